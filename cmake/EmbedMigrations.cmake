@@ -1,0 +1,17 @@
+# Writes OUTPUT, which defines the migrations of DATABASE from FILES named NNNN_name.sql.
+
+set(text "#include \"store/${DATABASE}/migrations.hpp\"\n\nnamespace leaf::store::${DATABASE} {\n\n")
+string(APPEND text "const std::vector<Migration>& migrations() {\n  static const std::vector<Migration> all{\n")
+foreach(file IN LISTS FILES)
+  get_filename_component(stem ${file} NAME_WE)
+  string(REGEX MATCH "^([0-9]+)_(.+)$" matched ${stem})
+  if(NOT matched)
+    message(FATAL_ERROR "${file}: a migration is named NNNN_name.sql")
+  endif()
+  set(name ${CMAKE_MATCH_2})
+  math(EXPR number "${CMAKE_MATCH_1}")
+  file(READ ${file} sql)
+  string(APPEND text "      {${number}, \"${name}\", R\"sql(${sql})sql\"},\n")
+endforeach()
+string(APPEND text "  };\n  return all;\n}\n\n}  // namespace leaf::store::${DATABASE}\n")
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,27 @@
+# What every target of the project is built with.
+
+add_library(leaf_build_options INTERFACE)
+target_compile_options(leaf_build_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor)
+target_link_options(leaf_build_options INTERFACE -Wl,--no-undefined -Wl,--as-needed)
+if(LEAF_WARNINGS_AS_ERRORS)
+  target_compile_options(leaf_build_options INTERFACE -Werror)
+endif()
+if(LEAF_SANITIZE)
+  target_compile_options(leaf_build_options INTERFACE -fsanitize=${LEAF_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(leaf_build_options INTERFACE -fsanitize=${LEAF_SANITIZE} -Wl,-z,undefs)
+endif()
+
+# leaf_embed_migrations(TARGET DATABASE): compiles migrations/DATABASE/*.sql into TARGET as the array
+# leaf::store::DATABASE::migrations. The files are named here, in order, so that none comes in by accident.
+function(leaf_embed_migrations target database)
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/${database}_migrations.cpp)
+  set(files ${ARGN})
+  list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/migrations/${database}/)
+  add_custom_command(OUTPUT ${generated}
+    COMMAND ${CMAKE_COMMAND} -DDATABASE=${database} -DOUTPUT=${generated} "-DFILES=${files}"
+            -P ${PROJECT_SOURCE_DIR}/cmake/EmbedMigrations.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/EmbedMigrations.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${generated})
+  install(FILES ${files} DESTINATION ${CMAKE_INSTALL_DATADIR}/leafctl/migrations/${database})
+endfunction()

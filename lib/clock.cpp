@@ -1,0 +1,26 @@
+#include "leaf/clock.hpp"
+
+namespace leaf {
+
+namespace {
+
+class RealClock final : public Clock {
+ public:
+  std::chrono::steady_clock::time_point steady_now() override { return std::chrono::steady_clock::now(); }
+  void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+                  std::chrono::steady_clock::time_point deadline) override {
+    changed.wait_until(lock, deadline);
+  }
+};
+
+}  // namespace
+
+Clock::~Clock() = default;
+
+Clock& Clock::real() noexcept {
+  // Never destroyed: detached threads of the embedding program may still read it at exit.
+  static RealClock& clock = *new RealClock;
+  return clock;
+}
+
+}  // namespace leaf

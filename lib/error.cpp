@@ -1,0 +1,13 @@
+#include "leaf/error.hpp"
+
+#include <utility>
+
+namespace leaf {
+
+Error::Error(ErrorCode code, const std::string& what, std::string hint, std::string sqlstate)
+    : std::runtime_error(what), code_(code), hint_(std::move(hint)), sqlstate_(std::move(sqlstate)) {}
+Error::~Error() = default;
+Error::Error(const Error&) = default;
+Error& Error::operator=(const Error&) = default;
+
+}  // namespace leaf

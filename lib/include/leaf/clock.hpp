@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "leaf/export.hpp"
+
+namespace leaf {
+
+/// Where the library reads time and waits for it; a program replaces it to test its own behaviour.
+/// Thread safe. Time spent inside a database driver is always real.
+class LEAF_EXPORT Clock {
+ public:
+  virtual ~Clock();
+
+  /// Time that never goes back; deadlines and pauses are counted in it.
+  virtual std::chrono::steady_clock::time_point steady_now() = 0;
+
+  /// Waits until `changed` is notified or `deadline` has come, whichever is first; may wake early.
+  /// `lock` is held on entry and on return.
+  virtual void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+                          std::chrono::steady_clock::time_point deadline) = 0;
+
+  /// The machine's clock. Lives as long as the program.
+  static Clock& real() noexcept;
+};
+
+}  // namespace leaf

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "leaf/export.hpp"
+#include "leaf/range.hpp"
+
+namespace leaf::range {
+
+/// The granted range that IDs are taken from, the one that comes after it, and the cursor.
+///
+/// The cursor is one word {generation, offset}. Taking is one compare-and-swap of that word: it succeeds only
+/// while the range it looked at is still the current one, so a thread or process that was stopped in between
+/// can neither give an ID twice nor leave its range. (fetch_add would move the cursor first and look
+/// afterwards.) Moving to the next range raises the generation. A generation comes back after 2^32 ranges; a
+/// taker would have to sleep through exactly that many, and meet the same offset, to be mistaken.
+///
+/// Plain data without pointers or locks, all zero when new: it may lie in memory that processes share. Any
+/// number may take at once; publish() and the reading of its precondition need a lock that the owner keeps
+/// elsewhere. A publisher that dies at any point leaves either the old state or the new one.
+///
+/// Public only because SegmentTag::next() is inlined: a call alone costs a tenth of an ID. Its layout is part
+/// of the ABI.
+class LEAF_EXPORT DoubleBuffer {
+ public:
+  /// The longest range that one slot holds.
+  static constexpr std::uint64_t max_size = UINT32_MAX;
+
+  struct Taken {
+    Range range;              ///< empty: both ranges are used up
+    bool fetch_next = false;  ///< the mark is passed and no next range is there
+  };
+
+  /// Takes the next IDs, 1 to `at_most`, from one range. `at_most` must not be 0.
+  Taken take(std::uint64_t at_most) noexcept;
+
+  /// take(1) for the usual case, small enough to be inlined; false if take() has to look closer.
+  bool take_one(std::int64_t& id, bool& mark_reached) noexcept {
+    std::uint64_t word = word_.load(std::memory_order_acquire);
+    const Slot& current = slot(generation_of(word));
+    const std::uint32_t offset = offset_of(word);
+    const std::uint32_t size = current.size.load(std::memory_order_relaxed);
+    const std::int64_t lo = current.lo.load(std::memory_order_relaxed);
+    const std::uint32_t mark = current.mark.load(std::memory_order_relaxed);
+    if (offset >= size) [[unlikely]]
+      return false;
+    // The swapped values hang on nothing but the word, so that the processor reads the slot meanwhile.
+    if (!word_.compare_exchange_strong(word, word + 1, std::memory_order_acq_rel, std::memory_order_relaxed))
+        [[unlikely]] {
+      return false;
+    }
+    id = lo + offset;
+    mark_reached = offset + 1 == mark;
+    return true;
+  }
+
+  /// True if a range can be published: there is no next one yet.
+  bool wants_next() const noexcept;
+
+  /// Makes `range` (1 to max_size IDs) the next one. Takers are told to fetch once `mark` of its IDs are
+  /// taken. Precondition: wants_next(), and nobody else publishes.
+  void publish(Range range, std::uint32_t mark) noexcept;
+
+ private:
+  struct Slot {
+    std::atomic<std::int64_t> lo{0};
+    std::atomic<std::uint32_t> size{0};
+    std::atomic<std::uint32_t> mark{0};
+    std::atomic<std::uint32_t> generation{0};  ///< written last: the slot is valid for this generation only
+  };
+
+  static constexpr std::uint32_t generation_of(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word >> 32);
+  }
+  static constexpr std::uint32_t offset_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+  static constexpr std::uint64_t word_of(std::uint32_t generation, std::uint32_t offset) {
+    return std::uint64_t{generation} << 32 | offset;
+  }
+  Slot& slot(std::uint32_t generation) noexcept { return slots_[generation & 1]; }
+  const Slot& slot(std::uint32_t generation) const noexcept { return slots_[generation & 1]; }
+
+  // Apart from the slots: they are read by all, the word is written by all.
+  alignas(64) std::atomic<std::uint64_t> word_{0};
+  alignas(64) Slot slots_[2];
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free);
+
+}  // namespace leaf::range

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "leaf/export.hpp"
+
+namespace leaf {
+
+/// What kind of failure an Error reports. The values are also the exit statuses of `leafctl`.
+enum class ErrorCode {
+  failed = 1,       ///< nothing below fits
+  usage = 2,        ///< an argument or the configuration is wrong; trying again cannot help
+  unavailable = 3,  ///< the store is out of reach or did not answer in time; trying again may help
+  not_found = 4,    ///< no such tag or worker
+  refused = 5,      ///< refused because uniqueness could not be vouched for
+  exhausted = 6,    ///< no IDs are left: a tag's limit, the workers, the bits of a layout
+};
+
+/// What an SQLSTATE, a hint and a code say about one failure. The only exception type of libleaf.
+class LEAF_EXPORT Error : public std::runtime_error {
+ public:
+  /// `what` is one lower-case line without a final stop; `hint` says what to do, or is empty.
+  Error(ErrorCode code, const std::string& what, std::string hint = {}, std::string sqlstate = {});
+  ~Error() override;
+  Error(const Error&);
+  Error& operator=(const Error&);
+
+  ErrorCode code() const noexcept { return code_; }
+  /// What the reader can do about it; empty where there is nothing to say.
+  const std::string& hint() const noexcept { return hint_; }
+  /// Five characters from the database (or its nearest equivalent for SQLite); empty where none was given.
+  const std::string& sqlstate() const noexcept { return sqlstate_; }
+  /// True if the same call may succeed later without anybody changing anything.
+  bool retryable() const noexcept { return code_ == ErrorCode::unavailable; }
+
+ private:
+  ErrorCode code_;
+  std::string hint_;
+  std::string sqlstate_;
+};
+
+}  // namespace leaf

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "leaf/detail/double_buffer.hpp"
+#include "leaf/error.hpp"
+#include "leaf/export.hpp"
+#include "leaf/range.hpp"
+#include "leaf/store.hpp"
+#include "leaf/tag.hpp"
+
+namespace leaf {
+
+struct SegmentOptions {
+  /// How long a call waits for IDs when both segments of its tag are used up.
+  std::chrono::milliseconds timeout{5000};
+  /// The dynamic step never grows beyond this.
+  std::int64_t max_step = leaf::max_step;
+  /// How many connections, each with a thread of its own, fetch segments at once. They are opened when
+  /// needed.
+  int max_connections = 2;
+  /// Called from a background thread, and never at the same time twice, when a fetch has failed and will be
+  /// tried again; may be empty. It must not call the allocator.
+  std::function<void(const TagName&, const Error&)> on_fetch_failure{};
+};
+
+class SegmentAllocator;
+namespace segment {
+struct TagState;
+}
+
+/// One tag of an allocator: where IDs are drawn. Copies draw from the same buffer. Any number of threads may
+/// use one handle at once; it must not outlive its allocator.
+class LEAF_EXPORT SegmentTag {
+ public:
+  /// The next ID: greater than any whose call returned before this one began, in this allocator.
+  /// Takes no lock and makes no system call while the buffer has IDs.
+  ///
+  /// Throws Error: `not_found` if the store has no such tag; `exhausted` past the tag's limit; `unavailable`
+  /// if no segment came within the timeout; `refused`, `usage` and `failed` as Store::grant_segment().
+  std::int64_t next() {
+    std::int64_t id;
+    bool mark_reached;
+    if (!buffer_->take_one(id, mark_reached)) [[unlikely]]
+      return next_closely();
+    if (mark_reached) [[unlikely]]
+      request_fetch();
+    return id;
+  }
+
+  /// One run of consecutive IDs, 1 to `at_most` of them (`at_most` >= 1), none drawn by anybody else. Throws
+  /// as next().
+  Range next_range(std::uint64_t at_most);
+
+  /// Fills `ids` in increasing order; they need not be consecutive. Throws as next(); what was drawn until
+  /// then is lost.
+  void next(std::span<std::int64_t> ids);
+
+  /// `count` IDs in increasing order, as few ranges as they came in. Throws as next(); what was drawn until
+  /// then is lost.
+  std::vector<Range> next_ranges(std::uint64_t count);
+
+  /// To be assigned from SegmentAllocator::tag() before its first use.
+  SegmentTag() = default;
+
+ private:
+  friend class SegmentAllocator;
+  explicit SegmentTag(segment::TagState* state);
+  std::int64_t next_closely();
+  void request_fetch();
+
+  range::DoubleBuffer* buffer_ = nullptr;
+  segment::TagState* state_ = nullptr;
+};
+
+/// Hands out the IDs of any number of tags from memory, and fetches each tag's next segment in the background
+/// when a tenth of the current one is used, so that a store that is down for a while is not noticed.
+///
+/// Thread safe. Not for use in a child process after fork(): make a new one there. Segments in memory are
+/// given up when it is destroyed; their IDs are never used.
+class LEAF_EXPORT SegmentAllocator {
+ public:
+  /// Connects to nothing yet. Throws Error (usage) if the URL or an option is invalid.
+  explicit SegmentAllocator(StoreOptions store, SegmentOptions options = {});
+  /// Waits for the fetches under way, at most the store's timeout. No handle may be in use.
+  ~SegmentAllocator();
+  SegmentAllocator(const SegmentAllocator&) = delete;
+  SegmentAllocator& operator=(const SegmentAllocator&) = delete;
+
+  /// The handle of a tag; the same tag always leads to the same buffer. Looks at nothing in the store.
+  /// Cheap, but takes a lock: keep the handle.
+  SegmentTag tag(const TagName& name);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace leaf

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leaf/clock.hpp"
+#include "leaf/export.hpp"
+#include "leaf/range.hpp"
+#include "leaf/tag.hpp"
+
+namespace leaf {
+
+struct StoreOptions {
+  /// `sqlite:PATH`, or anything libpq takes: a `postgresql://` URL, `service=...`, key=value pairs.
+  std::string url;
+  /// How long one call may take in all, retries included.
+  std::chrono::milliseconds timeout{5000};
+  /// Borrowed; must outlive whatever is made from these options.
+  Clock* clock = &Clock::real();
+};
+
+/// A segment that the store has durably given to the caller and to nobody else.
+struct Grant {
+  Range range;
+  std::int64_t step = 0;   ///< the tag's own step at that moment
+  std::int64_t limit = 0;  ///< the last ID the tag may give; max_id if it has none
+  std::string incarnation;
+};
+
+/// One numbered migration that a store still lacks.
+struct Migration {
+  int number = 0;
+  std::string name;
+  std::string sql;
+};
+
+/// Administration of one store, and single grants from it. It connects when first needed and again after the
+/// connection was lost. Use one object from one thread at a time, and not across fork().
+///
+/// Every call throws Error: `unavailable` if the store cannot be reached or did not answer in time, `usage`
+/// if it has no schema, one of another version, or refuses the login, besides what each call names.
+class LEAF_EXPORT Store {
+ public:
+  /// Looks at the URL only. Throws Error (usage) if it is none.
+  explicit Store(StoreOptions options);
+  ~Store();
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+
+  /// Brings the schema up to date, creating it where there is none, in one transaction and under a lock.
+  /// Returns the migrations that were applied; none if it was current. A table `leaf_alloc` that Leaf's users
+  /// made is taken over with its rows.
+  std::vector<Migration> migrate();
+  /// What migrate() would apply.
+  std::vector<Migration> pending_migrations();
+  /// The SQL, in one transaction, that does by hand what migrate() would; empty if the schema is current.
+  std::string migration_script();
+  /// UUID that names this deployment; made by the first migrate().
+  std::string deployment();
+
+  /// Adds a tag and returns it as stored. A tag that was removed comes back with a new incarnation and goes
+  /// on where it ended. An existing tag with the same values is no error. Throws `usage` for values out of
+  /// bounds, `failed` if the tag exists with other values or has already given out `start`.
+  Tag add_tag(const NewTag& tag);
+  /// All tags that are not removed, by name.
+  std::vector<Tag> tags();
+  /// Throws `not_found`.
+  Tag tag(const TagName& name);
+  /// Returns the tag as it is afterwards. Throws `not_found`, `usage` for values out of bounds.
+  Tag update_tag(const TagName& name, const TagChange& change);
+  /// Leaves a tombstone, so that the tag cannot come back lower. Throws `not_found`.
+  void remove_tag(const TagName& name);
+
+  /// Grants exactly `count` IDs, all or none. Throws `not_found`; `exhausted` if fewer are left; `refused` if
+  /// the store does not commit durably. IDs of an attempt whose outcome is unknown are never given out again.
+  Grant grant(const TagName& name, std::int64_t count);
+  /// Grants max(the tag's step, wish) IDs, or what is left below the limit. Throws as grant() does.
+  Grant grant_segment(const TagName& name, std::int64_t wish = 0);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The URL as it may be shown: without its password.
+LEAF_EXPORT std::string redact_url(std::string_view url);
+
+}  // namespace leaf

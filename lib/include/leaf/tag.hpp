@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "leaf/export.hpp"
+
+namespace leaf {
+
+/// The greatest step of a tag, and the greatest one that an allocator grows to. Leaf's MAX_STEP.
+inline constexpr std::int64_t max_step = 1'000'000;
+/// The step of a tag that is added without one.
+inline constexpr std::int64_t default_step = 1'000;
+/// The greatest ID: the store's counter, which is one ahead, has to fit in 63 bits.
+inline constexpr std::int64_t max_id = 9'223'372'036'854'775'806;
+
+/// The name of a business tag: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
+class LEAF_EXPORT TagName {
+ public:
+  /// Throws Error (usage) that names the first thing wrong.
+  explicit TagName(std::string_view name);
+
+  const std::string& str() const noexcept { return name_; }
+  friend auto operator<=>(const TagName&, const TagName&) = default;
+
+ private:
+  std::string name_;
+};
+
+/// One tag as the store has it.
+struct Tag {
+  std::string name;          ///< as stored; a table that Leaf made may hold names that TagName refuses
+  std::int64_t next_id = 0;  ///< the first ID that has not been granted (column `max_id`)
+  std::int64_t step = 0;     ///< IDs in a segment
+  std::optional<std::int64_t> start{};  ///< the first ID ever; absent for a tag that was taken over
+  std::optional<std::int64_t> limit{};  ///< the last ID that may be granted; absent for max_id
+  std::string description{};
+  std::chrono::system_clock::time_point updated_at;  ///< of the last grant or change
+  std::string incarnation;  ///< UUID; another one after the tag was removed and added again
+};
+
+/// What `Store::add_tag` is asked for. What is absent takes its default, and on an existing tag is not
+/// compared.
+struct NewTag {
+  TagName name;
+  std::optional<std::int64_t> step{};        ///< 1 to max_step; default_step
+  std::optional<std::int64_t> start{};       ///< the first ID, 0 to max_id; 1
+  std::optional<std::int64_t> limit{};       ///< the last ID, start to max_id; none
+  std::optional<std::string> description{};  ///< up to 256 characters
+};
+
+/// What `Store::update_tag` changes; what is absent stays.
+struct TagChange {
+  std::optional<std::int64_t> step{};   ///< 1 to max_step
+  std::optional<std::int64_t> limit{};  ///< not below what was granted
+  bool remove_limit = false;
+  std::optional<std::string> description{};
+  std::optional<std::int64_t> raise_to{};  ///< the next ID will be at least this; never lowers
+};
+
+}  // namespace leaf

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "leaf/store.hpp"
+#include "store/sql.hpp"
+
+namespace leaf::store {
+
+/// A bound parameter: NULL, a number or text.
+using Value = std::variant<std::monostate, std::int64_t, std::string>;
+
+/// One row of a result, every column as the database prints it.
+class Row {
+ public:
+  explicit Row(std::vector<std::optional<std::string>> columns) : columns_(std::move(columns)) {}
+
+  bool is_null(std::size_t column) const { return !columns_.at(column); }
+  /// Throws Error (failed) if the column is NULL or no number.
+  std::int64_t integer(std::size_t column) const;
+  std::optional<std::int64_t> integer_or_null(std::size_t column) const;
+  /// NULL reads as the empty text.
+  std::string text(std::size_t column) const { return columns_.at(column).value_or(""); }
+
+ private:
+  std::vector<std::optional<std::string>> columns_;
+};
+
+/// What the retry policy looks at besides a database's own SQLSTATEs; drivers set these themselves.
+namespace sqlstate {
+inline constexpr const char* warning = "01000";            ///< a WARNING came with the result
+inline constexpr const char* connection_lost = "08006";    ///< an open connection broke: outcome unknown
+inline constexpr const char* unable_to_connect = "08001";  ///< no connection came about
+inline constexpr const char* read_only = "25006";          ///< a standby, or a read-only file
+inline constexpr const char* timed_out = "57014";          ///< the deadline passed, or the server cancelled
+}  // namespace sqlstate
+
+/// One open connection to a database. Not thread safe. Never prints, keeps no session state.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  /// This database's statements.
+  virtual const Sql& sql() const noexcept = 0;
+
+  /// Runs one statement in a transaction of its own and returns its rows once the database has acknowledged a
+  /// complete and clean commit. Throws Error with an sqlstate otherwise; after anything but a refusal by the
+  /// database itself the outcome is unknown.
+  virtual std::vector<Row> execute(const char* statement, std::span<const Value> parameters,
+                                   std::chrono::milliseconds timeout) = 0;
+
+  /// Runs several statements, parted by semicolons, without parameters; the transaction is the script's
+  /// business.
+  virtual void run_script(const std::string& script, std::chrono::milliseconds timeout) = 0;
+
+  /// False once the connection broke or cannot be trusted any more; it has to be replaced then.
+  virtual bool usable() const noexcept = 0;
+};
+
+/// Whether a store that does not exist yet may be brought into being. Only migrate() creates.
+enum class IfMissing { fail, create };
+
+/// Everything that a driver module shows: what its symbol `leaf_store_driver` points to.
+struct Driver {
+  const char* library_version;  ///< of the libleaf that it was built with; must be the one that loads it
+  std::span<const Migration> migrations;
+  /// Opens `url` (for SQLite: the path). Throws Error.
+  std::unique_ptr<Connection> (*connect)(const std::string& url, IfMissing,
+                                         std::chrono::milliseconds timeout);
+};
+
+}  // namespace leaf::store

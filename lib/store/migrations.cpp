@@ -1,0 +1,106 @@
+#include "store/migrations.hpp"
+
+#include <fmt/format.h>
+
+#include "leaf/error.hpp"
+
+namespace leaf::store {
+
+namespace {
+
+/// Rolls back unless it was committed.
+class Transaction {
+ public:
+  Transaction(Connection& connection, std::chrono::milliseconds timeout)
+      : connection_(connection), timeout_(timeout) {
+    connection_.run_script(connection_.sql().begin_migration, timeout_);
+  }
+  ~Transaction() {
+    if (committed_ || !connection_.usable()) return;
+    try {
+      connection_.run_script("ROLLBACK", timeout_);
+    } catch (const Error&) {
+      // The database rolls back by itself when the connection closes.
+    }
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  void commit() {
+    connection_.run_script("COMMIT", timeout_);
+    committed_ = true;
+  }
+
+ private:
+  Connection& connection_;
+  std::chrono::milliseconds timeout_;
+  bool committed_ = false;
+};
+
+}  // namespace
+
+Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
+  const Sql& sql = connection.sql();
+  if (connection.execute(sql.schema_exists, {}, timeout).at(0).integer(0) == 0) return {};
+  const auto rows = connection.execute(sql.schema, {}, timeout);
+  if (rows.empty()) throw Error(ErrorCode::failed, "table 'leaf_meta' has lost its row");
+  const Row& row = rows[0];
+  return {static_cast<int>(row.integer(0)), row.text(1), row.integer_or_null(2).value_or(0) == 1};
+}
+
+void require_current(const Schema& schema, std::span<const Migration> migrations) {
+  const int newest = migrations.back().number;
+  if (schema.version == 0) {
+    throw Error(ErrorCode::usage, "the store has no tables yet", "create them with 'leafctl init-db'");
+  }
+  if (schema.version < newest) {
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("the store's schema has version {}, this program needs {}", schema.version, newest),
+        "upgrade it with 'leafctl init-db'");
+  }
+  pending(schema.version, migrations);
+  if (!schema.logged) {
+    throw Error(ErrorCode::refused, "table 'leaf_alloc' is unlogged: a crash of the server would empty it",
+                "run 'ALTER TABLE leaf_alloc SET LOGGED'");
+  }
+}
+
+std::vector<Migration> pending(int version, std::span<const Migration> migrations) {
+  if (version > migrations.back().number) {
+    throw Error(ErrorCode::usage,
+                fmt::format("the store's schema has version {}, newer than this program's {}", version,
+                            migrations.back().number),
+                "use a newer leafctl");
+  }
+  std::vector<Migration> result;
+  for (const Migration& migration : migrations) {
+    if (migration.number > version) result.push_back(migration);
+  }
+  return result;
+}
+
+std::vector<Migration> migrate(Connection& connection, std::span<const Migration> migrations,
+                               std::chrono::milliseconds timeout) {
+  Transaction transaction(connection, timeout);
+  const auto missing = pending(read_schema(connection, timeout).version, migrations);
+  for (const Migration& migration : missing) {
+    connection.run_script(migration.sql, timeout);
+    const Value version = static_cast<std::int64_t>(migration.number);
+    connection.execute(connection.sql().set_schema_version, {&version, 1}, timeout);
+  }
+  transaction.commit();
+  return missing;
+}
+
+std::string script(const Sql& sql, std::span<const Migration> pending) {
+  if (pending.empty()) return {};
+  std::string text = fmt::format("{};\n", sql.begin_migration);
+  for (const Migration& migration : pending) {
+    text += fmt::format("\n-- migration {}: {}\n{}\nUPDATE leaf_meta SET schema_version = {};\n",
+                        migration.number, migration.name, migration.sql, migration.number);
+  }
+  return text + "\nCOMMIT;\n";
+}
+
+}  // namespace leaf::store

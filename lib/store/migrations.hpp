@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "leaf/store.hpp"
+#include "store/connection.hpp"
+
+namespace leaf::store {
+
+/// The schema that a connection leads to.
+struct Schema {
+  int version = 0;  ///< 0: none
+  std::string deployment;
+  bool logged = true;  ///< false: the tag table is emptied by a crash of the server
+};
+
+Schema read_schema(Connection& connection, std::chrono::milliseconds timeout);
+
+/// Throws Error: `usage` if the schema is missing, older or newer than `migrations`; `refused` if it is not
+/// logged.
+void require_current(const Schema& schema, std::span<const Migration> migrations);
+
+/// Applies what lies above the schema's version in one transaction, under the migrations' lock, and returns
+/// it. Throws Error (usage) if the schema is newer than the program.
+std::vector<Migration> migrate(Connection& connection, std::span<const Migration> migrations,
+                               std::chrono::milliseconds timeout);
+
+/// Those above `version`. Throws Error (usage) if there is no such version yet.
+std::vector<Migration> pending(int version, std::span<const Migration> migrations);
+
+/// What migrate() does, for somebody to run by hand.
+std::string script(const Sql& sql, std::span<const Migration> pending);
+
+}  // namespace leaf::store

@@ -1,0 +1,100 @@
+#include "store/postgresql/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <regex>
+#include <string_view>
+
+#include "leaf/store.hpp"
+#include "store/connection.hpp"
+
+namespace leaf::store::postgresql {
+
+namespace {
+
+struct Meaning {
+  ErrorCode code;
+  const char* hint;
+};
+
+/// What an SQLSTATE means to a caller. Classes are named by their first two characters.
+Meaning meaning_of(std::string_view state) {
+  if (state == "25006") {
+    return {ErrorCode::unavailable, "this server is a standby: name the primary, or all servers as host=A,B"};
+  }
+  if (state == "57014")
+    return {ErrorCode::unavailable, "a statement_timeout or an administrator ended it; try again"};
+  if (state == "55P03") return {ErrorCode::unavailable, "another transaction holds the row; try again"};
+  if (state == "40001" || state == "40P01")
+    return {ErrorCode::unavailable, "other transactions are in the way; try again"};
+  if (state == "28P01" || state == "28000")
+    return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"};
+  if (state == "3D000")
+    return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"};
+  if (state == "42501") return {ErrorCode::usage, "grant this role the rights it needs"};
+  if (state == "42P01" || state == "42703")
+    return {ErrorCode::usage, "bring the schema up to date with 'leafctl init-db'"};
+  const std::string_view group = state.substr(0, 2);
+  if (group == "08" || group == "53" || group == "57" || group == "58") return {ErrorCode::unavailable, ""};
+  return {ErrorCode::failed, ""};
+}
+
+std::string first_line(std::string_view text) {
+  const auto end = text.find_last_not_of(" \n", text.find('\n'));
+  return std::string(text.substr(0, end == std::string_view::npos ? 0 : end + 1));
+}
+
+/// libpq quotes a malformed connection string in full.
+std::string without_password(const std::string& message, const std::string& connection_string) {
+  const std::string redacted = redact_url(connection_string);
+  if (redacted == connection_string) return message;
+  const auto quoted = message.find(connection_string);
+  if (quoted != std::string::npos) {
+    return std::string(message).replace(quoted, connection_string.size(), redacted);
+  }
+  return redact_url(message);
+}
+
+}  // namespace
+
+Error login_error(const PGconn* connection, const std::string& connection_string) {
+  const std::string message = without_password(PQerrorMessage(connection), connection_string);
+  static const std::regex with_state(R"(^([^\n]*?)\b(FATAL|ERROR|PANIC)?:  ?([0-9A-Z]{5}): ([^\n]*))");
+  std::smatch match;
+  std::string state = sqlstate::unable_to_connect;
+  std::string text = first_line(message);
+  Meaning meaning{ErrorCode::unavailable, "check that the server runs, and the host and port"};
+  if (std::regex_search(message, match, with_state)) {
+    state = match[3];
+    text = match[4];
+    meaning = meaning_of(state);
+  } else if (PQconnectionNeedsPassword(connection) != 0) {
+    meaning = meaning_of("28P01");
+  } else if (PQsocket(connection) < 0 && PQhost(connection) == nullptr) {
+    meaning = {ErrorCode::usage, "see 'Connection Strings' in PostgreSQL's libpq manual"};
+  }
+  return {meaning.code, fmt::format("cannot log in to store '{}': {}", redact_url(connection_string), text),
+          meaning.hint, state};
+}
+
+Error statement_error(const PGresult* result) {
+  const auto field = [&](int code) {
+    const char* text = PQresultErrorField(result, code);
+    return std::string(text != nullptr ? text : "");
+  };
+  const std::string state = field(PG_DIAG_SQLSTATE);
+  const Meaning meaning = meaning_of(state);
+  std::string text = first_line(field(PG_DIAG_MESSAGE_PRIMARY));
+  if (text.empty()) text = first_line(PQresultErrorMessage(result));
+  std::string hint = meaning.hint;
+  if (hint.empty()) hint = first_line(field(PG_DIAG_MESSAGE_HINT));
+  return {meaning.code, fmt::format("the store refused: {}", text), hint, state};
+}
+
+Error lost_connection(const PGconn* connection) {
+  return {ErrorCode::unavailable,
+          fmt::format("the connection to the store broke: {}", first_line(PQerrorMessage(connection))),
+          "try again", sqlstate::connection_lost};
+}
+
+}  // namespace leaf::store::postgresql

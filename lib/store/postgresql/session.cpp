@@ -1,0 +1,109 @@
+#include "store/postgresql/session.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <vector>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "store/connection.hpp"
+#include "store/postgresql/errors.hpp"
+
+namespace leaf::store::postgresql {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+struct FreeOptions {
+  void operator()(PQconninfoOption* options) const noexcept { PQconninfoFree(options); }
+};
+using Options = std::unique_ptr<PQconninfoOption, FreeOptions>;
+
+std::string option(const PQconninfoOption* options, std::string_view keyword) {
+  for (; options != nullptr && options->keyword != nullptr; ++options) {
+    if (keyword == options->keyword) return options->val != nullptr ? options->val : "";
+  }
+  return {};
+}
+
+struct Parameter {
+  const char* keyword;
+  std::string value;
+};
+
+/// Begins to connect; `parameters` win over what the connection string says.
+Session start(const std::string& connection_string, const std::vector<Parameter>& parameters) {
+  std::vector<const char*> keywords{"fallback_application_name", "dbname"};
+  std::vector<const char*> values{"leafctl", connection_string.c_str()};
+  for (const Parameter& parameter : parameters) {
+    keywords.push_back(parameter.keyword);
+    values.push_back(parameter.value.c_str());
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+  Session session(PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1));
+  if (!session) throw Error(ErrorCode::failed, "out of memory");
+  return session;
+}
+
+/// What the connection lacks for grants, as seen from its effective options (URL, service file and
+/// environment).
+std::vector<Parameter> missing_parameters(const PGconn* connection, milliseconds timeout) {
+  const Options options(PQconninfo(const_cast<PGconn*>(connection)));
+  std::vector<Parameter> missing{{"client_encoding", "UTF8"}};
+  const bool several_hosts = option(options.get(), "host").find(',') != std::string::npos ||
+                             option(options.get(), "hostaddr").find(',') != std::string::npos;
+  const std::string target = option(options.get(), "target_session_attrs");
+  if (several_hosts && (target.empty() || target == "any"))
+    missing.push_back({"target_session_attrs", "read-write"});
+  // Without it a peer that vanished is noticed after a quarter of an hour.
+  if (option(options.get(), "tcp_user_timeout").empty() || option(options.get(), "tcp_user_timeout") == "0") {
+    missing.push_back({"tcp_user_timeout", std::to_string(timeout.count())});
+  }
+  return missing;
+}
+
+}  // namespace
+
+bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadline) {
+  pollfd socket{.fd = PQsocket(connection), .events = POLLIN, .revents = 0};
+  if (for_writing) socket.events |= POLLOUT;
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+    if (left <= milliseconds::zero()) return false;
+    const int ready = poll(&socket, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 3'600'000)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return true;  // libpq reports what is wrong with the socket
+  }
+}
+
+Session log_in(const std::string& connection_string, Deadline deadline) {
+  const auto timeout = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+  Session session = start(connection_string, {});
+  if (PQstatus(session.get()) != CONNECTION_BAD) {
+    session = start(connection_string, missing_parameters(session.get(), timeout));
+  }
+  if (PQstatus(session.get()) == CONNECTION_BAD) throw login_error(session.get(), connection_string);
+  // Verbose messages carry the SQLSTATE, which libpq does not give for a failed login otherwise.
+  PQsetErrorVerbosity(session.get(), PQERRORS_VERBOSE);
+  PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+  while (state != PGRES_POLLING_OK) {
+    if (state == PGRES_POLLING_FAILED) throw login_error(session.get(), connection_string);
+    if (!wait_for_socket(session.get(), state == PGRES_POLLING_WRITING, deadline)) {
+      throw Error(ErrorCode::unavailable,
+                  fmt::format("store '{}' did not answer in time", redact_url(connection_string)),
+                  "check the host and port, or allow more time with --timeout", sqlstate::unable_to_connect);
+    }
+    state = PQconnectPoll(session.get());
+  }
+  PQsetErrorVerbosity(session.get(), PQERRORS_DEFAULT);
+  return session;
+}
+
+}  // namespace leaf::store::postgresql

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace leaf::store::postgresql {
+
+struct FinishConnection {
+  void operator()(PGconn* connection) const noexcept { PQfinish(connection); }
+};
+struct ClearResult {
+  void operator()(PGresult* result) const noexcept { PQclear(result); }
+};
+using Session = std::unique_ptr<PGconn, FinishConnection>;
+using Result = std::unique_ptr<PGresult, ClearResult>;
+
+/// A moment of real time by which libpq has to be done.
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// Logs in, asking for a server that takes writes where several are named. Throws Error: `unavailable` if
+/// there is none in time, `usage` for a malformed connection string and a refused login.
+Session log_in(const std::string& connection_string, Deadline deadline);
+
+/// Waits until the socket can be read, or written if `for_writing`. False if the deadline came first.
+bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadline);
+
+}  // namespace leaf::store::postgresql

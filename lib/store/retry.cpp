@@ -1,0 +1,64 @@
+#include "store/retry.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <string_view>
+
+#include "store/connection.hpp"
+
+namespace leaf::store {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int max_reconnects = 2;
+constexpr int max_pauses = 20;
+
+/// Grows from 2 ms to 200 ms, and is drawn at random so that those who met once do not meet again.
+milliseconds random_pause(int nth) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  const int longest = std::min(200, 4 << std::min(nth, 6));
+  return milliseconds(std::uniform_int_distribution<int>(2, longest)(random));
+}
+
+}  // namespace
+
+Retry retry_after(const Error& error) {
+  const std::string_view state = error.sqlstate();
+  if (state == "40001" || state == "40P01" || state == "55P03") return Retry::pause;
+  if (state == sqlstate::warning) return Retry::reconnect;
+  if (state == sqlstate::read_only || state == sqlstate::connection_lost) return Retry::reconnect;
+  // admin_shutdown, crash_shutdown, cannot_connect_now: the next address or a pooler may answer
+  if (state == "57P01" || state == "57P02") return Retry::reconnect;
+  return Retry::no;
+}
+
+Attempts::Attempts(Clock& clock, milliseconds timeout)
+    : clock_(clock), timeout_(timeout), deadline_(clock.steady_now() + timeout) {}
+
+milliseconds Attempts::time_left() const {
+  const auto left = std::chrono::ceil<milliseconds>(deadline_ - clock_.steady_now());
+  if (left <= milliseconds::zero()) {
+    throw Error(ErrorCode::unavailable, fmt::format("the store did not answer within {}", timeout_),
+                "try again, or allow more time with --timeout", sqlstate::timed_out);
+  }
+  return left;
+}
+
+void Attempts::wait_after(const Error& error) {
+  const Retry retry = retry_after(error);
+  if (retry == Retry::reconnect && reconnects_++ < max_reconnects) return;
+  if (retry != Retry::pause || pauses_ >= max_pauses) throw error;
+  const auto end = clock_.steady_now() + random_pause(pauses_++);
+  if (end >= deadline_) throw error;
+  std::mutex mutex;
+  std::condition_variable nobody;
+  std::unique_lock lock(mutex);
+  while (clock_.steady_now() < end) clock_.wait_until(lock, nobody, end);
+}
+
+}  // namespace leaf::store

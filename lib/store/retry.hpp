@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+
+#include "leaf/clock.hpp"
+#include "leaf/error.hpp"
+
+namespace leaf::store {
+
+/// What may follow a failed call to the store. Repeating is always safe: what an attempt without a known
+/// outcome may have granted is given up.
+enum class Retry {
+  no,
+  reconnect,  ///< at once, on a new connection
+  pause,      ///< after a short random pause: another client was in the way
+};
+
+/// Decides by the error's sqlstate.
+Retry retry_after(const Error& error);
+
+/// A call's attempts: how many there were and how long it may go on. Not thread safe.
+class Attempts {
+ public:
+  Attempts(Clock& clock, std::chrono::milliseconds timeout);
+
+  /// What is left of the timeout; throws Error (unavailable) if nothing is.
+  std::chrono::milliseconds time_left() const;
+  /// Returns once the next attempt may begin; rethrows `error` if there is to be none.
+  void wait_after(const Error& error);
+
+ private:
+  Clock& clock_;
+  std::chrono::milliseconds timeout_;
+  std::chrono::steady_clock::time_point deadline_;
+  int reconnects_ = 0;
+  int pauses_ = 0;
+};
+
+}  // namespace leaf::store

@@ -1,0 +1,25 @@
+#include <charconv>
+
+#include "leaf/error.hpp"
+#include "store/connection.hpp"
+
+namespace leaf::store {
+
+std::optional<std::int64_t> Row::integer_or_null(std::size_t column) const {
+  if (is_null(column)) return std::nullopt;
+  const std::string& text = *columns_[column];
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw Error(ErrorCode::failed, "the store returned '" + text + "' where a number was expected");
+  }
+  return value;
+}
+
+std::int64_t Row::integer(std::size_t column) const {
+  const auto value = integer_or_null(column);
+  if (!value) throw Error(ErrorCode::failed, "the store returned NULL where a number was expected");
+  return *value;
+}
+
+}  // namespace leaf::store

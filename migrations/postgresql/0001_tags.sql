@@ -1,0 +1,96 @@
+-- Tags, in Leaf's own table. A table that Leaf's users made is brought under leafctl with its rows as they are.
+
+CREATE TABLE IF NOT EXISTS leaf_alloc (
+  biz_tag varchar(128) PRIMARY KEY,
+  max_id bigint NOT NULL DEFAULT 1,
+  step integer NOT NULL,
+  description varchar(256),
+  update_time timestamptz NOT NULL DEFAULT now()
+);
+
+-- What a taken-over table may lack: a key on biz_tag, a default for its id column, wide enough counters, a zone.
+DO $takeover$
+DECLARE
+  kind text;
+BEGIN
+  IF EXISTS (SELECT FROM leaf_alloc WHERE biz_tag IS NULL OR max_id IS NULL OR step IS NULL) THEN
+    RAISE EXCEPTION 'leaf_alloc has rows without biz_tag, max_id or step';
+  END IF;
+  IF EXISTS (SELECT FROM leaf_alloc GROUP BY biz_tag HAVING count(*) > 1) THEN
+    RAISE EXCEPTION 'leaf_alloc has more than one row for a biz_tag';
+  END IF;
+  IF NOT EXISTS (
+    SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+    WHERE i.indrelid = 'leaf_alloc'::regclass AND i.indisunique AND i.indnkeyatts = 1 AND i.indpred IS NULL
+      AND i.indisvalid AND a.attname = 'biz_tag')
+  THEN
+    ALTER TABLE leaf_alloc ADD CONSTRAINT leaf_alloc_biz_tag_key UNIQUE (biz_tag);
+  END IF;
+  IF EXISTS (
+    SELECT FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attrelid = 'leaf_alloc'::regclass AND a.attname = 'id' AND NOT a.attisdropped
+      AND a.attnotnull AND a.attidentity = '' AND d.oid IS NULL)
+  THEN
+    CREATE SEQUENCE leaf_alloc_id_seq OWNED BY leaf_alloc.id;
+    PERFORM setval('leaf_alloc_id_seq', coalesce(max(id), 0) + 1, false) FROM leaf_alloc;
+    ALTER TABLE leaf_alloc ALTER COLUMN id SET DEFAULT nextval('leaf_alloc_id_seq');
+  END IF;
+  SELECT format_type(atttypid, atttypmod) INTO kind FROM pg_attribute
+  WHERE attrelid = 'leaf_alloc'::regclass AND attname = 'max_id';
+  IF kind <> 'bigint' THEN
+    ALTER TABLE leaf_alloc ALTER COLUMN max_id TYPE bigint;
+  END IF;
+  SELECT format_type(atttypid, NULL) INTO kind FROM pg_attribute
+  WHERE attrelid = 'leaf_alloc'::regclass AND attname = 'update_time' AND NOT attisdropped;
+  IF kind IS NULL THEN
+    ALTER TABLE leaf_alloc ADD COLUMN update_time timestamptz NOT NULL DEFAULT now();
+  ELSIF kind <> 'timestamp with time zone' THEN
+    ALTER TABLE leaf_alloc ALTER COLUMN update_time DROP DEFAULT;
+    ALTER TABLE leaf_alloc ALTER COLUMN update_time TYPE timestamptz USING update_time::timestamptz;
+  END IF;
+END
+$takeover$;
+
+UPDATE leaf_alloc SET update_time = now() WHERE update_time IS NULL;
+
+ALTER TABLE leaf_alloc
+  ALTER COLUMN max_id SET DEFAULT 1,
+  ALTER COLUMN update_time SET DEFAULT now(),
+  ALTER COLUMN update_time SET NOT NULL,
+  ADD COLUMN IF NOT EXISTS description varchar(256),
+  ADD COLUMN start_id bigint,
+  ADD COLUMN id_limit bigint,
+  ADD COLUMN last_grant bigint NOT NULL DEFAULT 0,
+  ADD COLUMN incarnation uuid NOT NULL DEFAULT gen_random_uuid(),
+  ADD COLUMN removed_at timestamptz;
+
+COMMENT ON COLUMN leaf_alloc.max_id IS 'the first ID that has not been granted';
+COMMENT ON COLUMN leaf_alloc.id_limit IS 'the last ID that may be granted';
+COMMENT ON COLUMN leaf_alloc.last_grant IS 'how many IDs the last grant took, so that it can return where it began';
+COMMENT ON COLUMN leaf_alloc.removed_at IS 'a removed tag stays, so that it cannot come back lower';
+
+CREATE FUNCTION leaf_alloc_refuse() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    RAISE EXCEPTION 'tag ''%'': max_id may not go back from % to %', OLD.biz_tag, OLD.max_id, NEW.max_id
+      USING ERRCODE = 'check_violation';
+  END IF;
+  RAISE EXCEPTION 'rows of leaf_alloc may not be deleted'
+    USING ERRCODE = 'check_violation', HINT = 'remove a tag with leafctl tags remove';
+END
+$body$;
+
+-- The condition keeps the function out of every ordinary grant.
+CREATE TRIGGER leaf_alloc_never_back BEFORE UPDATE ON leaf_alloc
+  FOR EACH ROW WHEN (NEW.max_id < OLD.max_id OR NEW.biz_tag <> OLD.biz_tag) EXECUTE FUNCTION leaf_alloc_refuse();
+CREATE TRIGGER leaf_alloc_never_gone BEFORE DELETE ON leaf_alloc
+  FOR EACH ROW EXECUTE FUNCTION leaf_alloc_refuse();
+CREATE TRIGGER leaf_alloc_never_emptied BEFORE TRUNCATE ON leaf_alloc
+  FOR EACH STATEMENT EXECUTE FUNCTION leaf_alloc_refuse();
+
+CREATE TABLE leaf_meta (
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  schema_version integer NOT NULL,
+  deployment uuid NOT NULL DEFAULT gen_random_uuid()
+);
+INSERT INTO leaf_meta (schema_version) VALUES (0);
