@@ -1,0 +1,146 @@
+#include "leaf/detail/double_buffer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "support/bitmap.hpp"
+
+using leaf::Range;
+using leaf::range::DoubleBuffer;
+
+TEST_CASE("range: a new buffer is empty and wants a range") {
+  DoubleBuffer buffer;
+  CHECK(buffer.take(1).range.empty());
+  CHECK(buffer.take(1).fetch_next);
+  CHECK(buffer.wants_next());
+}
+
+TEST_CASE("range: memory that is all zero is a new buffer") {
+  alignas(DoubleBuffer) unsigned char memory[sizeof(DoubleBuffer)];
+  std::memset(memory, 0, sizeof memory);
+  auto& buffer = *reinterpret_cast<DoubleBuffer*>(memory);
+  REQUIRE(buffer.wants_next());
+  buffer.publish({7, 9}, 1);
+  CHECK(buffer.take(5).range == Range{7, 9});
+  CHECK(buffer.take(5).range.empty());
+}
+
+TEST_CASE("range: a batch ends with its range and goes on in the next one") {
+  DoubleBuffer buffer;
+  buffer.publish({100, 110}, 1);
+  CHECK(buffer.take(4).range == Range{100, 104});
+  REQUIRE(buffer.wants_next());
+  buffer.publish({500, 503}, 1);
+  CHECK_FALSE(buffer.wants_next());
+  CHECK(buffer.take(1000).range == Range{104, 110});
+  CHECK(buffer.take(1000).range == Range{500, 503});
+  CHECK(buffer.take(1).range.empty());
+}
+
+TEST_CASE("range: takers are told to fetch from the mark on, until the next range is there") {
+  DoubleBuffer buffer;
+  buffer.publish({0, 100}, 10);
+  CHECK_FALSE(buffer.take(9).fetch_next);
+  CHECK(buffer.take(1).fetch_next);
+  CHECK(buffer.take(50).fetch_next);
+  buffer.publish({100, 200}, 10);
+  CHECK_FALSE(buffer.take(1).fetch_next);
+}
+
+TEST_CASE("range: take_one tells of the mark exactly once in a range") {
+  DoubleBuffer buffer;
+  buffer.publish({0, 100}, 10);
+  REQUIRE(buffer.take(1).range == Range{0, 1});
+  int told = 0;
+  for (std::int64_t expected = 1; expected < 100; ++expected) {
+    std::int64_t id = -1;
+    bool mark_reached = false;
+    REQUIRE(buffer.take_one(id, mark_reached));
+    CHECK(id == expected);
+    CHECK(mark_reached == (expected == 9));
+    told += mark_reached;
+  }
+  CHECK(told == 1);
+  std::int64_t id = -1;
+  bool mark_reached = false;
+  CHECK_FALSE(buffer.take_one(id, mark_reached));
+}
+
+TEST_CASE("range: the longest range and the greatest IDs are served to the last one") {
+  DoubleBuffer buffer;
+  const std::int64_t hi = INT64_MAX;
+  const std::int64_t lo = hi - static_cast<std::int64_t>(DoubleBuffer::max_size);
+  buffer.publish({lo, hi}, 1);
+  CHECK(buffer.take(DoubleBuffer::max_size - 1).range == Range{lo, hi - 1});
+  CHECK(buffer.take(DoubleBuffer::max_size).range == Range{hi - 1, hi});
+  CHECK(buffer.take(1).range.empty());
+}
+
+namespace {
+
+// Serves disjoint ranges to a buffer, of sizes that are short enough for many changes of generation.
+class Granter {
+ public:
+  Granter(DoubleBuffer& buffer, std::int64_t end) : buffer_(buffer), end_(end) {}
+
+  /// False once all IDs were granted.
+  bool refill() {
+    const std::lock_guard lock(mutex_);
+    if (!buffer_.wants_next()) return true;
+    if (next_ == end_) return false;
+    const std::int64_t lo = next_;
+    next_ = std::min(end_, lo + 1 + lo % 37);
+    buffer_.publish({lo, next_}, 1);
+    return true;
+  }
+
+ private:
+  DoubleBuffer& buffer_;
+  const std::int64_t end_;
+  std::mutex mutex_;
+  std::int64_t next_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("range: four threads that take singly and in batches get each ID once, each thread in order") {
+  constexpr std::int64_t ids = 2'000'000;
+  auto buffer = std::make_unique<DoubleBuffer>();
+  Granter granter(*buffer, ids);
+  leaf::test::Bitmap seen(ids);
+  std::atomic<std::int64_t> repeated{0}, out_of_order{0}, total{0};
+
+  const auto draw = [&](std::uint64_t batch) {
+    std::int64_t last = -1;
+    for (;;) {
+      Range range{};
+      bool fetch = false;
+      if (std::int64_t id = 0; batch == 1 && buffer->take_one(id, fetch)) {
+        range = {id, id + 1};
+      } else {
+        const auto taken = buffer->take(batch);
+        range = taken.range;
+        fetch = taken.fetch_next;
+      }
+      if (range.lo < last && !range.empty()) ++out_of_order;
+      for (std::int64_t id = range.lo; id < range.hi; ++id) {
+        if (!seen.insert(id)) ++repeated;
+      }
+      if (!range.empty()) last = range.hi;
+      total += range.hi - range.lo;
+      if (fetch && !granter.refill() && range.empty()) return;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (const std::uint64_t batch : {1U, 1U, 3U, 64U}) threads.emplace_back(draw, batch);
+  for (auto& thread : threads) thread.join();
+
+  CHECK(repeated == 0);
+  CHECK(out_of_order == 0);
+  CHECK(total == ids);
+}

@@ -1,0 +1,254 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <future>
+#include <numeric>
+#include <thread>
+
+#include "leaf/segment.hpp"
+#include "support/bitmap.hpp"
+#include "support/error_code.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sqlite_session.hpp"
+#include "support/sqlite_store.hpp"
+
+using namespace std::chrono_literals;
+using leaf::Error;
+using leaf::ErrorCode;
+using leaf::Range;
+using leaf::SegmentAllocator;
+using leaf::TagName;
+using leaf::test::add_tag;
+using leaf::test::error_code;
+using leaf::test::SqliteStore;
+
+namespace {
+
+/// Holds the write lock of a SQLite file, as another process would.
+class WriteLock {
+ public:
+  explicit WriteLock(const std::string& path) : session_(path) { REQUIRE(session_.run("BEGIN IMMEDIATE")); }
+  void release() { session_.close(); }
+
+ private:
+  leaf::test::SqliteSession session_;
+};
+
+}  // namespace
+
+TEST_CASE("allocator: the first ID is the tag's start, and IDs follow without a gap over many segments") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  admin.add_tag({.name = TagName("order"), .step = 7, .start = 42});
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  for (std::int64_t expected = 42; expected < 1042; ++expected) CHECK(tag.next() == expected);
+}
+
+TEST_CASE("allocator: a batch may span segments and comes in as few ranges as it can") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.next_ranges(25) == std::vector<Range>{{1, 26}});
+  admin.grant(TagName("order"), 1000);  // somebody else draws
+  const auto ranges = tag.next_ranges(100);
+  CHECK(ranges.size() == 2);
+  CHECK(std::accumulate(ranges.begin(), ranges.end(), std::uint64_t{0},
+                        [](std::uint64_t sum, Range range) { return sum + range.size(); }) == 100);
+  CHECK(ranges.front().lo == 26);
+  CHECK(ranges.back().lo > 1000);
+
+  std::vector<std::int64_t> ids(64);
+  tag.next(ids);
+  CHECK(std::is_sorted(ids.begin(), ids.end()));
+  CHECK(ids.front() >= ranges.back().hi);
+}
+
+TEST_CASE("allocator: threads with handles of their own get each ID once, and each thread in order") {
+  constexpr int threads = 4, per_thread = 50'000;
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 100);
+  SegmentAllocator allocator(store.options());
+  leaf::test::Bitmap seen(8'000'000);
+  std::atomic<int> repeated{0}, out_of_order{0};
+  std::vector<std::jthread> drawers;
+  for (int t = 0; t < threads; ++t) {
+    drawers.emplace_back([&] {
+      leaf::SegmentTag tag = allocator.tag(TagName("order"));
+      std::int64_t last = 0;
+      for (int i = 0; i < per_thread; ++i) {
+        const std::int64_t id = tag.next();
+        if (!seen.insert(id)) ++repeated;
+        if (id <= last) ++out_of_order;
+        last = id;
+      }
+    });
+  }
+  drawers.clear();
+  CHECK(repeated == 0);
+  CHECK(out_of_order == 0);
+  // What the store granted is what was handed out, and at most two segments more.
+  CHECK(admin.tag(TagName("order")).next_id - 1 >= threads * per_thread);
+}
+
+TEST_CASE("allocator: the next segment is fetched when a tenth is used, and not before") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 1000);
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  for (int i = 0; i < 99; ++i) tag.next();
+  CHECK(admin.tag(TagName("order")).next_id == 1001);
+  tag.next();
+  while (admin.tag(TagName("order")).next_id == 1001) std::this_thread::yield();
+  CHECK(admin.tag(TagName("order")).next_id == 2001);
+}
+
+TEST_CASE("allocator: quick segments grow by Leaf's rule") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 100);
+  leaf::test::ManualClock clock;
+  auto options = store.options();
+  options.clock = &clock;
+  SegmentAllocator allocator(options, {.max_step = 400});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  const auto used_up_at = [&](std::int64_t next_id) {
+    while (admin.tag(TagName("order")).next_id < next_id) std::this_thread::yield();
+    return admin.tag(TagName("order")).next_id;
+  };
+  tag.next_range(10);             // segment 1, [1, 101): the mark is reached
+  CHECK(used_up_at(201) == 201);  // segment 2 has the tag's step too
+  while (tag.next() < 110) {
+  }                               // the mark of segment 2
+  CHECK(used_up_at(401) == 401);  // 200
+  while (tag.next() < 220) {
+  }                               // the mark of segment 3
+  CHECK(used_up_at(801) == 801);  // 400, the maximum
+  clock.advance(20min);
+  while (tag.next() < 441) {
+  }
+  CHECK(used_up_at(1201) == 1201);  // kept
+  clock.advance(31min);
+  while (tag.next() < 841) {
+  }
+  CHECK(used_up_at(1401) == 1401);  // halved
+}
+
+TEST_CASE("allocator: an unknown tag is not_found at once, and is served as soon as it was added") {
+  SqliteStore store;
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(error_code([&] { tag.next(); }) == ErrorCode::not_found);
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  CHECK(tag.next() == 1);
+}
+
+TEST_CASE("allocator: a limit is served to its last ID and then exhausted, until it is raised") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  admin.add_tag({.name = TagName("order"), .step = 10, .limit = 25});
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  for (std::int64_t expected = 1; expected <= 25; ++expected) CHECK(tag.next() == expected);
+  CHECK(error_code([&] { tag.next(); }) == ErrorCode::exhausted);
+  admin.update_tag(TagName("order"), {.limit = 26});
+  CHECK(tag.next() == 26);
+  CHECK(error_code([&] { tag.next_range(5); }) == ErrorCode::exhausted);
+}
+
+TEST_CASE("allocator: a removed tag ends with the buffer, and comes back above it") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.next() == 1);
+  while (admin.tag(TagName("order")).next_id == 11) std::this_thread::yield();
+  admin.remove_tag(TagName("order"));
+  for (std::int64_t expected = 2; expected <= 20; ++expected) CHECK(tag.next() == expected);
+  CHECK(error_code([&] { tag.next(); }) == ErrorCode::not_found);
+  add_tag(admin, "order", 10);
+  CHECK(tag.next() == 21);
+}
+
+TEST_CASE("allocator: a caller waits for a slow store until its deadline, and is served when it comes back") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  leaf::test::ManualClock clock;
+  auto options = store.options();
+  options.clock = &clock;
+  options.timeout = 100ms;  // real time, for SQLite's lock
+  SegmentAllocator allocator(options, {.timeout = 5s});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+
+  WriteLock lock(store.path());
+  auto refused = std::async(std::launch::async, [&] { return error_code([&] { tag.next(); }); });
+  clock.wait_for_sleepers(2);  // the caller, and the fetcher in its pause after a failed attempt
+  clock.advance(5s);
+  CHECK(refused.get() == ErrorCode::unavailable);
+
+  auto served = std::async(std::launch::async, [&] { return tag.next(); });
+  clock.wait_for_sleepers(2);
+  lock.release();
+  clock.advance(2s);
+  CHECK(served.get() == 1);
+}
+
+TEST_CASE(
+    "allocator: while the store is down IDs are served from the buffer, and it is asked with growing "
+    "pauses") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 100);
+  leaf::test::ManualClock clock;
+  auto options = store.options();
+  options.clock = &clock;
+  options.timeout = 1ms;
+  std::atomic<int> failures{0};
+  SegmentAllocator allocator(options,
+                             {.timeout = 1h, .on_fetch_failure = [&](const TagName&, const Error& error) {
+                                CHECK(error.retryable());
+                                ++failures;
+                              }});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.next() == 1);
+
+  WriteLock lock(store.path());
+  for (std::int64_t expected = 2; expected <= 100; ++expected) CHECK(tag.next() == expected);
+  clock.wait_for_sleepers(1);
+  CHECK(failures == 1);
+  for (int pause_ms : {100, 200, 400, 800, 1600, 2000, 2000}) {
+    const int before = failures;
+    clock.advance(std::chrono::milliseconds(pause_ms * 3 / 4 - 1));
+    CHECK(failures == before);  // a woken fetcher would have looked at the clock before it slept again
+    clock.advance(std::chrono::milliseconds(pause_ms - pause_ms * 3 / 4 + 1));
+    while (failures == before) std::this_thread::yield();
+    clock.wait_for_sleepers(1);
+  }
+  lock.release();
+  clock.advance(2s);
+  CHECK(tag.next() == 101);
+}
+
+TEST_CASE("allocator: invalid options are refused before anything is opened") {
+  CHECK(error_code([] { SegmentAllocator({.url = "mysql://x"}); }) == ErrorCode::usage);
+  CHECK(error_code([] { SegmentAllocator({.url = "sqlite:/x"}, {.max_step = 0}); }) == ErrorCode::usage);
+  CHECK(error_code([] { SegmentAllocator({.url = "sqlite:/x"}, {.max_step = 1'000'001}); }) ==
+        ErrorCode::usage);
+  CHECK(error_code([] { SegmentAllocator({.url = "sqlite:/x"}, {.max_connections = 0}); }) ==
+        ErrorCode::usage);
+}
+
+TEST_CASE("allocator: a store without tables is named, and a range of nothing refused") {
+  leaf::test::TemporaryFolder folder;
+  SegmentAllocator allocator({.url = "sqlite:" + (folder.path() / "none.db").string()});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(error_code([&] { tag.next(); }) == ErrorCode::usage);
+  CHECK(error_code([&] { tag.next_range(0); }) == ErrorCode::usage);
+}

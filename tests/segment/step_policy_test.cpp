@@ -1,0 +1,69 @@
+#include "segment/step_policy.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using leaf::segment::StepPolicy;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+namespace {
+
+/// Fetches after each of `pauses` and returns the steps that were used.
+std::vector<std::int64_t> steps_after(StepPolicy& policy, std::int64_t tag_step,
+                                      const std::vector<seconds>& pauses) {
+  StepPolicy::Time now{};
+  std::vector<std::int64_t> steps;
+  for (const seconds pause : pauses) {
+    now += pause;
+    const std::int64_t wish = policy.wish(now);
+    policy.fetched(wish, tag_step, now);
+    steps.push_back(std::max(wish, tag_step));
+  }
+  return steps;
+}
+
+using Steps = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("step policy: the first two segments have the tag's step, quick ones double it from the third on") {
+  StepPolicy policy(1'000'000);
+  CHECK(steps_after(policy, 1000, {seconds(0), seconds(1), seconds(1), seconds(1)}) ==
+        Steps{1000, 1000, 2000, 4000});
+}
+
+TEST_CASE("step policy: fifteen minutes keep the step and thirty halve it") {
+  StepPolicy policy(1'000'000);
+  const auto quick = seconds(minutes(15)) - seconds(1);
+  CHECK(
+      steps_after(policy, 1000, {seconds(0), quick, quick, minutes(15), seconds(minutes(30)) - seconds(1)}) ==
+      Steps{1000, 1000, 2000, 2000, 2000});
+  StepPolicy slow(1'000'000);
+  CHECK(steps_after(slow, 1000, {seconds(0), quick, quick, quick, minutes(30), minutes(31)}) ==
+        Steps{1000, 1000, 2000, 4000, 2000, 1000});
+}
+
+TEST_CASE("step policy: the step stays between the tag's own and the maximum") {
+  StepPolicy policy(5000);
+  CHECK(steps_after(policy, 2000, {seconds(0), seconds(1), seconds(1), seconds(1), seconds(1)}) ==
+        Steps{2000, 2000, 4000, 5000, 5000});
+  StepPolicy slow(5000);
+  CHECK(steps_after(slow, 3000, {seconds(0), seconds(1), seconds(1), minutes(40), minutes(40)}) ==
+        Steps{3000, 3000, 5000, 3000, 3000});
+}
+
+TEST_CASE("step policy: a tag's step above the maximum is not lowered") {
+  StepPolicy policy(1000);
+  CHECK(steps_after(policy, 2000, {seconds(0), seconds(1), seconds(1), seconds(1)}) ==
+        Steps{2000, 2000, 2000, 2000});
+}
+
+TEST_CASE("step policy: a new step of the tag is the floor from the next fetch on") {
+  StepPolicy policy(1'000'000);
+  CHECK(steps_after(policy, 1000, {seconds(0), seconds(1), seconds(1)}) == Steps{1000, 1000, 2000});
+  const auto now = StepPolicy::Time{} + minutes(100);
+  policy.fetched(policy.wish(now), 8000, now);
+  CHECK(policy.wish(now + minutes(40)) == 8000);
+}

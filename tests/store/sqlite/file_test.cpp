@@ -1,0 +1,119 @@
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_code.hpp"
+#include "support/sqlite_session.hpp"
+#include "support/sqlite_store.hpp"
+
+using namespace std::chrono_literals;
+using leaf::ErrorCode;
+using leaf::Store;
+using leaf::TagName;
+using leaf::test::error_code;
+using leaf::test::error_text;
+using leaf::test::SqliteSession;
+using leaf::test::SqliteStore;
+using leaf::test::TemporaryFolder;
+
+namespace {
+
+leaf::StoreOptions options_for(const std::filesystem::path& path) {
+  leaf::StoreOptions options;
+  options.url = "sqlite:" + path.string();
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("sqlite: migrating twice applies everything once and keeps the deployment") {
+  TemporaryFolder folder;
+  Store store(options_for(folder.path() / "leaf.db"));
+  CHECK(error_text([&] { store.tags(); }).find("leafctl init-db") != std::string::npos);
+  CHECK(error_code([&] { store.pending_migrations(); }) == ErrorCode::usage);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "leaf.db"));  // looking does not create
+  CHECK(store.migrate().size() >= 1);
+  const std::string deployment = store.deployment();
+  CHECK(deployment.size() == 36);
+  CHECK(store.migrate().empty());
+  CHECK(store.pending_migrations().empty());
+  CHECK(store.migration_script().empty());
+  CHECK(store.deployment() == deployment);
+}
+
+TEST_CASE("sqlite: the script that is printed does what migrating does") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  SqliteSession by_hand(path.string());
+  REQUIRE(by_hand.run("VACUUM"));  // an empty database
+  Store store(options_for(path));
+  CHECK(error_text([&] { store.tags(); }).find("leafctl init-db") != std::string::npos);
+  REQUIRE(by_hand.run(store.migration_script()));
+  CHECK(Store(options_for(path)).pending_migrations().empty());
+  Store migrated(options_for(path));
+  migrated.add_tag({.name = TagName("order")});
+  CHECK(migrated.grant(TagName("order"), 1).range.lo == 1);
+}
+
+TEST_CASE("sqlite: a schema of another version is refused, and says which program is needed") {
+  SqliteStore store;
+  SqliteSession other(store.path());
+  REQUIRE(other.run("UPDATE leaf_meta SET schema_version = 0"));
+  CHECK(error_text([&] { store.open().tags(); }).find("init-db") != std::string::npos);
+  REQUIRE(other.run("UPDATE leaf_meta SET schema_version = 999"));
+  CHECK(error_text([&] { store.open().tags(); }).find("newer leafctl") != std::string::npos);
+  CHECK(error_code([&] { store.open().tags(); }) == ErrorCode::usage);
+  CHECK(error_code([&] { store.open().migrate(); }) == ErrorCode::usage);
+}
+
+TEST_CASE("sqlite: a file that is no database, another program's or a folder is refused and left as it was") {
+  TemporaryFolder folder;
+  const auto text = folder.path() / "text";
+  std::ofstream(text) << std::string(5000, 'x');
+  CHECK(error_code([&] { Store(options_for(text)).migrate(); }) == ErrorCode::usage);
+  CHECK(std::filesystem::file_size(text) == 5000);
+
+  const auto foreign = folder.path() / "foreign.db";
+  SqliteSession other(foreign.string());
+  REQUIRE(other.run("CREATE TABLE theirs (x)"));
+  CHECK(error_text([&] { Store(options_for(foreign)).migrate(); }).find("another program") !=
+        std::string::npos);
+  REQUIRE(other.run("INSERT INTO theirs VALUES (1)"));
+
+  CHECK(error_code([&] { Store(options_for(folder.path())).migrate(); }) == ErrorCode::usage);
+  CHECK(error_code([&] { Store(options_for(folder.path() / "no" / "such" / "leaf.db")).migrate(); }) ==
+        ErrorCode::usage);
+  CHECK(error_code([] { Store(leaf::StoreOptions{.url = "sqlite:"}); }) == ErrorCode::usage);
+  CHECK(error_code([] { Store(leaf::StoreOptions{.url = "sqlite::memory:"}); }) == ErrorCode::usage);
+}
+
+TEST_CASE("sqlite: a database that another process has locked is unavailable after the timeout") {
+  SqliteStore store;
+  Store admin = store.open();
+  leaf::test::add_tag(admin, "order", 1);
+  SqliteSession other(store.path());
+  REQUIRE(other.run("BEGIN EXCLUSIVE"));
+  auto options = store.options();
+  options.timeout = 50ms;
+  CHECK(error_code([&] { Store(options).grant(TagName("order"), 1); }) == ErrorCode::unavailable);
+  REQUIRE(other.run("COMMIT"));
+  CHECK(Store(options).grant(TagName("order"), 1).range.lo == 1);
+}
+
+TEST_CASE("sqlite: two who migrate at once both succeed") {
+  TemporaryFolder folder;
+  const auto options = options_for(folder.path() / "leaf.db");
+  std::size_t applied[2] = {};
+  {
+    std::jthread a([&] { applied[0] = Store(options).migrate().size(); });
+    std::jthread b([&] { applied[1] = Store(options).migrate().size(); });
+  }
+  CHECK(applied[0] + applied[1] == std::max(applied[0], applied[1]));
+  CHECK(Store(options).tags().empty());
+}

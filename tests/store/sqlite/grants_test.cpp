@@ -1,0 +1,124 @@
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_code.hpp"
+#include "support/sqlite_session.hpp"
+#include "support/sqlite_store.hpp"
+
+using leaf::ErrorCode;
+using leaf::Range;
+using leaf::TagName;
+using leaf::test::error_code;
+using leaf::test::SqliteStore;
+
+TEST_CASE("grants: a row with max_id 1 and step 2000 gives [1, 2001), as in Leaf") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  leaf::test::add_tag(admin, "order", 2000);
+  const leaf::Grant grant = admin.grant_segment(TagName("order"));
+  CHECK(grant.range == Range{1, 2001});
+  CHECK(grant.step == 2000);
+  CHECK(grant.limit == leaf::max_id);
+  CHECK(grant.incarnation == admin.tag(TagName("order")).incarnation);
+}
+
+TEST_CASE("grants: exact ones follow each other, a wish enlarges a segment and never shrinks it") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  leaf::test::add_tag(admin, "order", 100);
+  CHECK(admin.grant(TagName("order"), 1).range == Range{1, 2});
+  CHECK(admin.grant(TagName("order"), 1'000'000'000'000).range == Range{2, 1'000'000'000'002});
+  CHECK(admin.grant_segment(TagName("order"), 250).range.size() == 250);
+  CHECK(admin.grant_segment(TagName("order"), 50).range.size() == 100);
+}
+
+TEST_CASE("grants: at a limit an exact one is all or nothing, a segment is what is left") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const TagName order("order");
+  admin.add_tag({.name = order, .step = 100, .limit = 50});
+  CHECK(error_code([&] { admin.grant(order, 51); }) == ErrorCode::exhausted);
+  CHECK(admin.tag(order).next_id == 1);
+  CHECK(admin.grant(order, 45).range == Range{1, 46});
+  CHECK(admin.grant_segment(order).range == Range{46, 51});
+  CHECK(error_code([&] { admin.grant_segment(order); }) == ErrorCode::exhausted);
+  CHECK(error_code([&] { admin.grant(order, 1); }) == ErrorCode::exhausted);
+}
+
+TEST_CASE("grants: the last ID is 2^63 - 2, and nothing overflows behind it") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const TagName order("order");
+  admin.add_tag({.name = order, .step = 1000, .start = leaf::max_id - 9});
+  CHECK(error_code([&] { admin.grant(order, leaf::max_id); }) == ErrorCode::exhausted);
+  CHECK(admin.grant(order, 4).range.size() == 4);
+  CHECK(admin.grant_segment(order, leaf::max_step).range == Range{leaf::max_id - 5, INT64_MAX});
+  CHECK(error_code([&] { admin.grant(order, 1); }) == ErrorCode::exhausted);
+}
+
+TEST_CASE("grants: counts out of bounds are refused") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  leaf::test::add_tag(admin, "order", 1);
+  CHECK(error_code([&] { admin.grant(TagName("order"), 0); }) == ErrorCode::usage);
+  CHECK(error_code([&] { admin.grant(TagName("order"), -1); }) == ErrorCode::usage);
+  CHECK(error_code([&] { admin.grant(TagName("order"), INT64_MAX); }) == ErrorCode::usage);
+  CHECK(error_code([&] { admin.grant(TagName("none"), 1); }) == ErrorCode::not_found);
+}
+
+TEST_CASE("grants: max_id cannot be lowered nor a row deleted behind the program's back") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  leaf::test::add_tag(admin, "order", 1);
+  admin.grant(TagName("order"), 100);
+  leaf::test::SqliteSession other(store.path());
+  CHECK_FALSE(other.run("UPDATE leaf_alloc SET max_id = 50"));
+  CHECK_FALSE(other.run("DELETE FROM leaf_alloc"));
+  CHECK_FALSE(other.run("UPDATE leaf_alloc SET biz_tag = 'other'"));
+  CHECK(other.run("UPDATE leaf_alloc SET max_id = 500"));
+  CHECK(admin.grant(TagName("order"), 1).range.lo == 500);
+}
+
+TEST_CASE("grants: eight processes at once get disjoint ranges without a gap") {
+  constexpr int processes = 8, each = 50;
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  leaf::test::add_tag(admin, "order", 3);
+  int pipe_ends[2];
+  REQUIRE(pipe(pipe_ends) == 0);
+  for (int p = 0; p < processes; ++p) {
+    if (fork() == 0) {
+      try {
+        leaf::Store own = store.open();
+        for (int i = 0; i < each; ++i) {
+          const Range range = i % 2 == 0 ? own.grant_segment(TagName("order")).range
+                                         : own.grant(TagName("order"), 1 + i % 7).range;
+          if (write(pipe_ends[1], &range, sizeof range) != sizeof range) _exit(2);
+        }
+      } catch (...) {
+        _exit(1);
+      }
+      _exit(0);
+    }
+  }
+  close(pipe_ends[1]);
+  std::vector<Range> ranges;
+  for (Range range; read(pipe_ends[0], &range, sizeof range) == sizeof range;) ranges.push_back(range);
+  close(pipe_ends[0]);
+  for (int status = 0; wait(&status) > 0;) CHECK(status == 0);
+
+  REQUIRE(ranges.size() == processes * each);
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.lo < b.lo; });
+  std::int64_t end = 1;
+  for (const Range& range : ranges) {
+    CHECK(range.lo == end);
+    end = range.hi;
+  }
+  CHECK(admin.tag(TagName("order")).next_id == end);
+}

@@ -1,0 +1,121 @@
+#include <doctest/doctest.h>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_code.hpp"
+#include "support/sqlite_store.hpp"
+
+using leaf::ErrorCode;
+using leaf::NewTag;
+using leaf::TagName;
+using leaf::test::error_code;
+using leaf::test::error_text;
+using leaf::test::SqliteStore;
+
+TEST_CASE("tag name: what the rule allows is taken, all else is refused by name") {
+  CHECK(TagName("order").str() == "order");
+  CHECK(TagName("A-z0.9_:x").str() == "A-z0.9_:x");
+  CHECK(TagName(std::string(128, 'x')).str().size() == 128);
+  for (const std::string& bad : {std::string(), std::string(129, 'x'), std::string("a b"), std::string("a'b"),
+                                 std::string("a\nb"), std::string("a\0b", 3), std::string("\xc3\xa9")}) {
+    CHECK(error_code([&] { TagName{bad}; }) == ErrorCode::usage);
+  }
+  // Nothing that moves a terminal's cursor comes back in the message.
+  CHECK(error_text([] { TagName("a\x1b[2Jb"); }).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("tags: a new tag has the defaults, and its description, limit and start if given") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const leaf::Tag plain = admin.add_tag({.name = TagName("plain")});
+  CHECK(plain.next_id == 1);
+  CHECK(plain.start == 1);
+  CHECK(plain.step == leaf::default_step);
+  CHECK_FALSE(plain.limit);
+  CHECK(plain.incarnation.size() == 36);
+  const leaf::Tag full = admin.add_tag(
+      {.name = TagName("full"), .step = 5, .start = 100, .limit = 200, .description = "it's \"quoted\"\n"});
+  CHECK(full.next_id == 100);
+  CHECK(full.limit == 200);
+  CHECK(full.description == "it's \"quoted\"\n");
+  CHECK(full.incarnation != plain.incarnation);
+  CHECK(admin.tags().size() == 2);
+  CHECK(admin.tags()[0].name == "full");
+}
+
+TEST_CASE("tags: adding again is fine with the same values, and names both where they differ") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const NewTag order{.name = TagName("order"), .step = 10, .start = 5, .limit = 100, .description = "orders"};
+  const leaf::Tag added = admin.add_tag(order);
+  admin.grant(TagName("order"), 7);
+  const leaf::Tag again = admin.add_tag(order);
+  CHECK(again.incarnation == added.incarnation);
+  CHECK(again.next_id == 12);
+  CHECK(admin.add_tag({.name = TagName("order")}).next_id == 12);
+
+  const auto differing = [&](NewTag tag) { return error_text([&] { admin.add_tag(tag); }); };
+  CHECK(differing({.name = TagName("order"), .step = 11}).find("step 10, not 11") != std::string::npos);
+  CHECK(differing({.name = TagName("order"), .limit = 101}).find("limit 100, not 101") != std::string::npos);
+  CHECK(differing({.name = TagName("order"), .start = 1}).find("up to 11: it cannot start at 1") !=
+        std::string::npos);
+  CHECK(differing({.name = TagName("order"), .start = 50}).find("start 5, not 50") != std::string::npos);
+  CHECK(differing({.name = TagName("order"), .description = "x"}).find("'orders', not 'x'") !=
+        std::string::npos);
+  CHECK(error_code([&] { admin.add_tag({.name = TagName("order"), .step = 11}); }) == ErrorCode::failed);
+}
+
+TEST_CASE("tags: values out of bounds are refused before anything is stored") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const auto refused = [&](NewTag tag) {
+    return error_code([&] { admin.add_tag(tag); }) == ErrorCode::usage;
+  };
+  CHECK(refused({.name = TagName("t"), .step = 0}));
+  CHECK(refused({.name = TagName("t"), .step = leaf::max_step + 1}));
+  CHECK(refused({.name = TagName("t"), .start = -1}));
+  CHECK(refused({.name = TagName("t"), .start = INT64_MAX}));
+  CHECK(refused({.name = TagName("t"), .start = 10, .limit = 9}));
+  CHECK(refused({.name = TagName("t"), .description = std::string(257, 'x')}));
+  CHECK(admin.tags().empty());
+}
+
+TEST_CASE("tags: an update changes what it names and nothing else") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const TagName order("order");
+  admin.add_tag({.name = order, .step = 10, .limit = 100, .description = "d"});
+  const leaf::Tag before = admin.tag(order);
+  leaf::Tag after = admin.update_tag(order, {.step = 20});
+  CHECK(after.step == 20);
+  CHECK(after.limit == 100);
+  CHECK(after.description == "d");
+  CHECK(after.incarnation == before.incarnation);
+  CHECK(admin.update_tag(order, {.raise_to = 50}).next_id == 50);
+  CHECK(admin.update_tag(order, {.raise_to = 40}).next_id == 50);
+  CHECK_FALSE(admin.update_tag(order, {.remove_limit = true}).limit);
+  CHECK(admin.update_tag(order, {.limit = 49}).limit == 49);
+  CHECK(error_code([&] { admin.update_tag(order, {.limit = 48}); }) == ErrorCode::usage);
+  CHECK(error_code([&] { admin.update_tag(order, {.raise_to = 51}); }) == ErrorCode::usage);
+  CHECK(admin.update_tag(order, {.limit = 99, .raise_to = 100}).next_id == 100);
+  CHECK(error_code([&] { admin.update_tag(TagName("none"), {.step = 1}); }) == ErrorCode::not_found);
+}
+
+TEST_CASE("tags: a removed tag is gone for everybody, and comes back as another one that goes on") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const TagName order("order");
+  const leaf::Tag first = admin.add_tag({.name = order});
+  admin.grant(order, 500);
+  admin.remove_tag(order);
+  CHECK(admin.tags().empty());
+  CHECK(error_code([&] { admin.tag(order); }) == ErrorCode::not_found);
+  CHECK(error_code([&] { admin.grant(order, 1); }) == ErrorCode::not_found);
+  CHECK(error_code([&] { admin.remove_tag(order); }) == ErrorCode::not_found);
+  CHECK(error_code([&] { admin.add_tag({.name = order, .start = 500}); }) == ErrorCode::failed);
+  CHECK(error_code([&] { admin.add_tag({.name = order, .limit = 500}); }) == ErrorCode::failed);
+  const leaf::Tag again = admin.add_tag({.name = order, .step = 3});
+  CHECK(again.next_id == 501);
+  CHECK(again.step == 3);
+  CHECK(again.incarnation != first.incarnation);
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <doctest/doctest.h>
+#include <sqlite3.h>
+
+#include <string>
+
+namespace leaf::test {
+
+/// A connection to a SQLite file beside the library's own, as another program would have it.
+class SqliteSession {
+ public:
+  explicit SqliteSession(const std::string& path) { REQUIRE(sqlite3_open(path.c_str(), &db_) == SQLITE_OK); }
+  ~SqliteSession() { close(); }
+  SqliteSession(const SqliteSession&) = delete;
+  SqliteSession& operator=(const SqliteSession&) = delete;
+
+  /// True if SQLite took it.
+  bool run(const std::string& sql) {
+    return sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+  }
+  void close() {
+    sqlite3_close(db_);
+    db_ = nullptr;
+  }
+
+ private:
+  sqlite3* db_ = nullptr;
+};
+
+}  // namespace leaf::test
