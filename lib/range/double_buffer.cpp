@@ -32,50 +32,71 @@ DoubleBuffer::Taken DoubleBuffer::take(std::uint64_t at_most) noexcept {
   Backoff backoff;
   std::uint64_t word = word_.load(std::memory_order_acquire);
   for (;;) {
-    const std::uint32_t generation = generation_of(word);
     const std::uint32_t offset = offset_of(word);
-    const Slot& current = slot(generation);
+    const std::uint32_t next = generation_of(word) + 1;
+    const Slot& current = slot(generation_of(word));
     // If the slot is being rewritten for a later generation these values are wrong, but then the swap below
     // fails.
     const std::uint32_t size = current.size.load(std::memory_order_relaxed);
     const std::int64_t lo = current.lo.load(std::memory_order_relaxed);
-    const std::uint32_t next = generation + 1;
     if (offset < size) {
       const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(at_most, size - offset));
       const bool fetch_next = offset + std::uint64_t{count} >= current.mark.load(std::memory_order_relaxed) &&
-                              slot(next).generation.load(std::memory_order_relaxed) != next;
-      if (word_.compare_exchange_weak(word, word + count, std::memory_order_acq_rel,
-                                      std::memory_order_acquire)) {
-        return {{lo + offset, lo + offset + count}, fetch_next};
-      }
-    } else if (slot(next).generation.load(std::memory_order_acquire) == next) {
-      // Acquiring the generation makes the slot's other fields visible; releasing the word passes that on.
-      if (word_.compare_exchange_weak(word, word_of(next, 0), std::memory_order_acq_rel,
-                                      std::memory_order_acquire)) {
-        word = word_of(next, 0);
-      }
-      continue;
+                              !is_published(next);
+      if (swap(word, word + count)) return {{lo + offset, lo + offset + count}, fetch_next};
+      backoff.pause();
+    } else if (is_published(next)) {
+      // Having acquired the slot's generation, the swap releases the slot's other fields to whoever reads the
+      // word.
+      if (swap(word, word_of(next, 0))) word = word_of(next, 0);
     } else {
       const std::uint64_t seen = word_.load(std::memory_order_acquire);
       if (seen == word) return {{}, true};
       word = seen;
-      continue;
     }
-    backoff.pause();
   }
 }
 
-bool DoubleBuffer::wants_next() const noexcept {
-  const std::uint32_t next = generation_of(word_.load(std::memory_order_acquire)) + 1;
-  return slot(next).generation.load(std::memory_order_relaxed) != next;
+DoubleBuffer::View DoubleBuffer::view() const noexcept {
+  for (;;) {
+    const std::uint64_t word = word_.load(std::memory_order_acquire);
+    const std::uint32_t offset = offset_of(word);
+    const Slot& current = slot(generation_of(word));
+    const std::uint32_t size = current.size.load(std::memory_order_relaxed);
+    const std::int64_t lo = current.lo.load(std::memory_order_relaxed);
+    const View view{.word = word,
+                    .rest = {lo + std::min(offset, size), lo + size},
+                    .label = current.label.load(std::memory_order_relaxed),
+                    .mark_reached = offset >= current.mark.load(std::memory_order_relaxed),
+                    .has_next = is_published(generation_of(word) + 1)};
+    // The slot was not rewritten while it was read if its generation is still the current one.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (generation_of(word_.load(std::memory_order_relaxed)) == generation_of(word)) return view;
+  }
 }
 
-void DoubleBuffer::publish(Range range, std::uint32_t mark) noexcept {
+bool DoubleBuffer::take_up_to(const View& view, std::int64_t end) noexcept {
+  std::uint64_t expected = view.word;
+  return swap(expected, view.word + static_cast<std::uint64_t>(end - view.rest.lo));
+}
+
+bool DoubleBuffer::advance(const View& view) noexcept {
+  const std::uint32_t next = generation_of(view.word) + 1;
+  std::uint64_t expected = view.word;
+  return is_published(next) && swap(expected, word_of(next, 0));
+}
+
+bool DoubleBuffer::wants_next() const noexcept {
+  return !is_published(generation_of(word_.load(std::memory_order_acquire)) + 1);
+}
+
+void DoubleBuffer::publish(Range range, std::uint32_t mark, std::uint32_t label) noexcept {
   const std::uint32_t next = generation_of(word_.load(std::memory_order_acquire)) + 1;
   Slot& free = slot(next);
   free.lo.store(range.lo, std::memory_order_relaxed);
   free.size.store(static_cast<std::uint32_t>(range.size()), std::memory_order_relaxed);
   free.mark.store(mark, std::memory_order_relaxed);
+  free.label.store(label, std::memory_order_relaxed);
   free.generation.store(next, std::memory_order_release);
 }
 

@@ -1,30 +1,35 @@
+#include <fmt/format.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "leaf/segment.hpp"
-#include "segment/fetcher.hpp"
-#include "segment/tag_state.hpp"
+#include "range/refiller.hpp"
+#include "segment/tag_buffer.hpp"
 
 namespace leaf {
 
-SegmentTag::SegmentTag(segment::TagState* state) : buffer_(&state->buffer), state_(state) {}
+SegmentTag::SegmentTag(segment::TagBuffer* tag) : buffer_(&tag->buffer), tag_(tag) {}
 
 std::int64_t SegmentTag::next_closely() {
   return next_range(1).lo;
 }
 
 void SegmentTag::request_fetch() {
-  state_->fetcher.request(*state_);
+  tag_->refiller.request(*tag_);
 }
 
 Range SegmentTag::next_range(std::uint64_t at_most) {
   if (at_most == 0) throw Error(ErrorCode::usage, "a range of no IDs was asked for");
-  const auto taken = state_->buffer.take(at_most);
-  if (taken.fetch_next) [[unlikely]] {
-    if (taken.range.empty()) return state_->fetcher.wait_and_take(*state_, at_most);
-    state_->fetcher.request(*state_);
+  auto taken = buffer_->take(at_most);
+  if (taken.range.empty()) {
+    tag_->refiller.await(*tag_, [&] {
+      taken = buffer_->take(at_most);
+      return !taken.range.empty();
+    });
   }
+  if (taken.fetch_next) request_fetch();
   return taken.range;
 }
 
@@ -50,31 +55,59 @@ std::vector<Range> SegmentTag::next_ranges(std::uint64_t count) {
   return ranges;
 }
 
+namespace {
+
+range::Refiller::Options refiller_options(const SegmentOptions& options) {
+  if (options.timeout < std::chrono::milliseconds::zero()) {
+    throw Error(ErrorCode::usage, "the timeout is below zero");
+  }
+  if (options.max_step < 1 || options.max_step > max_step) {
+    throw Error(ErrorCode::usage, fmt::format("max_step is not from 1 to {}", max_step));
+  }
+  if (options.max_connections < 1) throw Error(ErrorCode::usage, "max_connections is below 1");
+  range::Refiller::Options result{
+      .timeout = options.timeout, .max_threads = options.max_connections, .on_failure = {}};
+  if (options.on_fetch_failure) {
+    result.on_failure = [report = options.on_fetch_failure](const range::RefilledBuffer& buffer,
+                                                            const Error& error) {
+      report(static_cast<const segment::TagBuffer&>(buffer).name, error);
+    };
+  }
+  return result;
+}
+
+}  // namespace
+
 class SegmentAllocator::Impl {
  public:
-  Impl(StoreOptions store, SegmentOptions options)
-      : max_step_(options.max_step), fetcher_(std::move(store), std::move(options)) {}
+  Impl(StoreOptions store, const SegmentOptions& options)
+      : clock_(*store.clock),
+        max_step_(options.max_step),
+        refiller_(std::move(store), refiller_options(options)) {}
 
-  segment::TagState* state(const TagName& name) {
+  segment::TagBuffer* tag(const TagName& name) {
     const std::lock_guard lock(mutex_);
-    auto& state = states_[name];
-    if (!state) state = std::make_unique<segment::TagState>(name, fetcher_, segment::StepPolicy(max_step_));
-    return state.get();
+    auto& tag = tags_[name];
+    if (!tag) {
+      tag = std::make_unique<segment::TagBuffer>(name, refiller_, segment::StepPolicy(max_step_), clock_);
+    }
+    return tag.get();
   }
 
  private:
+  Clock& clock_;
   const std::int64_t max_step_;
   std::mutex mutex_;
-  std::map<TagName, std::unique_ptr<segment::TagState>> states_;
-  segment::Fetcher fetcher_;  // ends its threads before the states go
+  std::map<TagName, std::unique_ptr<segment::TagBuffer>> tags_;
+  range::Refiller refiller_;  // ends its threads before the tags go
 };
 
 SegmentAllocator::SegmentAllocator(StoreOptions store, SegmentOptions options)
-    : impl_(std::make_unique<Impl>(std::move(store), std::move(options))) {}
+    : impl_(std::make_unique<Impl>(std::move(store), options)) {}
 SegmentAllocator::~SegmentAllocator() = default;
 
 SegmentTag SegmentAllocator::tag(const TagName& name) {
-  return SegmentTag(impl_->state(name));
+  return SegmentTag(impl_->tag(name));
 }
 
 }  // namespace leaf

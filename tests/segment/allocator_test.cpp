@@ -184,7 +184,7 @@ TEST_CASE("allocator: a caller waits for a slow store until its deadline, and is
   auto options = store.options();
   options.clock = &clock;
   options.timeout = 100ms;  // real time, for SQLite's lock
-  SegmentAllocator allocator(options, {.timeout = 5s});
+  SegmentAllocator allocator(options, {.timeout = 5s, .max_connections = 1});
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
 
   WriteLock lock(store.path());

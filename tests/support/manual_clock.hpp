@@ -1,6 +1,7 @@
 #pragma once
 
-#include <set>
+#include <cstdint>
+#include <map>
 
 #include "leaf/clock.hpp"
 
@@ -17,43 +18,49 @@ class ManualClock final : public Clock {
 
   void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
                   std::chrono::steady_clock::time_point deadline) override {
+    std::uint64_t self = 0;
     {
       const std::lock_guard own(mutex_);
       if (now_ >= deadline) return;
-      sleepers_.insert({&changed, lock.mutex()});
+      self = ++last_sleeper_;
+      sleepers_[self] = {&changed, lock.mutex()};
       arrived_.notify_all();
     }
     changed.wait(lock);
     const std::lock_guard own(mutex_);
-    sleepers_.erase(sleepers_.find({&changed, lock.mutex()}));
+    sleepers_.erase(self);
   }
 
   void advance(std::chrono::steady_clock::duration by) {
-    std::multiset<Sleeper> sleepers;
+    std::map<std::uint64_t, Sleeper> woken;
     {
       const std::lock_guard lock(mutex_);
       now_ += by;
-      sleepers = sleepers_;
+      woken.swap(sleepers_);
     }
-    for (const auto& [changed, mutex] : sleepers) {
+    for (const auto& [id, sleeper] : woken) {
       // Whoever has looked at the old time holds the mutex until it sleeps.
-      { const std::lock_guard lock(*mutex); }
-      changed->notify_all();
+      { const std::lock_guard lock(*sleeper.mutex); }
+      sleeper.changed->notify_all();
     }
   }
 
-  /// Returns once `count` threads wait for time or for what they are notified of.
+  /// Returns once `count` threads sleep that were not woken since by advance().
   void wait_for_sleepers(std::size_t count) {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [&] { return sleepers_.size() >= count; });
   }
 
  private:
-  using Sleeper = std::pair<std::condition_variable*, std::mutex*>;
+  struct Sleeper {
+    std::condition_variable* changed;
+    std::mutex* mutex;
+  };
 
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::multiset<Sleeper> sleepers_;
+  std::map<std::uint64_t, Sleeper> sleepers_;
+  std::uint64_t last_sleeper_ = 0;
   std::chrono::steady_clock::time_point now_{std::chrono::hours(1)};
 };
 

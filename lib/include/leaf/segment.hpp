@@ -32,7 +32,7 @@ struct SegmentOptions {
 
 class SegmentAllocator;
 namespace segment {
-struct TagState;
+class TagBuffer;
 }
 
 /// One tag of an allocator: where IDs are drawn. Copies draw from the same buffer. Any number of threads may
@@ -71,12 +71,12 @@ class LEAF_EXPORT SegmentTag {
 
  private:
   friend class SegmentAllocator;
-  explicit SegmentTag(segment::TagState* state);
+  explicit SegmentTag(segment::TagBuffer* tag);
   std::int64_t next_closely();
   void request_fetch();
 
   range::DoubleBuffer* buffer_ = nullptr;
-  segment::TagState* state_ = nullptr;
+  segment::TagBuffer* tag_ = nullptr;
 };
 
 /// Hands out the IDs of any number of tags from memory, and fetches each tag's next segment in the background

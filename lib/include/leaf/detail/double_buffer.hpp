@@ -56,18 +56,39 @@ class LEAF_EXPORT DoubleBuffer {
     return true;
   }
 
+  /// The buffer at one moment, for those who choose themselves what to take.
+  struct View {
+    std::uint64_t word = 0;
+    Range rest;               ///< what is left of the current range
+    std::uint32_t label = 0;  ///< of the current range
+    bool mark_reached = false;
+    bool has_next = false;
+  };
+
+  View view() const noexcept;
+
+  /// Moves the cursor to `end`, in (rest.lo, rest.hi], so that all before it is the caller's or lost.
+  /// False if the buffer has changed since `view`.
+  bool take_up_to(const View& view, std::int64_t end) noexcept;
+
+  /// Leaves the rest of the current range and goes to the next one. False if there is none or the buffer has
+  /// changed.
+  bool advance(const View& view) noexcept;
+
   /// True if a range can be published: there is no next one yet.
   bool wants_next() const noexcept;
 
   /// Makes `range` (1 to max_size IDs) the next one. Takers are told to fetch once `mark` of its IDs are
-  /// taken. Precondition: wants_next(), and nobody else publishes.
-  void publish(Range range, std::uint32_t mark) noexcept;
+  /// taken. `label` is whatever its takers have to know of it. Precondition: wants_next(), and nobody else
+  /// publishes.
+  void publish(Range range, std::uint32_t mark, std::uint32_t label = 0) noexcept;
 
  private:
   struct Slot {
     std::atomic<std::int64_t> lo{0};
     std::atomic<std::uint32_t> size{0};
     std::atomic<std::uint32_t> mark{0};
+    std::atomic<std::uint32_t> label{0};
     std::atomic<std::uint32_t> generation{0};  ///< written last: the slot is valid for this generation only
   };
 
@@ -80,6 +101,13 @@ class LEAF_EXPORT DoubleBuffer {
   }
   Slot& slot(std::uint32_t generation) noexcept { return slots_[generation & 1]; }
   const Slot& slot(std::uint32_t generation) const noexcept { return slots_[generation & 1]; }
+  bool is_published(std::uint32_t generation) const noexcept {
+    return slot(generation).generation.load(std::memory_order_acquire) == generation;
+  }
+  bool swap(std::uint64_t& expected, std::uint64_t desired) noexcept {
+    return word_.compare_exchange_strong(expected, desired, std::memory_order_acq_rel,
+                                         std::memory_order_acquire);
+  }
 
   // Apart from the slots: they are read by all, the word is written by all.
   alignas(64) std::atomic<std::uint64_t> word_{0};

@@ -1,0 +1,144 @@
+#include "range/refiller.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+namespace leaf::range {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// 100 ms, doubled with each failure up to 2 s, less a random quarter: hosts that failed together come back
+/// apart.
+milliseconds pause_after(int failures) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  const int longest = std::min(2000, 100 << std::min(failures - 1, 5));
+  return milliseconds(std::uniform_int_distribution<int>(longest * 3 / 4, longest)(random));
+}
+
+}  // namespace
+
+Refiller::Refiller(StoreOptions store, Options options)
+    : store_options_(std::move(store)), options_(std::move(options)), clock_(*store_options_.clock) {
+  const Store checks_the_url(store_options_);
+}
+
+Refiller::~Refiller() {
+  {
+    const Lock lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Refiller::request(RefilledBuffer& buffer) {
+  if (buffer.requested_.load(std::memory_order_relaxed)) return;
+  const Lock lock(mutex_);
+  if (!buffer.buffer.wants_next() || buffer.requested_.exchange(true, std::memory_order_relaxed)) return;
+  refill_now(buffer, lock);
+}
+
+void Refiller::enqueue(RefilledBuffer& buffer, Time due, const Lock&) {
+  if (buffer.queued_) queue_.erase({buffer.due_, &buffer});
+  buffer.queued_ = true;
+  buffer.due_ = due;
+  queue_.emplace(due, &buffer);
+}
+
+void Refiller::refill_now(RefilledBuffer& buffer, const Lock& lock) {
+  enqueue(buffer, clock_.steady_now(), lock);
+  if (idle_threads_ == 0 && threads_.size() < static_cast<std::size_t>(options_.max_threads)) {
+    threads_.emplace_back([this] { run(); });
+  } else {
+    work_.notify_one();
+  }
+}
+
+void Refiller::await(RefilledBuffer& buffer, const std::function<bool()>& ready) {
+  Lock lock(mutex_);
+  const Time deadline = clock_.steady_now() + options_.timeout;
+  const std::uint64_t begun_before = buffer.refills_begun_;
+  // A failure that waiting does not cure is looked at anew by every caller: somebody may have mended it.
+  if (buffer.queued_ && buffer.failure_ && !buffer.failure_->retryable()) {
+    refill_now(buffer, lock);
+  }
+  while (!ready()) {
+    if (!buffer.requested_.exchange(true, std::memory_order_relaxed)) refill_now(buffer, lock);
+    const bool failed_since = buffer.failure_ && buffer.refills_begun_ > begun_before;
+    if (failed_since && !buffer.failure_->retryable()) throw Error(*buffer.failure_);
+    if (clock_.steady_now() >= deadline) throw timed_out(buffer);
+    clock_.wait_until(lock, buffer.changed_, deadline);
+  }
+}
+
+Error Refiller::timed_out(const RefilledBuffer& buffer) const {
+  const std::string waited = fmt::format("no {} came within {}", buffer.what(), options_.timeout);
+  if (!buffer.failure_) return {ErrorCode::unavailable, waited, "the store is slow; try again"};
+  return {ErrorCode::unavailable, fmt::format("{}: {}", waited, buffer.failure_->what()),
+          buffer.failure_->hint(), buffer.failure_->sqlstate()};
+}
+
+RefilledBuffer* Refiller::next_due(Lock& lock) {
+  while (!stopping_) {
+    if (queue_.empty()) {
+      ++idle_threads_;
+      work_.wait(lock);
+      --idle_threads_;
+      continue;
+    }
+    const auto [due, buffer] = *queue_.begin();
+    if (due <= clock_.steady_now()) {
+      queue_.erase(queue_.begin());
+      buffer->queued_ = false;
+      return buffer;
+    }
+    ++idle_threads_;
+    clock_.wait_until(lock, work_, due);
+    --idle_threads_;
+  }
+  return nullptr;
+}
+
+void Refiller::run() {
+  Store store(store_options_);
+  Lock lock(mutex_);
+  while (RefilledBuffer* buffer = next_due(lock)) refill(*buffer, store, lock);
+}
+
+void Refiller::refill(RefilledBuffer& buffer, Store& store, Lock& lock) {
+  ++buffer.refills_begun_;
+  std::optional<Refill> refill;
+  std::optional<Error> failure;
+  lock.unlock();
+  try {
+    refill = buffer.refill(store);
+  } catch (const Error& error) {
+    failure = error;
+  } catch (const std::exception& error) {
+    failure = Error(ErrorCode::failed, error.what());
+  }
+  if (failure && options_.on_failure) {
+    const std::lock_guard report(report_mutex_);
+    options_.on_failure(buffer, *failure);
+  }
+  lock.lock();
+
+  buffer.failure_ = failure;
+  if (refill) {
+    buffer.failures_in_a_row_ = 0;
+    buffer.buffer.publish(refill->range, refill->mark, refill->label);
+    buffer.requested_.store(false, std::memory_order_relaxed);
+  } else {
+    ++buffer.failures_in_a_row_;
+    // This thread, or another one that waits, comes back to it in time.
+    enqueue(buffer, clock_.steady_now() + pause_after(buffer.failures_in_a_row_), lock);
+  }
+  buffer.changed_.notify_all();
+}
+
+}  // namespace leaf::range
