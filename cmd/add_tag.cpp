@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "leaf/error.hpp"
+#include "options.hpp"
+#include "tag_record.hpp"
+
+namespace leafctl {
+
+namespace {
+
+bool exists(leaf::Store& store, const leaf::TagName& name) {
+  try {
+    store.tag(name);
+    return true;
+  } catch (const leaf::Error& error) {
+    if (error.code() == leaf::ErrorCode::not_found) return false;
+    throw;
+  }
+}
+
+class AddTag : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Adds a tag: a sequence of IDs of its own. Adding it again with the same values does nothing.");
+    add_tag_argument(app, name_, "its name: 1 to 128 characters of A-Z a-z 0-9 . _ : -");
+    add_integer_option(app, "--step", "N", step_, {1, leaf::max_step},
+                       fmt::format("IDs that a host takes at once, 1 to {} (default: {})", leaf::max_step,
+                                   leaf::default_step));
+    add_integer_option(app, "--start", "ID", start_, {0, leaf::max_id}, "the first ID (default: 1)");
+    add_integer_option(app, "--limit", "ID", limit_, {0, leaf::max_id},
+                       fmt::format("the last ID it may give, up to {} (default: none)", leaf::max_id));
+    add_text_option(app, "--description", "TEXT", description_, "what it is for, up to 256 characters");
+    app.footer(
+        "Examples:\n"
+        "  leafctl add-tag order\n"
+        "  leafctl add-tag invoice --start 1000 --step 100 --description 'since 2024'");
+  }
+
+  void run(Session& session) override {
+    leaf::Store store = session.store();
+    // Only the message depends on it; the store itself settles who adds a tag.
+    const bool existed = exists(store, *name_);
+    const leaf::Tag tag = store.add_tag({*name_, step_, start_, limit_, description_});
+    if (existed) {
+      session.messages.info(fmt::format("tag '{}' is there already: {}", tag.name, describe(tag)));
+    } else {
+      session.messages.info(
+          fmt::format("added tag '{}': first ID {}, step {}", tag.name, tag.next_id, tag.step));
+    }
+    if (session.output.format() == OutputFormat::json) session.output.print_one(tag_columns, tag);
+  }
+
+ private:
+  std::optional<leaf::TagName> name_;
+  std::optional<std::int64_t> step_;
+  std::optional<std::int64_t> start_;
+  std::optional<std::int64_t> limit_;
+  std::optional<std::string> description_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_add_tag() {
+  return std::make_unique<AddTag>();
+}
+
+}  // namespace leafctl

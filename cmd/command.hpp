@@ -1,0 +1,41 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "leaf/store.hpp"
+#include "messages.hpp"
+#include "output.hpp"
+#include "settings.hpp"
+
+namespace leafctl {
+
+/// What a running command works with.
+struct Session {
+  const Configuration& configuration;
+  Output& output;
+  Messages& messages;
+
+  const Settings& settings() const { return configuration.settings; }
+  /// The configured store. Connects to nothing yet. Throws leaf::Error (usage) if its URL is none.
+  leaf::Store store() const { return leaf::Store({.url = settings().store, .timeout = settings().timeout}); }
+};
+
+/// One subcommand.
+class Command {
+ public:
+  virtual ~Command() = default;
+
+  /// Declares options, arguments, description and examples (as the footer). Does no I/O.
+  virtual void setup(CLI::App& app) = 0;
+
+  /// Does the work with what was parsed. Throws leaf::Error.
+  virtual void run(Session& session) = 0;
+
+  /// False for a command that has to work even where the configuration is broken.
+  virtual bool needs_settings() const { return true; }
+};
+
+using CommandFactory = std::unique_ptr<Command> (*)();
+
+}  // namespace leafctl

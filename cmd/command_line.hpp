@@ -1,0 +1,54 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "settings.hpp"
+
+namespace leafctl {
+
+/// What a command line asks for: to run a command or, where there is none, to print a text.
+struct Request {
+  Command* command = nullptr;  ///< owned by the CommandLine
+  std::string text{};          ///< help or version
+  bool incomplete = false;     ///< the text is help for somebody who named no command
+};
+
+/// The tree of all commands and their options. A command is made, and its options declared, only when it is
+/// named.
+class CommandLine {
+ public:
+  CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  /// Parses `arguments`, without the program's name; once for each object. Throws leaf::Error (usage).
+  Request parse(std::vector<std::string> arguments);
+
+  /// The help of the command that `words` name; of the program if there are none. Throws leaf::Error (usage).
+  std::string help(const std::vector<std::string>& words);
+
+  const GlobalOptions& options() const noexcept { return options_; }
+
+ private:
+  struct Node {
+    CLI::App* app;
+    CommandFactory make;
+    std::unique_ptr<Command> command;
+  };
+
+  void add_global_options();
+  void add_command(const CommandEntry& entry);
+  void set_up(Node& node);
+  Node* node_of(const CLI::App* app);
+  CLI::App& selected();
+
+  CLI::App app_;
+  GlobalOptions options_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace leafctl

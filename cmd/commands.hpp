@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+
+#include "command.hpp"
+
+namespace leafctl {
+
+struct CommandEntry {
+  const char* name;     ///< as typed; the words of a nested command are parted by a space
+  const char* summary;  ///< for the list of commands in the help
+  CommandFactory make;  ///< null for a group such as `tags`, which comes before its members
+};
+
+/// All commands, in the order in which the help lists them.
+std::span<const CommandEntry> commands();
+
+std::unique_ptr<Command> make_init_db();
+std::unique_ptr<Command> make_add_tag();
+std::unique_ptr<Command> make_tags_list();
+std::unique_ptr<Command> make_tags_show();
+std::unique_ptr<Command> make_tags_update();
+std::unique_ptr<Command> make_tags_remove();
+std::unique_ptr<Command> make_next();
+std::unique_ptr<Command> make_decode();
+std::unique_ptr<Command> make_encode();
+std::unique_ptr<Command> make_bounds();
+std::unique_ptr<Command> make_show_config();
+std::unique_ptr<Command> make_help();
+
+}  // namespace leafctl

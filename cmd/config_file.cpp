@@ -1,0 +1,128 @@
+#include "config_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "nearest.hpp"
+#include "settings.hpp"
+
+namespace leafctl {
+
+namespace {
+
+using leaf::Error;
+using leaf::ErrorCode;
+
+constexpr std::size_t greatest_size = 1 << 20;
+
+struct Content {
+  std::string text;
+  mode_t mode = 0;
+};
+
+[[noreturn]] void fail_to_read(const std::string& path, int error) {
+  throw Error(ErrorCode::usage,
+              fmt::format("cannot read configuration file '{}': {}", path, std::strerror(error)));
+}
+
+/// The content with the mode of the very file it was read from; none if there is no such file.
+std::optional<Content> read_content(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    fail_to_read(path, errno);
+  }
+  Content content;
+  struct stat status {};
+  char block[4096];
+  ssize_t count = fstat(descriptor, &status) == 0 ? 1 : -1;
+  while (count > 0 && content.text.size() <= greatest_size) {
+    count = read(descriptor, block, sizeof block);
+    if (count > 0) content.text.append(block, static_cast<std::size_t>(count));
+  }
+  const int error = errno;
+  close(descriptor);
+  if (count < 0) fail_to_read(path, error);
+  if (content.text.size() > greatest_size) {
+    throw Error(ErrorCode::usage, fmt::format("configuration file '{}' is larger than 1 MiB", path));
+  }
+  content.mode = status.st_mode;
+  return content;
+}
+
+std::string place(const std::string& path, const YAML::Mark& mark) {
+  return mark.is_null() ? path : fmt::format("{}:{}", path, mark.line + 1);
+}
+
+YAML::Node parse(const std::string& path, const std::string& text) {
+  try {
+    return YAML::Load(text);
+  } catch (const YAML::Exception& error) {
+    throw Error(ErrorCode::usage, fmt::format("{}: not valid YAML: {}", place(path, error.mark), error.msg));
+  }
+}
+
+const Setting& known_setting(const std::string& where, const std::string& key) {
+  std::vector<std::string> keys;
+  for (const Setting& setting : all_settings()) {
+    if (key == setting.key) return setting;
+    keys.emplace_back(setting.key);
+  }
+  const std::string near = nearest(key, keys);
+  throw Error(ErrorCode::usage, fmt::format("{}: unknown key '{}'", where, key),
+              near.empty() ? fmt::format("the keys are {}", fmt::join(keys, ", "))
+                           : fmt::format("did you mean '{}'?", near));
+}
+
+void refuse_open_secret(const std::string& path, const std::string& store, mode_t mode) {
+  if ((mode & (S_IRWXG | S_IRWXO)) == 0 || leaf::redact_url(store) == store) return;
+  throw Error(ErrorCode::usage,
+              fmt::format("configuration file '{}' holds a password and is open to other users", path),
+              fmt::format("run 'chmod 600 {}', or keep the password in a file that PGPASSFILE names", path));
+}
+
+}  // namespace
+
+std::optional<ConfigFile> ConfigFile::read_if_exists(const std::string& path) {
+  const auto content = read_content(path);
+  if (!content) return std::nullopt;
+  ConfigFile file;
+  const YAML::Node root = parse(path, content->text);
+  if (root.IsNull()) return file;
+  if (!root.IsMap()) {
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: expected lines such as 'timeout: 5s'", place(path, root.Mark())));
+  }
+  for (const auto& pair : root) {
+    const std::string where = place(path, pair.first.Mark());
+    if (!pair.first.IsScalar())
+      throw Error(ErrorCode::usage, fmt::format("{}: a key has to be a word", where));
+    const std::string& key = pair.first.Scalar();
+    known_setting(where, key);
+    if (!pair.second.IsScalar()) {
+      throw Error(ErrorCode::usage, fmt::format("{}: '{}' takes one value", where, key),
+                  fmt::format("write '{}: VALUE' on one line", key));
+    }
+    if (!file.entries_.emplace(key, ConfigEntry{pair.second.Scalar(), where}).second) {
+      throw Error(ErrorCode::usage, fmt::format("{}: '{}' is given twice", where, key));
+    }
+  }
+  if (const ConfigEntry* store = file.find("store")) refuse_open_secret(path, store->text, content->mode);
+  return file;
+}
+
+const ConfigEntry* ConfigFile::find(const std::string& key) const {
+  const auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+}  // namespace leafctl

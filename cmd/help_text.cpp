@@ -1,0 +1,138 @@
+#include "help_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+namespace leafctl {
+
+namespace {
+
+constexpr std::size_t line_width = 80;
+constexpr std::size_t widest_label = 24;
+
+/// A label and what it means, as one entry of a list.
+struct Entry {
+  std::string label;
+  std::string text;
+};
+
+/// Breaks `text` at blanks so that lines which begin at column `indent` stay within the width.
+std::vector<std::string> wrap(const std::string& text, std::size_t indent) {
+  std::vector<std::string> lines(1);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    std::string& line = lines.back();
+    if (!line.empty() && indent + line.size() + 1 + word.size() > line_width) {
+      lines.push_back(word);
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+  }
+  return lines;
+}
+
+std::string section(const std::string& title, const std::vector<Entry>& entries) {
+  if (entries.empty()) return {};
+  std::size_t column = 0;
+  for (const Entry& entry : entries) column = std::max(column, std::min(entry.label.size(), widest_label));
+  column += 4;
+  std::string result = fmt::format("\n{}:\n", title);
+  for (const Entry& entry : entries) {
+    std::string line = "  " + entry.label;
+    if (entry.label.size() > widest_label) {
+      result += line + "\n";
+      line.clear();
+    }
+    for (const std::string& text : wrap(entry.text, column)) {
+      line.append(column - line.size(), ' ');
+      result += line + text + "\n";
+      line.clear();
+    }
+  }
+  return result;
+}
+
+std::string option_label(const CLI::Option& option) {
+  std::string label = option.get_snames().empty() ? "    " : "-" + option.get_snames().front();
+  if (!option.get_lnames().empty()) {
+    label += (option.get_snames().empty() ? "" : ", ") + ("--" + option.get_lnames().front());
+  }
+  if (option.get_items_expected_max() > 0 && !option.get_type_name().empty())
+    label += " " + option.get_type_name();
+  return label;
+}
+
+std::string argument_label(const CLI::Option& option) {
+  const bool many = option.get_items_expected_max() > 1;
+  const std::string name = option.get_name(true) + (many ? "..." : "");
+  return option.get_required() ? name : "[" + name + "]";
+}
+
+std::vector<Entry> options_of(const CLI::App& app) {
+  std::vector<Entry> entries;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->nonpositional() || option == app.get_help_ptr()) continue;
+    entries.push_back({option_label(*option), option->get_description()});
+  }
+  return entries;
+}
+
+std::vector<Entry> arguments_of(const CLI::App& app) {
+  std::vector<Entry> entries;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) entries.push_back({argument_label(*option), option->get_description()});
+  }
+  return entries;
+}
+
+std::vector<Entry> commands_of(const CLI::App& app) {
+  std::vector<Entry> entries;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    entries.push_back({command->get_name(), command->get_description()});
+  }
+  return entries;
+}
+
+const CLI::App& root_of(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app : root_of(*app.get_parent());
+}
+
+std::string usage(const CLI::App& app) {
+  std::string line = "Usage: " + full_name(app);
+  if (!commands_of(app).empty()) line += " COMMAND";
+  for (const Entry& argument : arguments_of(app)) line += " " + argument.label;
+  return line + " [OPTIONS]\n";
+}
+
+}  // namespace
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::string help_text(const CLI::App& app) {
+  const CLI::App& root = root_of(app);
+  std::string result = usage(app) + "\n";
+  for (const std::string& line : wrap(app.get_description(), 0)) result += line + "\n";
+  result += section("Commands", commands_of(app));
+  result += section("Arguments", arguments_of(app));
+  if (&app != &root) result += section("Options", options_of(app));
+  std::vector<Entry> global = options_of(root);
+  global.push_back({"-h, --help", root.get_help_ptr()->get_description()});
+  result += section("Global options", global);
+  if (&app != &root && !commands_of(app).empty()) {
+    result += fmt::format("\nSee '{} COMMAND --help' for each of them.\n", full_name(app));
+  }
+  if (!app.get_footer().empty()) result += "\n" + app.get_footer() + "\n";
+  return result;
+}
+
+std::string short_help_text(const CLI::App& app) {
+  return usage(app) + section("Commands", commands_of(app)) +
+         fmt::format("\nSee '{} --help' for options and examples.\n", full_name(app));
+}
+
+}  // namespace leafctl

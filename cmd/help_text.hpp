@@ -1,0 +1,18 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace leafctl {
+
+/// The words that call `app`, such as "leafctl tags list".
+std::string full_name(const CLI::App& app);
+
+/// The help of one command, at most 80 columns wide: description, usage, arguments, options, those of all
+/// commands, subcommands, and the footer (examples).
+std::string help_text(const CLI::App& app);
+
+/// Only the usage and the list of commands, for somebody who named none.
+std::string short_help_text(const CLI::App& app);
+
+}  // namespace leafctl

@@ -1,0 +1,99 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <exception>
+
+#include "command_line.hpp"
+#include "interrupt.hpp"
+#include "leaf/error.hpp"
+
+namespace leafctl {
+
+namespace {
+
+constexpr int failed = static_cast<int>(leaf::ErrorCode::failed);
+constexpr int usage = static_cast<int>(leaf::ErrorCode::usage);
+
+/// A closed standard stream would be the next file that is opened, such as the store's. The substitute
+/// refuses use.
+void fill_standard_streams() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (fcntl(descriptor, F_GETFD) == -1) {
+      static_cast<void>(open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+    }
+  }
+}
+
+/// Other users see arguments in the list of processes.
+void warn_of_password_in_argument(const Configuration& configuration, Messages& messages) {
+  for (const SettingOrigin& setting : configuration.origins) {
+    if (setting.origin != setting.setting->long_flag() || setting.shown() == setting.text) continue;
+    messages.warning("the password in '" + setting.origin + "' can be seen by other users of this machine",
+                     "keep it in a file that PGPASSFILE names");
+  }
+}
+
+void configure(Messages& messages, const GlobalOptions& options, const Configuration& configuration) {
+  if (options.verbose) messages.set_level(Messages::Level::verbose);
+  if (options.quiet) messages.set_level(Messages::Level::quiet);
+  if (options.verbose) {
+    for (const SettingOrigin& setting : configuration.origins) {
+      messages.detail(std::string(setting.setting->key) + ": " + setting.shown() + " (" + setting.origin +
+                      ")");
+    }
+  }
+  warn_of_password_in_argument(configuration, messages);
+}
+
+int run(std::vector<std::string> arguments, Messages& messages) {
+  CommandLine command_line;
+  const Request request = command_line.parse(std::move(arguments));
+  if (request.incomplete) {
+    OutputFile(STDERR_FILENO, "standard error").write(request.text);
+    return usage;
+  }
+  const Surroundings surroundings = Surroundings::of_this_process();
+  Configuration configuration;
+  if (request.command != nullptr && request.command->needs_settings()) {
+    configuration = resolve_settings(command_line.options(), surroundings);
+  }
+  const Settings& settings = configuration.settings;
+  OutputFile file(STDOUT_FILENO, "standard output");
+  Output output(file, settings.output, use_color(settings.color, file.is_terminal(), surroundings));
+  messages.set_color(use_color(settings.color, messages.is_terminal(), surroundings));
+  configure(messages, command_line.options(), configuration);
+
+  if (request.command == nullptr) {
+    output.print_text(request.text);
+  } else {
+    Session session{configuration, output, messages};
+    request.command->run(session);
+  }
+  output.finish();
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace leafctl
+
+int main(int argc, char** argv) {
+  using namespace leafctl;
+  fill_standard_streams();
+  OutputFile standard_error(STDERR_FILENO, "standard error");
+  Messages messages(standard_error, use_color(ColorMode::automatic, standard_error.is_terminal(),
+                                              Surroundings::of_this_process()));
+  try {
+    return run({argv + (argc > 0 ? 1 : 0), argv + argc}, messages);
+  } catch (const Interrupted& interrupted) {
+    die_of(interrupted.signal);
+  } catch (const BrokenPipe&) {
+    return failed;
+  } catch (const leaf::Error& error) {
+    messages.error(error);
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    messages.error(std::string("unexpected: ") + error.what());
+    return failed;
+  }
+}

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string_view>
+
+#include "leaf/error.hpp"
+#include "output_file.hpp"
+
+namespace leafctl {
+
+/// Everything for the reader that is not data: goes to standard error, one escaped line each.
+class Messages {
+ public:
+  enum class Level { quiet, normal, verbose };
+
+  explicit Messages(OutputFile& file, bool color = false) : file_(file), color_(color) {}
+
+  void set_level(Level level) noexcept { level_ = level; }
+  void set_color(bool color) noexcept { color_ = color; }
+  bool is_terminal() const noexcept { return file_.is_terminal(); }
+
+  /// What was done; not when quiet.
+  void info(std::string_view text);
+  /// What the reader should see to; not when quiet.
+  void warning(std::string_view text, std::string_view hint = {});
+  /// How it was done; only when verbose.
+  void detail(std::string_view text);
+  void error(const leaf::Error& error);
+  void error(std::string_view text, std::string_view hint = {});
+  /// Asks on the terminal and returns true if the answer on standard input is yes.
+  bool confirm(std::string_view question);
+
+ private:
+  std::string paint(const char* code, std::string_view text) const;
+  void print(const std::string& text);
+
+  OutputFile& file_;
+  Level level_ = Level::normal;
+  bool color_;
+};
+
+}  // namespace leafctl

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace leafctl {
+
+struct IntegerBounds {
+  std::int64_t lowest;
+  std::int64_t highest;
+};
+
+/// A decimal integer and nothing else: no sign but `-`, no blank, no base, no exponent.
+/// Throws leaf::Error (usage) that says what `name`, an option or key, takes.
+std::int64_t parse_integer(std::string_view name, std::string_view text, IntegerBounds bounds);
+
+struct DurationBounds {
+  std::chrono::milliseconds shortest;
+  std::chrono::milliseconds longest;
+};
+
+/// A whole number with its unit: `250ms`, `5s`, `10m`, `1h`. Throws as parse_integer() does.
+std::chrono::milliseconds parse_duration(std::string_view name, std::string_view text, DurationBounds bounds);
+
+/// The shortest text that parse_duration() reads as `duration`.
+std::string format_duration(std::chrono::milliseconds duration);
+
+}  // namespace leafctl

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "output_file.hpp"
+
+namespace leafctl {
+
+enum class OutputFormat { text, json };
+
+/// An ID: right-aligned in a table, a string in JSON, because it may pass 2^53.
+struct Id {
+  std::int64_t value;
+};
+
+/// One value of a record. Nothing is `-` in a table, empty in a tab-separated line, null in JSON; a list of
+/// texts is an array in JSON and parted by commas elsewhere.
+using Cell = std::variant<std::monostate, std::int64_t, Id, std::string,
+                          std::chrono::system_clock::time_point, std::vector<std::string>>;
+
+/// One column of the records made of a T, for text and JSON alike. `key` is a contract.
+template <class T>
+struct Column {
+  const char* key;
+  Cell (*cell)(const T&);
+};
+
+/// Standard output: records as an aligned table on a terminal, tab-separated lines in a pipe, or JSON lines.
+/// Every call may throw as OutputFile::write() does.
+class Output {
+ public:
+  /// `file` is borrowed. `color` paints the head of a table.
+  Output(OutputFile& file, OutputFormat format, bool color) : file_(file), format_(format), color_(color) {}
+
+  OutputFormat format() const noexcept { return format_; }
+  bool is_terminal() const noexcept { return file_.is_terminal(); }
+
+  /// One line for each record; on a terminal below a head.
+  template <class T, std::size_t n, class Records>
+  void print_list(const Column<T> (&columns)[n], const Records& records) {
+    std::vector<std::vector<Cell>> rows;
+    for (const T& record : records) rows.push_back(cells(columns, record));
+    print_rows(keys(columns), rows);
+  }
+
+  /// One record: a line for each column on a terminal, else like a list of one.
+  template <class T, std::size_t n>
+  void print_one(const Column<T> (&columns)[n], const T& record) {
+    print_record(keys(columns), cells(columns, record));
+  }
+
+  /// `text` as it is; it ends with a newline.
+  void print_text(std::string_view text) { buffer_ += text; }
+
+  /// The file itself, for bulk data, with all that was printed before already in it.
+  OutputFile& flushed_file() {
+    flush();
+    return file_;
+  }
+
+  /// Writes what is left and closes; the last call.
+  void finish() {
+    flush();
+    file_.close();
+  }
+
+ private:
+  template <class T, std::size_t n>
+  static std::vector<const char*> keys(const Column<T> (&columns)[n]) {
+    std::vector<const char*> result;
+    for (const Column<T>& column : columns) result.push_back(column.key);
+    return result;
+  }
+  template <class T, std::size_t n>
+  static std::vector<Cell> cells(const Column<T> (&columns)[n], const T& record) {
+    std::vector<Cell> result;
+    for (const Column<T>& column : columns) result.push_back(column.cell(record));
+    return result;
+  }
+
+  void print_rows(const std::vector<const char*>& keys, const std::vector<std::vector<Cell>>& rows);
+  void print_record(const std::vector<const char*>& keys, const std::vector<Cell>& row);
+  void flush();
+
+  OutputFile& file_;
+  OutputFormat format_;
+  bool color_;
+  std::string buffer_;
+};
+
+}  // namespace leafctl

@@ -1,0 +1,54 @@
+#include "output_file.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "interrupt.hpp"
+#include "leaf/error.hpp"
+
+namespace leafctl {
+
+OutputFile::OutputFile(int descriptor, std::string name)
+    : descriptor_(descriptor), name_(std::move(name)), is_terminal_(isatty(descriptor) == 1) {}
+
+void OutputFile::write(std::string_view lines) {
+  const InterruptGuard guard;
+  std::size_t written = 0;
+  std::size_t end = lines.size();
+  while (written < end) {
+    if (InterruptGuard::received() != 0 && end == lines.size()) {
+      const bool between_lines = written == 0 || lines[written - 1] == '\n';
+      end = between_lines ? written : lines.find('\n', written) + 1;
+      continue;
+    }
+    const ssize_t count = ::write(descriptor_, lines.data() + written, end - written);
+    if (count >= 0) {
+      written += static_cast<std::size_t>(count);
+    } else if (errno == EAGAIN) {
+      pollfd ready{descriptor_, POLLOUT, 0};
+      poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      fail(errno);
+    }
+  }
+  if (const int signal = InterruptGuard::received(); signal != 0) throw Interrupted{signal};
+}
+
+void OutputFile::close() {
+  const int descriptor = std::exchange(descriptor_, -1);
+  // After EINTR Linux has closed the descriptor.
+  if (::close(descriptor) != 0 && errno != EINTR) fail(errno);
+}
+
+void OutputFile::fail(int error) const {
+  if (error == EPIPE) throw BrokenPipe{};
+  throw leaf::Error(leaf::ErrorCode::failed,
+                    fmt::format("cannot write to {}: {}", name_, std::strerror(error)));
+}
+
+}  // namespace leafctl

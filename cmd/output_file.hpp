@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace leafctl {
+
+/// Thrown when the reader of a pipe has gone and SIGPIPE is ignored: nobody wants the rest, so nothing is to
+/// be said.
+struct BrokenPipe {};
+
+/// A file descriptor that takes whole lines, every write checked. Borrows the descriptor.
+class OutputFile {
+ public:
+  /// `name` is what errors call it, such as "standard output".
+  OutputFile(int descriptor, std::string name);
+
+  /// Writes all of `lines`, which end with a newline, and returns when the kernel has them.
+  /// Throws leaf::Error (failed); BrokenPipe; Interrupted, after a whole line, if SIGINT or SIGTERM came.
+  void write(std::string_view lines);
+
+  /// Closes the descriptor, which is when some file systems report that they lost what was written.
+  /// Throws leaf::Error (failed).
+  void close();
+
+  bool is_terminal() const noexcept { return is_terminal_; }
+
+ private:
+  [[noreturn]] void fail(int error) const;
+
+  int descriptor_;
+  std::string name_;
+  bool is_terminal_;
+};
+
+}  // namespace leafctl

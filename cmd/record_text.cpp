@@ -1,0 +1,114 @@
+#include "record_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "rfc3339.hpp"
+#include "text_escape.hpp"
+
+namespace leafctl {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Time = std::chrono::system_clock::time_point;
+
+struct ToJson {
+  Json operator()(std::monostate) const { return nullptr; }
+  Json operator()(std::int64_t number) const { return number; }
+  Json operator()(Id id) const { return std::to_string(id.value); }
+  Json operator()(const std::string& text) const { return text; }
+  Json operator()(Time time) const { return format_rfc3339(time); }
+  Json operator()(const std::vector<std::string>& texts) const { return texts; }
+};
+
+struct ToText {
+  const char* nothing;
+
+  std::string operator()(std::monostate) const { return nothing; }
+  std::string operator()(std::int64_t number) const { return std::to_string(number); }
+  std::string operator()(Id id) const { return std::to_string(id.value); }
+  std::string operator()(const std::string& text) const { return text; }
+  std::string operator()(Time time) const { return format_rfc3339(time); }
+  std::string operator()(const std::vector<std::string>& texts) const {
+    return fmt::format("{}", fmt::join(texts, ","));
+  }
+};
+
+std::string terminal_text(const Cell& cell) {
+  return escape_for_terminal(std::visit(ToText{"-"}, cell));
+}
+
+bool is_number(const Cell& cell) {
+  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<Id>(cell);
+}
+
+constexpr std::size_t gap = 2;
+
+void pad(std::string& line, std::size_t width) {
+  line.append(width, ' ');
+}
+
+}  // namespace
+
+std::string json_line(Keys keys, const Row& row) {
+  Json object = Json::object();
+  for (std::size_t i = 0; i < keys.size(); ++i) object[keys[i]] = std::visit(ToJson{}, row[i]);
+  return escape_controls_in_json(object.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+std::string tsv_line(const Row& row) {
+  std::string line;
+  for (const Cell& cell : row) line += escape_for_tsv(std::visit(ToText{""}, cell)) + '\t';
+  line.back() = '\n';
+  return line;
+}
+
+std::string table(Keys keys, const std::vector<Row>& rows, bool color) {
+  std::vector<std::vector<std::string>> texts{{keys.begin(), keys.end()}};
+  std::vector<bool> right(keys.size());
+  for (const Row& row : rows) {
+    texts.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      texts.back().push_back(terminal_text(row[i]));
+      if (is_number(row[i])) right[i] = true;
+    }
+  }
+  std::vector<std::size_t> widths(keys.size());
+  for (const auto& cells : texts) {
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], display_width(cells[i]));
+  }
+
+  std::string result;
+  for (std::size_t r = 0; r < texts.size(); ++r) {
+    std::string line;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const std::size_t padding = widths[i] - display_width(texts[r][i]);
+      if (right[i]) pad(line, padding);
+      line += texts[r][i];
+      if (i + 1 == keys.size()) break;
+      pad(line, (right[i] ? 0 : padding) + gap);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    result += r == 0 && color ? fmt::format("\033[1m{}\033[0m\n", line) : line + "\n";
+  }
+  return result;
+}
+
+std::string key_value_lines(Keys keys, const Row& row) {
+  std::size_t width = 0;
+  for (const char* key : keys) width = std::max(width, std::string_view(key).size());
+  std::string result;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    std::string line = keys[i];
+    pad(line, width - line.size() + gap);
+    line += terminal_text(row[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    result += line + "\n";
+  }
+  return result;
+}
+
+}  // namespace leafctl

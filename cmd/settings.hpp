@@ -1,0 +1,93 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "output.hpp"
+
+namespace leafctl {
+
+enum class ColorMode { automatic, always, never };
+
+/// What every command goes by.
+struct Settings {
+  std::string store;
+  std::chrono::milliseconds timeout{};
+  OutputFormat output = OutputFormat::text;
+  ColorMode color = ColorMode::automatic;
+};
+
+/// What settings are read from besides the command line; a test makes its own.
+struct Surroundings {
+  /// The variable's value; none if it is not set or empty.
+  std::function<std::optional<std::string>(const char* name)> variable;
+  bool is_root = false;
+  std::string system_file = "/etc/leafctl/leafctl.yaml";
+
+  static Surroundings of_this_process();
+};
+
+/// One setting: all that is known of it. A new setting is a row in settings.cpp and a field in Settings.
+struct Setting {
+  const char* key;         ///< in a configuration file and in show-config
+  const char* flags;       ///< as declared to CLI11; the long one is its name
+  const char* variable;    ///< in the environment
+  const char* value_name;  ///< in the help
+  const char* help;
+  /// Throws leaf::Error (usage) where the surroundings allow none.
+  std::string (*default_value)(const Surroundings&);
+  /// Parses `text`. Throws leaf::Error (usage) that speaks of `name`.
+  void (*assign)(Settings&, std::string_view name, const std::string& text);
+  /// What show-config prints instead of the text, to keep a secret; may be null.
+  std::string (*shown)(std::string_view text);
+
+  /// The long flag, such as "--store".
+  std::string long_flag() const;
+};
+
+std::span<const Setting> all_settings();
+
+/// A setting's value as text, and where it came from.
+struct SettingOrigin {
+  const Setting* setting;
+  std::string text;    ///< as it was given; may hold a secret
+  std::string origin;  ///< a flag, a variable, FILE:LINE or "default"
+
+  /// The text without secrets.
+  std::string shown() const { return setting->shown == nullptr ? text : setting->shown(text); }
+};
+
+/// What the command line said about settings: one text for each row of all_settings(), and the options that
+/// only exist as flags.
+struct GlobalOptions {
+  std::vector<std::optional<std::string>> values =
+      std::vector<std::optional<std::string>>(all_settings().size());
+  std::optional<std::string> config_file;
+  bool quiet = false;
+  bool verbose = false;
+};
+
+struct Configuration {
+  Settings settings;
+  std::vector<SettingOrigin> origins;
+};
+
+/// Settles every setting: flag, else variable, else the user's file, else the system's, else the default. The
+/// user's file is `--config`, `LEAFCTL_CONFIG` or leafctl/leafctl.yaml in the XDG folder. Throws leaf::Error
+/// (usage).
+Configuration resolve_settings(const GlobalOptions& options, const Surroundings& surroundings);
+
+/// The folder of the store that is used when none is configured. Throws leaf::Error (usage) if there is no
+/// home.
+std::string default_store_folder(const Surroundings& surroundings);
+
+/// Whether to paint what goes to a terminal or pipe: NO_COLOR and TERM=dumb count unless the mode is
+/// explicit.
+bool use_color(ColorMode mode, bool is_terminal, const Surroundings& surroundings);
+
+}  // namespace leafctl

@@ -1,0 +1,37 @@
+#include "commands.hpp"
+
+namespace leafctl {
+
+namespace {
+
+constexpr Column<SettingOrigin> origin_columns[] = {
+    {"key", [](const SettingOrigin& setting) -> Cell { return std::string(setting.setting->key); }},
+    {"value", [](const SettingOrigin& setting) -> Cell { return setting.shown(); }},
+    {"origin", [](const SettingOrigin& setting) -> Cell { return setting.origin; }},
+};
+
+class ShowConfig : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Prints each setting, its value and where that came from: a flag, a variable, a line of a file, or "
+        "the "
+        "default. Passwords are left out.");
+    app.footer(
+        "Examples:\n"
+        "  leafctl show-config\n"
+        "  leafctl show-config --config staging.yaml -o json");
+  }
+
+  void run(Session& session) override {
+    session.output.print_list(origin_columns, session.configuration.origins);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_show_config() {
+  return std::make_unique<ShowConfig>();
+}
+
+}  // namespace leafctl

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "leaf/tag.hpp"
+#include "output.hpp"
+
+namespace leafctl {
+
+/// How a tag is printed, by whatever command.
+inline constexpr Column<leaf::Tag> tag_columns[] = {
+    {"tag", [](const leaf::Tag& tag) -> Cell { return tag.name; }},
+    {"next_id", [](const leaf::Tag& tag) -> Cell { return Id{tag.next_id}; }},
+    {"step", [](const leaf::Tag& tag) -> Cell { return tag.step; }},
+    {"limit", [](const leaf::Tag& tag) -> Cell { return tag.limit ? Cell(Id{*tag.limit}) : Cell(); }},
+    {"updated", [](const leaf::Tag& tag) -> Cell { return tag.updated_at; }},
+    {"description", [](const leaf::Tag& tag) -> Cell { return tag.description; }},
+};
+
+/// What a tag is set to, for a message: "next ID 1, step 1000, limit 99".
+std::string describe(const leaf::Tag& tag);
+
+}  // namespace leafctl

@@ -1,0 +1,33 @@
+#include "commands.hpp"
+#include "options.hpp"
+#include "tag_record.hpp"
+
+namespace leafctl {
+
+namespace {
+
+class TagsShow : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Shows one tag: a line for each value on a terminal, else one line as 'tags list' prints it.");
+    add_tag_argument(app, name_, "the tag to show");
+    app.footer(
+        "Examples:\n"
+        "  leafctl tags show order\n"
+        "  leafctl tags show order -o json");
+  }
+
+  void run(Session& session) override { session.output.print_one(tag_columns, session.store().tag(*name_)); }
+
+ private:
+  std::optional<leaf::TagName> name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_tags_show() {
+  return std::make_unique<TagsShow>();
+}
+
+}  // namespace leafctl

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "leaf/error.hpp"
+#include "options.hpp"
+#include "tag_record.hpp"
+
+namespace leafctl {
+
+namespace {
+
+class TagsUpdate : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description("Changes a tag; what is not named stays. Each host follows at its next grant.");
+    add_tag_argument(app, name_, "the tag to change");
+    add_integer_option(app, "--step", "N", change_.step, {1, leaf::max_step},
+                       fmt::format("IDs that a host takes at once, 1 to {}", leaf::max_step));
+    add_text_option(app, "--limit", "ID", limit_,
+                    fmt::format("the last ID it may give, up to {}, or none", leaf::max_id));
+    add_text_option(app, "--description", "TEXT", change_.description,
+                    "what it is for, up to 256 characters");
+    add_integer_option(app, "--raise-to", "ID", change_.raise_to, {0, leaf::max_id},
+                       "let the next ID be at least this one; never lowers");
+    app.footer(
+        "Examples:\n"
+        "  leafctl tags update order --step 5000\n"
+        "  leafctl tags update order --limit none --raise-to 1000000");
+  }
+
+  void run(Session& session) override {
+    if (limit_ == "none") {
+      change_.remove_limit = true;
+    } else if (limit_) {
+      change_.limit = parse_limit();
+    }
+    if (!changes_anything()) {
+      throw leaf::Error(leaf::ErrorCode::usage, "nothing to change",
+                        "name '--step', '--limit', '--description' or '--raise-to'");
+    }
+    const leaf::Tag tag = session.store().update_tag(*name_, change_);
+    session.messages.info(fmt::format("updated tag '{}': {}", tag.name, describe(tag)));
+    if (session.output.format() == OutputFormat::json) session.output.print_one(tag_columns, tag);
+  }
+
+ private:
+  std::int64_t parse_limit() const {
+    try {
+      return parse_integer("--limit", *limit_, {0, leaf::max_id});
+    } catch (const leaf::Error& error) {
+      throw leaf::Error(error.code(), error.what(), "'--limit none' removes the limit");
+    }
+  }
+
+  bool changes_anything() const {
+    return change_.step || change_.limit || change_.remove_limit || change_.description || change_.raise_to;
+  }
+
+  std::optional<leaf::TagName> name_;
+  std::optional<std::string> limit_;
+  leaf::TagChange change_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_tags_update() {
+  return std::make_unique<TagsUpdate>();
+}
+
+}  // namespace leafctl

@@ -1,0 +1,106 @@
+#include "usage_error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "help_text.hpp"
+#include "nearest.hpp"
+
+namespace leafctl {
+
+namespace {
+
+using leaf::Error;
+using leaf::ErrorCode;
+
+std::string see_help(const CLI::App& app) {
+  return fmt::format("see '{} --help'", full_name(app));
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::string without_value(const std::string& argument) {
+  return argument.substr(0, argument.find('='));
+}
+
+/// The option of `app` or of a command above it that `name` stands for.
+const CLI::Option* find_option(const CLI::App& app, const std::string& name) {
+  if (const CLI::Option* option = app.get_option_no_throw(name)) return option;
+  return app.get_parent() == nullptr ? nullptr : find_option(*app.get_parent(), name);
+}
+
+Error unknown_option(const CLI::App& app, const std::string& argument) {
+  std::vector<std::string> names;
+  for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
+    for (const CLI::Option* option : level->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  const std::string name = argument.starts_with("--") ? without_value(argument) : argument.substr(0, 2);
+  const std::string near = name.starts_with("--") && name.size() > 3 ? nearest(name, names) : std::string();
+  return {ErrorCode::usage, fmt::format("unknown option '{}'", name),
+          near.empty() ? see_help(app) : fmt::format("did you mean '{}'?", near)};
+}
+
+Error unexpected_argument(const CLI::App& app, const std::string& argument) {
+  if (argument.size() > 1 && argument[0] == '-' &&
+      std::isdigit(static_cast<unsigned char>(argument[1])) == 0) {
+    return unknown_option(app, argument);
+  }
+  if (!commands_of(app).empty()) return unknown_command(app, argument);
+  return {ErrorCode::usage, fmt::format("unexpected argument '{}'", argument), see_help(app)};
+}
+
+/// CLI11 reports an option without value only when nothing is left to take for it, so it comes last.
+Error missing_value(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with("--") || argument.find('=') == std::string::npos) continue;
+    const CLI::Option* option = find_option(app, without_value(argument));
+    if (option != nullptr && option->get_items_expected_max() == 0) {
+      return {ErrorCode::usage, fmt::format("option '{}' takes no value", without_value(argument)),
+              see_help(app)};
+    }
+  }
+  const std::string& last = arguments.back();
+  const std::string name = last.starts_with("--") ? last : fmt::format("-{}", last.back());
+  return {ErrorCode::usage, fmt::format("option '{}' wants a value", name), see_help(app)};
+}
+
+Error missing_argument(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    const std::string kind = option->get_positional() ? "argument" : "option";
+    return {ErrorCode::usage, fmt::format("{} '{}' is missing", kind, option->get_name()), see_help(app)};
+  }
+  return {ErrorCode::usage, "an argument is missing", see_help(app)};
+}
+
+}  // namespace
+
+Error usage_error(const CLI::App& root, const CLI::App& selected, const std::vector<std::string>& arguments,
+                  const CLI::ParseError& error) {
+  // A mistyped option explains a missing one better than the other way round.
+  if (const auto extras = root.remaining(true); !extras.empty())
+    return unexpected_argument(selected, extras.front());
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return missing_value(selected, arguments);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_argument(selected);
+  std::string text = error.what();
+  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return {ErrorCode::usage, text, see_help(selected)};
+}
+
+Error unknown_command(const CLI::App& group, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands_of(group)) names.push_back(command->get_name());
+  const std::string near = nearest(word, names);
+  const std::string prefix = group.get_parent() == nullptr ? "" : group.get_name() + " ";
+  return {ErrorCode::usage, fmt::format("unknown command '{}{}'", prefix, word),
+          near.empty() ? see_help(group) : fmt::format("did you mean '{}{}'?", prefix, near)};
+}
+
+}  // namespace leafctl

@@ -1,0 +1,64 @@
+bats_require_minimum_version 1.5.0
+
+setup() {
+  export HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+  cd "$BATS_TEST_TMPDIR"
+}
+
+time_of() { leafctl decode "$1" | cut -f 3; }
+
+@test "bounds: the first and the last ID are those of the first and the last millisecond" {
+  run -0 leafctl bounds --from 2022-06-28T00:00:00Z --to 2022-06-29T00:00:00Z
+  local first last
+  read -r first last <<<"$output"
+  [ "$output" = "$first"$'\t'"$last" ]
+  [ "$(time_of "$first")" = 2022-06-28T00:00:00.000Z ]
+  [ "$(time_of $((first - 1)))" = 2022-06-27T23:59:59.999Z ]
+  [ "$(time_of "$last")" = 2022-06-28T23:59:59.999Z ]
+  [ "$(time_of $((last + 1)))" = 2022-06-29T00:00:00.000Z ]
+}
+
+@test "bounds: stretches that follow each other share no ID and miss none" {
+  local last first rest
+  last=$(leafctl bounds --from 2022-06-28T00:00:00Z --to 2022-06-29T00:00:00Z | cut -f 2)
+  read -r first rest < <(leafctl bounds --from 2022-06-29T00:00:00Z --to 2022-06-30T00:00:00Z)
+  [ "$first" = $((last + 1)) ]
+}
+
+@test "bounds: without an end they reach to the layout's last ID" {
+  run -0 leafctl bounds --from now-1h
+  [ "$(cut -f 2 <<<"$output")" = 9223372036854775807 ]
+}
+
+@test "bounds: the ID of a time within is between them, of any layout in order of time" {
+  for layout in leaf twitter discord instagram mastodon sonyflake cosid yitter; do
+    local first last id
+    read -r first last < <(leafctl bounds --layout $layout --from 2022-06-28T00:00:00Z --to 2022-06-28T00:00:01Z)
+    id=$(leafctl encode --layout $layout --time 2022-06-28T00:00:00.990Z --field sequence=7)
+    [ "$first" -le "$id" ]
+    [ "$id" -le "$last" ]
+  done
+}
+
+@test "bounds: JSON has both as texts" {
+  run -0 leafctl bounds -o json --from 2010-11-04T01:42:54.657Z
+  [ "$output" = '{"first":"0","last":"9223372036854775807"}' ]
+}
+
+@test "bounds: a stretch that is empty is refused" {
+  run -2 --separate-stderr leafctl bounds --from 2022-06-28T00:00:00Z --to 2022-06-28T00:00:00Z
+  [ "${stderr_lines[0]}" = "leafctl: the end '2022-06-28T00:00:00.000Z' of the stretch is not after its beginning '2022-06-28T00:00:00.000Z'" ]
+  run -2 --separate-stderr leafctl bounds --layout baidu --from 2022-06-28T00:00:00.001Z --to 2022-06-28T00:00:01Z
+  [ "${stderr_lines[1]}" = "hint: its times are 1s apart; take a longer stretch" ]
+}
+
+@test "bounds: a stretch before the epoch or past the end exits with 6" {
+  run -6 leafctl bounds --from 2009-01-01T00:00:00Z --to 2022-06-28T00:00:00Z
+  run -6 leafctl bounds --from 2022-06-28T00:00:00Z --to 2081-01-01T00:00:00Z
+  run -6 leafctl bounds --from 2081-01-01T00:00:00Z
+}
+
+@test "bounds: a layout that is not in order of time has none" {
+  run -2 --separate-stderr leafctl bounds --from now --layout worker:10,time:41,sequence:12
+  [[ "${stderr_lines[0]}" == *"have no bounds in time, which is not their first field" ]]
+}

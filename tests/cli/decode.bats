@@ -1,0 +1,120 @@
+bats_require_minimum_version 1.5.0
+
+setup() {
+  export HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+  cd "$BATS_TEST_TMPDIR"
+}
+
+leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t619\t18'
+
+@test "decode: an ID in an argument gives a tab-separated line" {
+  run -0 --separate-stderr leafctl decode 1256557484213448722
+  [ "$output" = "$leaf_line" ]
+  [ -z "$stderr" ]
+}
+
+@test "decode: IDs come from standard input where none is given, and for -" {
+  run -0 leafctl decode <<<1256557484213448722
+  [ "$output" = "$leaf_line" ]
+  run -0 leafctl decode 0 - 1 <<<1256557484213448722
+  [ "${#lines[@]}" -eq 3 ]
+  [ "${lines[1]}" = "$leaf_line" ]
+}
+
+@test "decode: nothing on standard input gives nothing" {
+  run -0 leafctl decode </dev/null
+  [ -z "$output" ]
+}
+
+@test "decode: the last line may lack its newline" {
+  run -0 leafctl decode < <(printf '0\n1256557484213448722')
+  [ "${lines[1]}" = "$leaf_line" ]
+}
+
+@test "decode: JSON is an object a line, its ID a text" {
+  run -0 leafctl decode -o json 1541815603606036480 --layout twitter
+  [ "$output" = '{"id":"1541815603606036480","layout":"twitter","time":"2022-06-28T16:07:40.105Z","unix_ms":1656432460105,"datacenter":11,"worker":26,"sequence":0}' ]
+}
+
+@test "decode: a terminal gets a line for each key of one ID, and a table of several" {
+  run -0 script -qec 'leafctl decode --color never 1256557484213448722' /dev/null
+  [ "${lines[0]//$'\r'/}" = 'id        1256557484213448722' ]
+  [ "${lines[4]//$'\r'/}" = 'worker    619' ]
+  run -0 script -qec 'leafctl decode --color never 1256557484213448722 856165981072306191' /dev/null
+  [ "${lines[0]//$'\r'/}" = '                 id  layout  time                            unix_ms  worker  sequence' ]
+  [ "${lines[2]//$'\r'/}" = ' 856165981072306191  leaf    2017-04-23T15:20:51.339Z  1492960851339     363        15' ]
+}
+
+@test "decode: a layout is a known one, one in other widths, or made of options" {
+  run -0 leafctl decode --layout discord 175928847299117063
+  [ "$output" = $'175928847299117063\tdiscord\t2016-04-30T11:18:25.796Z\t1462015105796\t1\t0\t7' ]
+  run -0 leafctl decode --layout baidu:29+21+13 --epoch 2016-09-20T00:00:00+08:00 180363646902239241
+  [ "$output" = $'180363646902239241\ttime:29,worker:21,sequence:13/1s@1474300800000\t2017-01-19T04:15:46.000Z\t1484799346000\t4\t9' ]
+  run -0 leafctl decode --bits 41,10,12 --unit 1ms --epoch 2010-11-04T01:42:54.657Z 1256557484213448722
+  [ "$output" = "$leaf_line" ]
+  run -0 leafctl decode --bits time:39,sequence:8,machine:16 --unit 10ms --epoch 1409529600000 362637573840961538
+  [ "$output" = $'362637573840961538\tsonyflake\t2021-07-07T17:20:37.710Z\t1625678437710\t0\t2' ]
+}
+
+@test "decode: bad lines are reported by number, the rest goes on, and the exit status is 1" {
+  run -1 --separate-stderr leafctl decode < <(printf '1\nabc\n\n9223372036854775808\n-5\n 7\n2\n')
+  [ "${lines[0]}" = $'1\tleaf\t2010-11-04T01:42:54.657Z\t1288834974657\t0\t1' ]
+  [ "${lines[1]}" = $'2\tleaf\t2010-11-04T01:42:54.657Z\t1288834974657\t0\t2' ]
+  [ "${#lines[@]}" -eq 2 ]
+  [ "${stderr_lines[0]}" = "leafctl: line 2: 'abc' is not an ID" ]
+  [ "${stderr_lines[1]}" = "leafctl: line 3: '' is not an ID: it is empty" ]
+  [ "${stderr_lines[2]}" = "leafctl: line 4: '9223372036854775808' is not an ID: it is greater than 9223372036854775807" ]
+  [ "${stderr_lines[3]}" = "leafctl: line 5: '-5' is not an ID: it is negative" ]
+  [ "${stderr_lines[4]}" = "leafctl: line 6: ' 7' is not an ID" ]
+  [ "${stderr_lines[5]}" = "leafctl: 5 of the lines held no ID" ]
+}
+
+@test "decode: an argument that is no ID is a usage error, and nothing is printed" {
+  for id in abc '' -5 -9223372036854775793 9223372036854775808 0x10 1e6; do
+    run -2 --separate-stderr leafctl decode 1 "$id"
+    [ -z "$output" ]
+    [[ "${stderr_lines[0]}" == "leafctl: '$id' is not an ID"* ]]
+    [[ "${stderr_lines[1]}" == "hint: "* ]]
+  done
+}
+
+@test "decode: an ID that the layout cannot hold is refused" {
+  run -2 --separate-stderr leafctl decode --layout yitter 9223372036854775807
+  [ "${stderr_lines[0]}" = "leafctl: '9223372036854775807' is not an ID of layout 'yitter'" ]
+}
+
+@test "decode: what is no layout is a usage error that names the known ones" {
+  run -2 --separate-stderr leafctl decode --layout leef 1
+  [ "${stderr_lines[0]}" = "leafctl: 'leef' is not a layout: no known layout has that name" ]
+  [[ "${stderr_lines[1]}" == *"leaf, twitter, discord"* ]]
+  run -2 --separate-stderr leafctl decode --bits 42,10,12 1
+  [ "${stderr_lines[0]}" = "leafctl: the fields of a layout have '64' bits, but an ID has 63" ]
+  run -2 --separate-stderr leafctl decode --bits 41,10,12 --layout leaf 1
+  [ "${stderr_lines[0]}" = "leafctl: '--layout' and '--bits' exclude each other" ]
+  run -2 leafctl decode --unit 5us 1
+  run -2 leafctl decode --epoch now 1
+}
+
+@test "decode: a file that cannot be read and a disk that is full are errors" {
+  run -1 --separate-stderr leafctl decode </
+  [ "$stderr" = "leafctl: cannot read standard input: Is a directory" ]
+  run -1 --separate-stderr sh -c 'leafctl decode 1 >/dev/full'
+  [ "${stderr_lines[0]}" = "leafctl: cannot write to standard output: No space left on device" ]
+}
+
+@test "decode: the reader of a pipe may go early" {
+  run -0 --separate-stderr sh -c 'seq 1000000 | leafctl decode | head -n 1'
+  [ "${#lines[@]}" -eq 1 ]
+  [ -z "$stderr" ]
+}
+
+@test "decode: a million lines lose none" {
+  seq 1000000000000000000 1000000000000999999 >ids
+  leafctl decode <ids | cut -f 1 | cmp - ids
+  leafctl decode -o json <ids | sed 's/^{"id":"\([0-9]*\)",.*}$/\1/' | cmp - ids
+}
+
+@test "decode: it asks no store" {
+  run -0 leafctl decode --store postgresql://127.0.0.1:1/none 1256557484213448722
+  [ "$output" = "$leaf_line" ]
+}

@@ -1,0 +1,54 @@
+load support
+
+setup() { new_store; }
+teardown() { remove_store; }
+
+@test "init-db creates the store, says so on standard error and names the deployment" {
+  expect 0 leafctl init-db
+  prints ''
+  contains "$stderr" "created store"
+  [[ $stderr =~ deployment\ [0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12} ]]
+}
+
+@test "init-db again changes nothing" {
+  leafctl -q init-db
+  leafctl -q add-tag order --start 7
+  deployment=$(leafctl -q init-db -o json | jq -r .deployment)
+  expect 0 leafctl init-db
+  contains "$stderr" "up to date: "
+  contains "$stderr" "deployment $deployment"
+  same 'the next ID' 7 "$(leafctl next order)"
+}
+
+@test "init-db -o json prints one object" {
+  expect 0 leafctl init-db -o json
+  same 'the keys' 'store deployment applied' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
+  same 'the first migration' 0001_tags "$(jq -r '.applied[0]' <<<"$output")"
+  expect 0 leafctl init-db -o json
+  same 'nothing more to apply' 0 "$(jq '.applied | length' <<<"$output")"
+}
+
+@test "init-db --dry-run prints nothing more once the store is up to date" {
+  leafctl -q init-db
+  expect 0 leafctl init-db --dry-run
+  prints ''
+  says 'the store is up to date'
+}
+
+@test "every command but init-db says how to create a store that is not there yet" {
+  for command in 'next order' 'add-tag order' 'tags list' 'tags show order' 'tags update order --step 5' \
+    'tags remove order --yes'; do
+    expect 2 leafctl $command
+    prints ''
+    contains "$stderr" "'leafctl init-db'"
+  done
+}
+
+@test "eight init-db at once leave one deployment" {
+  for _ in 1 2 3 4 5 6 7 8; do
+    leafctl init-db -o json 2>>"$BATS_TEST_TMPDIR/errors" >>"$BATS_TEST_TMPDIR/deployments" &
+  done
+  wait
+  same 'the deployments' 1 "$(jq -r .deployment "$BATS_TEST_TMPDIR/deployments" | sort -u | wc -l)"
+  same 'the answers' 8 "$(wc -l <"$BATS_TEST_TMPDIR/deployments")"
+}

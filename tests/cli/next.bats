@@ -1,0 +1,92 @@
+load support
+
+setup() { new_initialized_store; }
+teardown() { remove_store; }
+
+@test "next prints the first ID of a tag, then the next one" {
+  leafctl -q add-tag order
+  leafctl -q add-tag invoice --start 1000000
+  same 'the first' 1 "$(leafctl next order)"
+  same 'the second' 2 "$(leafctl next order)"
+  same 'the first' 1000000 "$(leafctl next invoice)"
+}
+
+@test "next -n prints increasing IDs, one a line, and --direct ones without gaps" {
+  leafctl -q add-tag order --start 99990
+  leafctl next order -n 25000 --direct >"$BATS_TEST_TMPDIR/ids"
+  seq 99990 124989 | cmp - "$BATS_TEST_TMPDIR/ids"
+  leafctl next order -n 5 >"$BATS_TEST_TMPDIR/ids"
+  sort -n -u -C "$BATS_TEST_TMPDIR/ids"
+}
+
+@test "next --ranges prints both ends of the run" {
+  leafctl -q add-tag order
+  expect 0 leafctl next order -n 1000 --ranges --direct
+  prints $'1\t1000'
+  expect 0 leafctl next order --ranges --direct
+  prints $'1001\t1001'
+  expect 0 leafctl next order -n 2 --ranges -o json --direct
+  prints '{"tag":"order","first":"1002","last":"1003"}'
+}
+
+@test "next -o json prints one object for each ID, which is a string" {
+  leafctl -q add-tag order --start 9007199254740993
+  expect 0 leafctl next order -n 2 -o json
+  prints '{"tag":"order","id":"9007199254740993"}
+{"tag":"order","id":"9007199254740994"}'
+}
+
+@test "next prints nothing where the limit lies within the batch" {
+  leafctl -q add-tag order --limit 10
+  expect 0 leafctl -q next order -n 8
+  expect 6 leafctl next order -n 3
+  prints ''
+  contains "$stderr" "leafctl: tag 'order' has 2 IDs left below its limit 10"
+  same 'the last ones' '9 10' "$(leafctl -q next order -n 2 --direct | xargs)"
+  expect 6 leafctl next order
+  contains "$stderr" "hint: raise it with 'leafctl tags update order --limit ID'"
+  leafctl -q tags update order --limit 11
+  same 'one more' 11 "$(leafctl -q next order)"
+}
+
+@test "next ends at the greatest ID there is" {
+  leafctl -q add-tag order --start 9223372036854775805
+  same 'the last IDs' '9223372036854775805 9223372036854775806' "$(leafctl -q next order -n 2 | xargs)"
+  expect 6 leafctl next order
+  prints ''
+}
+
+@test "next warns from nine tenths of the limit on, unless it is to be quiet" {
+  leafctl -q add-tag order --limit 1000
+  expect 0 leafctl next order -n 899 --ranges
+  says ''
+  expect 0 leafctl next order --ranges
+  says "leafctl: warning: tag 'order' has 100 IDs left up to its limit 1000
+hint: raise it with 'leafctl tags update order --limit ID'"
+  expect 0 leafctl -q next order
+  says ''
+  leafctl -q add-tag all --start 9000000000000000000
+  expect 0 leafctl next all
+  contains "$stderr" "warning: tag 'all' has 223372036854775806 IDs left"
+}
+
+@test "next refuses a name that no tag can have" {
+  for name in '' 'a b' "a'b" 'a/b' 'größe' $'a\nb' "$(printf '%129s' '' | tr ' ' a)" "x'; drop table leaf_alloc; --"; do
+    expect 2 leafctl next "$name"
+    prints ''
+    contains "$stderr" 'hint: '
+  done
+  expect 4 leafctl next "$(printf '%128s' '' | tr ' ' a)"
+  expect 4 leafctl next 'A-Z.a_z:09'
+}
+
+@test "eight loops at once draw different IDs" {
+  leafctl -q add-tag order
+  for loop in 1 2 3 4 5 6 7 8; do
+    for _ in {1..60}; do leafctl next order; done >"$BATS_TEST_TMPDIR/ids.$loop" &
+  done
+  wait
+  same 'IDs' 480 "$(cat "$BATS_TEST_TMPDIR"/ids.* | wc -l)"
+  same 'different IDs' 480 "$(cat "$BATS_TEST_TMPDIR"/ids.* | sort -u | wc -l)"
+  for loop in 1 2 3 4 5 6 7 8; do sort -n -u -C "$BATS_TEST_TMPDIR/ids.$loop"; done
+}

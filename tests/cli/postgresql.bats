@@ -1,0 +1,65 @@
+load support
+
+setup() { new_store; }
+teardown() { remove_store; }
+
+@test "init-db --dry-run changes nothing, and its SQL does what init-db does" {
+  expect 0 leafctl init-db --dry-run
+  script=$output
+  same 'the tables' 0 "$(psql -AtX -d "$test_database" -c "select count(*) from pg_tables where tablename like 'leaf%'")"
+  psql -qX -v ON_ERROR_STOP=1 -d "$test_database" <<<"$script"
+  expect 0 leafctl init-db
+  contains "$stderr" 'up to date: '
+}
+
+@test "a server that is out of reach exits with 3" {
+  expect 3 leafctl --timeout 2s --store 'postgresql://127.0.0.1:1/ids' next order
+  prints ''
+}
+
+@test "a wrong password and a database that does not exist are usage errors" {
+  PGPASSWORD=wrong expect 2 leafctl --store "host=$PGHOST port=$PGPORT dbname=$test_database" tags list
+  expect 2 leafctl --store postgresql:///no_such_database tags list
+  contains "$stderr" no_such_database
+}
+
+@test "a lock that is held past the timeout exits with 3, and the next call works" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  coproc LOCK { psql -qAtX -d "$test_database" 3>&-; }
+  echo "BEGIN; SELECT 'locked' FROM leaf_alloc FOR UPDATE;" >&"${LOCK[1]}"
+  read -r -t 30 answer <&"${LOCK[0]}"
+  same 'the lock' locked "$answer"
+  expect 3 leafctl --timeout 300ms next order
+  prints ''
+  echo 'COMMIT; \q' >&"${LOCK[1]}"
+  wait "$LOCK_PID" || true
+  expect 0 leafctl next order
+}
+
+@test "commits that are not durable are refused" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  PGOPTIONS='-c synchronous_commit=off' expect 5 leafctl next order
+  prints ''
+}
+
+@test "a server that only reads is out of reach" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  PGOPTIONS='-c default_transaction_read_only=on' expect 3 leafctl --timeout 1s next order
+  prints ''
+}
+
+@test "a table that Leaf made is taken over with its values" {
+  psql -qX -v ON_ERROR_STOP=1 -d "$test_database" <<'SQL'
+CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint NOT NULL DEFAULT 1, step integer NOT NULL,
+  description varchar(256), update_time timestamptz NOT NULL DEFAULT now());
+INSERT INTO leaf_alloc VALUES ('leaf-segment-test', 1, 2000, 'Test leaf Segment Mode Get Id'), ('order', 40001, 500, NULL);
+SQL
+  expect 0 leafctl init-db
+  same 'the first ID' 1 "$(leafctl next leaf-segment-test)"
+  same 'the next ID' 40001 "$(leafctl next order)"
+  same 'the description' 'Test leaf Segment Mode Get Id' \
+    "$(leafctl tags show leaf-segment-test -o json | jq -r .description)"
+}

@@ -1,0 +1,54 @@
+load support
+
+setup() { new_store; }
+teardown() { remove_store; }
+
+# No server answers on this port.
+url='postgresql://leaf:s3cret@127.0.0.1:1/ids?connect_timeout=2'
+pairs='host=127.0.0.1 port=1 user=leaf password=s3cret dbname=ids'
+
+@test "a password is never printed, whatever goes wrong" {
+  for store in "$url" "$pairs" 'postgresql://leaf@127.0.0.1:1/ids?password=s3cret' "host=127.0.0.1 port=1 password = 's3cret'" \
+    'postgresql://leaf:s3cret@127.0.0.1:port/ids' 'postgresql://leaf:#s3cret?@127.0.0.1:1/ids' \
+    'postgresql://leaf:a/s3cret@127.0.0.1:1/ids' 'mysql://leaf:s3cret@db/ids'; do
+    for command in 'next order' 'tags list -o json' init-db 'init-db --dry-run' show-config 'show-config -o json'; do
+      run leafctl -v --timeout 2s --store "$store" $command
+      contains "$output" 'keep it in a file that PGPASSFILE names'
+      lacks "$output" s3cret
+      LEAFCTL_STORE=$store run leafctl -v --timeout 2s $command
+      contains "$output" '(LEAFCTL_STORE)'
+      lacks "$output" s3cret
+    done
+  done
+}
+
+@test "a store is shown without its password, and with all else" {
+  export LEAFCTL_STORE=$url
+  contains "$(leafctl show-config)" 'postgresql://leaf'
+  contains "$(leafctl show-config)" '@127.0.0.1:1/ids'
+}
+
+@test "a password in an argument draws a warning that names PGPASSFILE, elsewhere none" {
+  expect 0 leafctl show-config --store "$url"
+  contains "$stderr" "warning: the password in '--store' can be seen by other users of this machine"
+  contains "$stderr" PGPASSFILE
+  expect 0 leafctl -q show-config --store "$url"
+  says ''
+  LEAFCTL_STORE=$url expect 0 leafctl show-config
+  says ''
+  expect 0 leafctl show-config --store postgresql://leaf@db/ids
+  says ''
+}
+
+@test "a configuration file with a password is refused unless it is the user's alone" {
+  printf 'store: %s\n' "$url" >"$BATS_TEST_TMPDIR/leafctl.yaml"
+  for mode in 644 640 604 660 666; do
+    chmod "$mode" "$BATS_TEST_TMPDIR/leafctl.yaml"
+    expect 2 leafctl --config "$BATS_TEST_TMPDIR/leafctl.yaml" show-config
+    contains "$stderr" 'holds a password and is open to other users'
+    contains "$stderr" "chmod 600 $BATS_TEST_TMPDIR/leafctl.yaml"
+    lacks "$stderr" s3cret
+  done
+  chmod 600 "$BATS_TEST_TMPDIR/leafctl.yaml"
+  expect 0 leafctl --config "$BATS_TEST_TMPDIR/leafctl.yaml" show-config
+}

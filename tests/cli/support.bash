@@ -1,0 +1,85 @@
+# What every file here starts from: a home of its own for each test, an empty store, and checks that show what they saw.
+# shellcheck disable=SC2154 # bats sets status, output and stderr
+bats_require_minimum_version 1.5.0
+
+# An empty home, nothing configured, and $LEAFCTL_STORE of the kind that $TEST_STORE names, not initialized.
+new_store() {
+  unset "${!LEAFCTL_@}" "${!XDG_@}" NO_COLOR
+  export HOME=$BATS_TEST_TMPDIR/home
+  mkdir -p "$HOME"
+  case $TEST_STORE in
+    sqlite)
+      export LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/leaf.db
+      ;;
+    postgresql)
+      if [ -z "${PGHOST:-}" ]; then
+        echo "there is no PostgreSQL: did you mean to run scripts/test?"
+        return 1
+      fi
+      test_database=leaf_cli_${BATS_SUITE_TEST_NUMBER}_$$
+      createdb "$test_database"
+      export LEAFCTL_STORE=postgresql:///$test_database
+      ;;
+  esac
+}
+
+# The same, ready for use.
+new_initialized_store() {
+  new_store
+  leafctl -q init-db
+}
+
+remove_store() {
+  if [ -n "${test_database:-}" ]; then dropdb --force "$test_database"; fi
+}
+
+# expect STATUS COMMAND...: runs it with the two streams apart, into $output and $stderr.
+expect() {
+  local wanted=$1
+  shift
+  run --separate-stderr "$@"
+  if [ "$status" -ne "$wanted" ]; then
+    printf 'status %s, not %s\nstandard output: %s\nstandard error: %s\n' "$status" "$wanted" "$output" "$stderr"
+    return 1
+  fi
+}
+
+# same WHAT WANTED GOT
+same() {
+  if [ "$2" != "$3" ]; then
+    printf '%s\nwanted: %q\ngot:    %q\n' "$1" "$2" "$3"
+    return 1
+  fi
+}
+
+prints() { same 'standard output' "$1" "$output"; }
+
+# says TEXT: standard error is just that.
+says() { same 'standard error' "$1" "$stderr"; }
+
+# contains TEXT PART
+contains() {
+  if [[ $1 != *"$2"* ]]; then
+    printf '%q\nis not in: %s\n' "$2" "$1"
+    return 1
+  fi
+}
+
+lacks() {
+  if [[ $1 == *"$2"* ]]; then
+    printf '%q\nis in: %s\n' "$2" "$1"
+    return 1
+  fi
+}
+
+# on_terminal COMMAND_LINE [KEYS]: runs it on a terminal of its own; both streams come back in $output.
+on_terminal() {
+  # A pipe that stays open: at the end of its input, script would send an end of file of its own.
+  local keys=$BATS_TEST_TMPDIR/keys
+  [ -p "$keys" ] || mkfifo "$keys"
+  exec 8<>"$keys"
+  printf '%s' "${2:-}" >&8
+  run script -qec "$1" /dev/null <&8
+  exec 8>&-
+  output=${output//$'\r'/}
+}

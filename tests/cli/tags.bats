@@ -1,0 +1,133 @@
+load support
+
+setup() { new_initialized_store; }
+teardown() { remove_store; }
+
+record() { leafctl tags show "$1" -o json | jq -c 'del(.updated)'; }
+
+@test "add-tag takes its defaults and says what it made" {
+  expect 0 leafctl add-tag order
+  prints ''
+  says "added tag 'order': first ID 1, step 1000"
+  same 'the tag' '{"tag":"order","next_id":"1","step":1000,"limit":null,"description":""}' "$(record order)"
+}
+
+@test "add-tag keeps what it is told, whatever the description holds" {
+  expect 0 leafctl add-tag order --step 5 --start 9007199254740993 --limit 9223372036854775806 \
+    --description $'it\'s "50 %";\t$(x) größe' -o json
+  same 'the description' $'it\'s "50 %";\t$(x) größe' "$(jq -r .description <<<"$output")"
+  same 'the IDs' '9007199254740993 9223372036854775806' "$(jq -r '.next_id + " " + .limit' <<<"$output")"
+  expect 0 leafctl add-tag empty --description ''
+  expect 0 leafctl add-tag braces --description '{}'
+  same 'the description' '{}' "$(leafctl tags show braces -o json | jq -r .description)"
+}
+
+@test "add-tag again with the same values is no error, with others it shows both" {
+  leafctl -q add-tag order --step 50 --start 10
+  expect 0 leafctl add-tag order --step 50 --start 10
+  says "tag 'order' is there already: next ID 10, step 50"
+  expect 0 leafctl add-tag order
+  expect 1 leafctl add-tag order --step 60
+  contains "$stderr" "leafctl: tag 'order' exists with step 50, not 60"
+  expect 1 leafctl add-tag order --start 20
+  contains "$stderr" "tag 'order' exists with start 10, not 20"
+  expect 1 leafctl add-tag order --limit 99
+  contains "$stderr" "limit none, not 99"
+}
+
+@test "add-tag refuses a start below what was given out" {
+  leafctl -q add-tag order
+  leafctl -q next order -n 100 >"$BATS_TEST_TMPDIR/ids"
+  expect 1 leafctl add-tag order --start 50
+  contains "$stderr" "given out IDs up to 100"
+  leafctl -q tags remove order --yes
+  expect 1 leafctl add-tag order --start 50
+  contains "$stderr" "given out IDs up to 100"
+}
+
+@test "a removed tag that is added again goes on where it ended" {
+  leafctl -q add-tag order
+  leafctl -q next order -n 41 >"$BATS_TEST_TMPDIR/ids"
+  expect 0 leafctl tags remove order --yes
+  says "removed tag 'order'"
+  expect 4 leafctl next order
+  expect 0 leafctl add-tag order
+  same 'the next ID' 42 "$(leafctl next order)"
+}
+
+@test "tags list prints one tab-separated line for each tag, by name" {
+  leafctl -q add-tag b --limit 99 --description $'two\tparts\nand a \\'
+  leafctl -q add-tag a
+  expect 0 leafctl tags list
+  same 'without times' $'a\t1\t1000\t\t\nb\t1\t1000\t99\ttwo\\tparts\\nand a \\\\' "$(cut -f 1-4,6 <<<"$output")"
+  [[ $(cut -f 5 <<<"$output" | head -n 1) =~ ^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z$ ]]
+  same 'show is like list' "$(head -n 1 <<<"$output")" "$(leafctl tags show a)"
+}
+
+@test "tags list -o json prints one object a line with the keys of the contract" {
+  leafctl -q add-tag a
+  leafctl -q add-tag b
+  expect 0 leafctl tags list -o json
+  same 'the tags' 'a b' "$(jq -r .tag <<<"$output" | xargs)"
+  same 'the keys' 'tag next_id step limit updated description' \
+    "$(jq -r 'keys_unsorted | join(" ")' <<<"$output" | sort -u)"
+}
+
+@test "tags list of no tags prints nothing and says how to add one" {
+  expect 0 leafctl tags list
+  prints ''
+  says "no tags yet: add one with 'leafctl add-tag TAG'"
+}
+
+@test "tags update changes what is named and nothing else" {
+  leafctl -q add-tag order --description first --limit 1000
+  expect 0 leafctl tags update order --step 7
+  says "updated tag 'order': next ID 1, step 7, limit 1000"
+  leafctl -q tags update order --limit 2000 --description second
+  leafctl -q tags update order --raise-to 500
+  same 'the tag' '{"tag":"order","next_id":"500","step":7,"limit":"2000","description":"second"}' "$(record order)"
+  leafctl -q tags update order --raise-to 100
+  leafctl -q tags update order --limit none
+  same 'the tag' '{"tag":"order","next_id":"500","step":7,"limit":null,"description":"second"}' "$(record order)"
+}
+
+@test "tags update refuses a limit below what was given out, and no change at all" {
+  leafctl -q add-tag order
+  leafctl -q next order -n 100 >"$BATS_TEST_TMPDIR/ids"
+  expect 2 leafctl tags update order --limit 50
+  contains "$stderr" "given out IDs up to 100"
+  expect 2 leafctl tags update order
+  contains "$stderr" "nothing to change"
+  expect 2 leafctl tags update order --limit many
+  contains "$stderr" "'--limit none' removes the limit"
+}
+
+@test "commands on a tag that does not exist exit with 4" {
+  for command in 'next x' 'tags show x' 'tags update x --step 5' 'tags remove x --yes'; do
+    expect 4 leafctl $command
+    prints ''
+    contains "$stderr" "leafctl: tag 'x' does not exist"
+    contains "$stderr" "hint: create it with 'leafctl add-tag x'"
+  done
+}
+
+@test "tags remove wants --yes where it cannot ask" {
+  leafctl -q add-tag order
+  expect 2 leafctl tags remove order </dev/null
+  says "leafctl: removing tag 'order' has to be confirmed
+hint: say '--yes' where there is no terminal to ask on"
+  expect 0 leafctl tags show order
+}
+
+@test "tags remove asks on a terminal and takes only yes for yes" {
+  leafctl -q add-tag order
+  for answer in n '' yess $'\004'; do
+    on_terminal 'leafctl tags remove order' "$answer"$'\n'
+    same 'the status' 1 "$status"
+    contains "$output" "remove tag 'order' (next ID 1, step 1000)? [y/N]"
+    contains "$output" "tag 'order' was not removed"
+  done
+  on_terminal 'leafctl tags remove order' $'y\n'
+  same 'the status' 0 "$status"
+  expect 4 leafctl tags show order
+}

@@ -1,0 +1,146 @@
+#include "command_line.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "leaf/error.hpp"
+
+using leafctl::CommandLine;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// The error's text and, after a line break, its hint; every one has to be a usage error.
+std::string error_of(const Words& words) {
+  try {
+    CommandLine().parse(words);
+  } catch (const leaf::Error& error) {
+    CHECK(error.code() == leaf::ErrorCode::usage);
+    return error.what() + (error.hint().empty() ? "" : "\n" + error.hint());
+  }
+  return "no error";
+}
+
+Words words_of(const std::string& text) {
+  std::istringstream stream(text);
+  Words words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("command line: a mistyped command, verb or option is named, with the nearest one") {
+  CHECK(error_of({"nxt", "order"}) == "unknown command 'nxt'\ndid you mean 'next'?");
+  CHECK(error_of({"tags", "lst"}) == "unknown command 'tags lst'\ndid you mean 'tags list'?");
+  CHECK(error_of({"next", "order", "--ragnes"}) == "unknown option '--ragnes'\ndid you mean '--ranges'?");
+  CHECK(error_of({"next", "order", "--cuont=5"}) == "unknown option '--cuont'\ndid you mean '--count'?");
+  CHECK(error_of({"--sotre", "x", "next", "order"}) == "unknown option '--sotre'\ndid you mean '--store'?");
+  CHECK(error_of({"frobnicate"}) == "unknown command 'frobnicate'\nsee 'leafctl --help'");
+  CHECK(error_of({"next", "order", "-x"}) == "unknown option '-x'\nsee 'leafctl next --help'");
+}
+
+TEST_CASE("command line: a mistyped option is named even where an argument is missing too") {
+  CHECK(error_of({"next", "--ragnes"}) == "unknown option '--ragnes'\ndid you mean '--ranges'?");
+}
+
+TEST_CASE("command line: missing and unexpected arguments are named") {
+  CHECK(error_of({"next"}) == "argument 'TAG' is missing\nsee 'leafctl next --help'");
+  CHECK(error_of({"tags", "show"}) == "argument 'TAG' is missing\nsee 'leafctl tags show --help'");
+  CHECK(error_of({"next", "order", "invoice"}) == "unexpected argument 'invoice'\nsee 'leafctl next --help'");
+  CHECK(error_of({"next", "order", "-5"}) == "unexpected argument '-5'\nsee 'leafctl next --help'");
+}
+
+TEST_CASE("command line: an option without its value, and a flag with one, are named") {
+  CHECK(error_of({"next", "order", "-n"}) == "option '-n' wants a value\nsee 'leafctl next --help'");
+  CHECK(error_of({"next", "order", "-qn"}) == "option '-n' wants a value\nsee 'leafctl next --help'");
+  CHECK(error_of({"next", "order", "--store"}) ==
+        "option '--store' wants a value\nsee 'leafctl next --help'");
+  CHECK(error_of({"next", "order", "--ranges=no"}) ==
+        "option '--ranges' takes no value\nsee 'leafctl next --help'");
+}
+
+TEST_CASE("command line: a negative or malformed number is told its bounds, however it is written") {
+  const std::string bounds = " takes a number from 1 to 9223372036854775806, not ";
+  CHECK(error_of({"next", "order", "-n", "-5"}) == "'-n'" + bounds + "'-5'");
+  CHECK(error_of({"next", "order", "-n-5"}) == "'-n'" + bounds + "'-5'");
+  CHECK(error_of({"next", "order", "--count=-5"}) == "'-n'" + bounds + "'-5'");
+  CHECK(error_of({"next", "order", "-n", ""}) == "'-n'" + bounds + "''");
+  CHECK(error_of({"next", "order", "--count="}) == "'-n'" + bounds + "''");
+  CHECK(error_of({"add-tag", "order", "--step", "0"}) ==
+        "'--step' takes a number from 1 to 1000000, not '0'");
+  CHECK(error_of({"add-tag", "order", "--step", "1000001"}) ==
+        "'--step' takes a number from 1 to 1000000, not '1000001'");
+}
+
+TEST_CASE("command line: an empty value does not swallow the next word") {
+  CommandLine line;
+  line.parse({"--store=", "next", "order"});
+  CHECK(line.options().values[0] == "");
+}
+
+TEST_CASE("command line: global options work before and after the command, and the last one counts") {
+  for (const char* text : {"--store a -q tags list", "tags --store a -q list", "tags list --store a -q",
+                           "--store b tags list --store a -q"}) {
+    CAPTURE(text);
+    CommandLine line;
+    CHECK(line.parse(words_of(text)).command != nullptr);
+    CHECK(line.options().values[0] == "a");
+    CHECK(line.options().quiet);
+    CHECK_FALSE(line.options().verbose);
+  }
+}
+
+TEST_CASE("command line: a tag may be called like a command") {
+  for (const char* tag : {"next", "tags", "list", "help"}) {
+    CAPTURE(tag);
+    CHECK(error_of({"next", tag}) == "no error");
+    CHECK(error_of({"tags", "show", tag}) == "no error");
+  }
+}
+
+TEST_CASE("command line: without a command the reader is shown which there are") {
+  for (const Words& words : {Words{}, Words{"tags"}, Words{"-q"}}) {
+    const auto request = CommandLine().parse(words);
+    CHECK(request.command == nullptr);
+    CHECK(request.incomplete);
+    CHECK(request.text.find("Commands:") != std::string::npos);
+  }
+}
+
+TEST_CASE("command line: every command's help is the same from help and --help, and fits 80 columns") {
+  for (const auto& entry : leafctl::commands()) {
+    CAPTURE(entry.name);
+    Words words = words_of(entry.name);
+    const std::string help = CommandLine().help(words);
+    words.push_back("--help");
+    CHECK(CommandLine().parse(words).text == help);
+    CHECK(help.starts_with("Usage: leafctl " + std::string(entry.name) + " "));
+    CHECK(help.find("Global options:") != std::string::npos);
+    if (entry.make != nullptr) CHECK(help.find("Example") != std::string::npos);
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      CHECK(line.size() <= 80);
+      CHECK(!line.ends_with(' '));
+    }
+  }
+}
+
+TEST_CASE("command line: every command is listed in the help, and each group before its members") {
+  const std::string help = CommandLine().help({});
+  for (const auto& entry : leafctl::commands()) {
+    const Words words = words_of(entry.name);
+    const std::string group_help = words.size() == 1 ? help : CommandLine().help({words.front()});
+    CHECK(group_help.find("\n  " + words.back() + " ") != std::string::npos);
+  }
+}
+
+TEST_CASE("command line: help on what is no command says so") {
+  CHECK_THROWS_WITH_AS(CommandLine().help({"tags", "shwo"}), "unknown command 'tags shwo'", leaf::Error);
+  CHECK_THROWS_WITH_AS(CommandLine().help({"next", "order"}), "unknown command 'next order'", leaf::Error);
+}

@@ -1,0 +1,111 @@
+#include "config_file.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+
+#include "leaf/error.hpp"
+#include "support/temporary_folder.hpp"
+
+using leafctl::ConfigFile;
+
+namespace {
+
+/// A configuration file with the mode 0600.
+class File {
+ public:
+  explicit File(const std::string& text) : path_(folder_.path() / "leafctl.yaml") {
+    std::ofstream(path_) << text;
+    set_mode(0600);
+  }
+  std::string path() const { return path_.string(); }
+  void set_mode(mode_t mode) const { REQUIRE(chmod(path_.c_str(), mode) == 0); }
+  std::string error() const {
+    try {
+      ConfigFile::read_if_exists(path());
+    } catch (const leaf::Error& error) {
+      CHECK(error.code() == leaf::ErrorCode::usage);
+      const std::string what = error.what();
+      return what.starts_with(path()) ? what.substr(path().size()) : what;
+    }
+    return "no error";
+  }
+
+ private:
+  leaf::test::TemporaryFolder folder_;
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("configuration file: values keep their text and their line") {
+  const File file("# where\nstore: sqlite:/a b.db\n\ntimeout: '10s'\n");
+  const auto config = ConfigFile::read_if_exists(file.path());
+  REQUIRE(config);
+  REQUIRE(config->find("store") != nullptr);
+  CHECK(config->find("store")->text == "sqlite:/a b.db");
+  CHECK(config->find("store")->place == file.path() + ":2");
+  CHECK(config->find("timeout")->text == "10s");
+  CHECK(config->find("timeout")->place == file.path() + ":4");
+  CHECK(config->find("output") == nullptr);
+}
+
+TEST_CASE("configuration file: none and an empty one are no errors") {
+  CHECK_FALSE(ConfigFile::read_if_exists("/nonexistent/leafctl.yaml"));
+  const File file("# nothing yet\n");
+  CHECK(ConfigFile::read_if_exists(file.path())->find("store") == nullptr);
+}
+
+TEST_CASE("configuration file: an unknown key is refused with its line and the nearest known one") {
+  const File file("store: sqlite:/a.db\ntimeuot: 5s\n");
+  CHECK(file.error() == ":2: unknown key 'timeuot'");
+  try {
+    ConfigFile::read_if_exists(file.path());
+  } catch (const leaf::Error& error) {
+    CHECK(error.hint() == "did you mean 'timeout'?");
+  }
+}
+
+TEST_CASE("configuration file: what is no value for a key is refused with its line") {
+  CHECK(File("output: text\nstore: [a, b]\n").error() == ":2: 'store' takes one value");
+  CHECK(File("timeout:\n  seconds: 5\n").error() == ":1: 'timeout' takes one value");
+  CHECK(File("timeout:\n").error() == ":1: 'timeout' takes one value");
+  CHECK(File("- store\n").error() == ":1: expected lines such as 'timeout: 5s'");
+  CHECK(File("[a, b]: c\n").error() == ":1: a key has to be a word");
+}
+
+TEST_CASE("configuration file: a key that is given twice is refused") {
+  CHECK(File("timeout: 5s\ncolor: auto\ntimeout: 6s\n").error() == ":3: 'timeout' is given twice");
+}
+
+TEST_CASE("configuration file: what is no YAML is refused with its line") {
+  CHECK(File("color: auto\nstore: [a, b\n").error().find(": not valid YAML: ") != std::string::npos);
+  CHECK(File("color: auto\n  bad: : indent\n").error().starts_with(":2: not valid YAML: "));
+}
+
+TEST_CASE("configuration file: a folder and an endless file are refused") {
+  const leaf::test::TemporaryFolder folder;
+  CHECK_THROWS_WITH_AS(
+      ConfigFile::read_if_exists(folder.path().string()),
+      ("cannot read configuration file '" + folder.path().string() + "': Is a directory").c_str(),
+      leaf::Error);
+  CHECK_THROWS_WITH_AS(ConfigFile::read_if_exists("/dev/zero"),
+                       "configuration file '/dev/zero' is larger than 1 MiB", leaf::Error);
+}
+
+TEST_CASE("configuration file: a password that any other user can read is refused, for each mode") {
+  const File secret("store: postgresql://leaf:s3cret@db/ids\n");
+  const File plain("store: postgresql://leaf@db/ids\n");
+  for (mode_t mode = 0; mode <= 0777; ++mode) {
+    CAPTURE(mode);
+    if ((mode & 0400) == 0) continue;
+    secret.set_mode(mode);
+    const bool is_private = (mode & 0077) == 0;
+    CHECK((secret.error() == "no error") == is_private);
+    CHECK(secret.error().find("s3cret") == std::string::npos);
+  }
+  plain.set_mode(0644);
+  CHECK(plain.error() == "no error");
+}

@@ -1,0 +1,141 @@
+#include "output_file.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <thread>
+
+#include "interrupt.hpp"
+#include "leaf/error.hpp"
+
+using leafctl::OutputFile;
+
+namespace {
+
+/// A pipe that holds one page, so that most writes have to wait for its reader.
+class NarrowPipe {
+ public:
+  explicit NarrowPipe(int flags = 0) {
+    REQUIRE(pipe2(ends_, O_CLOEXEC) == 0);
+    REQUIRE(fcntl(ends_[1], F_SETPIPE_SZ, 4096) > 0);
+    REQUIRE(fcntl(ends_[1], F_SETFL, flags) == 0);
+  }
+  ~NarrowPipe() {
+    close_reader();
+    close_writer();
+  }
+  NarrowPipe(const NarrowPipe&) = delete;
+  NarrowPipe& operator=(const NarrowPipe&) = delete;
+
+  int writer() const { return ends_[1]; }
+  void close_reader() { close_end(ends_[0]); }
+  void close_writer() { close_end(ends_[1]); }
+  /// At most `size` bytes; empty at the end.
+  std::string read_some(std::size_t size) const {
+    std::string text(size, '\0');
+    const ssize_t count = read(ends_[0], text.data(), text.size());
+    text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return text;
+  }
+  std::string read_all() const {
+    std::string text;
+    for (std::string part = read_some(1000); !part.empty(); part = read_some(1000)) text += part;
+    return text;
+  }
+
+ private:
+  static void close_end(int& end) {
+    if (end >= 0) close(end);
+    end = -1;
+  }
+  int ends_[2] = {-1, -1};
+};
+
+std::string numbered_lines(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += std::to_string(i) + "\n";
+  return text;
+}
+
+/// Writes `text` in a thread of its own and returns what came through.
+std::string through(NarrowPipe& pipe, const std::string& text) {
+  std::thread writing([&] {
+    OutputFile(pipe.writer(), "the pipe").write(text);
+    pipe.close_writer();
+  });
+  std::string read = pipe.read_all();
+  writing.join();
+  return read;
+}
+
+}  // namespace
+
+TEST_CASE("output file: all of a text reaches a reader that takes it in small pieces") {
+  const std::string text = numbered_lines(20'000);
+  NarrowPipe blocking;
+  CHECK((through(blocking, text) == text));
+  NarrowPipe non_blocking(O_NONBLOCK);
+  CHECK((through(non_blocking, text) == text));
+}
+
+TEST_CASE("output file: a full disk is an error that names the file") {
+  const int descriptor = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  OutputFile full(descriptor, "standard output");
+  CHECK_THROWS_WITH_AS(full.write("1\n"), "cannot write to standard output: No space left on device",
+                       leaf::Error);
+  full.close();
+}
+
+TEST_CASE("output file: a descriptor that is closed already is an error") {
+  OutputFile closed(-1, "standard output");
+  CHECK_THROWS_WITH_AS(closed.write("1\n"), "cannot write to standard output: Bad file descriptor",
+                       leaf::Error);
+  CHECK_THROWS_AS(closed.close(), leaf::Error);
+}
+
+TEST_CASE("output file: a reader that has gone is told apart from an error") {
+  NarrowPipe pipe;
+  pipe.close_reader();
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  CHECK_THROWS_AS(OutputFile(pipe.writer(), "the pipe").write("1\n"), leafctl::BrokenPipe);
+  std::signal(SIGPIPE, before);
+}
+
+TEST_CASE("output file: a signal ends a write that waits, after the line in hand") {
+  const std::string text = numbered_lines(20'000);
+  NarrowPipe pipe;
+  int signal = 0;
+  const pthread_t writer = pthread_self();
+  std::string read;
+  std::thread reading([&] {
+    // A byte is here once the write has begun. The pipe being far smaller than the text, it is not over yet.
+    read = pipe.read_some(1);
+    pthread_kill(writer, SIGINT);
+    read += pipe.read_all();
+  });
+  try {
+    OutputFile(pipe.writer(), "the pipe").write(text);
+  } catch (const leafctl::Interrupted& interrupted) {
+    signal = interrupted.signal;
+  }
+  pipe.close_writer();
+  reading.join();
+  CHECK(signal == SIGINT);
+  CHECK(read.size() < text.size());
+  CHECK(read.back() == '\n');
+  CHECK(text.starts_with(read));
+}
+
+TEST_CASE("output file: an ignored signal stays ignored") {
+  const auto before = std::signal(SIGINT, SIG_IGN);
+  {
+    const leafctl::InterruptGuard guard;
+    std::raise(SIGINT);
+    CHECK(leafctl::InterruptGuard::received() == 0);
+  }
+  std::signal(SIGINT, before);
+}

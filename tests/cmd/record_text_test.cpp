@@ -1,0 +1,71 @@
+#include "record_text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "rfc3339.hpp"
+
+using namespace leafctl;
+
+namespace {
+
+constexpr const char* keys[] = {"tag", "next_id", "step", "updated", "description", "parts"};
+
+const std::chrono::system_clock::time_point leaf_epoch{std::chrono::milliseconds(1'288'834'974'657)};
+
+Row order() {
+  return {std::string("order"), Id{9'007'199'254'740'993}, std::int64_t{1000},
+          leaf_epoch,           std::string("für\talle"),  {}};
+}
+
+}  // namespace
+
+TEST_CASE("record: JSON has IDs as strings, other numbers as numbers, times in UTC and null for nothing") {
+  CHECK(json_line(keys, order()) ==
+        "{\"tag\":\"order\",\"next_id\":\"9007199254740993\",\"step\":1000,"
+        "\"updated\":\"2010-11-04T01:42:54.657Z\",\"description\":\"für\\talle\",\"parts\":null}\n");
+}
+
+TEST_CASE("record: JSON stays valid whatever bytes a text holds") {
+  constexpr const char* key[] = {"text"};
+  const std::string line = json_line(key, {std::string("\xFF\n\"\\\x1b\x7f\xC2\x9B")});
+  CHECK(line.find('\n') == line.size() - 1);
+  CHECK(nlohmann::json::parse(line)["text"] == "\xEF\xBF\xBD\n\"\\\x1b\x7f\xC2\x9B");
+}
+
+TEST_CASE("record: a list of texts is an array in JSON and one field elsewhere") {
+  constexpr const char* key[] = {"applied"};
+  const Row row{std::vector<std::string>{"0001_tags", "0002_workers"}};
+  CHECK(json_line(key, row) == "{\"applied\":[\"0001_tags\",\"0002_workers\"]}\n");
+  CHECK(tsv_line(row) == "0001_tags,0002_workers\n");
+}
+
+TEST_CASE("record: a pipe gets one escaped, tab-separated line with an empty field for nothing") {
+  CHECK(tsv_line(order()) == "order\t9007199254740993\t1000\t2010-11-04T01:42:54.657Z\tfür\\talle\t\n");
+}
+
+TEST_CASE("record: a table aligns numbers to the right and texts to the left below their keys") {
+  constexpr const char* three[] = {"tag", "next_id", "description"};
+  const std::vector<Row> rows{{std::string("größe"), Id{7}, std::string("x\033")},
+                              {std::string("b"), Id{12'345'678}, {}}};
+  CHECK(table(three, rows, false) ==
+        "tag     next_id  description\n"
+        "größe         7  x\\x1b\n"
+        "b      12345678  -\n");
+  CHECK(table(three, rows, true).starts_with("\033[1mtag     next_id  description\033[0m\ngröße"));
+}
+
+TEST_CASE("record: one record on a terminal has a line for each key") {
+  constexpr const char* two[] = {"tag", "next_id"};
+  CHECK(key_value_lines(two, {std::string("a\nb"), Id{7}}) ==
+        "tag      a\\nb\n"
+        "next_id  7\n");
+}
+
+TEST_CASE("record: times before 1970 and at the end of a second are written right") {
+  using std::chrono::milliseconds;
+  using Time = std::chrono::system_clock::time_point;
+  CHECK(format_rfc3339(Time(milliseconds(-1))) == "1969-12-31T23:59:59.999Z");
+  CHECK(format_rfc3339(Time(milliseconds(951'782'400'000))) == "2000-02-29T00:00:00.000Z");
+}

@@ -1,0 +1,206 @@
+#include "settings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "leaf/error.hpp"
+#include "support/temporary_folder.hpp"
+
+using namespace std::chrono_literals;
+using namespace leafctl;
+
+namespace {
+
+/// A machine with files and variables of its own.
+class Machine {
+ public:
+  Machine() { variables["HOME"] = (folder_.path() / "home").string(); }
+
+  /// Writes a file below the machine's folder and returns its path.
+  std::string write(const std::string& name, const std::string& text) const {
+    const auto path = folder_.path() / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path.string();
+  }
+  std::string write_user_file(const std::string& text) const {
+    return write("home/.config/leafctl/leafctl.yaml", text);
+  }
+  std::string write_system_file(const std::string& text) const { return write("etc/leafctl.yaml", text); }
+
+  Surroundings surroundings() const {
+    return {.variable = [this](const char* name) -> std::optional<std::string> {
+              const auto found = variables.find(name);
+              return found == variables.end() ? std::nullopt : std::optional(found->second);
+            },
+            .is_root = is_root,
+            .system_file = (folder_.path() / "etc/leafctl.yaml").string()};
+  }
+  Configuration resolve() const { return resolve_settings(options, surroundings()); }
+  std::string error() const {
+    try {
+      resolve();
+    } catch (const leaf::Error& error) {
+      CHECK(error.code() == leaf::ErrorCode::usage);
+      return error.what();
+    }
+    return "no error";
+  }
+
+  GlobalOptions options;
+  std::map<std::string, std::string> variables;
+  bool is_root = false;
+
+ private:
+  leaf::test::TemporaryFolder folder_;
+};
+
+std::optional<std::string>& flag(Machine& machine, const std::string& key) {
+  for (std::size_t i = 0; i < all_settings().size(); ++i) {
+    if (key == all_settings()[i].key) return machine.options.values[i];
+  }
+  throw std::out_of_range(key);
+}
+
+std::string origin(const Configuration& configuration, const std::string& key) {
+  for (const SettingOrigin& setting : configuration.origins) {
+    if (key == setting.setting->key) return setting.origin;
+  }
+  return "missing";
+}
+
+}  // namespace
+
+TEST_CASE("settings: flag, variable, user's file, system's file and default come in this order") {
+  Machine machine;
+  CHECK(machine.resolve().settings.timeout == 5s);
+  CHECK(origin(machine.resolve(), "timeout") == "default");
+
+  const std::string system_file = machine.write_system_file("color: never\ntimeout: 1s\n");
+  CHECK(machine.resolve().settings.timeout == 1s);
+  CHECK(origin(machine.resolve(), "timeout") == system_file + ":2");
+
+  const std::string user_file = machine.write_user_file("timeout: 2s\n");
+  CHECK(machine.resolve().settings.timeout == 2s);
+  CHECK(origin(machine.resolve(), "timeout") == user_file + ":1");
+  CHECK(origin(machine.resolve(), "color") == system_file + ":1");
+
+  machine.variables["LEAFCTL_TIMEOUT"] = "3s";
+  CHECK(machine.resolve().settings.timeout == 3s);
+  CHECK(origin(machine.resolve(), "timeout") == "LEAFCTL_TIMEOUT");
+
+  flag(machine, "timeout") = "4s";
+  CHECK(machine.resolve().settings.timeout == 4s);
+  CHECK(origin(machine.resolve(), "timeout") == "--timeout");
+}
+
+TEST_CASE("settings: every setting can come from a flag, a variable and a file, and has a default") {
+  const std::map<std::string, std::string> values{
+      {"store", "sqlite:/x.db"}, {"timeout", "7s"}, {"output", "json"}, {"color", "never"}};
+  for (const Setting& setting : all_settings()) {
+    CAPTURE(setting.key);
+    const std::string& value = values.at(setting.key);
+    Machine machine;
+    CHECK(origin(machine.resolve(), setting.key) == "default");
+    const std::string file = machine.write_user_file(std::string(setting.key) + ": " + value + "\n");
+    CHECK(origin(machine.resolve(), setting.key) == file + ":1");
+    machine.variables[setting.variable] = value;
+    CHECK(origin(machine.resolve(), setting.key) == setting.variable);
+    flag(machine, setting.key) = value;
+    CHECK(origin(machine.resolve(), setting.key) == setting.long_flag());
+  }
+}
+
+TEST_CASE("settings: the user's file is the one of --config, of LEAFCTL_CONFIG, or in the XDG folder") {
+  Machine machine;
+  machine.write_user_file("timeout: 1s\n");
+  machine.variables["XDG_CONFIG_HOME"] =
+      std::filesystem::path(machine.write("xdg/leafctl/leafctl.yaml", "timeout: 2s\n"))
+          .parent_path()
+          .parent_path();
+  CHECK(machine.resolve().settings.timeout == 2s);
+  machine.variables["LEAFCTL_CONFIG"] = machine.write("variable.yaml", "timeout: 3s\n");
+  CHECK(machine.resolve().settings.timeout == 3s);
+  machine.options.config_file = machine.write("flag.yaml", "timeout: 4s\n");
+  CHECK(machine.resolve().settings.timeout == 4s);
+}
+
+TEST_CASE("settings: a relative XDG folder is ignored") {
+  Machine machine;
+  machine.variables["XDG_STATE_HOME"] = "state";
+  machine.variables["XDG_CONFIG_HOME"] = ".";
+  CHECK(machine.resolve().settings.store ==
+        "sqlite:" + machine.variables["HOME"] + "/.local/state/leafctl/leaf.db");
+}
+
+TEST_CASE("settings: a configuration file that is asked for has to be there") {
+  Machine machine;
+  machine.options.config_file = "/nonexistent.yaml";
+  CHECK(machine.error() == "configuration file '/nonexistent.yaml' does not exist");
+}
+
+TEST_CASE("settings: an error names the flag, the variable or the line that is wrong") {
+  Machine machine;
+  const std::string file = machine.write_user_file("color: auto\noutput: xml\n");
+  CHECK(machine.error() == file + ":2: 'output' takes text or json, not 'xml'");
+  machine.write_user_file("");
+  machine.variables["LEAFCTL_COLOR"] = "yes";
+  CHECK(machine.error() == "'LEAFCTL_COLOR' takes auto, always or never, not 'yes'");
+  machine.variables.erase("LEAFCTL_COLOR");
+  flag(machine, "timeout") = "5";
+  CHECK(machine.error() == "'--timeout' takes a duration from 1ms to 24h, not '5'");
+  flag(machine, "timeout").reset();
+  flag(machine, "store") = "";
+  CHECK(machine.error() == "'--store' takes a store's URL, not an empty text");
+}
+
+TEST_CASE("settings: a wrong value in a file is an error even where a flag comes before it") {
+  Machine machine;
+  machine.write_user_file("timeout: soon\n");
+  flag(machine, "timeout") = "5s";
+  CHECK(machine.error().find(":1: 'timeout' takes a duration") != std::string::npos);
+}
+
+TEST_CASE("settings: the default store is the user's own, and root's is the system's") {
+  Machine machine;
+  CHECK(machine.resolve().settings.store ==
+        "sqlite:" + machine.variables["HOME"] + "/.local/state/leafctl/leaf.db");
+  machine.variables["XDG_STATE_HOME"] = "/state";
+  CHECK(machine.resolve().settings.store == "sqlite:/state/leafctl/leaf.db");
+  machine.is_root = true;
+  CHECK(machine.resolve().settings.store == "sqlite:/var/lib/leafctl/leaf.db");
+}
+
+TEST_CASE("settings: without a home a store has to be named") {
+  Machine machine;
+  machine.variables.clear();
+  CHECK(machine.error() == "there is no store: neither '--store' nor 'HOME' is set");
+  flag(machine, "store") = "sqlite:/x.db";
+  CHECK(machine.error() == "no error");
+}
+
+TEST_CASE("settings: a store is shown without its password") {
+  Machine machine;
+  flag(machine, "store") = "postgresql://leaf:s3cret@db/ids";
+  const Configuration configuration = machine.resolve();
+  CHECK(configuration.settings.store == "postgresql://leaf:s3cret@db/ids");
+  CHECK(configuration.origins.front().shown().find("s3cret") == std::string::npos);
+  CHECK(configuration.origins.front().shown().find("leaf") != std::string::npos);
+}
+
+TEST_CASE("settings: colour is for terminals, unless NO_COLOR, a dumb terminal or the mode say otherwise") {
+  Machine machine;
+  CHECK(use_color(ColorMode::automatic, true, machine.surroundings()));
+  CHECK_FALSE(use_color(ColorMode::automatic, false, machine.surroundings()));
+  CHECK(use_color(ColorMode::always, false, machine.surroundings()));
+  CHECK_FALSE(use_color(ColorMode::never, true, machine.surroundings()));
+  machine.variables["TERM"] = "dumb";
+  CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
+  machine.variables = {{"NO_COLOR", "1"}};
+  CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
+  CHECK(use_color(ColorMode::always, true, machine.surroundings()));
+}

@@ -1,0 +1,45 @@
+#include "text_escape.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace leafctl;
+
+TEST_CASE("escape: plain text and valid UTF-8 reach the terminal unchanged") {
+  for (const char* text : {"", "order", "a 'quoted' word", "größe", "注文", "🙂", "\xEF\xBF\xBD"}) {
+    CHECK(escape_for_terminal(text) == text);
+  }
+}
+
+TEST_CASE("escape: nothing that moves the cursor reaches the terminal") {
+  CHECK(escape_for_terminal("a\nb\tc\rd") == "a\\nb\\tc\\x0dd");
+  CHECK(escape_for_terminal("\033[2J\x7f\b") == "\\x1b[2J\\x7f\\x08");
+  CHECK(escape_for_terminal("\xC2\x9B"
+                            "2J") == "\\xc2\\x9b2J");
+  CHECK(escape_for_terminal(std::string_view("\0", 1)) == "\\x00");
+}
+
+TEST_CASE("escape: bytes that are no UTF-8 are shown in hexadecimal") {
+  CHECK(escape_for_terminal("\x9B"
+                            "2J") == "\\x9b2J");
+  CHECK(escape_for_terminal("a\xFF"
+                            "b") == "a\\xffb");
+  CHECK(escape_for_terminal("\xC3") == "\\xc3");
+  CHECK(escape_for_terminal("\xC0\xAF") == "\\xc0\\xaf");           // overlong
+  CHECK(escape_for_terminal("\xE0\x80\xAF") == "\\xe0\\x80\\xaf");  // overlong
+  CHECK(escape_for_terminal("\xED\xA0\x80") == "\\xed\\xa0\\x80");  // a surrogate
+  CHECK(escape_for_terminal("\xF4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
+}
+
+TEST_CASE("escape: a field of a tab-separated line holds neither tab nor newline and can be read back") {
+  CHECK(escape_for_tsv("a\tb\nc\rd\\e") == "a\\tb\\nc\\rd\\\\e");
+  CHECK(escape_for_tsv("größe \033") == "größe \033");
+}
+
+TEST_CASE("escape: JSON keeps its text but no control character") {
+  CHECK(escape_controls_in_json("{\"a\":\"\x7f\xC2\x9Bü\"}") == "{\"a\":\"\\u007f\\u009bü\"}");
+}
+
+TEST_CASE("escape: width counts characters, not bytes") {
+  CHECK(display_width("größe") == 5);
+  CHECK(display_width("") == 0);
+}
