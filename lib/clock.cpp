@@ -1,15 +1,23 @@
 #include "leaf/clock.hpp"
 
+#include <thread>
+
 namespace leaf {
 
 namespace {
 
 class RealClock final : public Clock {
  public:
+  std::chrono::system_clock::time_point now() override {
+    return std::chrono::system_clock::now();
+  }
   std::chrono::steady_clock::time_point steady_now() override { return std::chrono::steady_clock::now(); }
   void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
                   std::chrono::steady_clock::time_point deadline) override {
     changed.wait_until(lock, deadline);
+  }
+  void sleep_for(std::chrono::nanoseconds duration) override {
+    if (duration > duration.zero()) std::this_thread::sleep_for(duration);
   }
 };
 

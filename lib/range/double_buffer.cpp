@@ -60,18 +60,19 @@ DoubleBuffer::Taken DoubleBuffer::take(std::uint64_t at_most) noexcept {
 DoubleBuffer::View DoubleBuffer::view() const noexcept {
   for (;;) {
     const std::uint64_t word = word_.load(std::memory_order_acquire);
-    const std::uint32_t offset = offset_of(word);
-    const Slot& current = slot(generation_of(word));
-    const std::uint32_t size = current.size.load(std::memory_order_relaxed);
-    const std::int64_t lo = current.lo.load(std::memory_order_relaxed);
-    const View view{.word = word,
-                    .rest = {lo + std::min(offset, size), lo + size},
-                    .label = current.label.load(std::memory_order_relaxed),
-                    .mark_reached = offset >= current.mark.load(std::memory_order_relaxed),
-                    .has_next = is_published(generation_of(word) + 1)};
-    // The slot was not rewritten while it was read if its generation is still the current one.
+    const std::uint32_t generation = generation_of(word);
+    const Slot& current = slot(generation);
+    View view{.word = word,
+              .rest = range_of(generation, offset_of(word)),
+              .label = current.label.load(std::memory_order_relaxed),
+              .untouched = offset_of(word) == 0,
+              .mark_reached = offset_of(word) >= current.mark.load(std::memory_order_relaxed),
+              .has_next = is_published(generation + 1),
+              .next = {}};
+    if (view.has_next) view.next = range_of(generation + 1, 0);
+    // No slot was rewritten while it was read if the generation is still the same.
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (generation_of(word_.load(std::memory_order_relaxed)) == generation_of(word)) return view;
+    if (generation_of(word_.load(std::memory_order_relaxed)) == generation) return view;
   }
 }
 
@@ -84,6 +85,15 @@ bool DoubleBuffer::advance(const View& view) noexcept {
   const std::uint32_t next = generation_of(view.word) + 1;
   std::uint64_t expected = view.word;
   return is_published(next) && swap(expected, word_of(next, 0));
+}
+
+void DoubleBuffer::retire() noexcept {
+  std::uint64_t word = word_.load(std::memory_order_acquire);
+  for (;;) {
+    const std::uint32_t next = generation_of(word) + 1;
+    if (!is_published(next)) return;  // a taker has gone there meanwhile
+    if (swap(word, word_of(next, slot(next).size.load(std::memory_order_relaxed)))) return;
+  }
 }
 
 bool DoubleBuffer::wants_next() const noexcept {

@@ -131,6 +131,7 @@ void Refiller::refill(RefilledBuffer& buffer, Store& store, Lock& lock) {
   buffer.failure_ = failure;
   if (refill) {
     buffer.failures_in_a_row_ = 0;
+    if (!buffer.buffer.wants_next()) buffer.buffer.retire();  // await() found that neither range will do
     buffer.buffer.publish(refill->range, refill->mark, refill->label);
     buffer.requested_.store(false, std::memory_order_relaxed);
   } else {

@@ -64,8 +64,12 @@ class Connection {
   virtual bool usable() const noexcept = 0;
 };
 
-/// Whether a store that does not exist yet may be brought into being. Only migrate() creates.
-enum class IfMissing { fail, create };
+/// What is done about a store that does not exist yet.
+enum class IfMissing {
+  fail,
+  create,
+  assume_empty,  ///< look at what would be created, and create nothing
+};
 
 /// Everything that a driver module shows: what its symbol `leaf_store_driver` points to.
 struct Driver {

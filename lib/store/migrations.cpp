@@ -13,15 +13,15 @@ class Transaction {
  public:
   Transaction(Connection& connection, std::chrono::milliseconds timeout)
       : connection_(connection), timeout_(timeout) {
-    connection_.run_script(connection_.sql().begin_migration, timeout_);
+    try {
+      connection_.run_script(connection_.sql().begin_migration, timeout_);
+    } catch (const Error&) {
+      roll_back();  // it may have begun, and then failed to get the lock
+      throw;
+    }
   }
   ~Transaction() {
-    if (committed_ || !connection_.usable()) return;
-    try {
-      connection_.run_script("ROLLBACK", timeout_);
-    } catch (const Error&) {
-      // The database rolls back by itself when the connection closes.
-    }
+    if (!committed_) roll_back();
   }
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
@@ -32,6 +32,15 @@ class Transaction {
   }
 
  private:
+  void roll_back() noexcept {
+    if (!connection_.usable()) return;
+    try {
+      connection_.run_script("ROLLBACK", timeout_);
+    } catch (const Error&) {
+      // The database rolls back by itself when the connection closes.
+    }
+  }
+
   Connection& connection_;
   std::chrono::milliseconds timeout_;
   bool committed_ = false;

@@ -30,10 +30,10 @@ milliseconds random_pause(int nth) {
 Retry retry_after(const Error& error) {
   const std::string_view state = error.sqlstate();
   if (state == "40001" || state == "40P01" || state == "55P03") return Retry::pause;
-  if (state == sqlstate::warning) return Retry::reconnect;
-  if (state == sqlstate::read_only || state == sqlstate::connection_lost) return Retry::reconnect;
-  // admin_shutdown, crash_shutdown, cannot_connect_now: the next address or a pooler may answer
-  if (state == "57P01" || state == "57P02") return Retry::reconnect;
+  if (state == sqlstate::warning || state == sqlstate::read_only) return Retry::reconnect;
+  // A connection or a server that went away, or a pooler that says so: another one may answer.
+  if (state.starts_with("57P")) return Retry::reconnect;
+  if (state.starts_with("08") && state != sqlstate::unable_to_connect) return Retry::reconnect;
   return Retry::no;
 }
 
@@ -53,12 +53,9 @@ void Attempts::wait_after(const Error& error) {
   const Retry retry = retry_after(error);
   if (retry == Retry::reconnect && reconnects_++ < max_reconnects) return;
   if (retry != Retry::pause || pauses_ >= max_pauses) throw error;
-  const auto end = clock_.steady_now() + random_pause(pauses_++);
-  if (end >= deadline_) throw error;
-  std::mutex mutex;
-  std::condition_variable nobody;
-  std::unique_lock lock(mutex);
-  while (clock_.steady_now() < end) clock_.wait_until(lock, nobody, end);
+  const milliseconds pause = random_pause(pauses_++);
+  if (clock_.steady_now() + pause >= deadline_) throw error;
+  clock_.sleep_for(pause);
 }
 
 }  // namespace leaf::store

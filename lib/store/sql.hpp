@@ -15,8 +15,8 @@ struct Sql {
   /// $1 version
   const char* set_schema_version;
 
-  /// $1 tag, $2 count -> lo, hi, step, limit, incarnation, 1 if the commit is durable. No row: no tag, or
-  /// fewer left.
+  /// $1 tag, $2 count -> lo, hi, step, limit, incarnation, 1 if the commit is durable and the database
+  /// would have warned if it were not. No row: no tag, or fewer left.
   const char* grant_exactly;
   /// $1 tag, $2 wish -> as grant_exactly, with max(step, wish) IDs or what is left. No row: no tag, or none
   /// left.
@@ -36,6 +36,42 @@ struct Sql {
   const char* update_tag;
   /// $1 tag -> its name
   const char* remove_tag;
+
+  // Workers. "Now" is the earlier of the store's clock and the caller's, which is a parameter, so that a host
+  // that lags a little gets a window that it can use at once. Where the store is a file both clocks are one.
+  // A "lease" is the columns worker_id, begin, end, the store's clock, the latest grant to any worker before
+  // this one. Acquiring: $1 owner, $2 token, $3 length, $4 begin at the earliest, $5 the caller's clock, then
+  // as named -> the lease. No row: there is none to be had in this way. All times and lengths in (Unix)
+  // milliseconds.
+
+  /// -> the layout's text
+  const char* layout;
+  /// $1 text -> the text. No row: another layout is in use.
+  const char* set_layout;
+  /// $6 greatest worker. One that this owner held, else a free one, its window over.
+  const char* acquire_held;
+  /// $6 greatest worker. One never used.
+  const char* acquire_new;
+  /// $1 greatest worker -> 1 if acquire_new may succeed when it is tried again
+  const char* has_new;
+  /// $6 greatest worker, $7 silence. One whose owner was silent for so long, its window over.
+  const char* acquire_silent;
+  /// $6 worker, $7 silence. That one, if it is new, free, the owner's own or silent, its window over.
+  const char* acquire_this;
+  /// $1 worker, $2 token, $3 end of the last window, $4 length, $5 the caller's clock -> the lease of the
+  /// time after it. Safe to repeat: time that an attempt without a reply has leased lies under the same
+  /// token. No row: lost.
+  const char* renew;
+  /// $1 worker, $2 token, $3 end of what was used -> worker
+  const char* give_up;
+  /// $1 the caller's clock -> worker_id, owner, 1 if it has a token, window_end, renewed_at, clock_offset,
+  /// silence
+  const char* workers;
+  /// $1 worker, $2 the caller's clock, $3 1 to take it from a holder in being -> worker. No row: none, or not
+  /// over.
+  const char* recycle;
+  /// $1 the caller's clock, $2 silence -> workers
+  const char* recycle_silent;
 };
 
 }  // namespace leaf::store

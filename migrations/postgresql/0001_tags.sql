@@ -8,7 +8,10 @@ CREATE TABLE IF NOT EXISTS leaf_alloc (
   update_time timestamptz NOT NULL DEFAULT now()
 );
 
--- What a taken-over table may lack: a key on biz_tag, a default for its id column, wide enough counters, a zone.
+-- Nobody may add a row between the checks and the changes.
+LOCK TABLE leaf_alloc IN ACCESS EXCLUSIVE MODE;
+
+-- What a taken-over table may lack: a key on biz_tag, a default for its id column, wide enough columns, a zone.
 DO $takeover$
 DECLARE
   kind text;
@@ -16,15 +19,21 @@ BEGIN
   IF EXISTS (SELECT FROM leaf_alloc WHERE biz_tag IS NULL OR max_id IS NULL OR step IS NULL) THEN
     RAISE EXCEPTION 'leaf_alloc has rows without biz_tag, max_id or step';
   END IF;
+  IF EXISTS (SELECT FROM leaf_alloc WHERE max_id < 0) THEN
+    RAISE EXCEPTION 'leaf_alloc has rows with a max_id below 0, which no ID may have';
+  END IF;
   IF EXISTS (SELECT FROM leaf_alloc GROUP BY biz_tag HAVING count(*) > 1) THEN
     RAISE EXCEPTION 'leaf_alloc has more than one row for a biz_tag';
   END IF;
-  IF NOT EXISTS (
-    SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-    WHERE i.indrelid = 'leaf_alloc'::regclass AND i.indisunique AND i.indnkeyatts = 1 AND i.indpred IS NULL
-      AND i.indisvalid AND a.attname = 'biz_tag')
-  THEN
-    ALTER TABLE leaf_alloc ADD CONSTRAINT leaf_alloc_biz_tag_key UNIQUE (biz_tag);
+  SELECT CASE WHEN bool_and(i.indimmediate) THEN 'fit' ELSE 'deferrable' END INTO kind
+  FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+  WHERE i.indrelid = 'leaf_alloc'::regclass AND i.indisunique AND i.indnkeyatts = 1 AND i.indpred IS NULL
+    AND i.indisvalid AND a.attname = 'biz_tag'
+  HAVING count(*) > 0;
+  IF kind = 'deferrable' THEN
+    RAISE EXCEPTION 'leaf_alloc has a deferrable key on biz_tag: drop it first, so that a plain one can be made';
+  ELSIF kind IS NULL THEN
+    ALTER TABLE leaf_alloc ADD UNIQUE (biz_tag);
   END IF;
   IF EXISTS (
     SELECT FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
@@ -40,6 +49,21 @@ BEGIN
   IF kind <> 'bigint' THEN
     ALTER TABLE leaf_alloc ALTER COLUMN max_id TYPE bigint;
   END IF;
+  IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'leaf_alloc'::regclass AND attname = 'step'
+             AND atttypid = 'smallint'::regtype)
+  THEN
+    ALTER TABLE leaf_alloc ALTER COLUMN step TYPE integer;
+  END IF;
+  FOR kind IN
+    SELECT attname FROM pg_attribute
+    WHERE attrelid = 'leaf_alloc'::regclass AND attname IN ('biz_tag', 'description') AND NOT attisdropped
+      AND atttypid <> 'text'::regtype
+      AND NOT (atttypid = 'varchar'::regtype
+               AND (atttypmod = -1 OR atttypmod - 4 >= CASE attname WHEN 'biz_tag' THEN 128 ELSE 256 END))
+  LOOP
+    EXECUTE format('ALTER TABLE leaf_alloc ALTER COLUMN %I TYPE varchar(%s)', kind,
+                   CASE kind WHEN 'biz_tag' THEN 128 ELSE 256 END);
+  END LOOP;
   SELECT format_type(atttypid, NULL) INTO kind FROM pg_attribute
   WHERE attrelid = 'leaf_alloc'::regclass AND attname = 'update_time' AND NOT attisdropped;
   IF kind IS NULL THEN
@@ -53,11 +77,15 @@ $takeover$;
 
 UPDATE leaf_alloc SET update_time = now() WHERE update_time IS NULL;
 
+ALTER TABLE leaf_alloc ADD COLUMN IF NOT EXISTS description varchar(256);
 ALTER TABLE leaf_alloc
+  ALTER COLUMN biz_tag SET NOT NULL,
+  ALTER COLUMN max_id SET NOT NULL,
   ALTER COLUMN max_id SET DEFAULT 1,
+  ALTER COLUMN step SET NOT NULL,
   ALTER COLUMN update_time SET DEFAULT now(),
   ALTER COLUMN update_time SET NOT NULL,
-  ADD COLUMN IF NOT EXISTS description varchar(256),
+  ALTER COLUMN description DROP NOT NULL,
   ADD COLUMN start_id bigint,
   ADD COLUMN id_limit bigint,
   ADD COLUMN last_grant bigint NOT NULL DEFAULT 0,
@@ -71,7 +99,10 @@ COMMENT ON COLUMN leaf_alloc.removed_at IS 'a removed tag stays, so that it cann
 
 CREATE FUNCTION leaf_alloc_refuse() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN
-  IF TG_OP = 'UPDATE' THEN
+  IF TG_OP = 'UPDATE' AND NEW.biz_tag <> OLD.biz_tag THEN
+    RAISE EXCEPTION 'tag ''%'' may not be renamed: its IDs could come again under the old name', OLD.biz_tag
+      USING ERRCODE = 'check_violation';
+  ELSIF TG_OP = 'UPDATE' THEN
     RAISE EXCEPTION 'tag ''%'': max_id may not go back from % to %', OLD.biz_tag, OLD.max_id, NEW.max_id
       USING ERRCODE = 'check_violation';
   END IF;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 
@@ -14,6 +15,23 @@ class ManualClock final : public Clock {
   std::chrono::steady_clock::time_point steady_now() override {
     const std::lock_guard lock(mutex_);
     return now_;
+  }
+
+  /// Starts at the real time, so that a store's own clock agrees.
+  std::chrono::system_clock::time_point now() override {
+    const std::lock_guard lock(mutex_);
+    return time_of_day_;
+  }
+
+  /// Time passes for whoever sleeps: at least a microsecond, so that polling comes to an end.
+  void sleep_for(std::chrono::nanoseconds duration) override {
+    advance(std::max<std::chrono::nanoseconds>(duration, std::chrono::microseconds(1)));
+  }
+
+  /// Sets the time of day, as an operator would; the time that never goes back stays.
+  void set_back(std::chrono::system_clock::duration by) {
+    const std::lock_guard lock(mutex_);
+    time_of_day_ -= by;
   }
 
   void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
@@ -36,6 +54,7 @@ class ManualClock final : public Clock {
     {
       const std::lock_guard lock(mutex_);
       now_ += by;
+      time_of_day_ += std::chrono::duration_cast<std::chrono::system_clock::duration>(by);
       woken.swap(sleepers_);
     }
     for (const auto& [id, sleeper] : woken) {
@@ -62,6 +81,7 @@ class ManualClock final : public Clock {
   std::map<std::uint64_t, Sleeper> sleepers_;
   std::uint64_t last_sleeper_ = 0;
   std::chrono::steady_clock::time_point now_{std::chrono::hours(1)};
+  std::chrono::system_clock::time_point time_of_day_ = std::chrono::system_clock::now();
 };
 
 }  // namespace leaf::test

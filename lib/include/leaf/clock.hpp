@@ -14,6 +14,9 @@ class LEAF_EXPORT Clock {
  public:
   virtual ~Clock();
 
+  /// The time of day, which may be set forward and back.
+  virtual std::chrono::system_clock::time_point now() = 0;
+
   /// Time that never goes back; deadlines and pauses are counted in it.
   virtual std::chrono::steady_clock::time_point steady_now() = 0;
 
@@ -21,6 +24,9 @@ class LEAF_EXPORT Clock {
   /// `lock` is held on entry and on return.
   virtual void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
                           std::chrono::steady_clock::time_point deadline) = 0;
+
+  /// Returns after about `duration`, at once if it is zero.
+  virtual void sleep_for(std::chrono::nanoseconds duration) = 0;
 
   /// The machine's clock. Lives as long as the program.
   static Clock& real() noexcept;

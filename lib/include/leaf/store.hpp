@@ -11,8 +11,10 @@
 
 #include "leaf/clock.hpp"
 #include "leaf/export.hpp"
+#include "leaf/layout.hpp"
 #include "leaf/range.hpp"
 #include "leaf/tag.hpp"
+#include "leaf/worker.hpp"
 
 namespace leaf {
 
@@ -48,7 +50,7 @@ struct Migration {
 class LEAF_EXPORT Store {
  public:
   /// Looks at the URL only. Throws Error (usage) if it is none.
-  explicit Store(StoreOptions options);
+  explicit Store(const StoreOptions& options);
   ~Store();
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
@@ -57,7 +59,7 @@ class LEAF_EXPORT Store {
   /// Returns the migrations that were applied; none if it was current. A table `leaf_alloc` that Leaf's users
   /// made is taken over with its rows.
   std::vector<Migration> migrate();
-  /// What migrate() would apply.
+  /// What migrate() would apply; all of it where there is no store yet, which is not created.
   std::vector<Migration> pending_migrations();
   /// The SQL, in one transaction, that does by hand what migrate() would; empty if the schema is current.
   std::string migration_script();
@@ -82,6 +84,31 @@ class LEAF_EXPORT Store {
   Grant grant(const TagName& name, std::int64_t count);
   /// Grants max(the tag's step, wish) IDs, or what is left below the limit. Throws as grant() does.
   Grant grant_segment(const TagName& name, std::int64_t wish = 0);
+
+  /// The layout of all snowflake IDs of this deployment; `leaf` until it is set.
+  Layout layout();
+  /// Throws `usage` if a worker was acquired with another layout before.
+  void set_layout(const Layout& layout);
+
+  /// All workers that were ever acquired, by number.
+  std::vector<Worker> workers();
+  /// Leases a worker and a first window: one that this owner held and whose window is over, else the lowest
+  /// free one, else one never used, else one whose owner was silent for `recycle_after`. Windows of one
+  /// worker never overlap. Throws `exhausted` if all are taken; `refused` if the one asked for is held, or if
+  /// a clock is not to be trusted: the host's is off the store's by more than `max_skew`, or the store's is
+  /// behind an earlier grant by more than that.
+  WorkerLease acquire_worker(const WorkerRequest& request);
+  /// Leases the window that follows `lease.end`, at least `request.window` long and not in the past. Throws
+  /// `not_found` if the worker was recycled meanwhile; `refused` for clocks as above.
+  WorkerLease renew_worker(const WorkerLease& lease, const WorkerRequest& request);
+  /// Gives back what lies after `used_until`. Nothing may be made with the lease any more. False if it was
+  /// recycled.
+  bool give_up_worker(const WorkerLease& lease, UnixTime used_until);
+  /// Frees a worker for others, who get only time after its last window. Throws `not_found` if it is not
+  /// held; `refused` if its window is not over, unless `force`.
+  void recycle_worker(std::int64_t worker, bool force);
+  /// Frees all workers whose window is over and whose owner was silent for that long; returns their numbers.
+  std::vector<std::int64_t> recycle_silent_workers(std::chrono::milliseconds recycle_after);
 
  private:
   class Impl;

@@ -1,10 +1,9 @@
 #include "store/connection.hpp"
 
 #include <fmt/format.h>
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
 
-#include <array>
+#include <map>
+#include <optional>
 #include <string_view>
 
 #include "leaf/error.hpp"
@@ -21,15 +20,17 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-struct FreeCancel {
-  void operator()(PGcancel* cancel) const noexcept { PQfreeCancel(cancel); }
-};
+/// How long a call that has timed out may go on to tell the server so.
+constexpr milliseconds cancel_patience{500};
+/// How often a statement is parsed anew before it is prepared; a call from the shell never comes that far.
+constexpr int prepare_at_use = 3;
 
 class PostgresqlConnection final : public Connection {
  public:
   PostgresqlConnection(const std::string& connection_string, milliseconds timeout)
       : session_(log_in(connection_string, steady_clock::now() + timeout)) {
     PQsetNoticeReceiver(session_.get(), &PostgresqlConnection::note, this);
+    PQsetnonblocking(session_.get(), 1);
   }
 
   const Sql& sql() const noexcept override { return postgresql::sql; }
@@ -48,13 +49,11 @@ class PostgresqlConnection final : public Connection {
         values.push_back(nullptr);
       }
     }
-    // Unnamed, and parsed anew each time: a pooler may give the next statement to another server connection.
-    const int sent = PQsendQueryParams(session_.get(), statement, static_cast<int>(values.size()), nullptr,
-                                       values.data(), nullptr, nullptr, /*resultFormat=*/0);
-    auto rows = finish(sent, steady_clock::now() + timeout);
-    // The row is only worth something once the commit is known: neither may the transaction still be open,
-    // nor may the server have warned, as it does when it gave up waiting for a synchronous standby.
-    if (PQtransactionStatus(session_.get()) != PQTRANS_IDLE) {
+    const auto before = PQtransactionStatus(session_.get());
+    auto rows = run(statement, values, steady_clock::now() + timeout);
+    // The row is only worth something once the commit is known: neither may the statement have opened a
+    // transaction, nor may the server have warned, as it does when it gave up waiting for a standby.
+    if (PQtransactionStatus(session_.get()) != before) {
       usable_ = false;
       throw Error(ErrorCode::failed, "the store left a transaction open", "", sqlstate::connection_lost);
     }
@@ -79,6 +78,53 @@ class PostgresqlConnection final : public Connection {
     static_cast<PostgresqlConnection*>(self)->warning_ = text != nullptr ? text : "(no text)";
   }
 
+  std::vector<Row> run(const char* statement, const std::vector<const char*>& values, Deadline deadline) {
+    if (worth_preparing(statement, deadline)) {
+      try {
+        return run_prepared(statement, values, deadline);
+      } catch (const Error& error) {
+        if (!lost_preparation(error)) throw;
+        may_prepare_ = false;  // nothing was done yet; from now on as behind a pooler
+      }
+    }
+    return finish(PQsendQueryParams(session_.get(), statement, static_cast<int>(values.size()), nullptr,
+                                    values.data(), nullptr, nullptr, /*resultFormat=*/0),
+                  deadline);
+  }
+
+  /// Parsing and planning are two thirds of a grant's cost to the server, but a prepared statement needs a
+  /// server process that stays the same: a pooler may give the next statement to another one.
+  bool worth_preparing(const char* statement, Deadline deadline) {
+    if (!may_prepare_ || PQtransactionStatus(session_.get()) != PQTRANS_IDLE) return false;
+    const int use = ++uses_[statement];
+    if (use == prepare_at_use && !direct_) {
+      // A pooler makes up the process ID that it shows at login.
+      const auto rows = finish(PQsendQuery(session_.get(), "SELECT pg_backend_pid()"), deadline);
+      direct_ = rows.at(0).integer(0) == PQbackendPID(session_.get());
+      may_prepare_ = *direct_;
+    }
+    return may_prepare_ && use >= prepare_at_use;
+  }
+
+  std::vector<Row> run_prepared(const char* statement, const std::vector<const char*>& values,
+                                Deadline deadline) {
+    std::string& name = prepared_[statement];
+    if (name.empty()) {
+      const std::string new_name = fmt::format("leaf_{}", prepared_.size());
+      finish(PQsendPrepare(session_.get(), new_name.c_str(), statement, 0, nullptr), deadline);
+      name = new_name;
+    }
+    return finish(PQsendQueryPrepared(session_.get(), name.c_str(), static_cast<int>(values.size()),
+                                      values.data(), nullptr, nullptr, /*resultFormat=*/0),
+                  deadline);
+  }
+
+  /// Whether a statement failed only because it was prepared: it is gone, was there already, or the table has
+  /// other types since.
+  static bool lost_preparation(const Error& error) {
+    return error.sqlstate() == "26000" || error.sqlstate() == "42P05" || error.sqlstate() == "0A000";
+  }
+
   /// Collects every result up to the last one, since an error may follow a row.
   std::vector<Row> finish(int sent, Deadline deadline) {
     warning_.clear();
@@ -100,8 +146,11 @@ class PostgresqlConnection final : public Connection {
     if (PQstatus(session_.get()) != CONNECTION_OK)
       throw error && !error->sqlstate().empty() ? *error : lost();
     if (error) {
-      // A standby, or a server that is shutting down: the next attempt has to look for another one.
-      if (error->sqlstate() == sqlstate::read_only || error->sqlstate().starts_with("57P")) usable_ = false;
+      // A standby, a server that is shutting down or a pooler that lost it: the next attempt has to look
+      // anew.
+      const std::string_view state = error->sqlstate();
+      if (state == sqlstate::read_only || state.starts_with("57P") || state.starts_with("08"))
+        usable_ = false;
       throw Error(*error);
     }
     return rows;
@@ -142,24 +191,18 @@ class PostgresqlConnection final : public Connection {
 
   Error timed_out() {
     usable_ = false;
-    cancel();
+    cancel(session_.get(), cancel_patience);
     return {ErrorCode::unavailable, "the store did not answer in time",
             "try again, or allow more time with --timeout", sqlstate::timed_out};
-  }
-
-  /// Asks the server to stop waiting, so that abandoned statements do not pile up behind a lock. Not done
-  /// where the server has not even taken the statement in: libpq would wait for a dead host without end.
-  void cancel() noexcept {
-    int not_taken_in = 0;
-    if (ioctl(PQsocket(session_.get()), SIOCOUTQ, &not_taken_in) != 0 || not_taken_in != 0) return;
-    const std::unique_ptr<PGcancel, FreeCancel> request(PQgetCancel(session_.get()));
-    std::array<char, 256> ignored{};
-    if (request) PQcancel(request.get(), ignored.data(), static_cast<int>(ignored.size()));
   }
 
   Session session_;
   std::string warning_;
   bool usable_ = true;
+  std::map<const char*, int> uses_;
+  std::map<const char*, std::string> prepared_;  // statement to name
+  std::optional<bool> direct_;                   // no pooler in between; not known at first
+  bool may_prepare_ = true;
 };
 
 std::unique_ptr<Connection> connect(const std::string& connection_string, IfMissing, milliseconds timeout) {

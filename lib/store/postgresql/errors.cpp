@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <regex>
+#include <sstream>
 #include <string_view>
+#include <vector>
 
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
@@ -44,6 +47,12 @@ std::string first_line(std::string_view text) {
   return std::string(text.substr(0, end == std::string_view::npos ? 0 : end + 1));
 }
 
+/// Whether libpq went as far as to look for a server; if it did not the connection string is at fault.
+bool concerns_a_server(std::string_view reason) {
+  return reason.starts_with("connection to server") || reason.starts_with("could not connect") ||
+         reason.starts_with("could not translate host name");
+}
+
 /// libpq quotes a malformed connection string in full.
 std::string without_password(const std::string& message, const std::string& connection_string) {
   const std::string redacted = redact_url(connection_string);
@@ -58,23 +67,34 @@ std::string without_password(const std::string& message, const std::string& conn
 }  // namespace
 
 Error login_error(const PGconn* connection, const std::string& connection_string) {
-  const std::string message = without_password(PQerrorMessage(connection), connection_string);
-  static const std::regex with_state(R"(^([^\n]*?)\b(FATAL|ERROR|PANIC)?:  ?([0-9A-Z]{5}): ([^\n]*))");
-  std::smatch match;
-  std::string state = sqlstate::unable_to_connect;
-  std::string text = first_line(message);
+  std::istringstream message(without_password(PQerrorMessage(connection), connection_string));
+  static const std::regex with_state(R"(^(?:.*\s)?\S+:  ([0-9A-Z]{5}): (.*)$)");
+  static const std::regex detail(R"(^(\s|[A-Z]+:).*)");
+  std::string state;
+  std::vector<std::string> reasons;  // one for each server that was tried
+  for (std::string line; std::getline(message, line);) {
+    std::smatch match;
+    if (std::regex_match(line, match, with_state)) {
+      state = match[1];
+      line = match[2];
+    } else if (std::regex_match(line, detail)) {
+      continue;
+    }
+    if (std::find(reasons.begin(), reasons.end(), line) == reasons.end()) reasons.push_back(line);
+  }
   Meaning meaning{ErrorCode::unavailable, "check that the server runs, and the host and port"};
-  if (std::regex_search(message, match, with_state)) {
-    state = match[3];
-    text = match[4];
+  if (!state.empty()) {
     meaning = meaning_of(state);
   } else if (PQconnectionNeedsPassword(connection) != 0) {
     meaning = meaning_of("28P01");
-  } else if (PQsocket(connection) < 0 && PQhost(connection) == nullptr) {
+  } else if (std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {
     meaning = {ErrorCode::usage, "see 'Connection Strings' in PostgreSQL's libpq manual"};
   }
-  return {meaning.code, fmt::format("cannot log in to store '{}': {}", redact_url(connection_string), text),
-          meaning.hint, state};
+  if (state.empty()) state = sqlstate::unable_to_connect;
+  return {
+      meaning.code,
+      fmt::format("cannot log in to store '{}': {}", redact_url(connection_string), fmt::join(reasons, "; ")),
+      meaning.hint, state};
 }
 
 Error statement_error(const PGresult* result) {

@@ -4,8 +4,11 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <future>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "leaf/error.hpp"
@@ -24,6 +27,10 @@ struct FreeOptions {
   void operator()(PQconninfoOption* options) const noexcept { PQconninfoFree(options); }
 };
 using Options = std::unique_ptr<PQconninfoOption, FreeOptions>;
+
+struct FreeCancel {
+  void operator()(PGcancel* request) const noexcept { PQfreeCancel(request); }
+};
 
 std::string option(const PQconninfoOption* options, std::string_view keyword) {
   for (; options != nullptr && options->keyword != nullptr; ++options) {
@@ -52,19 +59,30 @@ Session start(const std::string& connection_string, const std::vector<Parameter>
   return session;
 }
 
-/// What the connection lacks for grants, as seen from its effective options (URL, service file and
-/// environment).
-std::vector<Parameter> missing_parameters(const PGconn* connection, milliseconds timeout) {
-  const Options options(PQconninfo(const_cast<PGconn*>(connection)));
+/// The options that hold for a connection string once service file, environment and defaults are looked at.
+Options effective_options(const std::string& connection_string) {
+  // Only a connection object knows them; a mode that does not exist keeps it from connecting.
+  const Session unconnected = start(connection_string, {{"sslmode", "none of them"}});
+  return Options(PQconninfo(unconnected.get()));
+}
+
+/// What the connection string lacks for grants.
+std::vector<Parameter> missing_parameters(const std::string& connection_string, milliseconds timeout) {
+  const Options options = effective_options(connection_string);
   std::vector<Parameter> missing{{"client_encoding", "UTF8"}};
-  const bool several_hosts = option(options.get(), "host").find(',') != std::string::npos ||
-                             option(options.get(), "hostaddr").find(',') != std::string::npos;
+  const std::string hosts = option(options.get(), "host");
+  const std::string addresses = option(options.get(), "hostaddr");
+  const auto servers = 1 + std::max(std::count(hosts.begin(), hosts.end(), ','),
+                                    std::count(addresses.begin(), addresses.end(), ','));
   const std::string target = option(options.get(), "target_session_attrs");
-  if (several_hosts && (target.empty() || target == "any"))
+  if (servers > 1 && (target.empty() || target == "any"))
     missing.push_back({"target_session_attrs", "read-write"});
-  // Without it a peer that vanished is noticed after a quarter of an hour.
-  if (option(options.get(), "tcp_user_timeout").empty() || option(options.get(), "tcp_user_timeout") == "0") {
-    missing.push_back({"tcp_user_timeout", std::to_string(timeout.count())});
+  // Without it a peer that vanished is noticed after a quarter of an hour. Each server has its share, so that
+  // there is time left for the next one.
+  const std::string user_timeout = option(options.get(), "tcp_user_timeout");
+  if (user_timeout.empty() || user_timeout == "0") {
+    missing.push_back(
+        {"tcp_user_timeout", std::to_string(std::max<std::int64_t>(1, timeout.count() / servers))});
   }
   return missing;
 }
@@ -85,10 +103,7 @@ bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadli
 
 Session log_in(const std::string& connection_string, Deadline deadline) {
   const auto timeout = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
-  Session session = start(connection_string, {});
-  if (PQstatus(session.get()) != CONNECTION_BAD) {
-    session = start(connection_string, missing_parameters(session.get(), timeout));
-  }
+  Session session = start(connection_string, missing_parameters(connection_string, timeout));
   if (PQstatus(session.get()) == CONNECTION_BAD) throw login_error(session.get(), connection_string);
   // Verbose messages carry the SQLSTATE, which libpq does not give for a failed login otherwise.
   PQsetErrorVerbosity(session.get(), PQERRORS_VERBOSE);
@@ -104,6 +119,21 @@ Session log_in(const std::string& connection_string, Deadline deadline) {
   }
   PQsetErrorVerbosity(session.get(), PQERRORS_DEFAULT);
   return session;
+}
+
+void cancel(PGconn* connection, milliseconds patience) noexcept try {
+  std::unique_ptr<PGcancel, FreeCancel> request(PQgetCancel(connection));
+  if (!request) return;
+  // In a thread of its own, since libpq waits for a silent server without end.
+  std::packaged_task<void()> task([request = std::move(request)] {
+    std::array<char, 256> ignored{};
+    PQcancel(request.get(), ignored.data(), static_cast<int>(ignored.size()));
+  });
+  const auto heard = task.get_future();
+  std::thread(std::move(task)).detach();
+  heard.wait_for(patience);
+} catch (const std::exception&) {
+  // The server will notice by itself that nobody listens any more, though later.
 }
 
 }  // namespace leaf::store::postgresql

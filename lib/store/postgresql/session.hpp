@@ -27,4 +27,8 @@ Session log_in(const std::string& connection_string, Deadline deadline);
 /// Waits until the socket can be read, or written if `for_writing`. False if the deadline came first.
 bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadline);
 
+/// Asks the server to give up the statement under way, so that abandoned ones do not pile up behind a lock.
+/// Returns once it has heard, at the latest after `patience`. The connection is of no more use.
+void cancel(PGconn* connection, std::chrono::milliseconds patience) noexcept;
+
 }  // namespace leaf::store::postgresql

@@ -5,12 +5,32 @@
   "biz_tag, max_id, step, start_id, id_limit, description, (extract(epoch FROM update_time) * " \
   "1000)::bigint, "                                                                             \
   "incarnation"
-// `local` and better survive a crash of the server; `off` does not. Databases without the setting have no
-// such mode.
-#define GRANT                                                       \
-  "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT \
-  "), incarnation, "                                                \
-  "(current_setting('synchronous_commit', true) IS DISTINCT FROM 'off')::integer"
+// `local` and better survive a crash of the server; `off` does not. Where warnings are not sent, nobody is
+// told that a wait for a synchronous standby was given up. Databases without the settings have no such modes.
+#define GRANT                                                                   \
+  "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT             \
+  "), incarnation, "                                                            \
+  "(current_setting('synchronous_commit', true) IS DISTINCT FROM 'off'"         \
+  " AND coalesce(current_setting('client_min_messages', true), '') <> 'error')" \
+  "::integer"
+
+#define CLOCK "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+#define NOW "least($5::bigint, " CLOCK ")"
+// A window begins neither before the worker's last one ended nor before what this owner gave up: IDs stay in
+// order.
+#define BEGIN_AFTER(end)   \
+  "greatest(" end ", " NOW \
+  ", $4::bigint,"          \
+  " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1 AND o.token IS NULL))"
+#define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
+#define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before"
+#define TAKE \
+  "owner = $1, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
+  " held_after = w.window_end, renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK ", grant_before = " LATEST
+#define WORKER_COLUMNS \
+  "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset, grant_before)"
+#define NEW_WORKER \
+  "$1, $2::uuid, " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK ", " LATEST
 
 namespace leaf::store::postgresql {
 
@@ -69,6 +89,60 @@ const Sql sql{
     .remove_tag =
         "UPDATE leaf_alloc SET removed_at = now(), update_time = now()"
         " WHERE biz_tag = $1 AND removed_at IS NULL RETURNING biz_tag",
+
+    .layout = "SELECT layout FROM leaf_meta",
+    .set_layout = "UPDATE leaf_meta SET layout = $1 WHERE layout = $1 OR NOT layout_fixed RETURNING layout",
+    .acquire_held = "UPDATE leaf_worker w SET " TAKE
+                    " WHERE w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
+                    " WHERE c.window_end <= " NOW
+                    " AND (c.owner = $1 OR c.owner IS NULL) AND c.worker_id <= $6::bigint"
+                    " ORDER BY c.owner IS NULL, c.worker_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
+                    " RETURNING " LEASE("window_end - $3::bigint"),
+    .acquire_new =
+        "WITH fresh AS (UPDATE leaf_meta SET next_worker = next_worker + 1, layout_fixed = true"
+        " WHERE next_worker <= $6::bigint RETURNING next_worker - 1 AS worker_id)"
+        " INSERT INTO leaf_worker " WORKER_COLUMNS " SELECT worker_id, " NEW_WORKER
+        " FROM fresh ON CONFLICT (worker_id) DO NOTHING"
+        " RETURNING " LEASE("window_end - $3::bigint"),
+    .has_new = "SELECT (next_worker <= $1::bigint)::integer FROM leaf_meta",
+    .acquire_silent = "UPDATE leaf_worker w SET " TAKE
+                      " WHERE w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
+                      " WHERE c.window_end <= " NOW " AND c.renewed_at <= " CLOCK
+                      " - $7::bigint AND c.worker_id <= $6::bigint"
+                      " ORDER BY c.renewed_at, c.worker_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
+                      " RETURNING " LEASE("window_end - $3::bigint"),
+    .acquire_this =
+        "WITH fixed AS (UPDATE leaf_meta SET layout_fixed = true WHERE NOT layout_fixed)"
+        " INSERT INTO leaf_worker AS w " WORKER_COLUMNS " VALUES ($6::integer, " NEW_WORKER
+        ")"
+        " ON CONFLICT (worker_id) DO UPDATE SET " TAKE " WHERE w.window_end <= " NOW
+        " AND (w.owner IS NULL OR w.owner = $1 OR w.renewed_at <= " CLOCK
+        " - $7::bigint)"
+        " RETURNING " LEASE("window_end - $3::bigint"),
+    .renew = "UPDATE leaf_worker SET window_end = greatest(window_end, greatest($3::bigint, " NOW
+             ") + $4::bigint),"
+             " renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK ", grant_before = " LATEST
+             " WHERE worker_id = $1::integer AND token = $2::uuid"
+             " RETURNING " LEASE("greatest($3::bigint, " NOW ")"),
+    .give_up =
+        "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = "
+        "NULL"
+        " WHERE worker_id = $1::integer AND token = $2::uuid RETURNING worker_id",
+    .workers =
+        "SELECT worker_id, owner, (token IS NOT NULL)::integer, window_end, renewed_at, clock_offset,"
+        " greatest(" CLOCK
+        " - renewed_at, 0) FROM leaf_worker WHERE $1::bigint IS NOT NULL ORDER BY worker_id",
+    .recycle =
+        "UPDATE leaf_worker SET owner = NULL, token = NULL"
+        " WHERE worker_id = $1::integer AND owner IS NOT NULL"
+        " AND ($3::integer = 1 OR window_end <= least($2::bigint, " CLOCK
+        "))"
+        " RETURNING worker_id",
+    .recycle_silent =
+        "UPDATE leaf_worker SET owner = NULL, token = NULL"
+        " WHERE owner IS NOT NULL AND window_end <= least($1::bigint, " CLOCK ") AND renewed_at <= " CLOCK
+        " - $2::bigint"
+        " RETURNING worker_id",
 };
 
 }  // namespace leaf::store::postgresql

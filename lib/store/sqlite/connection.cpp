@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -36,7 +37,8 @@ class SqliteConnection final : public Connection {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                       (if_missing == IfMissing::create ? SQLITE_OPEN_CREATE : 0);
     sqlite3* db = nullptr;
-    const int result = sqlite3_open_v2(path_.c_str(), &db, flags, nullptr);
+    const bool pretend = if_missing == IfMissing::assume_empty && !std::filesystem::exists(path_);
+    const int result = sqlite3_open_v2(pretend ? ":memory:" : path_.c_str(), &db, flags, nullptr);
     db_.reset(db);
     if (result != SQLITE_OK) throw error(result);
     sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);

@@ -36,8 +36,11 @@ TEST_CASE("sqlite: migrating twice applies everything once and keeps the deploym
   TemporaryFolder folder;
   Store store(options_for(folder.path() / "leaf.db"));
   CHECK(error_text([&] { store.tags(); }).find("leafctl init-db") != std::string::npos);
-  CHECK(error_code([&] { store.pending_migrations(); }) == ErrorCode::usage);
+  CHECK(store.pending_migrations().size() >= 1);
+  CHECK(Store(options_for(folder.path() / "leaf.db")).migration_script().find("CREATE TABLE") !=
+        std::string::npos);
   CHECK_FALSE(std::filesystem::exists(folder.path() / "leaf.db"));  // looking does not create
+  store = Store(options_for(folder.path() / "leaf.db"));
   CHECK(store.migrate().size() >= 1);
   const std::string deployment = store.deployment();
   CHECK(deployment.size() == 36);

@@ -61,8 +61,10 @@ class LEAF_EXPORT DoubleBuffer {
     std::uint64_t word = 0;
     Range rest;               ///< what is left of the current range
     std::uint32_t label = 0;  ///< of the current range
+    bool untouched = false;   ///< nothing of the current range was taken yet
     bool mark_reached = false;
     bool has_next = false;
+    Range next;  ///< the next range, if there is one
   };
 
   View view() const noexcept;
@@ -77,6 +79,10 @@ class LEAF_EXPORT DoubleBuffer {
 
   /// True if a range can be published: there is no next one yet.
   bool wants_next() const noexcept;
+
+  /// Gives up what is left of both ranges, so that a range can be published. Precondition as of publish(),
+  /// but there is a next range.
+  void retire() noexcept;
 
   /// Makes `range` (1 to max_size IDs) the next one. Takers are told to fetch once `mark` of its IDs are
   /// taken. `label` is whatever its takers have to know of it. Precondition: wants_next(), and nobody else
@@ -103,6 +109,11 @@ class LEAF_EXPORT DoubleBuffer {
   const Slot& slot(std::uint32_t generation) const noexcept { return slots_[generation & 1]; }
   bool is_published(std::uint32_t generation) const noexcept {
     return slot(generation).generation.load(std::memory_order_acquire) == generation;
+  }
+  Range range_of(std::uint32_t generation, std::uint32_t offset) const noexcept {
+    const std::int64_t lo = slot(generation).lo.load(std::memory_order_relaxed);
+    const std::uint32_t size = slot(generation).size.load(std::memory_order_relaxed);
+    return {lo + (offset < size ? offset : size), lo + size};
   }
   bool swap(std::uint64_t& expected, std::uint64_t desired) noexcept {
     return word_.compare_exchange_strong(expected, desired, std::memory_order_acq_rel,

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "leaf/error.hpp"
+#include "leaf/export.hpp"
+#include "leaf/layout.hpp"
+#include "leaf/store.hpp"
+#include "leaf/worker.hpp"
+
+namespace leaf {
+
+struct SnowflakeOptions {
+  /// The worker to lease, and for how long at a time.
+  WorkerRequest worker;
+  /// How far the clock may be behind the last ID before none are made: as long as that it is taken for a
+  /// small step back.
+  std::chrono::milliseconds max_backward = std::chrono::seconds(2);
+  /// How long a call waits for a window, or for the clock to move on.
+  std::chrono::milliseconds timeout{5000};
+  /// Called from a background thread, and never at the same time twice, when a window could not be leased and
+  /// that will be tried again; may be empty. It must not call the generator.
+  std::function<void(const Error&)> on_renewal_failure{};
+};
+
+/// Makes snowflake IDs with a worker that it leases from the store, in windows of time that the store grants
+/// to nobody else. No ID repeats, whatever clocks, schedulers and other holders of the worker do; a clock
+/// decides only how true the time in an ID is, and whether one can be made now.
+///
+/// Thread safe: any number of threads may draw at once. Not for use in a child process after fork().
+class LEAF_EXPORT SnowflakeGenerator {
+ public:
+  /// Leases a worker and its first window. Throws Error as Store::acquire_worker(), and `usage` for invalid
+  /// options.
+  SnowflakeGenerator(const StoreOptions& store, const SnowflakeOptions& options);
+  /// Gives the unused rest of the window back, if the store can be reached. No call may be under way.
+  ~SnowflakeGenerator();
+  SnowflakeGenerator(const SnowflakeGenerator&) = delete;
+  SnowflakeGenerator& operator=(const SnowflakeGenerator&) = delete;
+
+  /// The next ID: greater than any whose call returned before this one began, in this generator, if the
+  /// layout's time comes first. Takes no lock and makes no system call but to read the clock, unless it has
+  /// to wait: for the next unit of time where all sequence numbers of this one are used.
+  ///
+  /// Throws Error: `refused` if the clock is behind the last ID by more than `max_backward`, or not to be
+  /// trusted when a window is leased; `exhausted` before the layout's epoch and past its last bit, or if all
+  /// workers are taken; `unavailable` if no window was to be had, or the clock stood still, for the timeout.
+  std::int64_t next();
+  /// Fills `ids` in increasing order. Throws as next(); what was made until then is lost.
+  void next(std::span<std::int64_t> ids);
+
+  /// The deployment's layout.
+  const Layout& layout() const noexcept;
+  /// The worker in use. Another one takes its place when it was recycled meanwhile.
+  std::int64_t worker() const noexcept;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace leaf

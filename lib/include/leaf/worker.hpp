@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "leaf/layout.hpp"
+
+namespace leaf {
+
+/// One worker as the store has it.
+struct Worker {
+  std::int64_t id = 0;
+  std::string owner;    ///< who holds it, or held it last; empty: free
+  bool leased = false;  ///< its holder has not given it up (it may have died)
+  UnixTime window_end;  ///< no ID of a later time was made with it; the next window starts here or later
+  UnixTime renewed_at;  ///< the last grant, by the store's clock
+  std::chrono::milliseconds clock_offset{};  ///< the holder's clock less the store's, at that grant
+  std::chrono::milliseconds silent_for{};    ///< since that grant, by the store's clock
+};
+
+/// What `Store::acquire_worker` is asked for.
+struct WorkerRequest {
+  std::string owner;                     ///< a name that stays the same over restarts; 1 to 255 characters
+  std::optional<std::int64_t> worker{};  ///< this one and no other
+  /// How long a stretch of time is leased. The store may be away for that long; a holder that dies keeps the
+  /// worker from others for as long.
+  std::chrono::milliseconds window = std::chrono::minutes(10);
+  std::chrono::milliseconds recycle_after =
+      std::chrono::hours(1);  ///< silence after which a worker may be taken
+  std::chrono::milliseconds max_skew = std::chrono::seconds(5);  ///< between the host's clock and the store's
+  UnixTime not_before{};                                         ///< the window starts here or later
+};
+
+/// A worker and a window of time, [begin, end), in which IDs may be made with it by the holder of the token
+/// alone.
+struct WorkerLease {
+  std::int64_t worker = 0;
+  std::string token;
+  UnixTime begin;
+  UnixTime end;
+};
+
+}  // namespace leaf

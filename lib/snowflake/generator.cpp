@@ -1,0 +1,192 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <random>
+
+#include "leaf/snowflake.hpp"
+#include "range/refiller.hpp"
+#include "snowflake/layout_text.hpp"
+#include "snowflake/window_buffer.hpp"
+
+namespace leaf {
+
+namespace {
+
+using range::DoubleBuffer;
+using std::chrono::milliseconds;
+
+/// How late sleep_for() may come back: so long before its end a wait goes over to looking at the clock again
+/// and again.
+constexpr std::chrono::microseconds sleep_is_late_by{150};
+
+/// Where the sequence starts in a unit of time of which little will be used, so that IDs spread over shards.
+constexpr std::int64_t random_starts = 100;
+
+range::Refiller::Options refiller_options(const SnowflakeOptions& options) {
+  range::Refiller::Options result{.timeout = options.timeout, .max_threads = 1, .on_failure = {}};
+  if (options.on_renewal_failure) {
+    result.on_failure = [report = options.on_renewal_failure](const range::RefilledBuffer&,
+                                                              const Error& error) { report(error); };
+  }
+  return result;
+}
+
+const SnowflakeOptions& valid(const SnowflakeOptions& options) {
+  if (options.max_backward < milliseconds::zero() || options.timeout < milliseconds::zero()) {
+    throw Error(ErrorCode::usage, "a duration is below zero");
+  }
+  return options;
+}
+
+}  // namespace
+
+class SnowflakeGenerator::Impl {
+ public:
+  Impl(const StoreOptions& store, const SnowflakeOptions& options)
+      : clock_(*store.clock),
+        max_backward_(valid(options).max_backward),
+        timeout_(options.timeout),
+        store_(store),
+        windows_(store_, options.worker),
+        refiller_(std::in_place, store, refiller_options(options)) {}
+
+  ~Impl() {
+    refiller_.reset();  // no lease may come in any more
+    try {
+      windows_.give_up(store_);
+    } catch (const Error&) {
+      // The worker is free when its window is over.
+    }
+  }
+
+  /// Makes at least one of `ids`; returns how many.
+  std::size_t draw(std::span<std::int64_t> ids);
+
+  const Layout& layout() const noexcept { return windows_.layout(); }
+  std::int64_t worker() const noexcept { return windows_.buffer.view().label; }
+
+ private:
+  /// Where the clock stands, in units of the layout. Throws Error (exhausted) outside of it.
+  std::int64_t ticks_now() const { return layout().ticks_at(std::chrono::floor<milliseconds>(clock_.now())); }
+  std::int64_t first_position_to_take(const DoubleBuffer::View& view, std::int64_t now) const;
+  void go_to_window_of(const DoubleBuffer::View& view, std::int64_t now);
+  void wait_past(std::int64_t ticks) const;
+  void require_small_lead(std::int64_t ticks, std::int64_t now) const;
+
+  Clock& clock_;
+  const milliseconds max_backward_;
+  const milliseconds timeout_;
+  Store store_;  // for the first lease and the end; the refiller has one of its own
+  snowflake::WindowBuffer windows_;
+  std::optional<range::Refiller> refiller_;
+};
+
+std::size_t SnowflakeGenerator::Impl::draw(std::span<std::int64_t> ids) {
+  std::int64_t may_open = -1;  // the unit of time that the clock has allowed to begin although it lies ahead
+  for (;;) {
+    const std::int64_t now = ticks_now();
+    const DoubleBuffer::View view = windows_.buffer.view();
+    const std::int64_t from = first_position_to_take(view, now);
+    if (from >= view.rest.hi) {
+      go_to_window_of(view, now);
+      continue;
+    }
+    const std::int64_t ticks = windows_.ticks_of(from);
+    if (ticks > now) {
+      require_small_lead(windows_.ticks_of(from - 1), now);
+      // The unit that is open may be used up. The next one is begun at the clock's pace, also while it is
+      // behind.
+      if (windows_.sequence_of(from) == 0 && ticks != may_open) {
+        wait_past(now);
+        may_open = ticks;
+        continue;
+      }
+    }
+    const std::int64_t end = std::min({view.rest.hi, windows_.first_position(std::max(ticks, now) + 1),
+                                       from + static_cast<std::int64_t>(ids.size())});
+    if (!windows_.buffer.take_up_to(view, end)) continue;
+    if (view.mark_reached && !view.has_next) refiller_->request(windows_);
+    const std::int64_t worker_bits = layout().worker_bits(view.label);
+    for (std::int64_t position = from; position < end; ++position) {
+      ids[static_cast<std::size_t>(position - from)] = windows_.id_of(position, worker_bits);
+    }
+    return static_cast<std::size_t>(end - from);
+  }
+}
+
+/// The cursor, dragged along by the clock.
+std::int64_t SnowflakeGenerator::Impl::first_position_to_take(const DoubleBuffer::View& view,
+                                                              std::int64_t now) const {
+  const std::int64_t clock = windows_.first_position(now);
+  if (view.rest.lo > clock) return view.rest.lo;
+  // A unit that was used up to its last number means full rate: nothing of the ceiling may be lost then.
+  if (windows_.sequence_of(view.rest.lo) == 0 && !view.untouched) return clock;
+  thread_local std::minstd_rand random(std::random_device{}());
+  const std::int64_t starts = std::min(random_starts, (layout().max_sequence() + 1) / 2);
+  return clock +
+         std::uniform_int_distribution<std::int64_t>(0, std::max<std::int64_t>(starts - 1, 0))(random);
+}
+
+void SnowflakeGenerator::Impl::go_to_window_of(const DoubleBuffer::View& view, std::int64_t now) {
+  const auto serves = [&](const Range& window) {
+    return !window.empty() && windows_.first_position(now) < window.hi;
+  };
+  if (view.has_next && serves(view.next)) {
+    windows_.buffer.advance(view);
+    return;
+  }
+  // Both windows are kept until the store has confirmed the time: the clock may have jumped, and come back.
+  refiller_->await(windows_, [&] {
+    const DoubleBuffer::View seen = windows_.buffer.view();
+    return serves(seen.rest) || (seen.has_next && serves(seen.next));
+  });
+}
+
+void SnowflakeGenerator::Impl::require_small_lead(std::int64_t ticks, std::int64_t now) const {
+  const auto lead = (ticks - now) * layout().unit();
+  if (lead <= std::max(max_backward_, layout().unit())) return;
+  throw Error(ErrorCode::refused,
+              fmt::format("the clock is {} behind the last ID, at {}",
+                          std::chrono::duration_cast<milliseconds>(lead), to_rfc3339(layout().time_at(now))),
+              "wait until it has caught up, or set it right");
+}
+
+/// Returns once the clock is past the unit `ticks`, or was set back. Throws Error (unavailable) if it stands
+/// still.
+void SnowflakeGenerator::Impl::wait_past(std::int64_t ticks) const {
+  const auto deadline = clock_.steady_now() + timeout_ + layout().unit();
+  const UnixTime begin = layout().time_at(ticks);
+  const UnixTime end = begin + layout().unit();
+  for (auto now = clock_.now(); now >= begin && now < end; now = clock_.now()) {
+    if (clock_.steady_now() > deadline) {
+      throw Error(ErrorCode::unavailable, fmt::format("the clock stands still at {}", to_rfc3339(begin)));
+    }
+    clock_.sleep_for(std::max(end - now - sleep_is_late_by, std::chrono::system_clock::duration::zero()));
+  }
+}
+
+SnowflakeGenerator::SnowflakeGenerator(const StoreOptions& store, const SnowflakeOptions& options)
+    : impl_(std::make_unique<Impl>(store, options)) {}
+SnowflakeGenerator::~SnowflakeGenerator() = default;
+
+std::int64_t SnowflakeGenerator::next() {
+  std::int64_t id = 0;
+  impl_->draw({&id, 1});
+  return id;
+}
+
+void SnowflakeGenerator::next(std::span<std::int64_t> ids) {
+  while (!ids.empty()) ids = ids.subspan(impl_->draw(ids));
+}
+
+const Layout& SnowflakeGenerator::layout() const noexcept {
+  return impl_->layout();
+}
+
+std::int64_t SnowflakeGenerator::worker() const noexcept {
+  return impl_->worker();
+}
+
+}  // namespace leaf

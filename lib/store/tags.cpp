@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "leaf/store.hpp"
+#include "store/store_impl.hpp"
+
+namespace leaf {
+
+namespace {
+
+using std::chrono::milliseconds;
+using store::Row;
+using store::Value;
+
+constexpr std::size_t max_description = 256;
+
+Value value_of(std::optional<std::int64_t> number) {
+  return number ? Value(*number) : Value();
+}
+Value value_of(const std::optional<std::string>& text) {
+  return text ? Value(*text) : Value();
+}
+
+Tag tag_of(const Row& row) {
+  return {.name = row.text(0),
+          .next_id = row.integer(1),
+          .step = row.integer(2),
+          .start = row.integer_or_null(3),
+          .limit = row.integer_or_null(4),
+          .description = row.text(5),
+          .updated_at = std::chrono::system_clock::time_point(milliseconds(row.integer(6))),
+          .incarnation = row.text(7)};
+}
+
+/// The grant in a row, or nothing where the row says that it might not last.
+Grant grant_of(const Row& row) {
+  if (row.integer(5) != 1) {
+    throw Error(
+        ErrorCode::refused,
+        "the store does not vouch for its commits: 'synchronous_commit' is off, or 'client_min_messages' "
+        "hides its warnings",
+        "leave both at their defaults for this role and database, and out of PGOPTIONS");
+  }
+  Grant grant{.range = {row.integer(0), row.integer(1)},
+              .step = row.integer(2),
+              .limit = row.integer(3),
+              .incarnation = row.text(4)};
+  if (grant.range.lo < 0 || grant.range.lo >= grant.range.hi) {
+    throw Error(ErrorCode::failed,
+                fmt::format("the store granted no valid range: [{}, {})", grant.range.lo, grant.range.hi));
+  }
+  return grant;
+}
+
+void require_between(const char* what, std::optional<std::int64_t> value, std::int64_t lowest,
+                     std::int64_t highest) {
+  if (value && (*value < lowest || *value > highest)) {
+    throw Error(ErrorCode::usage, fmt::format("{} {} is not from {} to {}", what, *value, lowest, highest));
+  }
+}
+
+void require_description(const std::optional<std::string>& text) {
+  if (!text) return;
+  const auto characters =
+      std::count_if(text->begin(), text->end(), [](char c) { return (c & 0xC0) != 0x80; });
+  if (static_cast<std::size_t>(characters) > max_description) {
+    throw Error(ErrorCode::usage,
+                fmt::format("the description has {} characters, more than {}", characters, max_description));
+  }
+  if (text->find('\0') != std::string::npos)
+    throw Error(ErrorCode::usage, "the description holds a zero byte");
+}
+
+Error no_such_tag(const TagName& name) {
+  return {ErrorCode::not_found, fmt::format("tag '{}' does not exist", name.str()),
+          fmt::format("create it with 'leafctl add-tag {}'", name.str())};
+}
+
+std::string shown(std::optional<std::int64_t> number) {
+  return number ? std::to_string(*number) : "none";
+}
+
+/// Throws if `existing` is not what `wanted` asks for.
+void require_same(const Tag& existing, const NewTag& wanted) {
+  const auto refuse = [&](const char* what, const std::string& has, const std::string& asked) {
+    throw Error(ErrorCode::failed,
+                fmt::format("tag '{}' exists with {} {}, not {}", existing.name, what, has, asked),
+                fmt::format("change it with 'leafctl tags update {}'", existing.name));
+  };
+  if (wanted.step && *wanted.step != existing.step) {
+    refuse("step", std::to_string(existing.step), std::to_string(*wanted.step));
+  }
+  if (wanted.limit && wanted.limit != existing.limit)
+    refuse("limit", shown(existing.limit), shown(wanted.limit));
+  if (wanted.description && *wanted.description != existing.description) {
+    refuse("description", fmt::format("'{}'", existing.description),
+           fmt::format("'{}'", *wanted.description));
+  }
+  if (!wanted.start || wanted.start == existing.start) return;
+  if (*wanted.start < existing.next_id) {
+    throw Error(ErrorCode::failed, fmt::format("tag '{}' has given out IDs up to {}: it cannot start at {}",
+                                               existing.name, existing.next_id - 1, *wanted.start));
+  }
+  throw Error(
+      ErrorCode::failed,
+      fmt::format("tag '{}' exists with start {}, not {}", existing.name, shown(existing.start),
+                  *wanted.start),
+      fmt::format("raise it with 'leafctl tags update {} --raise-to {}'", existing.name, *wanted.start));
+}
+
+}  // namespace
+
+Tag Store::add_tag(const NewTag& tag) {
+  require_between("step", tag.step, 1, max_step);
+  require_between("start", tag.start, 0, max_id);
+  require_between("limit", tag.limit, tag.start.value_or(1), max_id);
+  require_description(tag.description);
+  const auto added = impl_->execute(&store::Sql::add_tag,
+                                    {tag.name.str(), tag.step.value_or(default_step), value_of(tag.start),
+                                     value_of(tag.limit), value_of(tag.description)});
+  if (!added.empty()) return tag_of(added[0]);
+  const auto existing = impl_->execute(&store::Sql::tag, {tag.name.str()});
+  if (!existing.empty()) {
+    const Tag found = tag_of(existing[0]);
+    require_same(found, tag);
+    return found;
+  }
+  const auto removed = impl_->execute(&store::Sql::removed_tag, {tag.name.str()});
+  if (removed.empty()) {
+    throw Error(ErrorCode::unavailable,
+                fmt::format("tag '{}' was changed by somebody else meanwhile", tag.name.str()));
+  }
+  throw Error(ErrorCode::failed,
+              fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag.name.str(),
+                          removed[0].integer(0) - 1),
+              "leave --start out to go on from there, and choose a limit above it");
+}
+
+std::vector<Tag> Store::tags() {
+  std::vector<Tag> tags;
+  for (const Row& row : impl_->execute(&store::Sql::tags, {})) tags.push_back(tag_of(row));
+  std::sort(tags.begin(), tags.end(), [](const Tag& a, const Tag& b) { return a.name < b.name; });
+  return tags;
+}
+
+Tag Store::tag(const TagName& name) {
+  const auto rows = impl_->execute(&store::Sql::tag, {name.str()});
+  if (rows.empty()) throw no_such_tag(name);
+  return tag_of(rows[0]);
+}
+
+Tag Store::update_tag(const TagName& name, const TagChange& change) {
+  require_between("step", change.step, 1, max_step);
+  require_between("limit", change.limit, 0, max_id);
+  require_between("raise-to", change.raise_to, 0, max_id);
+  require_description(change.description);
+  const auto rows =
+      impl_->execute(&store::Sql::update_tag,
+                     {name.str(), value_of(change.step), value_of(change.limit), value_of(change.description),
+                      value_of(change.raise_to), static_cast<std::int64_t>(change.remove_limit)});
+  if (!rows.empty()) return tag_of(rows[0]);
+  const Tag found = tag(name);
+  throw Error(
+      ErrorCode::usage,
+      fmt::format("tag '{}' has given out IDs up to {} and has limit {}: limit {} and next ID {} do not fit",
+                  found.name, found.next_id - 1, shown(found.limit),
+                  change.remove_limit ? "none" : shown(change.limit ? change.limit : found.limit),
+                  std::max(found.next_id, change.raise_to.value_or(0))));
+}
+
+void Store::remove_tag(const TagName& name) {
+  if (impl_->execute(&store::Sql::remove_tag, {name.str()}).empty()) throw no_such_tag(name);
+}
+
+namespace {
+
+/// Why no row came back from a grant.
+Error no_grant(const TagName& name, const std::vector<Row>& found) {
+  if (found.empty()) return no_such_tag(name);
+  const Tag tag = tag_of(found[0]);
+  const std::int64_t limit = tag.limit.value_or(max_id);
+  return {ErrorCode::exhausted,
+          fmt::format("tag '{}' has {} IDs left below its limit {}", tag.name,
+                      tag.next_id > limit ? 0 : limit - tag.next_id + 1, limit),
+          tag.limit ? fmt::format("raise it with 'leafctl tags update {} --limit ID'", tag.name) : ""};
+}
+
+}  // namespace
+
+Grant Store::grant(const TagName& name, std::int64_t count) {
+  require_between("the number of IDs", count, 1, max_id);
+  const auto rows = impl_->execute(&store::Sql::grant_exactly, {name.str(), count});
+  if (rows.empty()) throw no_grant(name, impl_->execute(&store::Sql::tag, {name.str()}));
+  return grant_of(rows[0]);
+}
+
+Grant Store::grant_segment(const TagName& name, std::int64_t wish) {
+  require_between("the segment's size", wish, 0, max_step);
+  const auto rows = impl_->execute(&store::Sql::grant_segment, {name.str(), wish});
+  if (rows.empty()) throw no_grant(name, impl_->execute(&store::Sql::tag, {name.str()}));
+  return grant_of(rows[0]);
+}
+
+}  // namespace leaf

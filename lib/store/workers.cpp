@@ -1,0 +1,230 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+
+#include "leaf/store.hpp"
+#include "snowflake/layout_text.hpp"
+#include "store/store_impl.hpp"
+
+namespace leaf {
+
+namespace {
+
+using std::chrono::milliseconds;
+using store::Row;
+using store::Value;
+
+constexpr std::size_t max_owner = 255;
+
+std::int64_t unix_ms(UnixTime time) {
+  return time.time_since_epoch().count();
+}
+
+UnixTime time_of(std::int64_t unix_ms) {
+  return UnixTime(milliseconds(unix_ms));
+}
+
+UnixTime host_time(Clock& clock) {
+  return std::chrono::floor<milliseconds>(clock.now());
+}
+
+/// 122 random bits: no two holders ever have the same.
+std::string new_token() {
+  std::array<std::uint8_t, 16> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw Error(ErrorCode::failed, "the system has no random numbers");
+  }
+  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0F) | 0x40);
+  bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3F) | 0x80);
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", bytes[i]);
+  }
+  return text;
+}
+
+void require_valid(const WorkerRequest& request, const Layout& layout) {
+  if (request.owner.empty() || request.owner.size() > max_owner ||
+      !std::all_of(request.owner.begin(), request.owner.end(), [](char c) { return c > ' ' && c <= '~'; })) {
+    throw Error(ErrorCode::usage,
+                "the name of a worker's owner is not 1 to 255 printable characters without spaces",
+                "choose one with --worker-name");
+  }
+  if (request.worker) layout.worker_bits(*request.worker);  // throws if it is out of bounds
+  if (request.window < layout.unit()) {
+    throw Error(ErrorCode::usage,
+                fmt::format("a window of {} is shorter than the layout's unit", request.window));
+  }
+  if (request.max_skew < milliseconds::zero() || request.recycle_after < milliseconds::zero()) {
+    throw Error(ErrorCode::usage, "a duration is below zero");
+  }
+}
+
+/// The clocks at a grant: when the host asked and was answered, the store's in between, its latest grant
+/// before.
+struct Clocks {
+  UnixTime asked;
+  UnixTime answered;
+  UnixTime store;
+  UnixTime latest_grant;
+};
+
+void require_trusted(const Clocks& clocks, milliseconds max_skew) {
+  constexpr const char* hint = "set the clocks right; --max-skew allows more";
+  if (clocks.answered < clocks.store - max_skew) {
+    throw Error(ErrorCode::refused,
+                fmt::format("this host's clock is {} behind the store's", clocks.store - clocks.answered),
+                hint);
+  }
+  if (clocks.asked > clocks.store + max_skew) {
+    throw Error(ErrorCode::refused,
+                fmt::format("this host's clock is {} ahead of the store's", clocks.asked - clocks.store),
+                hint);
+  }
+  if (clocks.store < clocks.latest_grant - max_skew) {
+    throw Error(ErrorCode::refused,
+                fmt::format("the clock is {} behind an earlier grant", clocks.latest_grant - clocks.store),
+                hint);
+  }
+}
+
+WorkerLease lease_of(const Row& row, std::string token) {
+  WorkerLease lease{.worker = row.integer(0),
+                    .token = std::move(token),
+                    .begin = time_of(row.integer(1)),
+                    .end = time_of(row.integer(2))};
+  if (lease.begin >= lease.end) throw Error(ErrorCode::failed, "the store leased no time");
+  return lease;
+}
+
+Clocks clocks_of(const Row& row, UnixTime asked, UnixTime answered) {
+  return {asked, answered, time_of(row.integer(3)), time_of(row.integer_or_null(4).value_or(0))};
+}
+
+Error all_taken(const Layout& layout) {
+  return {ErrorCode::exhausted, fmt::format("all {} workers are taken", layout.max_worker() + 1),
+          "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"};
+}
+
+}  // namespace
+
+Layout Store::layout() {
+  const auto rows = impl_->execute(&store::Sql::layout, {});
+  if (rows.empty()) throw Error(ErrorCode::failed, "table 'leaf_meta' has lost its row");
+  return Layout::parse(rows[0].text(0));
+}
+
+void Store::set_layout(const Layout& layout) {
+  if (!impl_->execute(&store::Sql::set_layout, {layout.text()}).empty()) return;
+  throw Error(ErrorCode::usage,
+              fmt::format("the store's layout is '{}', not '{}', and IDs were made with it",
+                          this->layout().name(), layout.name()),
+              "a deployment keeps its layout; make another store for another layout");
+}
+
+std::vector<Worker> Store::workers() {
+  std::vector<Worker> workers;
+  for (const Row& row : impl_->execute(&store::Sql::workers, {unix_ms(host_time(impl_->clock()))})) {
+    workers.push_back({.id = row.integer(0),
+                       .owner = row.text(1),
+                       .leased = row.integer(2) == 1,
+                       .window_end = time_of(row.integer(3)),
+                       .renewed_at = time_of(row.integer(4)),
+                       .clock_offset = milliseconds(row.integer(5)),
+                       .silent_for = milliseconds(row.integer(6))});
+  }
+  return workers;
+}
+
+WorkerLease Store::acquire_worker(const WorkerRequest& request) {
+  const Layout layout = this->layout();
+  require_valid(request, layout);
+  const std::string token = new_token();
+  UnixTime asked;
+  UnixTime answered;
+  const auto claim = [&](const char* store::Sql::*statement, std::int64_t worker, bool with_silence) {
+    asked = host_time(impl_->clock());
+    std::vector<Value> parameters{request.owner,  token, request.window.count(), unix_ms(request.not_before),
+                                  unix_ms(asked), worker};
+    if (with_silence) parameters.emplace_back(static_cast<std::int64_t>(request.recycle_after.count()));
+    auto rows = impl_->execute(statement, parameters);
+    answered = host_time(impl_->clock());
+    return rows;
+  };
+
+  std::vector<Row> rows;
+  if (request.worker) {
+    rows = claim(&store::Sql::acquire_this, *request.worker, true);
+    if (rows.empty()) {
+      throw Error(ErrorCode::refused,
+                  fmt::format("worker {} is held by another, or its window is not over", *request.worker),
+                  "see 'leafctl workers list'; 'leafctl workers recycle' frees it");
+    }
+  } else {
+    rows = claim(&store::Sql::acquire_held, layout.max_worker(), false);
+    while (rows.empty()) {
+      rows = claim(&store::Sql::acquire_new, layout.max_worker(), false);
+      // One that is pinned may lie in the way: the next number is asked for then.
+      if (rows.empty() && impl_->execute(&store::Sql::has_new, {layout.max_worker()}).at(0).integer(0) == 0)
+        break;
+    }
+    if (rows.empty()) rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
+    if (rows.empty()) throw all_taken(layout);
+  }
+  WorkerLease lease = lease_of(rows[0], token);
+  try {
+    require_trusted(clocks_of(rows[0], asked, answered), request.max_skew);
+  } catch (const Error&) {
+    give_up_worker(lease, lease.begin);
+    throw;
+  }
+  return lease;
+}
+
+WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& request) {
+  const UnixTime asked = host_time(impl_->clock());
+  const auto rows = impl_->execute(
+      &store::Sql::renew, {lease.worker, lease.token, unix_ms(std::max(lease.end, request.not_before)),
+                           static_cast<std::int64_t>(request.window.count()), unix_ms(asked)});
+  if (rows.empty()) {
+    throw Error(ErrorCode::not_found,
+                fmt::format("worker {} was recycled and is held no longer", lease.worker));
+  }
+  require_trusted(clocks_of(rows[0], asked, host_time(impl_->clock())), request.max_skew);
+  return lease_of(rows[0], lease.token);
+}
+
+bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
+  return !impl_->execute(&store::Sql::give_up, {lease.worker, lease.token, unix_ms(used_until)}).empty();
+}
+
+void Store::recycle_worker(std::int64_t worker, bool force) {
+  const auto rows = impl_->execute(
+      &store::Sql::recycle, {worker, unix_ms(host_time(impl_->clock())), static_cast<std::int64_t>(force)});
+  if (!rows.empty()) return;
+  for (const Worker& known : workers()) {
+    if (known.id != worker || known.owner.empty()) continue;
+    throw Error(
+        ErrorCode::refused,
+        fmt::format("worker {} is held by '{}' until {}", worker, known.owner, to_rfc3339(known.window_end)),
+        "wait until then, or use --force: no ID can repeat, its holder takes another worker");
+  }
+  throw Error(ErrorCode::not_found, fmt::format("worker {} is not held", worker),
+              "see 'leafctl workers list'");
+}
+
+std::vector<std::int64_t> Store::recycle_silent_workers(milliseconds recycle_after) {
+  std::vector<std::int64_t> recycled;
+  const auto rows =
+      impl_->execute(&store::Sql::recycle_silent,
+                     {unix_ms(host_time(impl_->clock())), static_cast<std::int64_t>(recycle_after.count())});
+  for (const Row& row : rows) recycled.push_back(row.integer(0));
+  std::sort(recycled.begin(), recycled.end());
+  return recycled;
+}
+
+}  // namespace leaf

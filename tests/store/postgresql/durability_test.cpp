@@ -1,0 +1,71 @@
+#include <doctest/doctest.h>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/test_database.hpp"
+
+using leaf::test::error_of;
+using leaf::test::TestDatabase;
+using leaf::test::TestRole;
+
+namespace {
+
+const leaf::TagName order("order");
+
+void set_up(const TestDatabase& database) {
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  store.add_tag({.name = order, .step = {}, .start = {}, .limit = {}, .description = {}});
+}
+
+void require_refused(const std::string& url) {
+  leaf::Store store({.url = url});
+  for (const leaf::Error& error :
+       {error_of([&] { store.grant(order, 1); }), error_of([&] { store.grant_segment(order); })}) {
+    CHECK(error.code() == leaf::ErrorCode::refused);
+    CHECK(std::string(error.what()).find("synchronous_commit") != std::string::npos);
+    CHECK(!error.hint().empty());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("durability: synchronous_commit=off is refused, wherever it comes from") {
+  TestDatabase database;
+  set_up(database);
+  SUBCASE("from the role") {
+    const TestRole role("LOGIN SUPERUSER PASSWORD 'right'");
+    database.sql().run("ALTER ROLE " + role.name() + " SET synchronous_commit = off");
+    require_refused(database.url("user=" + role.name() + " password=right"));
+  }
+  SUBCASE("from the database") {
+    database.sql().run("ALTER DATABASE " + database.name() + " SET synchronous_commit = off");
+    require_refused(database.url());
+  }
+  SUBCASE("from the connection's options, as PGOPTIONS sets them") {
+    require_refused(database.url("options='-c synchronous_commit=off'"));
+  }
+}
+
+TEST_CASE("durability: any other synchronous_commit is accepted") {
+  TestDatabase database;
+  set_up(database);
+  std::int64_t next = 1;
+  for (const std::string mode : {"on", "local", "remote_write", "remote_apply"}) {
+    leaf::Store store({.url = database.url("options='-c synchronous_commit=" + mode + "'")});
+    CHECK(store.grant(order, 1).range == leaf::Range{next, next + 1});
+    ++next;
+  }
+}
+
+TEST_CASE("durability: a table that a crash would empty is refused until it is logged") {
+  TestDatabase database;
+  set_up(database);
+  database.sql().run("ALTER TABLE leaf_alloc SET UNLOGGED");
+  const leaf::Error error = error_of([&] { leaf::Store({.url = database.url()}).grant(order, 1); });
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(error.hint().find("SET LOGGED") != std::string::npos);
+  database.sql().run("ALTER TABLE leaf_alloc SET LOGGED");
+  CHECK(leaf::Store({.url = database.url()}).grant(order, 1).range == leaf::Range{1, 2});
+}

@@ -1,0 +1,94 @@
+#include <doctest/doctest.h>
+
+#include <chrono>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/grant_audit.hpp"
+#include "support/test_database.hpp"
+#include "support/wait_for.hpp"
+
+using leaf::test::error_of;
+using leaf::test::TestDatabase;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+const leaf::TagName order("order");
+
+/// A store whose only row is locked by somebody else.
+struct LockedRow {
+  LockedRow() {
+    leaf::Store store({.url = database.url()});
+    store.migrate();
+    store.add_tag({.name = order, .step = {}, .start = {}, .limit = {}, .description = {}});
+    database.sql().run("BEGIN; SELECT FROM leaf_alloc WHERE biz_tag = 'order' FOR UPDATE");
+  }
+  /// Statements that wait for a lock, as the server sees them.
+  std::string waiting() {
+    return eyes.value(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = "
+        "'Lock'");
+  }
+  void release() { database.sql().run("ROLLBACK"); }
+
+  TestDatabase database;
+  leaf::test::SqlSession eyes{database.url()};
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(LockedRow, "timeout: a lock that is held past it is given up, on the server too") {
+  leaf::Store store({.url = database.url(), .timeout = milliseconds(400)});
+  CHECK(store.tags().size() == 1);
+  const auto begun = steady_clock::now();
+  const leaf::Error error = error_of([&] { store.grant(order, 1); });
+  const auto took = steady_clock::now() - begun;
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(error.hint().find("--timeout") != std::string::npos);
+  CHECK(took >= milliseconds(400));
+  CHECK(took < milliseconds(3000));
+  CHECK(leaf::test::wait_for([&] { return waiting() == "0"; }));
+
+  release();
+  CHECK(store.grant(order, 1).range == leaf::Range{1, 2});
+}
+
+TEST_CASE_FIXTURE(LockedRow, "timeout: the server's statement_timeout is out of reach, not a failure") {
+  leaf::Store store({.url = database.url("options='-c statement_timeout=50ms'")});
+  const leaf::Error error = error_of([&] { store.grant(order, 1); });
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(error.sqlstate() == "57014");
+  release();
+  CHECK(store.grant(order, 1).range == leaf::Range{1, 2});
+}
+
+TEST_CASE_FIXTURE(LockedRow, "timeout: the server's lock_timeout is tried again, within the call's own") {
+  leaf::Store store({.url = database.url("options='-c lock_timeout=10ms'"), .timeout = milliseconds(500)});
+  const leaf::Error error = error_of([&] { store.grant(order, 1); });
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(error.sqlstate() == "55P03");
+  release();
+  CHECK(store.grant(order, 1).range == leaf::Range{1, 2});
+}
+
+TEST_CASE("timeout: a statement that an administrator cancels is out of reach") {
+  LockedRow row;
+  leaf::Store store({.url = row.database.url("application_name=cancelled")});
+  std::string cancelled;
+  std::thread administrator([&] {
+    leaf::test::wait_for([&] {
+      cancelled = row.eyes.value(
+          "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity"
+          " WHERE application_name = 'cancelled' AND wait_event_type = 'Lock'");
+      return cancelled == "1";
+    });
+  });
+  const leaf::Error error = error_of([&] { store.grant(order, 1); });
+  administrator.join();
+  CHECK(cancelled == "1");
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(error.sqlstate() == "57014");
+}
