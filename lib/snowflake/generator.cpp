@@ -21,6 +21,9 @@ using std::chrono::milliseconds;
 /// and again.
 constexpr std::chrono::microseconds sleep_is_late_by{150};
 
+/// How far the time of IDs may stay behind at full rate, to make up for lost time.
+constexpr milliseconds max_lag{20};
+
 /// Where the sequence starts in a unit of time of which little will be used, so that IDs spread over shards.
 constexpr std::int64_t random_starts = 100;
 
@@ -121,8 +124,12 @@ std::int64_t SnowflakeGenerator::Impl::first_position_to_take(const DoubleBuffer
                                                               std::int64_t now) const {
   const std::int64_t clock = windows_.first_position(now);
   if (view.rest.lo > clock) return view.rest.lo;
-  // A unit that was used up to its last number means full rate: nothing of the ceiling may be lost then.
-  if (windows_.sequence_of(view.rest.lo) == 0 && !view.untouched) return clock;
+  // A unit that was used up to its last number means full rate. Nothing of the ceiling may be lost then,
+  // neither to a start above 0 nor, while it is little, to time in which the scheduler ran something else.
+  if (windows_.sequence_of(view.rest.lo) == 0 && !view.untouched) {
+    const auto lag = (now - windows_.ticks_of(view.rest.lo)) * layout().unit();
+    return lag <= max_lag ? view.rest.lo : clock;
+  }
   thread_local std::minstd_rand random(std::random_device{}());
   const std::int64_t starts = std::min(random_starts, (layout().max_sequence() + 1) / 2);
   return clock +

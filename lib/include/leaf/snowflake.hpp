@@ -46,6 +46,9 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// layout's time comes first. Takes no lock and makes no system call but to read the clock, unless it has
   /// to wait: for the next unit of time where all sequence numbers of this one are used.
   ///
+  /// At full rate the time in an ID may be up to 20 ms ago, so that the layout's ceiling is reached on a busy
+  /// host too.
+  ///
   /// Throws Error: `refused` if the clock is behind the last ID by more than `max_backward`, or not to be
   /// trusted when a window is leased; `exhausted` before the layout's epoch and past its last bit, or if all
   /// workers are taken; `unavailable` if no window was to be had, or the clock stood still, for the timeout.

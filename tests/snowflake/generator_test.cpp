@@ -1,0 +1,367 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "leaf/snowflake.hpp"
+#include "support/error_code.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sqlite_session.hpp"
+#include "support/sqlite_store.hpp"
+
+using namespace std::chrono_literals;
+using leaf::ErrorCode;
+using leaf::Layout;
+using leaf::SnowflakeGenerator;
+using leaf::SnowflakeOptions;
+using leaf::Store;
+using leaf::test::error_code;
+using leaf::test::error_text;
+using leaf::test::ManualClock;
+using leaf::test::SqliteStore;
+
+namespace {
+
+/// A store and a clock that the test sets. SQLite's clock is the host's, so both sides agree on the time.
+struct Bed {
+  leaf::StoreOptions options() {
+    auto result = store.options();
+    result.clock = &clock;
+    return result;
+  }
+  SnowflakeGenerator generator(const SnowflakeOptions& snowflake) {
+    return SnowflakeGenerator(options(), snowflake);
+  }
+
+  SqliteStore store;
+  ManualClock clock;
+};
+
+SnowflakeOptions owned_by(const std::string& owner) {
+  SnowflakeOptions options;
+  options.worker.owner = owner;
+  return options;
+}
+
+std::vector<std::int64_t> draw(SnowflakeGenerator& generator, std::size_t count) {
+  std::vector<std::int64_t> ids(count);
+  generator.next(ids);
+  return ids;
+}
+
+bool strictly_increasing(const std::vector<std::int64_t>& ids) {
+  return std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end();
+}
+
+std::int64_t ms_of(std::chrono::system_clock::time_point time) {
+  return std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch().count();
+}
+
+}  // namespace
+
+TEST_CASE("generator: an ID holds the time, the worker and a sequence that starts below 100") {
+  Bed bed;
+  auto generator = bed.generator(owned_by("a"));
+  std::set<std::int64_t> starts;
+  for (int i = 0; i < 50; ++i) {
+    bed.clock.advance(10ms);
+    const auto decoded = generator.layout().decompose(generator.next());
+    CHECK(decoded.time.time_since_epoch().count() == ms_of(bed.clock.now()));
+    CHECK(decoded.worker == generator.worker());
+    CHECK(decoded.sequence < 100);
+    starts.insert(decoded.sequence);
+  }
+  CHECK(starts.size() > 5);
+}
+
+TEST_CASE("generator: ten million IDs are strictly increasing, and a used-up unit waits for the next one") {
+  Bed bed;
+  auto generator = bed.generator(owned_by("a"));
+  std::int64_t last = 0;
+  bool increasing = true;
+  const auto begun = bed.clock.now();
+  for (int i = 0; i < 10'000; ++i) {
+    const auto ids = draw(generator, 1000);
+    increasing = increasing && strictly_increasing(ids) && ids.front() > last;
+    last = ids.back();
+    const auto lead = generator.layout().time_of(last).time_since_epoch().count() - ms_of(bed.clock.now());
+    REQUIRE(lead <= 0);
+  }
+  CHECK(increasing);
+  // At full rate no sequence number is left out: 4096 in each unit of time that has passed.
+  const auto units = ms_of(bed.clock.now()) - ms_of(begun) + 1;
+  CHECK(units <= 10'000'000 / 4096 + 2);
+}
+
+TEST_CASE("generator: at full rate a short pause is made up for, a longer one is not") {
+  Bed bed;
+  auto generator = bed.generator(owned_by("a"));
+  const auto& layout = generator.layout();
+  const auto first = draw(generator, 20'000).back();
+  const auto to_the_end = static_cast<std::size_t>(layout.max_sequence() - layout.sequence_of(first));
+  if (to_the_end > 0) draw(generator, to_the_end);
+  const auto used_up = layout.time_of(first);
+  bed.clock.advance(15ms);
+  CHECK(layout.time_of(draw(generator, 4096).back()) == used_up + 1ms);
+  bed.clock.advance(25ms);
+  CHECK(layout.time_of(generator.next()) == std::chrono::floor<std::chrono::milliseconds>(bed.clock.now()));
+}
+
+TEST_CASE("generator: a clock that is set back by up to max_backward goes on, further back is refused") {
+  for (const auto back : {1ms, 1000ms, 1999ms}) {
+    Bed bed;
+    auto generator = bed.generator(owned_by("a"));
+    auto ids = draw(generator, 10);
+    bed.clock.set_back(back);
+    const auto more = draw(generator, 20'000);
+    ids.insert(ids.end(), more.begin(), more.end());
+    CHECK(strictly_increasing(ids));
+    // It ran on at the clock's pace, not ahead of it.
+    const auto lead =
+        generator.layout().time_of(ids.back()).time_since_epoch().count() - ms_of(bed.clock.now());
+    CHECK(lead <= back.count() + 1);
+  }
+  for (const auto back : {2001ms, 3'600'000ms}) {
+    Bed bed;
+    auto generator = bed.generator(owned_by("a"));
+    const auto before = draw(generator, 10);
+    bed.clock.set_back(back);
+    CHECK(error_code([&] { generator.next(); }) == ErrorCode::refused);
+    bed.clock.set_back(-back);
+    CHECK(generator.next() > before.back());
+  }
+}
+
+TEST_CASE("generator: a clock that jumps a day ahead and back loses neither order nor the window") {
+  Bed bed;
+  auto options = owned_by("a");
+  auto generator = bed.generator(options);
+  std::vector<std::int64_t> ids = draw(generator, 10);
+  {
+    // Somebody whose clock is right holds a worker too, so that the store knows the time.
+    bed.clock.set_back(-24h);
+    CHECK(generator.next() > ids.back());  // with a file for a store there is no other clock to ask
+    bed.clock.set_back(24h);
+    CHECK(error_code([&] { generator.next(); }) == ErrorCode::refused);
+  }
+  // Across a restart the earlier grants speak against the clock.
+  CHECK(error_code([&] { bed.generator(owned_by("b")); }) == ErrorCode::refused);
+  options.worker.owner = "b";
+  options.worker.max_skew = 25h;
+  auto accepted = bed.generator(options);
+  CHECK(accepted.worker() != generator.worker());
+  CHECK(accepted.next() != ids.back());
+}
+
+TEST_CASE("generator: a restart with a clock set back begins where the last window ended") {
+  Bed bed;
+  std::int64_t last = 0;
+  {
+    auto generator = bed.generator(owned_by("a"));
+    last = draw(generator, 5000).back();
+  }
+  bed.clock.set_back(1s);
+  auto generator = bed.generator(owned_by("a"));
+  const auto ids = draw(generator, 5000);
+  CHECK(ids.front() > last);
+  CHECK(strictly_increasing(ids));
+}
+
+TEST_CASE(
+    "generator: one after the other, an owner's processes make IDs in order, whichever worker they get") {
+  Bed bed;
+  std::int64_t last = 0;
+  for (int i = 0; i < 20; ++i) {
+    auto generator = bed.generator(owned_by("a"));
+    const std::int64_t id = generator.next();
+    CHECK(id > last);
+    last = id;
+  }
+  CHECK(bed.store.open().workers().size() <= 2);
+}
+
+TEST_CASE("generator: past its window it leases another one, in time and after an hour's stop") {
+  Bed bed;
+  auto options = owned_by("a");
+  options.worker.window = 1s;
+  auto generator = bed.generator(options);
+  std::vector<std::int64_t> ids;
+  for (int i = 0; i < 100; ++i) {
+    bed.clock.advance(100ms);
+    ids.push_back(generator.next());
+  }
+  bed.clock.advance(1h);
+  ids.push_back(generator.next());
+  CHECK(strictly_increasing(ids));
+  CHECK(generator.layout().time_of(ids.back()).time_since_epoch().count() == ms_of(bed.clock.now()));
+  CHECK(bed.store.open().workers().size() == 1);
+}
+
+TEST_CASE(
+    "generator: a stopped one whose worker was recycled and taken goes on with another, and nothing "
+    "repeats") {
+  Bed bed;
+  auto options = owned_by("a");
+  options.worker.window = 1s;
+  auto stopped = bed.generator(options);
+  std::vector<std::int64_t> ids = draw(stopped, 100);
+  const std::int64_t its_worker = stopped.worker();
+
+  bed.clock.advance(3s);
+  Store(bed.options()).recycle_worker(its_worker, false);
+  options.worker.owner = "b";
+  auto taker = bed.generator(options);
+  CHECK(taker.worker() == its_worker);
+  const auto theirs = draw(taker, 100);
+
+  const auto resumed = draw(stopped, 100);
+  CHECK(stopped.worker() != its_worker);
+  CHECK(resumed.front() > ids.back());
+  ids.insert(ids.end(), theirs.begin(), theirs.end());
+  ids.insert(ids.end(), resumed.begin(), resumed.end());
+  CHECK(std::set<std::int64_t>(ids.begin(), ids.end()).size() == ids.size());
+}
+
+TEST_CASE("generator: a live worker recycled by force keeps its window, and its taker begins after it") {
+  Bed bed;
+  auto options = owned_by("a");
+  options.worker.window = 2s;
+  options.worker.worker = 7;
+  auto generator = bed.generator(options);
+  generator.next();
+  Store admin(bed.options());
+  CHECK(error_code([&] { admin.recycle_worker(7, false); }) == ErrorCode::refused);
+  admin.recycle_worker(7, true);
+  CHECK(admin.workers().at(0).owner.empty());
+  const auto its_end = admin.workers().at(0).window_end;
+  options.worker.owner = "b";
+  CHECK(error_code([&] { bed.generator(options); }) == ErrorCode::refused);  // the window is not over
+  generator.next();
+  bed.clock.advance(2s);
+  auto taker = bed.generator(options);
+  CHECK(taker.layout().time_of(taker.next()) >= its_end);
+}
+
+TEST_CASE("generator: giving up leads no further back than where the holder began") {
+  Bed bed;
+  auto options = owned_by("a");
+  options.worker.worker = 3;
+  std::int64_t last = 0;
+  {
+    auto generator = bed.generator(options);
+    last = generator.next();
+  }
+  const auto used_until = bed.store.open().workers().at(0).window_end;
+  CHECK(used_until.time_since_epoch().count() == ms_of(bed.clock.now()) + 1);
+  bed.clock.advance(1s);
+  Store admin(bed.options());
+  const leaf::WorkerLease lease = admin.acquire_worker(options.worker);
+  CHECK(admin.give_up_worker(lease, leaf::UnixTime{}));
+  CHECK(bed.store.open().workers().at(0).window_end == used_until);
+  CHECK_FALSE(admin.give_up_worker(lease, lease.begin));
+  leaf::test::SqliteSession by_hand(bed.store.path());
+  CHECK_FALSE(by_hand.run("UPDATE leaf_worker SET window_end = window_end - 1"));
+  CHECK_FALSE(by_hand.run("DELETE FROM leaf_worker"));
+  auto generator = bed.generator(options);
+  CHECK(generator.next() > last);
+}
+
+TEST_CASE("generator: the store away, IDs are made to the end of the window and again when it is back") {
+  Bed bed;
+  auto options = owned_by("a");
+  options.worker.window = 10s;
+  options.timeout = 0ms;
+  auto store_options = bed.options();
+  store_options.timeout = 1ms;
+  std::atomic<int> failures{0};
+  options.on_renewal_failure = [&](const leaf::Error& error) {
+    CHECK(error.code() == ErrorCode::unavailable);
+    ++failures;
+  };
+  SnowflakeGenerator generator(store_options, options);
+  std::vector<std::int64_t> ids{generator.next()};
+  leaf::test::SqliteSession other(bed.store.path());
+  REQUIRE(other.run("BEGIN EXCLUSIVE"));
+  for (int i = 0; i < 9; ++i) {
+    bed.clock.advance(1s);
+    ids.push_back(generator.next());
+  }
+  while (failures == 0) std::this_thread::yield();  // half of the window was used: it asked for the next one
+  bed.clock.advance(2s);
+  CHECK(error_code([&] { generator.next(); }) == ErrorCode::unavailable);
+  REQUIRE(other.run("COMMIT"));
+  while (error_code([&] { ids.push_back(generator.next()); })) bed.clock.advance(100ms);
+  CHECK(strictly_increasing(ids));
+}
+
+TEST_CASE("generator: time before the epoch and past the last bit is exhausted, and never a negative ID") {
+  {
+    Bed bed;
+    Store(bed.options()).set_layout(Layout::parse("leaf@4102444800000"));  // begins in 2100
+    CHECK(error_code([&] { bed.generator(owned_by("a")); }) == ErrorCode::exhausted);
+  }
+  {
+    Bed bed;
+    const auto layout =
+        Layout::parse("30,10,12@" + std::to_string(ms_of(bed.clock.now()) - (std::int64_t{1} << 30) + 2000));
+    Store(bed.options()).set_layout(layout);
+    auto generator = bed.generator(owned_by("a"));
+    CHECK(generator.next() > 0);
+    bed.clock.advance(1999ms);
+    const auto last = generator.next();
+    CHECK(layout.time_of(last) == layout.last_time());
+    bed.clock.advance(1ms);
+    CHECK(error_code([&] { generator.next(); }) == ErrorCode::exhausted);
+    CHECK(error_code([&] { bed.generator(owned_by("b")); }) == ErrorCode::exhausted);
+  }
+}
+
+TEST_CASE(
+    "generator: layouts with other units, widths and orders of fields keep their order and their bounds") {
+  for (const char* text : {"sonyflake", "baidu:31+19+13", "mastodon", "yitter", "discord", "instagram",
+                           "40,8,4/10ms@1409529600000"}) {
+    CAPTURE(text);
+    Bed bed;
+    Store(bed.options()).set_layout(Layout::parse(text));
+    auto options = owned_by("a");
+    options.timeout = 1h;
+    auto generator = bed.generator(options);
+    const auto ids = draw(generator, 3000);
+    CHECK(strictly_increasing(ids));
+    CHECK(std::all_of(ids.begin(), ids.end(), [&](std::int64_t id) { return generator.layout().holds(id); }));
+    CHECK(generator.layout().time_of(ids.back()) <=
+          std::chrono::floor<std::chrono::milliseconds>(bed.clock.now()));
+  }
+}
+
+TEST_CASE("generator: threads that draw singly and in batches never get the same ID, each in order") {
+  constexpr int threads = 4;
+  SqliteStore store;  // with the real clock
+  SnowflakeGenerator generator(store.options(), owned_by("a"));
+  std::vector<std::vector<std::int64_t>> drawn(threads);
+  {
+    std::vector<std::jthread> drawers;
+    for (int t = 0; t < threads; ++t) {
+      drawers.emplace_back([&, t] {
+        for (int i = 0; i < 50'000; ++i) {
+          if (t % 2 == 0) {
+            drawn[t].push_back(generator.next());
+          } else {
+            const auto batch = draw(generator, 1 + i % 5);
+            drawn[t].insert(drawn[t].end(), batch.begin(), batch.end());
+          }
+        }
+      });
+    }
+  }
+  std::vector<std::int64_t> all;
+  for (const auto& ids : drawn) {
+    CHECK(strictly_increasing(ids));
+    all.insert(all.end(), ids.begin(), ids.end());
+  }
+  std::sort(all.begin(), all.end());
+  CHECK(strictly_increasing(all));
+}

@@ -1,0 +1,185 @@
+#include <doctest/doctest.h>
+
+#include <set>
+#include <thread>
+
+#include "leaf/store.hpp"
+#include "support/error_code.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sqlite_store.hpp"
+
+using namespace std::chrono_literals;
+using leaf::ErrorCode;
+using leaf::Layout;
+using leaf::Store;
+using leaf::WorkerLease;
+using leaf::WorkerRequest;
+using leaf::test::error_code;
+using leaf::test::ManualClock;
+using leaf::test::SqliteStore;
+
+namespace {
+
+WorkerRequest request_of(const std::string& owner) {
+  WorkerRequest request;
+  request.owner = owner;
+  return request;
+}
+
+struct Bed {
+  Store open() {
+    auto options = store.options();
+    options.clock = &clock;
+    return Store(options);
+  }
+  SqliteStore store;
+  ManualClock clock;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "workers: an owner gets its own back, else the lowest free one, else a new one, else a silent one") {
+  Bed bed;
+  Store store = bed.open();
+  store.set_layout(Layout::parse("41,2,12"));  // four workers
+  for (std::int64_t i = 0; i < 4; ++i)
+    CHECK(store.acquire_worker(request_of("host" + std::to_string(i))).worker == i);
+  CHECK(error_code([&] { store.acquire_worker(request_of("late")); }) == ErrorCode::exhausted);
+
+  bed.clock.advance(11min);  // all windows are over
+  CHECK(store.acquire_worker(request_of("host2")).worker == 2);
+  CHECK(error_code([&] { store.acquire_worker(request_of("late")); }) == ErrorCode::exhausted);
+  store.recycle_worker(3, false);
+  store.recycle_worker(1, false);
+  CHECK(store.acquire_worker(request_of("late")).worker == 1);
+  CHECK(store.acquire_worker(request_of("later")).worker == 3);
+  bed.clock.advance(61min);
+  CHECK(store.acquire_worker(request_of("last")).worker == 0);  // the one that was silent for longest
+}
+
+TEST_CASE("workers: windows of one worker never overlap, renewed, given up, recycled or retaken") {
+  Bed bed;
+  Store store = bed.open();
+  auto request = request_of("a");
+  request.worker = 5;
+  request.window = 1s;
+  WorkerLease lease = store.acquire_worker(request);
+  leaf::UnixTime end = lease.end;
+  for (int i = 0; i < 20; ++i) {
+    const WorkerLease next = store.renew_worker(lease, request);
+    CHECK(next.begin >= end);
+    CHECK(next.end > next.begin);
+    end = next.end;
+    lease = next;
+  }
+  CHECK(store.give_up_worker(lease, lease.begin + 1ms));
+  CHECK(error_code([&] { store.renew_worker(lease, request); }) == ErrorCode::not_found);
+  bed.clock.advance(1h);
+  const WorkerLease other = store.acquire_worker(request);
+  CHECK(other.begin >= lease.begin + 1ms);
+  store.recycle_worker(5, true);
+  CHECK(error_code([&] { store.renew_worker(other, request); }) == ErrorCode::not_found);
+  CHECK_FALSE(store.give_up_worker(other, other.begin));
+  CHECK(store.workers().at(0).window_end == other.end);
+}
+
+TEST_CASE("workers: a renewal whose answer was lost is repeated without losing the time in between") {
+  Bed bed;
+  Store store = bed.open();
+  const auto request = request_of("a");
+  const WorkerLease lease = store.acquire_worker(request);
+  store.renew_worker(lease, request);  // its answer got lost
+  bed.clock.advance(1s);
+  const WorkerLease again = store.renew_worker(lease, request);
+  CHECK(again.begin == lease.end);
+  CHECK(again.end >= lease.end + request.window);
+}
+
+TEST_CASE(
+    "workers: a host that runs ahead of or behind earlier grants is refused, and leaves no window behind") {
+  Bed bed;
+  Store store = bed.open();
+  store.acquire_worker(request_of("a"));
+  bed.clock.set_back(5s);
+  CHECK(store.acquire_worker(request_of("b")).worker == 1);
+  bed.clock.set_back(1ms);
+  CHECK(error_code([&] { store.acquire_worker(request_of("c")); }) == ErrorCode::refused);
+  for (const leaf::Worker& worker : store.workers()) {
+    if (worker.owner == "c") CHECK_FALSE(worker.leased);
+  }
+  auto tolerant = request_of("c");
+  tolerant.max_skew = 1min;
+  CHECK(store.acquire_worker(tolerant).worker == 2);
+}
+
+TEST_CASE("workers: only silent ones are recycled in one go") {
+  Bed bed;
+  Store store = bed.open();
+  store.acquire_worker(request_of("a"));
+  store.acquire_worker(request_of("b"));
+  bed.clock.advance(59min);
+  store.acquire_worker(request_of("b"));
+  CHECK(store.recycle_silent_workers(1h).empty());
+  bed.clock.advance(2min);
+  CHECK(store.recycle_silent_workers(1h) == std::vector<std::int64_t>{0});
+  CHECK(error_code([&] { store.recycle_worker(0, false); }) == ErrorCode::not_found);
+  CHECK(error_code([&] { store.recycle_worker(77, true); }) == ErrorCode::not_found);
+}
+
+TEST_CASE("workers: a layout may be chosen until the first worker was acquired") {
+  Bed bed;
+  Store store = bed.open();
+  CHECK(store.layout() == Layout::parse("leaf"));
+  store.set_layout(Layout::parse("baidu"));
+  store.set_layout(Layout::parse("cosid"));
+  CHECK(store.layout() == Layout::parse("cosid"));
+  store.acquire_worker(request_of("a"));
+  store.set_layout(Layout::parse("cosid"));
+  CHECK(error_code([&] { store.set_layout(Layout::parse("leaf")); }) == ErrorCode::usage);
+  CHECK(store.layout() == Layout::parse("cosid"));
+}
+
+TEST_CASE("workers: names, numbers and durations out of bounds are refused") {
+  Bed bed;
+  Store store = bed.open();
+  CHECK(error_code([&] { store.acquire_worker(request_of("")); }) == ErrorCode::usage);
+  CHECK(error_code([&] { store.acquire_worker(request_of("a b")); }) == ErrorCode::usage);
+  CHECK(error_code([&] { store.acquire_worker(request_of("a\nb")); }) == ErrorCode::usage);
+  CHECK(error_code([&] { store.acquire_worker(request_of(std::string(256, 'a'))); }) == ErrorCode::usage);
+  auto request = request_of("a");
+  request.worker = 1024;
+  CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::usage);
+  request = request_of("a");
+  request.window = 0ms;
+  CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::usage);
+  CHECK(store.workers().empty());
+}
+
+TEST_CASE(
+    "workers: sixty claimants at once on 32 workers get 32 different ones, and the others are told so") {
+  SqliteStore file;
+  Store(file.options()).set_layout(Layout::parse("time:41,worker:5,sequence:12"));  // 32 workers
+  std::mutex mutex;
+  std::set<std::int64_t> workers;
+  int exhausted = 0;
+  {
+    std::vector<std::jthread> claimants;
+    for (int i = 0; i < 60; ++i) {
+      claimants.emplace_back([&, i] {
+        Store store(file.options());
+        try {
+          const auto worker = store.acquire_worker(request_of("host" + std::to_string(i))).worker;
+          const std::lock_guard lock(mutex);
+          CHECK(workers.insert(worker).second);
+        } catch (const leaf::Error& error) {
+          const std::lock_guard lock(mutex);
+          CHECK(error.code() == ErrorCode::exhausted);
+          ++exhausted;
+        }
+      });
+    }
+  }
+  CHECK(workers.size() == 32);
+  CHECK(exhausted == 28);
+}
