@@ -64,14 +64,14 @@ DoubleBuffer::View DoubleBuffer::view() const noexcept {
     const Slot& current = slot(generation);
     View view{.word = word,
               .rest = range_of(generation, offset_of(word)),
-              .label = current.label.load(std::memory_order_relaxed),
+              .label = current.label.load(std::memory_order_acquire),
               .untouched = offset_of(word) == 0,
-              .mark_reached = offset_of(word) >= current.mark.load(std::memory_order_relaxed),
+              .mark_reached = offset_of(word) >= current.mark.load(std::memory_order_acquire),
               .has_next = is_published(generation + 1),
               .next = {}};
     if (view.has_next) view.next = range_of(generation + 1, 0);
-    // No slot was rewritten while it was read if the generation is still the same.
-    std::atomic_thread_fence(std::memory_order_acquire);
+    // No slot was rewritten while it was read if the generation is still the same; the loads above are
+    // acquiring ones so that this one stays behind them.
     if (generation_of(word_.load(std::memory_order_relaxed)) == generation) return view;
   }
 }

@@ -111,8 +111,8 @@ class LEAF_EXPORT DoubleBuffer {
     return slot(generation).generation.load(std::memory_order_acquire) == generation;
   }
   Range range_of(std::uint32_t generation, std::uint32_t offset) const noexcept {
-    const std::int64_t lo = slot(generation).lo.load(std::memory_order_relaxed);
-    const std::uint32_t size = slot(generation).size.load(std::memory_order_relaxed);
+    const std::int64_t lo = slot(generation).lo.load(std::memory_order_acquire);
+    const std::uint32_t size = slot(generation).size.load(std::memory_order_acquire);
     return {lo + (offset < size ? offset : size), lo + size};
   }
   bool swap(std::uint64_t& expected, std::uint64_t desired) noexcept {
