@@ -7,7 +7,7 @@
 
 #include "leaf/segment.hpp"
 #include "support/bitmap.hpp"
-#include "support/error_code.hpp"
+#include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "leaf/snowflake.hpp"
-#include "support/error_code.hpp"
+#include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"

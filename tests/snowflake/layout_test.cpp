@@ -12,7 +12,7 @@ using leaf::ErrorCode;
 using leaf::FieldWidth;
 using leaf::Layout;
 using leaf::UnixTime;
-using leaf_test::error_of;
+using leaf::test::error_of;
 using namespace std::chrono_literals;
 
 namespace {

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "leaf/store.hpp"
-#include "support/error_code.hpp"
+#include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
 #include "support/sqlite_store.hpp"
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "leaf/store.hpp"
-#include "support/error_code.hpp"
+#include "support/error_of.hpp"
 
 using leaf::redact_url;
 using leaf::store::parse_url;

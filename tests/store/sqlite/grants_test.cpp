@@ -7,7 +7,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
-#include "support/error_code.hpp"
+#include "support/error_of.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
-#include "support/error_code.hpp"
+#include "support/error_of.hpp"
 #include "support/sqlite_store.hpp"
 
 using leaf::ErrorCode;
