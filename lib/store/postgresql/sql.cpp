@@ -21,16 +21,16 @@
 #define BEGIN_AFTER(end)   \
   "greatest(" end ", " NOW \
   ", $4::bigint,"          \
-  " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1 AND o.token IS NULL))"
+  " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
 #define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
 #define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before"
 #define TAKE \
-  "owner = $1, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
+  "owner = $1::varchar, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
   " held_after = w.window_end, renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK ", grant_before = " LATEST
 #define WORKER_COLUMNS \
   "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset, grant_before)"
 #define NEW_WORKER \
-  "$1, $2::uuid, " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK ", " LATEST
+  "$1::varchar, $2::uuid, " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK ", " LATEST
 
 namespace leaf::store::postgresql {
 
@@ -95,7 +95,7 @@ const Sql sql{
     .acquire_held = "UPDATE leaf_worker w SET " TAKE
                     " WHERE w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
                     " WHERE c.window_end <= " NOW
-                    " AND (c.owner = $1 OR c.owner IS NULL) AND c.worker_id <= $6::bigint"
+                    " AND (c.owner = $1::varchar OR c.owner IS NULL) AND c.worker_id <= $6::bigint"
                     " ORDER BY c.owner IS NULL, c.worker_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
                     " RETURNING " LEASE("window_end - $3::bigint"),
     .acquire_new =
@@ -116,7 +116,7 @@ const Sql sql{
         " INSERT INTO leaf_worker AS w " WORKER_COLUMNS " VALUES ($6::integer, " NEW_WORKER
         ")"
         " ON CONFLICT (worker_id) DO UPDATE SET " TAKE " WHERE w.window_end <= " NOW
-        " AND (w.owner IS NULL OR w.owner = $1 OR w.renewed_at <= " CLOCK
+        " AND (w.owner IS NULL OR w.owner = $1::varchar OR w.renewed_at <= " CLOCK
         " - $7::bigint)"
         " RETURNING " LEASE("window_end - $3::bigint"),
     .renew = "UPDATE leaf_worker SET window_end = greatest(window_end, greatest($3::bigint, " NOW

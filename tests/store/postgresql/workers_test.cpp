@@ -1,0 +1,212 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "leaf/snowflake.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
+#include "support/test_database.hpp"
+
+using namespace std::chrono_literals;
+using leaf::ErrorCode;
+using leaf::SnowflakeGenerator;
+using leaf::SnowflakeOptions;
+using leaf::Store;
+using leaf::WorkerLease;
+using leaf::WorkerRequest;
+using leaf::test::error_code;
+using leaf::test::ManualClock;
+using leaf::test::TestDatabase;
+
+namespace {
+
+/// A migrated database whose windows PostgreSQL itself keeps from overlapping: every window that is granted
+/// is noted, and an exclusion constraint refuses one that overlaps another of the same worker.
+class WorkerBed {
+ public:
+  WorkerBed() {
+    Store(options()).migrate();
+    database_.sql().run("CREATE EXTENSION IF NOT EXISTS btree_gist");
+    database_.sql().run(
+        "CREATE TABLE granted (worker_id integer, token uuid, span int8range,"
+        " EXCLUDE USING gist (worker_id WITH =, token WITH <>, span WITH &&))");
+    // A holder's windows follow each other, so one row a holder says it all; giving up shortens it.
+    database_.sql().run(
+        "CREATE FUNCTION note_window() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " IF NEW.token IS NULL THEN"
+        "  UPDATE granted SET span = int8range(lower(span), greatest(lower(span), NEW.window_end))"
+        "  WHERE worker_id = OLD.worker_id AND token = OLD.token AND NEW.window_end < upper(span);"
+        " ELSIF TG_OP = 'INSERT' OR NEW.token IS DISTINCT FROM OLD.token THEN"
+        "  INSERT INTO granted VALUES (NEW.worker_id, NEW.token, int8range(NEW.held_after, NEW.window_end));"
+        " ELSE"
+        "  UPDATE granted SET span = int8range(lower(span), NEW.window_end)"
+        "  WHERE worker_id = NEW.worker_id AND token = NEW.token;"
+        " END IF; RETURN NULL; END $$");
+    database_.sql().run(
+        "CREATE TRIGGER note_window AFTER INSERT OR UPDATE ON leaf_worker FOR EACH ROW EXECUTE FUNCTION "
+        "note_window()");
+  }
+
+  leaf::StoreOptions options(leaf::Clock& clock = leaf::Clock::real()) const {
+    return {.url = database_.url(), .timeout = 60s, .clock = &clock};
+  }
+  TestDatabase& database() { return database_; }
+
+ private:
+  TestDatabase database_;
+};
+
+WorkerRequest request_of(const std::string& owner) {
+  WorkerRequest request;
+  request.owner = owner;
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("workers on PostgreSQL: 1,100 claimants get 1,024 different ones, 76 are told that all are taken") {
+  WorkerBed bed;
+  std::mutex mutex;
+  std::set<std::int64_t> workers;
+  std::atomic<int> next{0}, exhausted{0}, repeated{0};
+  {
+    std::vector<std::jthread> claimants;
+    for (int t = 0; t < 40; ++t) {
+      claimants.emplace_back([&] {
+        Store store(bed.options());
+        for (int i = next++; i < 1100; i = next++) {
+          try {
+            const auto worker = store.acquire_worker(request_of("host" + std::to_string(i))).worker;
+            const std::lock_guard lock(mutex);
+            if (!workers.insert(worker).second) ++repeated;
+          } catch (const leaf::Error& error) {
+            if (error.code() == ErrorCode::exhausted && !error.hint().empty()) ++exhausted;
+          }
+        }
+      });
+    }
+  }
+  CHECK(workers.size() == 1024);
+  CHECK(*workers.rbegin() == 1023);
+  CHECK(exhausted == 76);
+  CHECK(repeated == 0);
+}
+
+TEST_CASE("workers on PostgreSQL: a pinned number in the way of new ones is passed over") {
+  WorkerBed bed;
+  Store store(bed.options());
+  auto pinned = request_of("pinned");
+  pinned.worker = 1;
+  CHECK(store.acquire_worker(pinned).worker == 1);
+  CHECK(store.acquire_worker(request_of("a")).worker == 0);
+  CHECK(store.acquire_worker(request_of("b")).worker == 2);
+  CHECK(error_code([&] { store.acquire_worker(pinned); }) == ErrorCode::refused);
+}
+
+TEST_CASE("workers on PostgreSQL: many holders that come, renew, give up and are recycled never share time") {
+  WorkerBed bed;
+  Store(bed.options()).set_layout(leaf::Layout::parse("41,3,12"));  // eight workers for twelve who want one
+  std::atomic<int> acquired{0};
+  {
+    std::vector<std::jthread> holders;
+    for (int t = 0; t < 12; ++t) {
+      holders.emplace_back([&, t] {
+        Store store(bed.options());
+        auto request = request_of("host" + std::to_string(t % 6));
+        request.window = 20ms;
+        request.recycle_after = 0ms;
+        for (int i = 0; i < 40; ++i) {
+          try {
+            WorkerLease lease = store.acquire_worker(request);
+            ++acquired;
+            for (int renewals = 0; renewals < i % 3; ++renewals) lease = store.renew_worker(lease, request);
+            if (i % 4 == 0) store.recycle_worker(lease.worker, true);
+            if (i % 4 == 1) store.give_up_worker(lease, lease.begin + 1ms);
+          } catch (const leaf::Error& error) {
+            // Taken by another one meanwhile, or all in use just now.
+            CHECK((error.code() == ErrorCode::exhausted || error.code() == ErrorCode::not_found));
+          }
+        }
+      });
+    }
+  }
+  CHECK(acquired > 12);
+}
+
+TEST_CASE(
+    "workers on PostgreSQL: a host whose clock is off by more than five seconds is refused, and leaves "
+    "nothing") {
+  WorkerBed bed;
+  ManualClock clock;
+  Store store(bed.options(clock));
+  for (const auto back : {10s, -10s}) {
+    clock.set_back(back);
+    CHECK(error_code([&] { store.acquire_worker(request_of("a")); }) == ErrorCode::refused);
+    clock.set_back(-back);
+  }
+  for (const leaf::Worker& worker : store.workers()) CHECK_FALSE(worker.leased);
+  clock.set_back(3s);
+  SnowflakeOptions options;
+  options.worker.owner = "b";
+  SnowflakeGenerator lagging(bed.options(clock), options);
+  CHECK(lagging.next() > 0);  // within the allowed skew its window begins by its own clock
+  for (const leaf::Worker& worker : store.workers()) {
+    if (worker.owner == "b") CHECK(worker.clock_offset < -2s);
+  }
+}
+
+TEST_CASE(
+    "workers on PostgreSQL: a day ahead and back within a process is refused and then goes on as before") {
+  WorkerBed bed;
+  ManualClock clock;
+  SnowflakeOptions options;
+  options.worker.owner = "a";
+  SnowflakeGenerator generator(bed.options(clock), options);
+  const auto before = generator.next();
+  clock.set_back(-24h);
+  CHECK(error_code([&] { generator.next(); }) == ErrorCode::refused);
+  clock.set_back(24h);
+  clock.advance(1ms);
+  const auto after = generator.next();
+  CHECK(after > before);
+  const auto lead =
+      generator.layout().time_of(after) - std::chrono::floor<std::chrono::milliseconds>(clock.now());
+  CHECK(lead <= 0ms);
+}
+
+TEST_CASE("workers on PostgreSQL: two generators and a stopped one whose worker was taken make no ID twice") {
+  WorkerBed bed;
+  ManualClock clock;
+  SnowflakeOptions options;
+  options.worker.owner = "stopped";
+  options.worker.window = 1s;
+  options.worker.max_skew = 1h;
+  const auto draw = [](SnowflakeGenerator& generator, std::vector<std::int64_t>& into) {
+    std::vector<std::int64_t> ids(10'000);
+    generator.next(ids);
+    into.insert(into.end(), ids.begin(), ids.end());
+  };
+  std::vector<std::int64_t> all;
+  SnowflakeGenerator stopped(bed.options(clock), options);
+  draw(stopped, all);
+  clock.advance(10s);
+  Store(bed.options()).recycle_worker(stopped.worker(), true);
+  options.worker.owner = "taker";
+  options.worker.worker = stopped.worker();
+  // The store's own clock has to pass the window's end as well.
+  while (error_code([&] {
+    SnowflakeGenerator taker(bed.options(clock), options);
+    draw(taker, all);
+  })) {
+  }
+  draw(stopped, all);
+  std::sort(all.begin(), all.end());
+  CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+  CHECK(all.size() == 30'000);
+}
