@@ -13,10 +13,10 @@ namespace {
 using std::chrono::milliseconds;
 
 /// 100 ms, doubled with each failure up to 2 s, less a random quarter: hosts that failed together come back
-/// apart.
-milliseconds pause_after(int failures) {
+/// apart. What waiting alone does not cure is looked at once a minute; a caller who needs it does not wait.
+milliseconds pause_after(int failures, bool retryable) {
   thread_local std::minstd_rand random(std::random_device{}());
-  const int longest = std::min(2000, 100 << std::min(failures - 1, 5));
+  const int longest = std::min(retryable ? 2'000 : 60'000, 100 << std::min(failures - 1, 10));
   return milliseconds(std::uniform_int_distribution<int>(longest * 3 / 4, longest)(random));
 }
 
@@ -68,9 +68,9 @@ void Refiller::await(RefilledBuffer& buffer, const std::function<bool()>& ready)
     refill_now(buffer, lock);
   }
   while (!ready()) {
-    if (!buffer.requested_.exchange(true, std::memory_order_relaxed)) refill_now(buffer, lock);
     const bool failed_since = buffer.failure_ && buffer.refills_begun_ > begun_before;
     if (failed_since && !buffer.failure_->retryable()) throw Error(*buffer.failure_);
+    if (!buffer.requested_.exchange(true, std::memory_order_relaxed)) refill_now(buffer, lock);
     if (clock_.steady_now() >= deadline) throw timed_out(buffer);
     clock_.wait_until(lock, buffer.changed_, deadline);
   }
@@ -134,10 +134,14 @@ void Refiller::refill(RefilledBuffer& buffer, Store& store, Lock& lock) {
     if (!buffer.buffer.wants_next()) buffer.buffer.retire();  // await() found that neither range will do
     buffer.buffer.publish(refill->range, refill->mark, refill->label);
     buffer.requested_.store(false, std::memory_order_relaxed);
-  } else {
+  } else if (failure->retryable() || !buffer.buffer.view().rest.empty()) {
     ++buffer.failures_in_a_row_;
+    const auto pause = pause_after(buffer.failures_in_a_row_, failure->retryable());
     // This thread, or another one that waits, comes back to it in time.
-    enqueue(buffer, clock_.steady_now() + pause_after(buffer.failures_in_a_row_), lock);
+    enqueue(buffer, clock_.steady_now() + pause, lock);
+  } else {
+    buffer.requested_.store(false,
+                            std::memory_order_relaxed);  // nothing to bridge: whoever calls next asks anew
   }
   buffer.changed_.notify_all();
 }

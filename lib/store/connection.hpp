@@ -42,7 +42,8 @@ inline constexpr const char* read_only = "25006";          ///< a standby, or a 
 inline constexpr const char* timed_out = "57014";          ///< the deadline passed, or the server cancelled
 }  // namespace sqlstate
 
-/// One open connection to a database. Not thread safe. Never prints, keeps no session state.
+/// One open connection to a database. Not thread safe. Never prints, and no call depends on session state
+/// that an earlier one left.
 class Connection {
  public:
   virtual ~Connection() = default;

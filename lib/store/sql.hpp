@@ -70,6 +70,8 @@ struct Sql {
   /// $1 worker, $2 the caller's clock, $3 1 to take it from a holder in being -> worker. No row: none, or not
   /// over.
   const char* recycle;
+  /// $1 owner, $2 worker or NULL for all -> workers
+  const char* release;
   /// $1 the caller's clock, $2 silence -> workers
   const char* recycle_silent;
 };

@@ -72,9 +72,19 @@ void require_description(const std::optional<std::string>& text) {
     throw Error(ErrorCode::usage, "the description holds a zero byte");
 }
 
+/// A command on a tag for a hint: a name that begins with a dash would be taken for an option.
+std::string command_on(const std::string& tag, std::string_view command, std::string_view options = {}) {
+  const bool is_like_option = tag.starts_with('-');
+  std::string text = fmt::format("'leafctl {}", command);
+  if (!is_like_option) text += " " + tag;
+  if (!options.empty()) text += fmt::format(" {}", options);
+  if (is_like_option) text += " -- " + tag;
+  return text + "'";
+}
+
 Error no_such_tag(const TagName& name) {
   return {ErrorCode::not_found, fmt::format("tag '{}' does not exist", name.str()),
-          fmt::format("create it with 'leafctl add-tag {}'", name.str())};
+          "create it with " + command_on(name.str(), "add-tag")};
 }
 
 std::string shown(std::optional<std::int64_t> number) {
@@ -86,7 +96,7 @@ void require_same(const Tag& existing, const NewTag& wanted) {
   const auto refuse = [&](const char* what, const std::string& has, const std::string& asked) {
     throw Error(ErrorCode::failed,
                 fmt::format("tag '{}' exists with {} {}, not {}", existing.name, what, has, asked),
-                fmt::format("change it with 'leafctl tags update {}'", existing.name));
+                "change it with " + command_on(existing.name, "tags update"));
   };
   if (wanted.step && *wanted.step != existing.step) {
     refuse("step", std::to_string(existing.step), std::to_string(*wanted.step));
@@ -102,11 +112,11 @@ void require_same(const Tag& existing, const NewTag& wanted) {
     throw Error(ErrorCode::failed, fmt::format("tag '{}' has given out IDs up to {}: it cannot start at {}",
                                                existing.name, existing.next_id - 1, *wanted.start));
   }
-  throw Error(
-      ErrorCode::failed,
-      fmt::format("tag '{}' exists with start {}, not {}", existing.name, shown(existing.start),
-                  *wanted.start),
-      fmt::format("raise it with 'leafctl tags update {} --raise-to {}'", existing.name, *wanted.start));
+  throw Error(ErrorCode::failed,
+              fmt::format("tag '{}' exists with start {}, not {}", existing.name, shown(existing.start),
+                          *wanted.start),
+              "raise it with " +
+                  command_on(existing.name, "tags update", fmt::format("--raise-to {}", *wanted.start)));
 }
 
 }  // namespace
@@ -183,7 +193,7 @@ Error no_grant(const TagName& name, const std::vector<Row>& found) {
   return {ErrorCode::exhausted,
           fmt::format("tag '{}' has {} IDs left below its limit {}", tag.name,
                       tag.next_id > limit ? 0 : limit - tag.next_id + 1, limit),
-          tag.limit ? fmt::format("raise it with 'leafctl tags update {} --limit ID'", tag.name) : ""};
+          tag.limit ? "raise it with " + command_on(tag.name, "tags update", "--limit ID") : ""};
 }
 
 }  // namespace

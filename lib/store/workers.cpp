@@ -110,6 +110,22 @@ Error all_taken(const Layout& layout) {
           "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"};
 }
 
+/// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
+Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
+  for (const Worker& worker : workers) {
+    if (worker.id == number && !worker.owner.empty()) return worker;
+  }
+  throw Error(ErrorCode::not_found, fmt::format("worker {} is not held", number),
+              "see 'leafctl workers list'");
+}
+
+std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
+  std::vector<std::int64_t> numbers;
+  for (const Row& row : rows) numbers.push_back(row.integer(0));
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
 }  // namespace
 
 Layout Store::layout() {
@@ -206,25 +222,28 @@ void Store::recycle_worker(std::int64_t worker, bool force) {
   const auto rows = impl_->execute(
       &store::Sql::recycle, {worker, unix_ms(host_time(impl_->clock())), static_cast<std::int64_t>(force)});
   if (!rows.empty()) return;
-  for (const Worker& known : workers()) {
-    if (known.id != worker || known.owner.empty()) continue;
-    throw Error(
-        ErrorCode::refused,
-        fmt::format("worker {} is held by '{}' until {}", worker, known.owner, to_rfc3339(known.window_end)),
-        "wait until then, or use --force: no ID can repeat, its holder takes another worker");
-  }
-  throw Error(ErrorCode::not_found, fmt::format("worker {} is not held", worker),
-              "see 'leafctl workers list'");
+  const Worker held = held_worker(workers(), worker);
+  throw Error(
+      ErrorCode::refused,
+      fmt::format("worker {} is held by '{}' until {}", worker, held.owner, to_rfc3339(held.window_end)),
+      "wait until then, or use --force: no ID can repeat, its holder takes another worker");
+}
+
+std::vector<std::int64_t> Store::release_workers(const std::string& owner,
+                                                 std::optional<std::int64_t> worker) {
+  const auto released =
+      numbers_of(impl_->execute(&store::Sql::release, {owner, worker ? Value(*worker) : Value()}));
+  if (!released.empty() || !worker) return released;
+  const Worker held = held_worker(workers(), *worker);
+  throw Error(ErrorCode::refused,
+              fmt::format("worker {} is held by '{}', not '{}'", *worker, held.owner, owner),
+              "'leafctl workers recycle' frees what others do not use any more");
 }
 
 std::vector<std::int64_t> Store::recycle_silent_workers(milliseconds recycle_after) {
-  std::vector<std::int64_t> recycled;
-  const auto rows =
+  return numbers_of(
       impl_->execute(&store::Sql::recycle_silent,
-                     {unix_ms(host_time(impl_->clock())), static_cast<std::int64_t>(recycle_after.count())});
-  for (const Row& row : rows) recycled.push_back(row.integer(0));
-  std::sort(recycled.begin(), recycled.end());
-  return recycled;
+                     {unix_ms(host_time(impl_->clock())), static_cast<std::int64_t>(recycle_after.count())}));
 }
 
 }  // namespace leaf

@@ -52,6 +52,44 @@ TEST_CASE("range: takers are told to fetch from the mark on, until the next rang
   CHECK_FALSE(buffer.take(1).fetch_next);
 }
 
+TEST_CASE("range: retiring gives up what is left of both ranges, and the next one is served as a whole") {
+  DoubleBuffer buffer;
+  buffer.publish({0, 100}, 10);
+  CHECK(buffer.take(30).range == Range{0, 30});
+  buffer.publish({100, 200}, 10);
+  buffer.retire();
+  CHECK(buffer.take(1).range.empty());
+  REQUIRE(buffer.wants_next());
+  buffer.publish({500, 503}, 1);
+  CHECK(buffer.take(1000).range == Range{500, 503});
+}
+
+TEST_CASE("range: a view tells what take() would give, and holds until somebody takes") {
+  DoubleBuffer buffer;
+  buffer.publish({0, 10}, 5, 7);
+  CHECK(buffer.view().has_next);
+  CHECK(buffer.view().next == Range{0, 10});
+  REQUIRE(buffer.advance(buffer.view()));
+  const DoubleBuffer::View untouched = buffer.view();
+  CHECK(untouched.untouched);
+  CHECK(untouched.label == 7);
+  CHECK(untouched.rest == Range{0, 10});
+  CHECK(buffer.take_up_to(untouched, 4));
+  CHECK_FALSE(buffer.take_up_to(untouched, 4));
+  CHECK_FALSE(buffer.advance(buffer.view()));  // there is none
+  const DoubleBuffer::View used = buffer.view();
+  CHECK_FALSE(used.untouched);
+  CHECK_FALSE(used.mark_reached);
+  CHECK(used.rest == Range{4, 10});
+  CHECK(buffer.take(1).range == Range{4, 5});
+  CHECK(buffer.view().mark_reached);
+  buffer.publish({100, 110}, 5, 8);
+  CHECK_FALSE(buffer.advance(used));
+  CHECK(buffer.advance(buffer.view()));
+  CHECK(buffer.view().rest == Range{100, 110});
+  CHECK(buffer.view().label == 8);
+}
+
 TEST_CASE("range: take_one tells of the mark exactly once in a range") {
   DoubleBuffer buffer;
   buffer.publish({0, 100}, 10);

@@ -20,6 +20,7 @@ using leaf::SegmentAllocator;
 using leaf::TagName;
 using leaf::test::add_tag;
 using leaf::test::error_code;
+using leaf::test::error_of;
 using leaf::test::SqliteStore;
 
 namespace {
@@ -188,10 +189,12 @@ TEST_CASE("allocator: a caller waits for a slow store until its deadline, and is
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
 
   WriteLock lock(store.path());
-  auto refused = std::async(std::launch::async, [&] { return error_code([&] { tag.next(); }); });
+  auto refused = std::async(std::launch::async, [&] { return error_of([&] { tag.next(); }); });
   clock.wait_for_sleepers(2);  // the caller, and the fetcher in its pause after a failed attempt
   clock.advance(5s);
-  CHECK(refused.get() == ErrorCode::unavailable);
+  const Error timed_out = refused.get();
+  CHECK(timed_out.code() == ErrorCode::unavailable);
+  CHECK(std::string(timed_out.what()).starts_with("no segment of tag 'order' came within 5000ms: "));
 
   auto served = std::async(std::launch::async, [&] { return tag.next(); });
   clock.wait_for_sleepers(2);
@@ -226,7 +229,8 @@ TEST_CASE(
   for (int pause_ms : {100, 200, 400, 800, 1600, 2000, 2000}) {
     const int before = failures;
     clock.advance(std::chrono::milliseconds(pause_ms * 3 / 4 - 1));
-    CHECK(failures == before);  // a woken fetcher would have looked at the clock before it slept again
+    clock.wait_for_sleepers(1);  // the fetcher has looked at the clock, and at the store if it was time
+    CHECK(failures == before);
     clock.advance(std::chrono::milliseconds(pause_ms - pause_ms * 3 / 4 + 1));
     while (failures == before) std::this_thread::yield();
     clock.wait_for_sleepers(1);
@@ -251,4 +255,20 @@ TEST_CASE("allocator: a store without tables is named, and a range of nothing re
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
   CHECK(error_code([&] { tag.next(); }) == ErrorCode::usage);
   CHECK(error_code([&] { tag.next_range(0); }) == ErrorCode::usage);
+}
+
+TEST_CASE("allocator: a tag that does not exist is not asked for again until somebody calls") {
+  SqliteStore store;
+  leaf::test::ManualClock clock;
+  auto options = store.options();
+  options.clock = &clock;
+  std::atomic<int> failures{0};
+  SegmentAllocator allocator(options,
+                             {.on_fetch_failure = [&](const TagName&, const Error&) { ++failures; }});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(error_code([&] { tag.next(); }) == ErrorCode::not_found);
+  CHECK(failures == 1);
+  clock.advance(10min);
+  CHECK(error_code([&] { tag.next(); }) == ErrorCode::not_found);
+  CHECK(failures == 2);
 }

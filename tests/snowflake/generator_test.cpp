@@ -337,6 +337,25 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("generator: units of time that a window holds in part are left out") {
+  Bed bed;
+  Store(bed.options()).set_layout(Layout::parse("baidu@1704067200000"));  // units of a second
+  bed.clock.set_back(bed.clock.now() - std::chrono::floor<std::chrono::seconds>(bed.clock.now()) - 300ms);
+  const leaf::UnixTime begin = std::chrono::floor<std::chrono::milliseconds>(bed.clock.now());
+  auto options = owned_by("a");
+  options.worker.window = 3500ms;
+  options.timeout = 0ms;
+  auto store_options = bed.options();
+  store_options.timeout = 1ms;
+  SnowflakeGenerator generator(store_options, options);
+  leaf::test::SqliteSession other(bed.store.path());
+  REQUIRE(other.run("BEGIN EXCLUSIVE"));  // there will be no other window
+  std::set<std::chrono::milliseconds> since_begin;
+  const auto draw_one = [&] { since_begin.insert(generator.layout().time_of(generator.next()) - begin); };
+  while (!error_code(draw_one)) bed.clock.advance(100ms);
+  CHECK(since_begin == std::set{700ms, 1700ms});
+}
+
 TEST_CASE("generator: threads that draw singly and in batches never get the same ID, each in order") {
   constexpr int threads = 4;
   SqliteStore store;  // with the real clock

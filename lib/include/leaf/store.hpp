@@ -107,6 +107,11 @@ class LEAF_EXPORT Store {
   /// Frees a worker for others, who get only time after its last window. Throws `not_found` if it is not
   /// held; `refused` if its window is not over, unless `force`.
   void recycle_worker(std::int64_t worker, bool force);
+  /// Frees all workers that `owner` holds, or `worker` alone, for others, who get only time after their last
+  /// windows. Returns their numbers. If `worker` is given, throws `not_found` if it is not held, `refused` if
+  /// by another owner.
+  std::vector<std::int64_t> release_workers(const std::string& owner,
+                                            std::optional<std::int64_t> worker = {});
   /// Frees all workers whose window is over and whose owner was silent for that long; returns their numbers.
   std::vector<std::int64_t> recycle_silent_workers(std::chrono::milliseconds recycle_after);
 

@@ -141,16 +141,13 @@ class PostgresqlConnection final : public Connection {
           break;
         default:
           if (!error) error = statement_error(result.get());
+          if (is_fatal(result.get())) throw ended(*error);
       }
     }
-    if (PQstatus(session_.get()) != CONNECTION_OK)
-      throw error && !error->sqlstate().empty() ? *error : lost();
+    if (PQstatus(session_.get()) != CONNECTION_OK) throw lost();
     if (error) {
-      // A standby, a server that is shutting down or a pooler that lost it: the next attempt has to look
-      // anew.
-      const std::string_view state = error->sqlstate();
-      if (state == sqlstate::read_only || state.starts_with("57P") || state.starts_with("08"))
-        usable_ = false;
+      // A standby, or a pooler that lost its server: the next attempt has to look anew.
+      if (error->sqlstate() == sqlstate::read_only || error->sqlstate().starts_with("08")) usable_ = false;
       throw Error(*error);
     }
     return rows;
@@ -184,9 +181,11 @@ class PostgresqlConnection final : public Connection {
     return Row(std::move(columns));
   }
 
-  Error lost() {
+  Error lost() { return ended(lost_connection(session_.get())); }
+
+  Error ended(const Error& error) {
     usable_ = false;
-    return lost_connection(session_.get());
+    return error;
   }
 
   Error timed_out() {

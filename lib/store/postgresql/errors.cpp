@@ -111,6 +111,12 @@ Error statement_error(const PGresult* result) {
   return {meaning.code, fmt::format("the store refused: {}", text), hint, state};
 }
 
+bool is_fatal(const PGresult* result) {
+  const char* severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+  return severity != nullptr &&
+         (std::string_view(severity) == "FATAL" || std::string_view(severity) == "PANIC");
+}
+
 Error lost_connection(const PGconn* connection) {
   return {ErrorCode::unavailable,
           fmt::format("the connection to the store broke: {}", first_line(PQerrorMessage(connection))),

@@ -138,6 +138,9 @@ const Sql sql{
         " AND ($3::integer = 1 OR window_end <= least($2::bigint, " CLOCK
         "))"
         " RETURNING worker_id",
+    .release =
+        "UPDATE leaf_worker SET owner = NULL, token = NULL"
+        " WHERE owner = $1 AND ($2::bigint IS NULL OR worker_id = $2::bigint) RETURNING worker_id",
     .recycle_silent =
         "UPDATE leaf_worker SET owner = NULL, token = NULL"
         " WHERE owner IS NOT NULL AND window_end <= least($1::bigint, " CLOCK ") AND renewed_at <= " CLOCK

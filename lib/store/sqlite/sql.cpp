@@ -117,6 +117,9 @@ const Sql sql{
     .recycle =
         "UPDATE leaf_worker SET owner = NULL, token = NULL"
         " WHERE worker_id = $1 AND owner IS NOT NULL AND ($3 = 1 OR window_end <= $2) RETURNING worker_id",
+    .release =
+        "UPDATE leaf_worker SET owner = NULL, token = NULL"
+        " WHERE owner = $1 AND ($2 IS NULL OR worker_id = $2) RETURNING worker_id",
     .recycle_silent =
         "UPDATE leaf_worker SET owner = NULL, token = NULL"
         " WHERE owner IS NOT NULL AND window_end <= $1 AND renewed_at <= $1 - $2 RETURNING worker_id",

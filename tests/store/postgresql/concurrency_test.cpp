@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -93,18 +93,17 @@ TEST_CASE("concurrency: a step that changes at random under four clients leaves 
   TestDatabase database;
   set_up(database.url(), 10);
   GrantAudit audit(database.url());
-  std::atomic<bool> done = false;
   int changes = 0;
-  std::thread changing([&] {
+  std::jthread changing([&](std::stop_token stop) {
     leaf::test::SqlSession session(database.url());
     std::minstd_rand random(20260102);
-    for (; !done; ++changes) {
+    for (; !stop.stop_requested(); ++changes) {
       const auto step = std::uniform_int_distribution<int>(1, 5000)(random);
       session.rows("UPDATE leaf_alloc SET step = $1 WHERE biz_tag = 'order'", {std::to_string(step)});
     }
   });
   const Drawn drawn = draw({.url = database.url(), .timeout = std::chrono::seconds(60)}, 4, 100);
-  done = true;
+  changing.request_stop();
   changing.join();
   CHECK(changes > 0);
   require_all(drawn, 400, audit);

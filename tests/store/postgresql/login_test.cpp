@@ -134,6 +134,7 @@ TEST_CASE("login: URLs, key=value pairs and other databases' settings all work")
   const leaf::Tag tag =
       store.add_tag({.name = order, .step = {}, .start = {}, .limit = {}, .description = "標籤"});
   CHECK(tag.description == "標籤");
+  CHECK(database.sql().value("SELECT description FROM leaf_alloc") == "標籤");
   const auto age = std::chrono::system_clock::now() - tag.updated_at;
   CHECK(std::chrono::abs(age) < std::chrono::minutes(1));
 }

@@ -127,7 +127,7 @@ TEST_CASE("migrate: it waits for another one no longer than the timeout, and wor
 
   // A lock_timeout ends the wait inside the open transaction, on a connection that stays.
   leaf::Store impatient(
-      {.url = database.url("options='-c lock_timeout=20ms'"), .timeout = std::chrono::milliseconds(300)});
+      {.url = database.url("options='-c lock_timeout=1ms'"), .timeout = std::chrono::seconds(60)});
   const leaf::Error refused = error_of([&] { impatient.migrate(); });
   CHECK(refused.code() == leaf::ErrorCode::unavailable);
   CHECK(refused.sqlstate() == "55P03");

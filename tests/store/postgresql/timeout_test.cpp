@@ -1,11 +1,14 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <stop_token>
+#include <string>
+#include <thread>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
-#include "support/grant_audit.hpp"
+#include "support/sql_session.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
 
@@ -65,8 +68,8 @@ TEST_CASE_FIXTURE(LockedRow, "timeout: the server's statement_timeout is out of 
   CHECK(store.grant(order, 1).range == leaf::Range{1, 2});
 }
 
-TEST_CASE_FIXTURE(LockedRow, "timeout: the server's lock_timeout is tried again, within the call's own") {
-  leaf::Store store({.url = database.url("options='-c lock_timeout=10ms'"), .timeout = milliseconds(500)});
+TEST_CASE_FIXTURE(LockedRow, "timeout: the server's lock_timeout is tried again a number of times") {
+  leaf::Store store({.url = database.url("options='-c lock_timeout=1ms'"), .timeout = milliseconds(60'000)});
   const leaf::Error error = error_of([&] { store.grant(order, 1); });
   CHECK(error.code() == leaf::ErrorCode::unavailable);
   CHECK(error.sqlstate() == "55P03");
@@ -78,12 +81,12 @@ TEST_CASE("timeout: a statement that an administrator cancels is out of reach") 
   LockedRow row;
   leaf::Store store({.url = row.database.url("application_name=cancelled")});
   std::string cancelled;
-  std::thread administrator([&] {
+  std::jthread administrator([&](std::stop_token stop) {
     leaf::test::wait_for([&] {
       cancelled = row.eyes.value(
           "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity"
           " WHERE application_name = 'cancelled' AND wait_event_type = 'Lock'");
-      return cancelled == "1";
+      return cancelled == "1" || stop.stop_requested();
     });
   });
   const leaf::Error error = error_of([&] { store.grant(order, 1); });

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 #include "leaf/error.hpp"
@@ -83,6 +84,23 @@ TEST_CASE("grants: max_id cannot be lowered nor a row deleted behind the program
   CHECK_FALSE(other.run("UPDATE leaf_alloc SET biz_tag = 'other'"));
   CHECK(other.run("UPDATE leaf_alloc SET max_id = 500"));
   CHECK(admin.grant(TagName("order"), 1).range.lo == 500);
+}
+
+TEST_CASE("grants: a row whose commit fails is not given out, and its IDs go to whoever asks next") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  leaf::test::add_tag(admin, "order", 10);
+  auto options = store.options();
+  options.timeout = std::chrono::milliseconds(50);
+  leaf::Store waiting(options);
+  CHECK(waiting.grant(TagName("order"), 1).range == Range{1, 2});
+  // Somebody who reads lets others write, but not commit.
+  leaf::test::SqliteSession reader(store.path());
+  REQUIRE(reader.run("BEGIN; SELECT * FROM leaf_alloc"));
+  CHECK(error_code([&] { waiting.grant(TagName("order"), 5); }) == ErrorCode::unavailable);
+  CHECK(error_code([&] { waiting.grant_segment(TagName("order")); }) == ErrorCode::unavailable);
+  REQUIRE(reader.run("COMMIT"));
+  CHECK(admin.grant(TagName("order"), 1).range == Range{2, 3});
 }
 
 TEST_CASE("grants: eight processes at once get disjoint ranges without a gap") {

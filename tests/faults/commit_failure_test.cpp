@@ -1,0 +1,170 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/grant_audit.hpp"
+#include "support/postgresql_cluster.hpp"
+#include "support/test_database.hpp"
+#include "support/wait_for.hpp"
+
+using leaf::test::error_of;
+
+namespace {
+
+const leaf::TagName order("order");
+
+void set_up(const std::string& url) {
+  leaf::Store store({.url = url});
+  store.migrate();
+  store.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
+}
+
+/// A tag whose grants meet `statement` at commit, when their row has already been sent.
+struct AtCommit {
+  AtCommit() {
+    set_up(database.url());
+    audit.emplace(database.url());
+  }
+  void strike(const std::string& statement) {
+    // A sequence counts what rolls back, too.
+    database.sql().run(fmt::format(
+        "CREATE SEQUENCE nth; CREATE FUNCTION strike() RETURNS trigger LANGUAGE plpgsql AS $body$"
+        " DECLARE nth bigint := nextval('nth'); BEGIN {} RETURN NULL; END $body$;"
+        "CREATE CONSTRAINT TRIGGER strike AFTER UPDATE ON leaf_alloc DEFERRABLE INITIALLY DEFERRED"
+        " FOR EACH ROW EXECUTE FUNCTION strike()",
+        statement));
+  }
+
+  leaf::test::TestDatabase database;
+  leaf::Store store{{.url = database.url()}};
+  std::optional<leaf::test::GrantAudit> audit;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(AtCommit, "commit: a row that is followed by an error is not given out") {
+  strike("IF nth = 1 THEN RAISE 'struck at commit'; END IF;");
+  const leaf::Error error = error_of([&] { store.grant(order, 10); });
+  CHECK(error.code() == leaf::ErrorCode::failed);
+  CHECK(std::string(error.what()).find("struck at commit") != std::string::npos);
+  CHECK(audit->committed("order") == 0);
+  audit->given("order", store.grant(order, 10).range);
+}
+
+TEST_CASE_FIXTURE(AtCommit, "commit: a serialization failure there is tried again") {
+  strike(
+      "IF nth <= 3 THEN RAISE 'conflict' USING ERRCODE = CASE nth WHEN 2 THEN '40P01' ELSE '40001' END;"
+      " END IF;");
+  audit->given("order", store.grant(order, 10).range);
+  CHECK(audit->committed("order") == 1);
+  CHECK(audit->burnt("order") == 0);
+}
+
+TEST_CASE("commit: serialization failures without end are out of reach within the timeout") {
+  AtCommit at_commit;
+  at_commit.strike("RAISE 'conflict' USING ERRCODE = '40001';");
+  leaf::Store store({.url = at_commit.database.url(), .timeout = std::chrono::milliseconds(500)});
+  const leaf::Error error = error_of([&] { store.grant(order, 10); });
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  // The last attempt may have been cut short by the timeout itself.
+  CHECK((error.sqlstate() == "40001" || error.sqlstate() == "57014"));
+  CHECK(at_commit.database.sql().value("SELECT last_value > 1 FROM nth") == "t");
+}
+
+TEST_CASE_FIXTURE(AtCommit, "commit: a warning burns the range, and the next one is given out") {
+  strike("IF nth = 1 THEN RAISE WARNING 'not so sure'; END IF;");
+  audit->given("order", store.grant(order, 10).range);
+  CHECK(audit->committed("order") == 2);
+  CHECK(audit->burnt("order") == 10);
+}
+
+TEST_CASE_FIXTURE(AtCommit, "commit: warnings without end give nothing out, after a few attempts") {
+  strike("RAISE WARNING 'not so sure';");
+  for (int call = 1; call <= 2; ++call) {
+    const leaf::Error error = error_of([&] { store.grant_segment(order); });
+    CHECK(error.code() == leaf::ErrorCode::unavailable);
+    CHECK(error.sqlstate() == "01000");
+    CHECK(std::string(error.what()) == "the store warned: not so sure");
+  }
+  CHECK(audit->committed("order") <= 10);
+}
+
+TEST_CASE_FIXTURE(AtCommit, "commit: a notice is no warning") {
+  strike("RAISE NOTICE 'by the way'; RAISE INFO 'indeed';");
+  audit->given("order", store.grant(order, 10).range);
+  CHECK(audit->burnt("order") == 0);
+}
+
+TEST_CASE("commit: a role that keeps warnings from the client is refused") {
+  leaf::test::TestDatabase database;
+  set_up(database.url());
+  leaf::Store store({.url = database.url("options='-c client_min_messages=error'")});
+  const leaf::Error error = error_of([&] { store.grant(order, 1); });
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(std::string(error.what()).find("client_min_messages") != std::string::npos);
+}
+
+TEST_CASE("commit: a wait for a missing standby that is cancelled burns the range") {
+  leaf::test::PostgresqlCluster cluster;
+  set_up(cluster.url());
+  leaf::test::GrantAudit audit(cluster.url());
+  leaf::test::SqlSession administrator(cluster.url() + " options='-c synchronous_commit=local'");
+  const auto require_standby = [&](const std::string& name) {
+    administrator.run("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
+    administrator.run("SELECT pg_reload_conf()");
+    REQUIRE(
+        leaf::test::wait_for([&] { return administrator.value("SHOW synchronous_standby_names") == name; }));
+  };
+  require_standby("missing");
+
+  std::string end_wait;
+  std::vector<std::string> expected;
+  SUBCASE("by pg_cancel_backend") {
+    end_wait = "pg_cancel_backend";
+    expected = {"01000"};
+  }
+  SUBCASE("by pg_terminate_backend") {
+    end_wait = "pg_terminate_backend";
+    expected = {"57P01", "08006"};  // the server's last word, unless it never arrives
+  }
+  SUBCASE("by the call's own timeout") {
+    expected = {"57014"};
+  }
+
+  const bool by_timeout = end_wait.empty();
+  leaf::Store store({.url = cluster.url(), .timeout = std::chrono::milliseconds(by_timeout ? 500 : 60'000)});
+  std::jthread cancelling([&](std::stop_token stop) {
+    leaf::test::SqlSession eyes(cluster.url());
+    std::string last =
+        "-infinity";  // each wait is ended once, or the second time would hit the next statement
+    while (!by_timeout && !stop.stop_requested()) {
+      const auto ended = eyes.rows("SELECT " + end_wait +
+                                       "(pid), query_start FROM pg_stat_activity"
+                                       " WHERE wait_event = 'SyncRep' AND query_start > $1::timestamptz",
+                                   {last});
+      if (!ended.empty()) last = ended[0][1];
+    }
+  });
+  const leaf::Error error = error_of([&] { store.grant(order, 10); });
+  cancelling.request_stop();
+  cancelling.join();
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(std::count(expected.begin(), expected.end(), error.sqlstate()) == 1);
+
+  // Locally they are committed; had a client believed one, a failover would have given it out again.
+  const std::int64_t burnt = audit.burnt("order");
+  CHECK(burnt == (by_timeout ? 10 : 30));
+  require_standby("");
+  audit.given("order", store.grant(order, 10).range);
+  CHECK(audit.burnt("order") == burnt);
+}

@@ -1,0 +1,156 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/grant_audit.hpp"
+#include "support/tcp_proxy.hpp"
+#include "support/test_database.hpp"
+#include "support/wait_for.hpp"
+
+using leaf::test::error_of;
+using leaf::test::Way;
+
+namespace {
+
+const leaf::TagName order("order");
+constexpr std::int64_t count = 3;
+
+/// A store that is reached through a proxy. TLS is off, so that a cut can leave half a message.
+struct Proxied {
+  Proxied() {
+    store.migrate();
+    // All IDs have the same number of digits, so that all replies have the same size.
+    store.add_tag({.name = order, .step = 10, .start = 1'000'000, .limit = {}, .description = {}});
+  }
+  std::string url() const {
+    return database.url(fmt::format("host=127.0.0.1 port={} sslmode=disable", proxy.port()));
+  }
+  void draw() { audit().given("order", store.grant(order, count).range); }
+  leaf::test::GrantAudit& audit() {
+    if (!audit_) audit_.emplace(database.url());
+    return *audit_;
+  }
+  /// How many bytes one grant sends that way.
+  std::uint64_t size_of_grant(Way way) {
+    const std::uint64_t before = proxy.passed(way);
+    draw();
+    return proxy.passed(way) - before;
+  }
+
+  leaf::test::TestDatabase database;
+  leaf::test::TcpProxy proxy{std::getenv("PGHOST"), std::getenv("PGPORT")};
+  leaf::Store store{{.url = url()}};
+  std::optional<leaf::test::GrantAudit> audit_;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Proxied, "cut: after each byte of the reply the range is burnt and the next one comes") {
+  int before = 0;  // grants on the same connection
+  SUBCASE("of a connection's first grant") {}
+  SUBCASE("of a later one, which is prepared") {
+    before = 4;
+  }
+  audit();
+  for (int i = 0; i < before; ++i) draw();
+  const std::uint64_t size = size_of_grant(Way::reply);
+  REQUIRE(size > 50);
+  for (std::uint64_t bytes = 0; bytes < size; ++bytes) {
+    CAPTURE(bytes);
+    for (int i = 0; i < before; ++i) draw();
+    proxy.cut_after(Way::reply, bytes);
+    REQUIRE_NOTHROW(draw());
+    REQUIRE(!proxy.cut_pending());
+  }
+  // Every one of the cut replies was of a grant that the server had committed, and none of them was believed.
+  const auto cuts = static_cast<std::int64_t>(size);
+  CHECK(audit().committed("order") == before + 1 + cuts * (before + 2));
+  CHECK(audit().burnt("order") == cuts * count);
+}
+
+TEST_CASE_FIXTURE(Proxied,
+                  "cut: after the last byte of the reply the grant holds, and the next one reconnects") {
+  audit();
+  const std::uint64_t size = size_of_grant(Way::reply);
+  proxy.cut_after(Way::reply, size);
+  draw();
+  CHECK(!proxy.cut_pending());
+  draw();
+  CHECK(audit().burnt("order") == 0);
+}
+
+TEST_CASE_FIXTURE(Proxied, "cut: after each byte of the request the call goes through on a new connection") {
+  audit();
+  const std::uint64_t size = size_of_grant(Way::request);
+  REQUIRE(size > 50);
+  for (std::uint64_t bytes = 0; bytes < size; ++bytes) {
+    CAPTURE(bytes);
+    proxy.cut_after(Way::request, bytes);
+    REQUIRE_NOTHROW(draw());
+    REQUIRE(!proxy.cut_pending());
+  }
+  CHECK(audit().burnt("order") == 0);
+
+  proxy.cut_after(Way::request, size);
+  draw();
+  CHECK(leaf::test::wait_for([&] { return audit().burnt("order") == count; }));
+}
+
+TEST_CASE_FIXTURE(Proxied, "cut: while logging in it is out of reach, and the next call logs in") {
+  audit();
+  const std::uint64_t before = proxy.passed(Way::reply);
+  leaf::Store({.url = url()}).tags();
+  const std::uint64_t size = proxy.passed(Way::reply) - before;
+  int failures = 0;
+  for (std::uint64_t bytes = 0; bytes < size; bytes += 7) {
+    CAPTURE(bytes);
+    leaf::Store newcomer({.url = url()});
+    proxy.cut_after(Way::reply, bytes);
+    try {
+      newcomer.tags();
+    } catch (const leaf::Error& error) {
+      ++failures;
+      CHECK(error.code() == leaf::ErrorCode::unavailable);
+    }
+    REQUIRE(!proxy.cut_pending());
+    CHECK(newcomer.tags().size() == 1);
+  }
+  CHECK(failures > 0);
+}
+
+TEST_CASE("cut: a reply that is held back past the timeout burns its range") {
+  Proxied proxied;
+  proxied.audit();
+  leaf::Store store({.url = proxied.url(), .timeout = std::chrono::milliseconds(400)});
+  store.tags();
+  proxied.proxy.hold(Way::reply);
+  const leaf::Error error = error_of([&] { store.grant(order, count); });
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(error.sqlstate() == "57014");
+  CHECK(leaf::test::wait_for([&] { return proxied.audit().committed("order") == 1; }));
+  proxied.proxy.release();
+  proxied.audit().given("order", store.grant(order, count).range);
+  CHECK(proxied.audit().burnt("order") == count);
+}
+
+TEST_CASE("cut: a connection that the server ended while it was idle is replaced without a word") {
+  leaf::test::TestDatabase database;
+  const std::string url = database.url("application_name=idle");
+  leaf::Store store({.url = url});
+  store.migrate();
+  store.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
+  const std::string sessions = " FROM pg_stat_activity WHERE application_name = 'idle'";
+  SUBCASE("by an administrator") {
+    database.sql().run("SELECT pg_terminate_backend(pid)" + sessions);
+  }
+  SUBCASE("by idle_session_timeout") {
+    store = leaf::Store({.url = url + " options='-c idle_session_timeout=50ms'"});
+    store.tags();
+  }
+  REQUIRE(leaf::test::wait_for([&] { return database.sql().value("SELECT count(*)" + sessions) == "0"; }));
+  CHECK(store.grant(order, count).range == leaf::Range{1, 1 + count});
+}

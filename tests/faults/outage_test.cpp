@@ -1,0 +1,116 @@
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <chrono>
+
+#include "leaf/error.hpp"
+#include "leaf/segment.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/grant_audit.hpp"
+#include "support/postgresql_cluster.hpp"
+#include "support/wait_for.hpp"
+
+using leaf::test::error_of;
+using leaf::test::PostgresqlCluster;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+const leaf::TagName order("order");
+constexpr std::int64_t step = 100;
+
+struct Outage {
+  Outage() {
+    leaf::Store store({.url = cluster.url()});
+    store.migrate();
+    store.add_tag({.name = order, .step = step, .start = {}, .limit = {}, .description = {}});
+    audit.emplace(cluster.url());
+  }
+
+  PostgresqlCluster cluster;
+  std::optional<leaf::test::GrantAudit> audit;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Outage, "outage: an allocator serves to the end of its buffer and resumes by itself") {
+  leaf::SegmentAllocator allocator({.url = cluster.url(), .timeout = milliseconds(2000)},
+                                   {.timeout = milliseconds(500), .max_step = step, .on_fetch_failure = {}});
+  leaf::SegmentTag tag = allocator.tag(order);
+  std::vector<std::int64_t> given;
+  const auto draw = [&] { given.push_back(tag.next()); };
+  for (const std::string how : {"stop -m fast", "stop -m immediate", "kill -9"}) {
+    CAPTURE(how);
+    // More than a tenth of the current segment is used, so the next one is fetched.
+    for (std::int64_t i = 0; i < step / 5; ++i) draw();
+    leaf::test::SqlSession eyes(cluster.url());
+    const auto last_granted = [&] { return std::stoll(eyes.value("SELECT max_id - 1 FROM leaf_alloc")); };
+    REQUIRE(leaf::test::wait_for([&] { return last_granted() >= given.back() + step; }));
+    const std::int64_t last = last_granted();
+
+    if (how == "kill -9") {
+      cluster.kill();
+    } else {
+      cluster.stop(how == "stop -m fast" ? PostgresqlCluster::Stop::fast
+                                         : PostgresqlCluster::Stop::immediate);
+    }
+    const auto begun = steady_clock::now();
+    while (given.back() < last) REQUIRE_NOTHROW(draw());
+    const leaf::Error error = error_of(draw);
+    CHECK(error.code() == leaf::ErrorCode::unavailable);
+    CHECK(std::string(error.what()).find("tag 'order'") != std::string::npos);
+    CHECK(steady_clock::now() - begun < milliseconds(3000));
+
+    cluster.start();
+    const auto back = steady_clock::now();
+    REQUIRE(leaf::test::wait_for([&] {
+      try {
+        draw();
+        return true;
+      } catch (const leaf::Error&) {
+        return false;
+      }
+    }));
+    CHECK(steady_clock::now() - back < std::chrono::seconds(10));
+  }
+  audit->reconnect();
+  for (const std::int64_t id : given) audit->given("order", {id, id + 1});
+}
+
+TEST_CASE_FIXTURE(Outage, "outage: a store that was connected goes on with the next call after a restart") {
+  leaf::Store store({.url = cluster.url()});
+  audit->given("order", store.grant(order, 5).range);
+  cluster.stop(PostgresqlCluster::Stop::fast);
+  const leaf::Error down = error_of([&] { store.grant(order, 5); });
+  CHECK(down.code() == leaf::ErrorCode::unavailable);
+  CHECK(error_of([&] { store.grant(order, 5); }).code() == leaf::ErrorCode::unavailable);
+  cluster.start();
+  const leaf::Range second = store.grant(order, 5).range;
+  cluster.stop(PostgresqlCluster::Stop::immediate);
+  cluster.start();
+  const leaf::Range third = store.grant(order, 5).range;
+  audit->reconnect();
+  audit->given("order", second);
+  audit->given("order", third);
+}
+
+TEST_CASE_FIXTURE(Outage, "outage: a server that is frozen is given up at the timeout") {
+  leaf::Store store({.url = cluster.url() + " application_name=frozen", .timeout = milliseconds(500)});
+  store.tags();
+  leaf::test::SqlSession eyes(cluster.url());
+  const pid_t backend =
+      std::stoi(eyes.value("SELECT pid FROM pg_stat_activity WHERE application_name = 'frozen'"));
+  const pid_t postmaster = cluster.postmaster();
+  for (const pid_t process : {backend, postmaster}) REQUIRE(kill(process, SIGSTOP) == 0);
+  const auto begun = steady_clock::now();
+  const leaf::Error open = error_of([&] { store.grant(order, 5); });
+  const leaf::Error login = error_of([&] { store.grant(order, 5); });
+  const auto took = steady_clock::now() - begun;
+  for (const pid_t process : {backend, postmaster}) REQUIRE(kill(process, SIGCONT) == 0);
+  CHECK(open.code() == leaf::ErrorCode::unavailable);
+  CHECK(login.code() == leaf::ErrorCode::unavailable);
+  CHECK(took < milliseconds(5000));
+  audit->given("order", store.grant(order, 5).range);
+}

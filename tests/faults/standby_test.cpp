@@ -1,0 +1,150 @@
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/postgresql_cluster.hpp"
+#include "support/sql_session.hpp"
+#include "support/test_database.hpp"
+#include "support/wait_for.hpp"
+
+using leaf::test::error_of;
+using leaf::test::PostgresqlCluster;
+
+namespace {
+
+const leaf::TagName order("order");
+
+void set_up(const std::string& url) {
+  leaf::Store store({.url = url});
+  store.migrate();
+  store.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
+}
+
+void wait_until_replayed(const PostgresqlCluster& primary, const PostgresqlCluster& standby) {
+  const std::string written = leaf::test::SqlSession(primary.url()).value("SELECT pg_current_wal_lsn()");
+  leaf::test::SqlSession replaying(standby.url());
+  REQUIRE(leaf::test::wait_for(
+      [&] { return replaying.value("SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", {written}) == "t"; }));
+}
+
+/// A port of 127.0.0.1 that answers nobody: its queue is full, so that the kernel drops what comes.
+class SilentPort {
+ public:
+  SilentPort() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    REQUIRE(bind(listener_, generic, size) == 0);
+    REQUIRE(listen(listener_, 0) == 0);
+    REQUIRE(getsockname(listener_, generic, &size) == 0);
+    for (int& client : clients_) {
+      client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+      connect(client, generic, size);
+    }
+    number = ntohs(address.sin_port);
+  }
+  ~SilentPort() {
+    for (const int client : clients_) close(client);
+    close(listener_);
+  }
+  SilentPort(const SilentPort&) = delete;
+  SilentPort& operator=(const SilentPort&) = delete;
+
+  int number = 0;
+
+ private:
+  int listener_;
+  int clients_[4] = {};
+};
+
+}  // namespace
+
+TEST_CASE("standby: alone it is out of reach, among several hosts the primary is found") {
+  PostgresqlCluster primary;
+  set_up(primary.url());
+  PostgresqlCluster standby(PostgresqlCluster::StandbyOf{primary});
+  wait_until_replayed(primary, standby);
+
+  leaf::Store reader({.url = standby.url()});
+  CHECK(reader.tags().size() == 1);
+  const leaf::Error error = error_of([&] { reader.grant(order, 5); });
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(error.sqlstate() == "25006");
+  CHECK(error.hint().find("standby") != std::string::npos);
+
+  const std::string both =
+      "host=" + standby.host() + "," + primary.host() + " port=5432 user=postgres dbname=postgres";
+  leaf::Store store({.url = both, .timeout = std::chrono::seconds(60)});
+  CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
+
+  SUBCASE("and after the primary was stopped, the promoted one") {
+    // A clean stop waits until the standby has everything.
+    primary.stop(PostgresqlCluster::Stop::fast);
+    CHECK(error_of([&] { store.grant(order, 5); }).code() == leaf::ErrorCode::unavailable);
+    leaf::test::SqlSession(standby.url()).run("SELECT pg_promote()");
+  }
+  SUBCASE("and after the primary was made read-only, the promoted one, though a connection is still open") {
+    leaf::test::SqlSession administrator(primary.url());
+    administrator.run("ALTER SYSTEM SET default_transaction_read_only = on");
+    administrator.run("SELECT pg_reload_conf()");
+    REQUIRE(leaf::test::wait_for(
+        [&] { return administrator.value("SHOW default_transaction_read_only") == "on"; }));
+    wait_until_replayed(primary, standby);
+    leaf::test::SqlSession(standby.url()).run("SELECT pg_promote()");
+  }
+  CHECK(store.grant(order, 5).range == leaf::Range{6, 11});
+  CHECK(reader.grant(order, 5).range == leaf::Range{11, 16});
+}
+
+TEST_CASE(
+    "standby: a database that is read-only by default is out of reach, and migrate changes nothing there") {
+  leaf::test::TestDatabase database;
+  set_up(database.url());
+  leaf::Store store({.url = database.url("options='-c default_transaction_read_only=on'")});
+  const leaf::Error error = error_of([&] { store.grant(order, 5); });
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(error.sqlstate() == "25006");
+  CHECK(store.tags().size() == 1);
+
+  leaf::test::TestDatabase empty;
+  leaf::Store fresh({.url = empty.url("options='-c default_transaction_read_only=on'")});
+  CHECK(error_of([&] { fresh.migrate(); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(empty.sql().value("SELECT to_regclass('leaf_meta') IS NULL") == "t");
+}
+
+TEST_CASE("hosts: one that swallows every packet leaves time for the next") {
+  leaf::test::TestDatabase database;
+  set_up(database.url());
+  const SilentPort silent;
+  const std::string port = std::to_string(silent.number);
+  leaf::Store store({.url = database.url("host=127.0.0.1," + std::string(std::getenv("PGHOST")) +
+                                         " port=" + port + "," + std::getenv("PGPORT")),
+                     .timeout = std::chrono::milliseconds(3000)});
+  CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
+
+  leaf::Store alone(
+      {.url = database.url("host=127.0.0.1 port=" + port), .timeout = std::chrono::milliseconds(300)});
+  CHECK(error_of([&] { alone.tags(); }).code() == leaf::ErrorCode::unavailable);
+}
+
+TEST_CASE("hosts: where none can be logged in to, the error says what each of them said") {
+  leaf::test::TestDatabase database;
+  const leaf::test::TestRole role("LOGIN PASSWORD 'right'");
+  leaf::Store store(
+      {.url = database.url("host=127.0.0.1," + std::string(std::getenv("PGHOST")) + " port=1," +
+                           std::getenv("PGPORT") + " user=" + role.name() + " password=geheim")});
+  const leaf::Error error = error_of([&] { store.tags(); });
+  CHECK(error.code() == leaf::ErrorCode::usage);
+  CHECK(std::string(error.what()).find("Connection refused") != std::string::npos);
+  CHECK(std::string(error.what()).find("password authentication failed") != std::string::npos);
+}

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "support/process.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace leaf::test {
+
+/// pgbouncer in transaction mode with one connection to the server that PGHOST and its like name, for all its
+/// clients. It is reached through a Unix socket, without a password.
+class Pgbouncer {
+ public:
+  Pgbouncer();
+
+  /// What to add to a database's key=value pairs to go through it.
+  std::string parameters() const;
+
+ private:
+  TemporaryFolder folder_;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace leaf::test

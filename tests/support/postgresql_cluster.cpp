@@ -1,0 +1,76 @@
+#include "support/postgresql_cluster.hpp"
+
+#include <libpq-fe.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "support/wait_for.hpp"
+
+namespace leaf::test {
+
+namespace fs = std::filesystem;
+
+std::string postgresql_program(const std::string& name) {
+  fs::path found;
+  int newest = 0;
+  for (const auto& version : fs::directory_iterator("/usr/lib/postgresql")) {
+    const fs::path program = version.path() / "bin" / name;
+    const int number = std::atoi(version.path().filename().c_str());
+    if (number <= newest || !fs::exists(program)) continue;
+    newest = number;
+    found = program;
+  }
+  if (found.empty()) throw std::runtime_error(name + " is not installed: did you mean to run scripts/test?");
+  return found;
+}
+
+PostgresqlCluster::PostgresqlCluster(const std::string& settings) {
+  run(as_postgres({postgresql_program("initdb"), "--no-sync", "--auth=trust", "--username=postgres",
+                   "--no-locale", "--encoding=UTF8", "--pgdata=" + data()}));
+  std::ofstream(data() + "/postgresql.conf", std::ios::app)
+      << "listen_addresses = ''\nunix_socket_directories = '" << host() << "'\n"
+      << "port = 5432\nshared_buffers = 16MB\n"
+      << settings << "\n";
+  start();
+}
+
+PostgresqlCluster::PostgresqlCluster(StandbyOf standby) {
+  run(as_postgres({postgresql_program("pg_basebackup"), "--no-sync", "--checkpoint=fast",
+                   "--write-recovery-conf", "--pgdata=" + data(), "--dbname=" + standby.primary.url()}));
+  std::ofstream(data() + "/postgresql.conf", std::ios::app)
+      << "unix_socket_directories = '" << host() << "'\n";
+  start();
+}
+
+PostgresqlCluster::~PostgresqlCluster() {
+  if (!postmaster_) return;
+  // Not killed: it outlives its children, so that nobody writes to the folder any more when that goes.
+  postmaster_->signal(SIGCONT);
+  stop(Stop::immediate);
+}
+
+void PostgresqlCluster::start() {
+  const bool started = wait_for([&] {
+    // A killed postmaster's children may live on for a moment; until they are gone a new one gives up.
+    if (!postmaster_ || !postmaster_->running()) {
+      postmaster_ = std::make_unique<Process>(as_postgres({postgresql_program("postgres"), "-D", data()}));
+    }
+    return PQping(url().c_str()) == PQPING_OK;
+  });
+  if (!started) throw std::runtime_error("PostgreSQL does not start:\n" + postmaster_->output());
+}
+
+void PostgresqlCluster::stop(Stop how) {
+  postmaster_->signal(how == Stop::fast ? SIGINT : SIGQUIT);
+  postmaster_->wait();
+}
+
+void PostgresqlCluster::kill() {
+  postmaster_->signal(SIGKILL);
+  postmaster_->wait();
+}
+
+}  // namespace leaf::test

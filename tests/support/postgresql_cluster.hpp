@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "support/process.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace leaf::test {
+
+/// A PostgreSQL server of the test's own, to be stopped, killed and promoted. It is reached through a Unix
+/// socket in its folder, as the superuser `postgres` without a password. Not thread safe.
+class PostgresqlCluster {
+ public:
+  /// Makes it and starts it; `settings` are lines for postgresql.conf.
+  explicit PostgresqlCluster(const std::string& settings = "");
+  /// Makes a streaming standby of `primary` and starts it.
+  struct StandbyOf {
+    const PostgresqlCluster& primary;
+  };
+  explicit PostgresqlCluster(StandbyOf standby);
+  ~PostgresqlCluster();
+
+  /// The folder of its socket, which is its host name.
+  std::string host() const { return folder_.path().string(); }
+  std::string url() const { return "host=" + host() + " port=5432 user=postgres dbname=postgres"; }
+
+  /// Returns when it takes connections.
+  void start();
+  /// As pg_ctl's modes of the same names; returns when it has ended.
+  enum class Stop { fast, immediate };
+  void stop(Stop how);
+  /// kill -9 of the postmaster.
+  void kill();
+  /// Its process ID while it runs.
+  pid_t postmaster() const { return postmaster_->id(); }
+
+ private:
+  std::string data() const { return host() + "/data"; }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Process> postmaster_;
+};
+
+/// The path of one of the server's programs, of the newest version installed. Throws std::runtime_error.
+std::string postgresql_program(const std::string& name);
+
+}  // namespace leaf::test

@@ -1,0 +1,59 @@
+#include "support/test_database.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace leaf::test {
+
+namespace {
+
+SqlSession administration() {
+  if (std::getenv("PGHOST") == nullptr) {
+    throw std::runtime_error(
+        "PGHOST is not set, so there is no PostgreSQL to test with: did you mean to run scripts/test?");
+  }
+  return SqlSession("");
+}
+
+std::string new_name() {
+  static std::atomic<int> count{0};
+  return fmt::format("leaf_test_{}_{}", getpid(), ++count);
+}
+
+}  // namespace
+
+TestDatabase::TestDatabase() : name_(new_name()) {
+  administration().run("CREATE DATABASE " + name_);
+  session_ = std::make_unique<SqlSession>(url());
+}
+
+TestDatabase::~TestDatabase() {
+  session_.reset();
+  try {
+    administration().run("DROP DATABASE " + name_ + " WITH (FORCE)");
+  } catch (const std::runtime_error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+}
+
+std::string TestDatabase::url(const std::string& more) const {
+  return fmt::format("dbname={} {}", name_, more);
+}
+
+TestRole::TestRole(const std::string& options) : name_(new_name()) {
+  administration().run(fmt::format("CREATE ROLE {} {}", name_, options));
+}
+
+TestRole::~TestRole() {
+  try {
+    administration().run("DROP ROLE " + name_);
+  } catch (const std::runtime_error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+}
+
+}  // namespace leaf::test
