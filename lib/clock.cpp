@@ -8,9 +8,7 @@ namespace {
 
 class RealClock final : public Clock {
  public:
-  std::chrono::system_clock::time_point now() override {
-    return std::chrono::system_clock::now();
-  }
+  std::chrono::system_clock::time_point now() override { return std::chrono::system_clock::now(); }
   std::chrono::steady_clock::time_point steady_now() override { return std::chrono::steady_clock::now(); }
   void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
                   std::chrono::steady_clock::time_point deadline) override {

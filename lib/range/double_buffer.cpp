@@ -103,10 +103,11 @@ bool DoubleBuffer::wants_next() const noexcept {
 void DoubleBuffer::publish(Range range, std::uint32_t mark, std::uint32_t label) noexcept {
   const std::uint32_t next = generation_of(word_.load(std::memory_order_acquire)) + 1;
   Slot& free = slot(next);
-  free.lo.store(range.lo, std::memory_order_relaxed);
-  free.size.store(static_cast<std::uint32_t>(range.size()), std::memory_order_relaxed);
-  free.mark.store(mark, std::memory_order_relaxed);
-  free.label.store(label, std::memory_order_relaxed);
+  // Whoever sees one of these also sees that the cursor has left the slot; view() relies on it.
+  free.lo.store(range.lo, std::memory_order_release);
+  free.size.store(static_cast<std::uint32_t>(range.size()), std::memory_order_release);
+  free.mark.store(mark, std::memory_order_release);
+  free.label.store(label, std::memory_order_release);
   free.generation.store(next, std::memory_order_release);
 }
 

@@ -245,6 +245,21 @@ TEST_CASE("generator: a live worker recycled by force keeps its window, and its 
   CHECK(taker.layout().time_of(taker.next()) >= its_end);
 }
 
+TEST_CASE("generator: the worker that replaces a recycled one begins where the last window ends") {
+  Bed bed;
+  auto options = owned_by("a");
+  options.worker.window = 2s;
+  auto generator = bed.generator(options);
+  generator.next();
+  Store admin(bed.options());
+  const auto end = admin.workers().at(0).window_end;
+  admin.recycle_worker(0, true);
+  bed.clock.advance(1500ms);
+  for (int i = 0; i < 2; ++i) generator.next();  // half of the window was used: it asks for the next one
+  while (admin.workers().size() < 2) std::this_thread::yield();
+  CHECK(admin.workers().at(1).window_end == end + options.worker.window);
+}
+
 TEST_CASE("generator: giving up leads no further back than where the holder began") {
   Bed bed;
   auto options = owned_by("a");

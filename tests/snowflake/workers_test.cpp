@@ -170,8 +170,7 @@ TEST_CASE("workers: names, numbers and durations out of bounds are refused") {
   CHECK(store.workers().empty());
 }
 
-TEST_CASE(
-    "workers: 24 claimants at once on 16 workers get 16 different ones, and the others are told so") {
+TEST_CASE("workers: 24 claimants at once on 16 workers get 16 different ones, and the others are told so") {
   SqliteStore file;
   Store(file.options()).set_layout(Layout::parse("time:41,worker:4,sequence:12"));  // 16 workers
   std::mutex mutex;
@@ -196,4 +195,20 @@ TEST_CASE(
   }
   CHECK(workers.size() == 16);
   CHECK(exhausted == 8);
+}
+
+TEST_CASE("workers: an owner releases all it holds or one of them, and not another's") {
+  Bed bed;
+  Store store = bed.open();
+  for (int i = 0; i < 2; ++i) store.acquire_worker(request_of("a"));
+  store.acquire_worker(request_of("b"));
+  CHECK(error_code([&] { store.release_workers("a", 2); }) == ErrorCode::refused);
+  CHECK(error_code([&] { store.release_workers("a", 9); }) == ErrorCode::not_found);
+  CHECK(store.release_workers("a", 1) == std::vector<std::int64_t>{1});
+  const auto end = store.workers().at(1).window_end;
+  CHECK(store.release_workers("a") == std::vector<std::int64_t>{0});
+  CHECK(store.release_workers("a").empty());
+  CHECK(store.workers().at(2).owner == "b");
+  bed.clock.advance(11min);
+  CHECK(store.acquire_worker(request_of("c")).begin >= end);
 }

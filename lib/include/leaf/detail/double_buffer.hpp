@@ -80,8 +80,9 @@ class LEAF_EXPORT DoubleBuffer {
   /// True if a range can be published: there is no next one yet.
   bool wants_next() const noexcept;
 
-  /// Gives up what is left of both ranges, so that a range can be published. Precondition as of publish(),
-  /// but there is a next range.
+  /// Gives up what is left of both ranges, so that a range can be published. Where a taker goes on to the
+  /// next range at the same moment, that has the same end and nothing is given up. Precondition as of
+  /// publish(), but there is a next range.
   void retire() noexcept;
 
   /// Makes `range` (1 to max_size IDs) the next one. Takers are told to fetch once `mark` of its IDs are

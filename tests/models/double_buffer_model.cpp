@@ -1,0 +1,136 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <iostream>
+
+#include "relacy_double_buffer.hpp"
+
+using leaf::Range;
+using leaf::range::DoubleBuffer;
+
+namespace {
+
+constexpr int forever = 1'000'000;
+
+/// One publisher, that may be killed, and two takers. Every ID must come from a range that was published as a
+/// whole, once, and in order.
+struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
+  static constexpr std::size_t max_grants = 6;
+  static constexpr std::int64_t max_ids = 64;
+
+  struct Granted {
+    Range range{};
+    std::uint32_t label = 0;
+    bool lost = false;  ///< its publisher was killed
+  };
+
+  void before() { leaf_model::writes_to_live = forever; }
+
+  void thread(unsigned index) {
+    if (index == leaf_model::mortal_thread) {
+      publish_all();
+    } else {
+      for (int i = 0; i < 4; ++i) take_somehow();
+    }
+  }
+
+  void publish_all() {
+    for (int i = 0; i < 4; ++i) {
+      const bool retiring = !buffer.wants_next();
+      if (retiring && rl::rand(2) == 0) continue;  // as an owner that sees that there is a next range
+      const Granted& granted = grant();
+      if (rl::rand(2) == 0) leaf_model::writes_to_live = static_cast<int>(rl::rand(7));
+      if (retiring) {
+        buffer.retire();
+        RL_ASSERT(leaf_model::writes_to_live < 0 || buffer.wants_next());
+      }
+      buffer.publish(granted.range, 1, granted.label);
+      if (leaf_model::writes_to_live < 0) grants[grant_count - 1].lost = true;
+      leaf_model::writes_to_live = forever;  // another publisher has the lock now
+    }
+  }
+
+  const Granted& grant() {
+    RL_ASSERT(grant_count < max_grants);
+    Granted& granted = grants[grant_count++];
+    const std::int64_t size = 1 + rl::rand(3);
+    granted = {{next_id, next_id + size}, static_cast<std::uint32_t>(grant_count), false};
+    next_id += size + rl::rand(2);
+    return granted;
+  }
+
+  void take_somehow() {
+    const std::int64_t ended_before = greatest_ended;
+    switch (rl::rand(3)) {
+      case 0: {
+        std::int64_t id = 0;
+        bool mark_reached = false;
+        if (buffer.take_one(id, mark_reached)) taken({id, id + 1}, ended_before);
+        break;
+      }
+      case 1:
+        if (const Range range = buffer.take(1 + rl::rand(3)).range; !range.empty())
+          taken(range, ended_before);
+        break;
+      default:
+        take_from_view(ended_before);
+    }
+  }
+
+  void take_from_view(std::int64_t ended_before) {
+    const DoubleBuffer::View view = buffer.view();
+    if (view.word >> 32 != 0) require_same(view.rest, view.label, find(view.rest.hi - 1));
+    if (view.has_next) RL_ASSERT(view.next == find(view.next.lo)->range);
+    if (view.rest.empty()) {
+      buffer.advance(view);
+      return;
+    }
+    const std::int64_t end = view.rest.lo + 1 + rl::rand(static_cast<unsigned>(view.rest.size()));
+    if (buffer.take_up_to(view, end)) taken({view.rest.lo, end}, ended_before);
+  }
+
+  void require_same(Range rest, std::uint32_t label, const Granted* granted) {
+    RL_ASSERT(rest.lo >= granted->range.lo && rest.hi == granted->range.hi);
+    RL_ASSERT(label == granted->label);
+  }
+
+  void taken(Range range, std::int64_t ended_before) {
+    RL_ASSERT(range.lo > ended_before);
+    RL_ASSERT(range.hi <= find(range.lo)->range.hi);
+    for (std::int64_t id = range.lo; id < range.hi; ++id) {
+      RL_ASSERT(!seen[static_cast<std::size_t>(id)]);
+      seen[static_cast<std::size_t>(id)] = true;
+    }
+    greatest_ended = std::max(greatest_ended, range.hi - 1);
+  }
+
+  const Granted* find(std::int64_t id) {
+    for (const Granted& granted : grants) {
+      if (id >= granted.range.lo && id < granted.range.hi && !granted.lost) return &granted;
+    }
+    const bool lies_in_a_published_range = false;
+    RL_ASSERT(lies_in_a_published_range);
+    return nullptr;
+  }
+
+  DoubleBuffer buffer;
+  // What follows is looked at between atomic operations only, so that it is no part of the model.
+  std::array<Granted, max_grants> grants{};
+  std::size_t grant_count = 0;
+  std::array<bool, max_ids> seen{};
+  std::int64_t next_id = 1;
+  std::int64_t greatest_ended = 0;  ///< the greatest ID of all calls that have ended
+};
+
+}  // namespace
+
+TEST_CASE(
+    "range model: no ID comes twice, out of order or from outside of its range, also where a publisher is "
+    "killed") {
+  std::ostream nowhere(nullptr);
+  rl::test_params params;
+  params.iteration_count = 200'000;
+  params.output_stream = &std::cerr;  // the history that led to a failure
+  params.progress_stream = &nowhere;
+  CHECK(rl::simulate<PublisherAndTakers>(params));
+}
