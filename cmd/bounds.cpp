@@ -37,7 +37,7 @@ class Bounds : public Command {
   }
 
   void run(Session& session) override {
-    const auto layout = layout_.layout();
+    const auto layout = layout_.layout(session.settings());
     const auto now = current_time();
     const auto from = parse_time("--from", *from_, now);
     const auto bounds = to_ ? layout.bounds(from, parse_time("--to", *to_, now)) : layout.bounds(from);

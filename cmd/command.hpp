@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "leaf/store.hpp"
 #include "messages.hpp"
@@ -17,8 +19,11 @@ struct Session {
   Messages& messages;
 
   const Settings& settings() const { return configuration.settings; }
+  leaf::StoreOptions store_options() const {
+    return {.url = settings().store, .timeout = settings().timeout};
+  }
   /// The configured store. Connects to nothing yet. Throws leaf::Error (usage) if its URL is none.
-  leaf::Store store() const { return leaf::Store({.url = settings().store, .timeout = settings().timeout}); }
+  leaf::Store store() const { return leaf::Store(store_options()); }
 };
 
 /// One subcommand.
@@ -28,6 +33,9 @@ class Command {
 
   /// Declares options, arguments, description and examples (as the footer). Does no I/O.
   virtual void setup(CLI::App& app) = 0;
+
+  /// The settings that have a flag on this command beside the global ones.
+  virtual std::vector<std::string_view> setting_keys() const { return {}; }
 
   /// Does the work with what was parsed. Throws leaf::Error.
   virtual void run(Session& session) = 0;

@@ -57,9 +57,8 @@ CommandLine::CommandLine() : app_("Hands out unique 64-bit IDs, without a server
 }
 
 void CommandLine::add_global_options() {
-  for (std::size_t i = 0; i < all_settings().size(); ++i) {
-    const Setting& setting = all_settings()[i];
-    add_text_option(app_, setting.flags, setting.value_name, options_.values[i], setting.help);
+  for (const Setting& setting : all_settings()) {
+    if (setting.is_global) add_setting(app_, setting.key);
   }
   add_text_option(app_, "--config", "FILE", options_.config_file,
                   "settings in YAML (default: leafctl/leafctl.yaml in ~/.config, then in /etc)");
@@ -68,6 +67,12 @@ void CommandLine::add_global_options() {
   app_.set_version_flag("--version", fmt::format("leafctl {}\n", leaf::version()),
                         "print the version and exit");
   settle_options(app_);
+}
+
+void CommandLine::add_setting(CLI::App& app, std::string_view key) {
+  const std::size_t index = find_setting(key).value();
+  const Setting& setting = all_settings()[index];
+  add_text_option(app, setting.flags, setting.value_name, options_.values[index], setting.help);
 }
 
 void CommandLine::add_command(const CommandEntry& entry) {
@@ -86,6 +91,7 @@ void CommandLine::set_up(Node& node) {
   if (node.make == nullptr || node.command) return;
   node.command = node.make();
   node.command->setup(*node.app);
+  for (const std::string_view key : node.command->setting_keys()) add_setting(*node.app, key);
   settle_options(*node.app);
 }
 

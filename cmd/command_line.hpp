@@ -41,6 +41,7 @@ class CommandLine {
   };
 
   void add_global_options();
+  void add_setting(CLI::App& app, std::string_view key);
   void add_command(const CommandEntry& entry);
   void set_up(Node& node);
   Node* node_of(const CLI::App* app);

@@ -22,9 +22,17 @@ std::unique_ptr<Command> make_tags_show();
 std::unique_ptr<Command> make_tags_update();
 std::unique_ptr<Command> make_tags_remove();
 std::unique_ptr<Command> make_next();
+std::unique_ptr<Command> make_workers_list();
+std::unique_ptr<Command> make_workers_acquire();
+std::unique_ptr<Command> make_workers_release();
+std::unique_ptr<Command> make_workers_recycle();
 std::unique_ptr<Command> make_decode();
 std::unique_ptr<Command> make_encode();
 std::unique_ptr<Command> make_bounds();
+std::unique_ptr<Command> make_bench_segment();
+std::unique_ptr<Command> make_bench_snowflake();
+std::unique_ptr<Command> make_bench_store();
+std::unique_ptr<Command> make_bench_decode();
 std::unique_ptr<Command> make_show_config();
 std::unique_ptr<Command> make_help();
 

@@ -83,6 +83,31 @@ const Setting& known_setting(const std::string& where, const std::string& key) {
                            : fmt::format("did you mean '{}'?", near));
 }
 
+/// The value of `setting`, whose key is at `where`.
+ConfigEntry entry_of(const std::string& path, const std::string& where, const Setting& setting,
+                     const YAML::Node& value) {
+  if (value.IsScalar()) return {value.Scalar(), where};
+  if (!setting.takes_mapping) {
+    throw Error(ErrorCode::usage, fmt::format("{}: '{}' takes one value", where, setting.key),
+                fmt::format("write '{}: VALUE' on one line", setting.key));
+  }
+  const std::string hint =
+      fmt::format("write '{}: VALUE' or '{}: {{NAME: VALUE, NAME: VALUE}}'", setting.key, setting.key);
+  ConfigEntry entry{{}, where};
+  for (const auto& pair : value) {
+    const bool is_named = value.IsMap() && pair.first.IsScalar() && pair.second.IsScalar();
+    if (!is_named || pair.first.Scalar().find_first_of("=,") != std::string::npos) break;
+    entry.parts.push_back(
+        {fmt::format("{}={}", pair.first.Scalar(), pair.second.Scalar()), place(path, pair.first.Mark())});
+    entry.text += (entry.text.empty() ? "" : ",") + entry.parts.back().text;
+  }
+  if (entry.parts.empty() || entry.parts.size() != value.size()) {
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: '{}' takes one value, or one for each name", where, setting.key), hint);
+  }
+  return entry;
+}
+
 void refuse_open_secret(const std::string& path, const std::string& store, mode_t mode) {
   if ((mode & (S_IRWXG | S_IRWXO)) == 0 || leaf::redact_url(store) == store) return;
   throw Error(ErrorCode::usage,
@@ -107,12 +132,8 @@ std::optional<ConfigFile> ConfigFile::read_if_exists(const std::string& path) {
     if (!pair.first.IsScalar())
       throw Error(ErrorCode::usage, fmt::format("{}: a key has to be a word", where));
     const std::string& key = pair.first.Scalar();
-    known_setting(where, key);
-    if (!pair.second.IsScalar()) {
-      throw Error(ErrorCode::usage, fmt::format("{}: '{}' takes one value", where, key),
-                  fmt::format("write '{}: VALUE' on one line", key));
-    }
-    if (!file.entries_.emplace(key, ConfigEntry{pair.second.Scalar(), where}).second) {
+    const Setting& setting = known_setting(where, key);
+    if (!file.entries_.emplace(key, entry_of(path, where, setting, pair.second)).second) {
       throw Error(ErrorCode::usage, fmt::format("{}: '{}' is given twice", where, key));
     }
   }

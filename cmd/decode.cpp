@@ -8,10 +8,9 @@
 #include "commands.hpp"
 #include "decoded_id.hpp"
 #include "id_text.hpp"
-#include "interrupt.hpp"
 #include "layout_options.hpp"
 #include "line_reader.hpp"
-#include "record_text.hpp"
+#include "options.hpp"
 
 namespace leafctl {
 
@@ -21,8 +20,7 @@ namespace {
 /// own.
 class Printer {
  public:
-  Printer(const leaf::Layout& layout, Output& output, bool color)
-      : decoded_(layout), output_(output), color_(color) {}
+  Printer(const leaf::Layout& layout, Output& output) : decoded_(layout), output_(output) {}
 
   void add(std::int64_t id) {
     if (output_.format() == OutputFormat::json) {
@@ -36,10 +34,13 @@ class Printer {
 
   void flush() {
     if (!rows_.empty()) {
-      if (has_rows_above_) lines_ += '\n';
+      if (has_rows_above_) output_.print_text("\n");
       has_rows_above_ = true;
-      lines_ += rows_.size() == 1 ? key_value_lines(decoded_.keys(), rows_.front())
-                                  : table(decoded_.keys(), rows_, color_);
+      if (rows_.size() == 1) {
+        output_.print_one(decoded_.keys(), rows_.front());
+      } else {
+        output_.print_list(decoded_.keys(), rows_);
+      }
     }
     output_.flushed_file().write(lines_);
     rows_.clear();
@@ -49,7 +50,6 @@ class Printer {
  private:
   DecodedId decoded_;
   Output& output_;
-  bool color_;
   bool has_rows_above_ = false;
   std::string lines_;
   std::vector<Row> rows_;
@@ -57,7 +57,6 @@ class Printer {
 
 /// Decodes standard input to its end and returns how many of its lines held no ID.
 std::size_t decode_lines(const leaf::Layout& layout, Printer& printer, Messages& messages) {
-  const InterruptGuard guard;
   LineReader reader(STDIN_FILENO, "standard input");
   std::size_t number = 0;
   std::size_t bad = 0;
@@ -84,13 +83,8 @@ class Decode : public Command {
   void setup(CLI::App& app) override {
     app.description(
         "Prints what snowflake IDs hold: when each was made, by which worker, with which sequence number.");
-    const CLI::callback_t take = [this](const CLI::results_t& texts) {
-      ids_ = texts;
-      return true;
-    };
-    app.add_option("ID", take, "IDs to decode; - or none reads them from standard input, one a line")
-        ->expected(1, CLI::detail::expected_max_vector_size)
-        ->allow_extra_args();
+    add_texts_option(app, "ID", "", ids_,
+                     "IDs to decode; - or none reads them from standard input, one a line");
     layout_.declare(app);
     app.footer(
         "Prints id, layout, time (UTC), unix_ms, then the layout's own fields such as\n"
@@ -103,14 +97,12 @@ class Decode : public Command {
   }
 
   void run(Session& session) override {
-    const auto layout = layout_.layout();
+    const auto layout = layout_.layout(session.settings());
     if (ids_.empty()) ids_ = {"-"};
     for (const auto& text : ids_) {
       if (text != "-" && !parse_id(text, layout)) throw id_error(text, layout);
     }
-    const bool color =
-        use_color(session.settings().color, session.output.is_terminal(), Surroundings::of_this_process());
-    Printer printer(layout, session.output, color);
+    Printer printer(layout, session.output);
     std::size_t bad = 0;
     for (const auto& text : ids_) {
       if (text == "-") {

@@ -48,14 +48,8 @@ class Encode : public Command {
         app, "--worker", "N", worker_,
         "the field 'worker', or the layout's only one of its kind, such as 'machine' (default: 0)");
     add_text_option(app, "--sequence", "N", sequence_, "the sequence number (default: 0)");
-    const CLI::callback_t take = [this](const CLI::results_t& texts) {
-      fields_ = texts;
-      return true;
-    };
-    app.add_option("--field", take, "any field by its name, such as datacenter=11; may be repeated")
-        ->type_name("NAME=N")
-        ->expected(1, CLI::detail::expected_max_vector_size)
-        ->allow_extra_args(false);
+    add_texts_option(app, "--field", "NAME=N", fields_,
+                     "any field by its name, such as datacenter=11; may be repeated");
     layout_.declare(app);
     app.footer(
         "Prints the ID; with -o json also what it holds, as 'leafctl decode' does.\n"
@@ -66,7 +60,7 @@ class Encode : public Command {
   }
 
   void run(Session& session) override {
-    const auto layout = layout_.layout();
+    const auto layout = layout_.layout(session.settings());
     const auto time = parse_time("--time", *time_, current_time());
     FieldValues values;
     if (worker_) values.set("--worker", *worker_, worker_field(layout));

@@ -32,6 +32,14 @@ void IdWriter::write(leaf::Range range) {
   }
 }
 
+void IdWriter::write(std::span<const std::int64_t> ids) {
+  laid_out_ = {0, 0, 0};
+  char* const begin = reserve(ids.size() * (before_.size() + most_digits + after_.size()));
+  char* end = begin;
+  for (const std::int64_t id : ids) end = append_line(end, id);
+  file_.write({begin, static_cast<std::size_t>(end - begin)});
+}
+
 std::string_view IdWriter::lines_of(const Slice& slice) {
   if (slice.block == 0) return lines_of_short_ids(slice);
   const bool covered = slice.first >= laid_out_.first && slice.last <= laid_out_.last;
@@ -51,12 +59,15 @@ std::string_view IdWriter::lines_of_short_ids(const Slice& slice) {
   const std::size_t longest_line = before_.size() + low_digits_ + after_.size();
   char* const begin = reserve((slice.last - slice.first) * longest_line);
   char* end = begin;
-  for (std::size_t id = slice.first; id < slice.last; ++id) {
-    end = std::copy(before_.begin(), before_.end(), end);
-    end = std::to_chars(end, end + low_digits_, id).ptr;
-    end = std::copy(after_.begin(), after_.end(), end);
-  }
+  for (std::size_t id = slice.first; id < slice.last; ++id)
+    end = append_line(end, static_cast<std::int64_t>(id));
   return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+char* IdWriter::append_line(char* to, std::int64_t id) const {
+  to = std::copy(before_.begin(), before_.end(), to);
+  to = std::to_chars(to, to + most_digits, id).ptr;
+  return std::copy(after_.begin(), after_.end(), to);
 }
 
 void IdWriter::lay_out(const Slice& slice) {

@@ -19,7 +19,8 @@ void note_unless_ignored(int signal, struct sigaction& before) noexcept {
   struct sigaction noting {};
   noting.sa_handler = note_signal;
   // No SA_RESTART: a write that waits for a slow reader has to return.
-  noting.sa_flags = static_cast<int>(SA_RESETHAND);
+  // A pipe that nobody reads signals with each write.
+  noting.sa_flags = signal == SIGPIPE ? 0 : static_cast<int>(SA_RESETHAND);
   sigaction(signal, &noting, nullptr);
 }
 
@@ -28,14 +29,12 @@ void note_unless_ignored(int signal, struct sigaction& before) noexcept {
 InterruptGuard::InterruptGuard() noexcept {
   if (guards++ > 0) return;
   received_signal = 0;
-  note_unless_ignored(SIGINT, interrupt_before_);
-  note_unless_ignored(SIGTERM, terminate_before_);
+  for (std::size_t i = 0; i < signals.size(); ++i) note_unless_ignored(signals[i], before_[i]);
 }
 
 InterruptGuard::~InterruptGuard() {
   if (--guards > 0) return;
-  sigaction(SIGINT, &interrupt_before_, nullptr);
-  sigaction(SIGTERM, &terminate_before_, nullptr);
+  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &before_[i], nullptr);
   received_signal = 0;
 }
 

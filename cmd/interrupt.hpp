@@ -1,17 +1,18 @@
 #pragma once
 
+#include <array>
 #include <csignal>
 
 namespace leafctl {
 
-/// Thrown where output ended early because of a signal, after a whole line.
+/// Thrown where output ended early because of a signal, after a whole line or where nobody reads it.
 struct Interrupted {
   int signal;
 };
 
-/// While one lives, SIGINT and SIGTERM are only noted, so that output can end after the line in hand. The
-/// second one ends the process at once. A signal that was ignored stays ignored.
-/// Guards may nest; the outermost counts.
+/// While one lives, signals that ask the process to end, and SIGPIPE, are only noted, so that output can end
+/// after the line in hand and what is held be given back. A second one, but for SIGPIPE, ends the process at
+/// once. A signal that was ignored stays ignored. Guards may nest; the outermost counts.
 class InterruptGuard {
  public:
   InterruptGuard() noexcept;
@@ -23,8 +24,9 @@ class InterruptGuard {
   static int received() noexcept;
 
  private:
-  struct sigaction interrupt_before_ {};
-  struct sigaction terminate_before_ {};
+  static constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+  std::array<struct sigaction, signals.size()> before_{};
 };
 
 /// Ends the process as `signal` would have, so that a shell sees what happened.

@@ -13,8 +13,10 @@ namespace {
 std::string layout_help() {
   std::string names;
   for (const auto& known : leaf::known_layouts()) names += fmt::format("{}, ", known.name);
-  return fmt::format("how IDs are divided: {}NAME:WIDTHS or FIELD:BITS,.../UNIT@EPOCH (default: leaf)",
-                     names);
+  return fmt::format(
+      "how IDs are divided: {}NAME:WIDTHS or FIELD:BITS,.../UNIT@EPOCH (default: the setting 'layout', else "
+      "leaf)",
+      names);
 }
 
 }  // namespace
@@ -28,15 +30,23 @@ void LayoutOptions::declare(CLI::App& app) {
   add_text_option(app, "--epoch", "TIME", epoch_, "when the time begins (default: the layout's)");
 }
 
-leaf::Layout LayoutOptions::layout() const {
+leaf::Layout LayoutOptions::layout(const Settings& settings) const {
   if (layout_ && bits_) {
     throw leaf::Error(leaf::ErrorCode::usage, "'--layout' and '--bits' exclude each other",
                       "a known layout in other widths is written as in '--layout baidu:29+21+13'");
   }
-  std::string text = layout_ ? *layout_ : bits_.value_or("leaf");
-  if (unit_) text += "/" + *unit_;
-  if (epoch_) text += fmt::format("@{}", parse_date("--epoch", *epoch_).time_since_epoch().count());
-  return leaf::Layout::parse(text);
+  const auto layout = layout_           ? leaf::Layout::parse(*layout_)
+                      : bits_           ? leaf::Layout::parse(*bits_)
+                      : settings.layout ? *settings.layout
+                                        : leaf::Layout::parse("leaf");
+  if (!unit_ && !epoch_) return layout;
+  const std::string text = layout.text();
+  const auto slash = text.find('/');
+  const auto at = text.find('@');
+  const std::string unit = unit_ ? *unit_ : text.substr(slash + 1, at - slash - 1);
+  const auto epoch = epoch_ ? parse_date("--epoch", *epoch_) : layout.epoch();
+  return leaf::Layout::parse(
+      fmt::format("{}/{}@{}", text.substr(0, slash), unit, epoch.time_since_epoch().count()));
 }
 
 }  // namespace leafctl

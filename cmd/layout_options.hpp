@@ -5,6 +5,7 @@
 #include <string>
 
 #include "leaf/layout.hpp"
+#include "settings.hpp"
 
 namespace leafctl {
 
@@ -14,8 +15,9 @@ class LayoutOptions {
   /// Adds them to `app`; this has to live as long.
   void declare(CLI::App& app);
 
-  /// The layout they name; `leaf` if none was given. Throws leaf::Error (usage).
-  leaf::Layout layout() const;
+  /// The layout they name: in place of the one in the settings, or of `leaf` where there is none, and with
+  /// its unit and epoch where they say nothing of them. Throws leaf::Error (usage).
+  leaf::Layout layout(const Settings& settings) const;
 
  private:
   std::optional<std::string> layout_;

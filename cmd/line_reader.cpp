@@ -8,7 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "interrupt.hpp"
 #include "leaf/error.hpp"
 
 namespace leafctl {
@@ -45,7 +44,6 @@ void LineReader::skip_line() {
 
 std::size_t LineReader::read_more() {
   while (true) {
-    if (const int signal = InterruptGuard::received(); signal != 0) throw Interrupted{signal};
     const ssize_t count = read(descriptor_, buffer_.data() + end_, buffer_.size() - end_);
     if (count >= 0) {
       end_ += static_cast<std::size_t>(count);

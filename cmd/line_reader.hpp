@@ -14,7 +14,7 @@ class LineReader {
 
   /// Waits for more and returns the whole lines that came, each with its newline; the very last one may lack
   /// it. Empty at the end. Of a line longer than max_line it returns the beginning, without a newline. Valid
-  /// until the next call. Throws leaf::Error (failed); Interrupted, if an InterruptGuard noted a signal.
+  /// until the next call. Throws leaf::Error (failed).
   std::string_view next_lines();
 
   static constexpr std::size_t max_line = 128 * 1024;

@@ -73,20 +73,13 @@ int run(std::vector<std::string> arguments, Messages& messages) {
   return 0;
 }
 
-}  // namespace
-
-}  // namespace leafctl
-
-int main(int argc, char** argv) {
-  using namespace leafctl;
-  fill_standard_streams();
+/// Turns errors into text and an exit status. Throws Interrupted.
+int run_and_report(std::vector<std::string> arguments) {
   OutputFile standard_error(STDERR_FILENO, "standard error");
   Messages messages(standard_error, use_color(ColorMode::automatic, standard_error.is_terminal(),
                                               Surroundings::of_this_process()));
   try {
-    return run({argv + (argc > 0 ? 1 : 0), argv + argc}, messages);
-  } catch (const Interrupted& interrupted) {
-    die_of(interrupted.signal);
+    return run(std::move(arguments), messages);
   } catch (const BrokenPipe&) {
     return failed;
   } catch (const leaf::Error& error) {
@@ -95,5 +88,19 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     messages.error(std::string("unexpected: ") + error.what());
     return failed;
+  }
+}
+
+}  // namespace
+
+}  // namespace leafctl
+
+int main(int argc, char** argv) {
+  using namespace leafctl;
+  fill_standard_streams();
+  try {
+    return run_and_report({argv + (argc > 0 ? 1 : 0), argv + argc});
+  } catch (const Interrupted& interrupted) {
+    die_of(interrupted.signal);
   }
 }

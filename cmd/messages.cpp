@@ -26,6 +26,10 @@ void Messages::warning(std::string_view text, std::string_view hint) {
   print(lines);
 }
 
+void Messages::progress(std::string_view text) {
+  if (level_ != Level::quiet && is_terminal()) print("\r\033[K" + escape_for_terminal(text));
+}
+
 void Messages::detail(std::string_view text) {
   if (level_ == Level::verbose) print(escape_for_terminal(text) + "\n");
 }

@@ -22,6 +22,9 @@ class Messages {
   void info(std::string_view text);
   /// What the reader should see to; not when quiet.
   void warning(std::string_view text, std::string_view hint = {});
+  /// How far it has come, in place of the last progress; an empty text wipes that. Only on a terminal, and
+  /// not when quiet.
+  void progress(std::string_view text);
   /// How it was done; only when verbose.
   void detail(std::string_view text);
   void error(const leaf::Error& error);

@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands.hpp"
 #include "id_writer.hpp"
+#include "leaf/error.hpp"
 #include "leaf/tag.hpp"
 #include "options.hpp"
 #include "record_text.hpp"
+#include "snowflake_ids.hpp"
 
 namespace leafctl {
 
@@ -39,30 +43,79 @@ Line line_of(const std::string& tag, OutputFormat format) {
 void warn_if_nearly_used_up(const leaf::TagName& tag, const leaf::Grant& grant, Messages& messages) {
   const std::int64_t left = grant.limit - (grant.range.hi - 1);
   if (left > grant.limit / 10) return;
-  const bool is_limited = grant.limit < leaf::max_id;
-  messages.warning(
-      fmt::format("tag '{}' has {} IDs left up to its {} {}", tag.str(), left,
-                  is_limited ? "limit" : "end at", grant.limit),
-      is_limited ? fmt::format("raise it with 'leafctl tags update {} --limit ID'", tag.str()) : "");
+  if (grant.limit == leaf::max_id) {
+    messages.warning(
+        fmt::format("tag '{}' has {} IDs left up to its end at {}", tag.str(), left, grant.limit));
+    return;
+  }
+  // A name that begins with a dash would be taken for an option.
+  const std::string arguments =
+      tag.str().starts_with('-') ? "--limit ID -- " + tag.str() : tag.str() + " --limit ID";
+  messages.warning(fmt::format("tag '{}' has {} IDs left up to its limit {}", tag.str(), left, grant.limit),
+                   fmt::format("raise it with 'leafctl tags update {}'", arguments));
 }
 
 class Next : public Command {
  public:
   void setup(CLI::App& app) override {
-    app.description("Prints new IDs of a tag, one a line, in increasing order. None is ever printed twice.");
-    add_tag_argument(app, tag_, "the tag to draw from");
+    app.description(
+        "Prints new IDs, of a tag or snowflake IDs, one a line and in increasing order. None is ever printed "
+        "twice.");
+    add_tag_argument(app, tag_, "the tag to draw from")->required(false);
+    app.add_flag("--snowflake", snowflake_, "print snowflake IDs, which tell when they were made, of no tag");
     add_integer_option(app, "-n,--count", "N", count_, {1, leaf::max_id},
-                       fmt::format("how many IDs, 1 to {}; all or none (default: 1)", leaf::max_id));
+                       fmt::format("how many IDs, 1 to {}; of a tag all or none (default: 1)", leaf::max_id));
     app.add_flag("--direct", direct_, "take exactly N consecutive IDs from the store, in order across hosts");
     app.add_flag("--ranges", ranges_,
                  "print the first and the last ID of each run, tab-separated, not each ID");
     app.footer(
+        "With -o json each ID is an object, {\"tag\":\"order\",\"id\":\"1\"} of a tag and\n"
+        "{\"id\":\"1256557484213448722\"} with --snowflake. The options on layout, workers,\n"
+        "windows and clocks are for --snowflake, --direct and --ranges for tags.\n\n"
         "Examples:\n"
         "  leafctl next order\n"
-        "  leafctl next order -n 1000 --ranges");
+        "  leafctl next order -n 1000 --ranges\n"
+        "  leafctl next --snowflake -n 1000");
+  }
+
+  std::vector<std::string_view> setting_keys() const override {
+    return {"layout", "worker_name", "worker_id", "window", "max_skew", "max_backward", "recycle_after"};
   }
 
   void run(Session& session) override {
+    check_usage(session.configuration);
+    if (snowflake_) {
+      print_snowflake_ids(count_.value_or(1), session);
+    } else {
+      print_ids_of_tag(session);
+    }
+  }
+
+ private:
+  static leaf::Error usage(const std::string& what, const std::string& hint = {}) {
+    return {leaf::ErrorCode::usage, what, hint};
+  }
+
+  void check_usage(const Configuration& configuration) const {
+    if (!tag_ && !snowflake_) {
+      throw usage("argument 'TAG' is missing", "name a tag, or say '--snowflake' for IDs of no tag");
+    }
+    if (tag_ && snowflake_) {
+      throw usage(fmt::format("'--snowflake' goes without a tag, such as '{}'", tag_->str()));
+    }
+    if (snowflake_ && (direct_ || ranges_)) {
+      throw usage(fmt::format("'{}' is for tags, not for '--snowflake'", direct_ ? "--direct" : "--ranges"));
+    }
+    if (snowflake_) return;
+    const auto keys = setting_keys();
+    for (const SettingOrigin& setting : configuration.origins) {
+      if (setting.origin == setting.setting->long_flag() &&
+          std::ranges::find(keys, setting.setting->key) != keys.end())
+        throw usage(fmt::format("'{}' is for '--snowflake', not for tags", setting.origin));
+    }
+  }
+
+  void print_ids_of_tag(Session& session) const {
     const leaf::Grant grant = session.store().grant(*tag_, count_.value_or(1));
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));
     warn_if_nearly_used_up(*tag_, grant, session.messages);
@@ -73,7 +126,6 @@ class Next : public Command {
     }
   }
 
- private:
   void print_range(leaf::Range ids, Output& output) const {
     if (output.format() == OutputFormat::json) {
       output.print_one(range_columns, {tag_->str(), ids});
@@ -89,6 +141,7 @@ class Next : public Command {
 
   std::optional<leaf::TagName> tag_;
   std::optional<std::int64_t> count_;
+  bool snowflake_ = false;
   bool direct_ = false;
   bool ranges_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,9 @@ struct IntegerBounds {
   std::int64_t lowest;
   std::int64_t highest;
 };
+
+/// The numbers that a worker can have in any layout.
+inline constexpr IntegerBounds worker_bounds{0, std::numeric_limits<std::int32_t>::max()};
 
 /// A decimal integer and nothing else: no sign but `-`, no blank, no base, no exponent.
 /// Throws leaf::Error (usage) that says what `name`, an option or key, takes.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "leaf/tag.hpp"
 #include "numbers.hpp"
@@ -17,11 +18,22 @@ namespace leafctl {
 CLI::Option* add_text_option(CLI::App& app, const std::string& names, const std::string& value_name,
                              std::optional<std::string>& target, const std::string& help);
 
+/// An option that may be repeated, or an argument that takes many: `target` gets all texts. `value_name` is
+/// empty for an argument.
+CLI::Option* add_texts_option(CLI::App& app, const std::string& names, const std::string& value_name,
+                              std::vector<std::string>& target, const std::string& help);
+
 CLI::Option* add_integer_option(CLI::App& app, const std::string& names, const std::string& value_name,
                                 std::optional<std::int64_t>& target, IntegerBounds bounds,
                                 const std::string& help);
 
-/// The required argument TAG.
+/// The argument ID: one worker.
+CLI::Option* add_worker_argument(CLI::App& app, std::optional<std::int64_t>& target, const std::string& help);
+
+/// The argument ID...: any number of workers.
+CLI::Option* add_workers_argument(CLI::App& app, std::vector<std::int64_t>& target, const std::string& help);
+
+/// The argument TAG, which is required.
 CLI::Option* add_tag_argument(CLI::App& app, std::optional<leaf::TagName>& target, const std::string& help);
 
 }  // namespace leafctl

@@ -4,7 +4,7 @@
 
 namespace leafctl {
 
-void Output::print_rows(const std::vector<const char*>& keys, const std::vector<Row>& rows) {
+void Output::print_list(Keys keys, const std::vector<Row>& rows) {
   if (format_ == OutputFormat::text && is_terminal()) {
     if (!rows.empty()) buffer_ += table(keys, rows, color_);
     return;
@@ -12,7 +12,7 @@ void Output::print_rows(const std::vector<const char*>& keys, const std::vector<
   for (const Row& row : rows) buffer_ += format_ == OutputFormat::json ? json_line(keys, row) : tsv_line(row);
 }
 
-void Output::print_record(const std::vector<const char*>& keys, const Row& row) {
+void Output::print_one(Keys keys, const Row& row) {
   if (format_ == OutputFormat::json) {
     buffer_ += json_line(keys, row);
   } else {

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "leaf/layout.hpp"
 #include "output_file.hpp"
 
 namespace leafctl {
@@ -19,10 +20,19 @@ struct Id {
   std::int64_t value;
 };
 
+/// A point in time that people see by its distance from `now`, such as "in 3m 20s".
+struct TimeFromNow {
+  leaf::UnixTime time;
+  leaf::UnixTime now;
+};
+
 /// One value of a record. Nothing is `-` in a table, empty in a tab-separated line, null in JSON; a list of
-/// texts is an array in JSON and parted by commas elsewhere.
-using Cell = std::variant<std::monostate, std::int64_t, Id, std::string,
-                          std::chrono::system_clock::time_point, std::vector<std::string>>;
+/// texts is an array in JSON and parted by commas elsewhere. A duration is a number of milliseconds, but a
+/// text such as "3m 20s" in a table; its key ends with `_ms`, which a table leaves out.
+using Cell = std::variant<std::monostate, std::int64_t, Id, std::string, leaf::UnixTime, TimeFromNow,
+                          std::chrono::milliseconds, std::vector<std::string>>;
+using Row = std::vector<Cell>;
+using Keys = std::span<const char* const>;
 
 /// One column of the records made of a T, for text and JSON alike. `key` is a contract.
 template <class T>
@@ -44,16 +54,20 @@ class Output {
   /// One line for each record; on a terminal below a head.
   template <class T, std::size_t n, class Records>
   void print_list(const Column<T> (&columns)[n], const Records& records) {
-    std::vector<std::vector<Cell>> rows;
+    std::vector<Row> rows;
     for (const T& record : records) rows.push_back(cells(columns, record));
-    print_rows(keys(columns), rows);
+    print_list(keys(columns), rows);
   }
 
   /// One record: a line for each column on a terminal, else like a list of one.
   template <class T, std::size_t n>
   void print_one(const Column<T> (&columns)[n], const T& record) {
-    print_record(keys(columns), cells(columns, record));
+    print_one(keys(columns), cells(columns, record));
   }
+
+  /// The same for records whose keys are only known at run time.
+  void print_list(Keys keys, const std::vector<Row>& rows);
+  void print_one(Keys keys, const Row& row);
 
   /// `text` as it is; it ends with a newline.
   void print_text(std::string_view text) { buffer_ += text; }
@@ -63,6 +77,9 @@ class Output {
     flush();
     return file_;
   }
+
+  /// Writes what was printed so far.
+  void flush();
 
   /// Writes what is left and closes; the last call.
   void finish() {
@@ -78,15 +95,11 @@ class Output {
     return result;
   }
   template <class T, std::size_t n>
-  static std::vector<Cell> cells(const Column<T> (&columns)[n], const T& record) {
-    std::vector<Cell> result;
+  static Row cells(const Column<T> (&columns)[n], const T& record) {
+    Row result;
     for (const Column<T>& column : columns) result.push_back(column.cell(record));
     return result;
   }
-
-  void print_rows(const std::vector<const char*>& keys, const std::vector<std::vector<Cell>>& rows);
-  void print_record(const std::vector<const char*>& keys, const std::vector<Cell>& row);
-  void flush();
 
   OutputFile& file_;
   OutputFormat format_;

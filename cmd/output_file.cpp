@@ -46,6 +46,7 @@ void OutputFile::close() {
 }
 
 void OutputFile::fail(int error) const {
+  if (error == EPIPE && InterruptGuard::received() != 0) throw Interrupted{InterruptGuard::received()};
   if (error == EPIPE) throw BrokenPipe{};
   throw leaf::Error(leaf::ErrorCode::failed,
                     fmt::format("cannot write to {}: {}", name_, std::strerror(error)));

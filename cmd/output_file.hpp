@@ -16,7 +16,8 @@ class OutputFile {
   OutputFile(int descriptor, std::string name);
 
   /// Writes all of `lines`, which end with a newline, and returns when the kernel has them.
-  /// Throws leaf::Error (failed); BrokenPipe; Interrupted, after a whole line, if SIGINT or SIGTERM came.
+  /// Throws leaf::Error (failed); BrokenPipe; Interrupted, after a whole line, if an InterruptGuard noted a
+  /// signal.
   void write(std::string_view lines);
 
   /// Closes the descriptor, which is when some file systems report that they lost what was written.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rfc3339.hpp"
+#include "rough_duration.hpp"
 #include "text_escape.hpp"
 
 namespace leafctl {
@@ -13,36 +14,55 @@ namespace leafctl {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Time = std::chrono::system_clock::time_point;
+using std::chrono::milliseconds;
 
 struct ToJson {
   Json operator()(std::monostate) const { return nullptr; }
   Json operator()(std::int64_t number) const { return number; }
   Json operator()(Id id) const { return std::to_string(id.value); }
   Json operator()(const std::string& text) const { return text; }
-  Json operator()(Time time) const { return format_rfc3339(time); }
+  Json operator()(leaf::UnixTime time) const { return format_rfc3339(time); }
+  Json operator()(TimeFromNow time) const { return format_rfc3339(time.time); }
+  Json operator()(milliseconds duration) const { return duration.count(); }
   Json operator()(const std::vector<std::string>& texts) const { return texts; }
 };
 
-struct ToText {
-  const char* nothing;
-
-  std::string operator()(std::monostate) const { return nothing; }
+/// For a program, exact.
+struct ToField {
+  std::string operator()(std::monostate) const { return ""; }
   std::string operator()(std::int64_t number) const { return std::to_string(number); }
   std::string operator()(Id id) const { return std::to_string(id.value); }
   std::string operator()(const std::string& text) const { return text; }
-  std::string operator()(Time time) const { return format_rfc3339(time); }
+  std::string operator()(leaf::UnixTime time) const { return format_rfc3339(time); }
+  std::string operator()(TimeFromNow time) const { return format_rfc3339(time.time); }
+  std::string operator()(milliseconds duration) const { return std::to_string(duration.count()); }
   std::string operator()(const std::vector<std::string>& texts) const {
     return fmt::format("{}", fmt::join(texts, ","));
   }
 };
 
+/// For people.
+struct ToText : ToField {
+  using ToField::operator();
+  std::string operator()(std::monostate) const { return "-"; }
+  std::string operator()(TimeFromNow time) const { return rough_distance(time.time, time.now); }
+  std::string operator()(milliseconds duration) const { return rough_duration(duration); }
+};
+
 std::string terminal_text(const Cell& cell) {
-  return escape_for_terminal(std::visit(ToText{"-"}, cell));
+  return escape_for_terminal(std::visit(ToText{}, cell));
 }
 
 bool is_number(const Cell& cell) {
-  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<Id>(cell);
+  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<Id>(cell) ||
+         std::holds_alternative<milliseconds>(cell);
+}
+
+/// What a table calls the column of `cell`.
+std::string head(std::string_view key, const Cell& cell) {
+  constexpr std::string_view unit = "_ms";
+  if (std::holds_alternative<milliseconds>(cell) && key.ends_with(unit)) key.remove_suffix(unit.size());
+  return std::string(key);
 }
 
 constexpr std::size_t gap = 2;
@@ -61,13 +81,14 @@ std::string json_line(Keys keys, const Row& row) {
 
 std::string tsv_line(const Row& row) {
   std::string line;
-  for (const Cell& cell : row) line += escape_for_tsv(std::visit(ToText{""}, cell)) + '\t';
+  for (const Cell& cell : row) line += escape_for_tsv(std::visit(ToField{}, cell)) + '\t';
   line.back() = '\n';
   return line;
 }
 
 std::string table(Keys keys, const std::vector<Row>& rows, bool color) {
-  std::vector<std::vector<std::string>> texts{{keys.begin(), keys.end()}};
+  std::vector<std::vector<std::string>> texts(1);
+  for (std::size_t i = 0; i < keys.size(); ++i) texts[0].push_back(head(keys[i], rows.front()[i]));
   std::vector<bool> right(keys.size());
   for (const Row& row : rows) {
     texts.emplace_back();
@@ -99,10 +120,10 @@ std::string table(Keys keys, const std::vector<Row>& rows, bool color) {
 
 std::string key_value_lines(Keys keys, const Row& row) {
   std::size_t width = 0;
-  for (const char* key : keys) width = std::max(width, std::string_view(key).size());
+  for (std::size_t i = 0; i < keys.size(); ++i) width = std::max(width, head(keys[i], row[i]).size());
   std::string result;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    std::string line = keys[i];
+    std::string line = head(keys[i], row[i]);
     pad(line, width - line.size() + gap);
     line += terminal_text(row[i]);
     line.erase(line.find_last_not_of(' ') + 1);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -8,16 +7,13 @@
 
 namespace leafctl {
 
-using Keys = std::span<const char* const>;
-using Row = std::vector<Cell>;
-
 /// `row` as one JSON object on a line of its own.
 std::string json_line(Keys keys, const Row& row);
 
 /// `row` as one tab-separated line.
 std::string tsv_line(const Row& row);
 
-/// `rows` below a head, aligned; `color` makes the head bold.
+/// `rows`, of which there is one at least, below a head, aligned; `color` makes the head bold.
 std::string table(Keys keys, const std::vector<Row>& rows, bool color);
 
 /// One line for each column of `row`: its key and its value, aligned.

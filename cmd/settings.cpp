@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <climits>
 #include <cstdlib>
 
 #include "config_file.hpp"
@@ -44,10 +46,6 @@ void assign_store(Settings& settings, std::string_view name, const std::string& 
   settings.store = text;
 }
 
-void assign_timeout(Settings& settings, std::string_view name, const std::string& text) {
-  settings.timeout = parse_duration(name, text, {milliseconds(1), hours(24)});
-}
-
 void assign_output(Settings& settings, std::string_view name, const std::string& text) {
   static constexpr Choice<OutputFormat> formats[] = {{"text", OutputFormat::text},
                                                      {"json", OutputFormat::json}};
@@ -60,9 +58,84 @@ void assign_color(Settings& settings, std::string_view name, const std::string& 
   settings.color = parse_choice(name, text, modes);
 }
 
+void assign_layout(Settings& settings, std::string_view name, const std::string& text) {
+  try {
+    settings.layout = leaf::Layout::parse(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("'{}': {}", name, error.what()), error.hint());
+  }
+}
+
+bool is_worker_name(std::string_view text) {
+  constexpr std::size_t longest = 255;
+  return !text.empty() && text.size() <= longest &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+void assign_worker_name(Settings& settings, std::string_view name, const std::string& text) {
+  if (!is_worker_name(text)) {
+    throw Error(ErrorCode::usage,
+                fmt::format("'{}' takes 1 to 255 printable characters without blanks, not '{}'", name, text));
+  }
+  settings.worker_name = text;
+}
+
+std::int64_t parse_worker(std::string_view name, std::string_view text) {
+  return parse_integer(name, text, worker_bounds);
+}
+
+/// Adds `pair`, "name=number", a part of the setting `setting`.
+void pin_worker(PinnedWorkers& pinned, std::string_view setting, std::string_view pair) {
+  const std::size_t equals = std::min(pair.rfind('='), pair.size());
+  const std::string owner(pair.substr(0, equals));
+  if (equals == pair.size() || !is_worker_name(owner)) {
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("'{}' takes a number, or NAME=NUMBER for each worker name, not '{}'", setting, pair));
+  }
+  const std::int64_t worker = parse_worker(fmt::format("{}.{}", setting, owner), pair.substr(equals + 1));
+  for (const auto& [other, taken] : pinned.by_name) {
+    if (taken == worker || other == owner) {
+      throw Error(ErrorCode::usage, fmt::format("'{}' gives worker {} to '{}' and worker {} to '{}'", setting,
+                                                taken, other, worker, owner));
+    }
+  }
+  pinned.by_name.emplace(owner, worker);
+}
+
+void assign_worker_id(Settings& settings, std::string_view name, const std::string& text) {
+  PinnedWorkers pinned;
+  if (text.find('=') == std::string::npos) {
+    pinned.whoever_asks = parse_worker(name, text);
+  } else {
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      pin_worker(pinned, name, std::string_view(text).substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  settings.worker_id = pinned;
+}
+
+/// Assigns a duration to `member`.
+template <milliseconds Settings::*member, std::int64_t shortest_ms>
+void assign_duration(Settings& settings, std::string_view name, const std::string& text) {
+  settings.*member = parse_duration(name, text, {milliseconds(shortest_ms), hours(24)});
+}
+
 std::string default_store(const Surroundings& surroundings) {
   return "sqlite:" + default_store_folder(surroundings) + "/leaf.db";
 }
+
+std::string host_name(const Surroundings& surroundings) {
+  return is_worker_name(surroundings.host_name) ? surroundings.host_name : "localhost";
+}
+
+std::string nothing(const Surroundings&) {
+  return {};
+}
+
+constexpr const char* origin_default = "default";
 
 constexpr Setting settings_table[] = {
     {"store", "--store", "LEAFCTL_STORE", "URL",
@@ -72,11 +145,70 @@ constexpr Setting settings_table[] = {
      default_store, assign_store, leaf::redact_url},
     {"timeout", "--timeout", "LEAFCTL_TIMEOUT", "DURATION",
      "how long to wait for the store in all, 1ms to 24h (default: 5s)",
-     [](const Surroundings&) { return std::string("5s"); }, assign_timeout, nullptr},
+     [](const Surroundings&) { return std::string("5s"); }, assign_duration<&Settings::timeout, 1>},
     {"output", "-o,--output", "LEAFCTL_OUTPUT", "FORMAT", "text or json, one object a line (default: text)",
-     [](const Surroundings&) { return std::string("text"); }, assign_output, nullptr},
+     [](const Surroundings&) { return std::string("text"); }, assign_output},
     {"color", "--color", "LEAFCTL_COLOR", "WHEN", "auto, always or never (default: auto)",
-     [](const Surroundings&) { return std::string("auto"); }, assign_color, nullptr},
+     [](const Surroundings&) { return std::string("auto"); }, assign_color},
+    {.key = "layout",
+     .flags = "--layout",
+     .variable = "LEAFCTL_LAYOUT",
+     .value_name = "LAYOUT",
+     .help = "the layout of IDs that this host expects; a store with another one is refused (default: any)",
+     .default_value = nothing,
+     .assign = assign_layout,
+     .is_global = false},
+    {.key = "worker_name",
+     .flags = "--worker-name",
+     .variable = "LEAFCTL_WORKER_NAME",
+     .value_name = "NAME",
+     .help = "the owner of workers, the same after a restart (default: this host's name)",
+     .default_value = host_name,
+     .assign = assign_worker_name,
+     .is_global = false},
+    {.key = "worker_id",
+     .flags = "--worker-id",
+     .variable = "LEAFCTL_WORKER_ID",
+     .value_name = "N",
+     .help =
+         "take this worker and no other; NAME=N,NAME=N, in a configuration file a mapping, pins one for each "
+         "worker name (default: any)",
+     .default_value = nothing,
+     .assign = assign_worker_id,
+     .is_global = false,
+     .takes_mapping = true},
+    {.key = "window",
+     .flags = "--window",
+     .variable = "LEAFCTL_WINDOW",
+     .value_name = "DURATION",
+     .help = "the longest stretch of time to lease at once, 10ms to 24h (default: 10m)",
+     .default_value = [](const Surroundings&) { return std::string("10m"); },
+     .assign = assign_duration<&Settings::window, 10>,
+     .is_global = false},
+    {.key = "max_skew",
+     .flags = "--max-skew",
+     .variable = "LEAFCTL_MAX_SKEW",
+     .value_name = "DURATION",
+     .help = "how far this host's clock may be off the store's, up to 24h (default: 5s)",
+     .default_value = [](const Surroundings&) { return std::string("5s"); },
+     .assign = assign_duration<&Settings::max_skew, 0>,
+     .is_global = false},
+    {.key = "max_backward",
+     .flags = "--max-backward",
+     .variable = "LEAFCTL_MAX_BACKWARD",
+     .value_name = "DURATION",
+     .help = "how far the clock may fall behind the last ID, up to 24h (default: 2s)",
+     .default_value = [](const Surroundings&) { return std::string("2s"); },
+     .assign = assign_duration<&Settings::max_backward, 0>,
+     .is_global = false},
+    {.key = "recycle_after",
+     .flags = "--recycle-after",
+     .variable = "LEAFCTL_RECYCLE_AFTER",
+     .value_name = "DURATION",
+     .help = "how long an owner is silent before its worker may go to another, up to 24h (default: 1h)",
+     .default_value = [](const Surroundings&) { return std::string("1h"); },
+     .assign = assign_duration<&Settings::recycle_after, 0>,
+     .is_global = false},
 };
 
 /// An XDG base folder; the specification has a relative one ignored.
@@ -119,18 +251,28 @@ std::optional<Found> find_in_files(const Setting& setting, const std::vector<Con
   return std::nullopt;
 }
 
+void check_value(const Setting& setting, const ConfigEntry& entry) {
+  Settings ignored;
+  try {
+    setting.assign(ignored, setting.key, entry.text);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", entry.place, error.what()), error.hint());
+  }
+}
+
 /// A file is right or wrong as a whole, whatever comes before it.
 void check_values(const ConfigFile& file) {
-  Settings ignored;
   for (const Setting& setting : all_settings()) {
     const ConfigEntry* entry = file.find(setting.key);
     if (entry == nullptr) continue;
-    try {
-      setting.assign(ignored, setting.key, entry->text);
-    } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("{}: {}", entry->place, error.what()), error.hint());
-    }
+    for (const ConfigEntry& part : entry->parts) check_value(setting, part);
+    check_value(setting, *entry);
   }
+}
+
+std::string name_of_host() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
 }  // namespace
@@ -140,7 +282,13 @@ Surroundings Surroundings::of_this_process() {
             const char* value = std::getenv(name);
             return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
           },
-          .is_root = geteuid() == 0};
+          .is_root = geteuid() == 0,
+          .host_name = name_of_host()};
+}
+
+std::optional<std::int64_t> PinnedWorkers::worker_for(const std::string& name) const {
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? whoever_asks : found->second;
 }
 
 std::string Setting::long_flag() const {
@@ -150,6 +298,13 @@ std::string Setting::long_flag() const {
 
 std::span<const Setting> all_settings() {
   return settings_table;
+}
+
+std::optional<std::size_t> find_setting(std::string_view key) {
+  for (std::size_t i = 0; i < std::size(settings_table); ++i) {
+    if (settings_table[i].key == key) return i;
+  }
+  return std::nullopt;
 }
 
 Configuration resolve_settings(const GlobalOptions& options, const Surroundings& surroundings) {
@@ -167,8 +322,9 @@ Configuration resolve_settings(const GlobalOptions& options, const Surroundings&
     } else {
       found = find_in_files(setting, files);
     }
-    if (!found) found = {setting.default_value(surroundings), setting.key, "default"};
-    setting.assign(result.settings, found->name, found->text);
+    if (!found) found = {setting.default_value(surroundings), setting.key, origin_default};
+    if (found->origin != origin_default || !found->text.empty())
+      setting.assign(result.settings, found->name, found->text);
     result.origins.push_back({&setting, found->text, found->origin});
   }
   return result;

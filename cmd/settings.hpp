@@ -1,18 +1,30 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "leaf/layout.hpp"
 #include "output.hpp"
 
 namespace leafctl {
 
 enum class ColorMode { automatic, always, never };
+
+/// Which worker is to be taken instead of any.
+struct PinnedWorkers {
+  std::optional<std::int64_t> whoever_asks{};
+  std::map<std::string, std::int64_t> by_name{};
+
+  /// The worker for the owner `name`, if one is pinned.
+  std::optional<std::int64_t> worker_for(const std::string& name) const;
+};
 
 /// What every command goes by.
 struct Settings {
@@ -20,6 +32,13 @@ struct Settings {
   std::chrono::milliseconds timeout{};
   OutputFormat output = OutputFormat::text;
   ColorMode color = ColorMode::automatic;
+  std::optional<leaf::Layout> layout{};  ///< the one that is expected of the store
+  std::string worker_name;
+  PinnedWorkers worker_id;
+  std::chrono::milliseconds window{};
+  std::chrono::milliseconds max_skew{};
+  std::chrono::milliseconds max_backward{};
+  std::chrono::milliseconds recycle_after{};
 };
 
 /// What settings are read from besides the command line; a test makes its own.
@@ -27,6 +46,7 @@ struct Surroundings {
   /// The variable's value; none if it is not set or empty.
   std::function<std::optional<std::string>(const char* name)> variable;
   bool is_root = false;
+  std::string host_name{};
   std::string system_file = "/etc/leafctl/leafctl.yaml";
 
   static Surroundings of_this_process();
@@ -39,12 +59,16 @@ struct Setting {
   const char* variable;    ///< in the environment
   const char* value_name;  ///< in the help
   const char* help;
-  /// Throws leaf::Error (usage) where the surroundings allow none.
+  /// Throws leaf::Error (usage) where the surroundings allow none. Empty: none, and nothing is assigned.
   std::string (*default_value)(const Surroundings&);
   /// Parses `text`. Throws leaf::Error (usage) that speaks of `name`.
   void (*assign)(Settings&, std::string_view name, const std::string& text);
   /// What show-config prints instead of the text, to keep a secret; may be null.
-  std::string (*shown)(std::string_view text);
+  std::string (*shown)(std::string_view text) = nullptr;
+  /// True if every command has the flag; else those whose setting_keys() say so.
+  bool is_global = true;
+  /// True if a configuration file may also give a mapping, which is assigned as "name=value,name=value".
+  bool takes_mapping = false;
 
   /// The long flag, such as "--store".
   std::string long_flag() const;
@@ -52,10 +76,13 @@ struct Setting {
 
 std::span<const Setting> all_settings();
 
+/// The index of `key` in all_settings(); none if there is no such setting.
+std::optional<std::size_t> find_setting(std::string_view key);
+
 /// A setting's value as text, and where it came from.
 struct SettingOrigin {
   const Setting* setting;
-  std::string text;    ///< as it was given; may hold a secret
+  std::string text;    ///< as it was given, empty for none; may hold a secret
   std::string origin;  ///< a flag, a variable, FILE:LINE or "default"
 
   /// The text without secrets.

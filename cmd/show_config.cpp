@@ -6,7 +6,8 @@ namespace {
 
 constexpr Column<SettingOrigin> origin_columns[] = {
     {"key", [](const SettingOrigin& setting) -> Cell { return std::string(setting.setting->key); }},
-    {"value", [](const SettingOrigin& setting) -> Cell { return setting.shown(); }},
+    {"value",
+     [](const SettingOrigin& setting) -> Cell { return setting.text.empty() ? Cell() : setting.shown(); }},
     {"origin", [](const SettingOrigin& setting) -> Cell { return setting.origin; }},
 };
 
@@ -21,6 +22,14 @@ class ShowConfig : public Command {
         "Examples:\n"
         "  leafctl show-config\n"
         "  leafctl show-config --config staging.yaml -o json");
+  }
+
+  std::vector<std::string_view> setting_keys() const override {
+    std::vector<std::string_view> keys;
+    for (const Setting& setting : all_settings()) {
+      if (!setting.is_global) keys.emplace_back(setting.key);
+    }
+    return keys;
   }
 
   void run(Session& session) override {

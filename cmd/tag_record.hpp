@@ -13,7 +13,10 @@ inline constexpr Column<leaf::Tag> tag_columns[] = {
     {"next_id", [](const leaf::Tag& tag) -> Cell { return Id{tag.next_id}; }},
     {"step", [](const leaf::Tag& tag) -> Cell { return tag.step; }},
     {"limit", [](const leaf::Tag& tag) -> Cell { return tag.limit ? Cell(Id{*tag.limit}) : Cell(); }},
-    {"updated", [](const leaf::Tag& tag) -> Cell { return tag.updated_at; }},
+    {"updated",
+     [](const leaf::Tag& tag) -> Cell {
+       return std::chrono::floor<std::chrono::milliseconds>(tag.updated_at);
+     }},
     {"description", [](const leaf::Tag& tag) -> Cell { return tag.description; }},
 };
 

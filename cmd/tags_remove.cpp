@@ -1,8 +1,7 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "commands.hpp"
-#include "leaf/error.hpp"
+#include "confirmation.hpp"
 #include "options.hpp"
 #include "tag_record.hpp"
 
@@ -33,15 +32,10 @@ class TagsRemove : public Command {
 
  private:
   void ask(leaf::Store& store, Messages& messages) const {
-    if (isatty(STDIN_FILENO) != 1 || !messages.is_terminal()) {
-      throw leaf::Error(leaf::ErrorCode::usage,
-                        fmt::format("removing tag '{}' has to be confirmed", name_->str()),
-                        "say '--yes' where there is no terminal to ask on");
-    }
+    require_terminal_to_ask(fmt::format("removing tag '{}'", name_->str()), messages);
     const leaf::Tag tag = store.tag(*name_);
-    if (!messages.confirm(fmt::format("remove tag '{}' ({})?", tag.name, describe(tag)))) {
-      throw leaf::Error(leaf::ErrorCode::failed, fmt::format("tag '{}' was not removed", tag.name));
-    }
+    require_yes(fmt::format("remove tag '{}' ({})?", tag.name, describe(tag)),
+                fmt::format("tag '{}' was not removed", tag.name), messages);
   }
 
   std::optional<leaf::TagName> name_;

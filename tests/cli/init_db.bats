@@ -22,7 +22,7 @@ teardown() { remove_store; }
 
 @test "init-db -o json prints one object" {
   expect 0 leafctl init-db -o json
-  same 'the keys' 'store deployment applied' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
+  same 'the keys' 'store deployment layout applied' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
   same 'the first migration' 0001_tags "$(jq -r '.applied[0]' <<<"$output")"
   expect 0 leafctl init-db -o json
   same 'nothing more to apply' 0 "$(jq '.applied | length' <<<"$output")"
@@ -51,4 +51,30 @@ teardown() { remove_store; }
   wait
   same 'the deployments' 1 "$(jq -r .deployment "$BATS_TEST_TMPDIR/deployments" | sort -u | wc -l)"
   same 'the answers' 8 "$(wc -l <"$BATS_TEST_TMPDIR/deployments")"
+}
+
+@test "init-db --layout sets the layout of a new store, and without it a store keeps its own" {
+  expect 0 leafctl init-db --layout twitter
+  contains "$stderr" 'layout twitter'
+  expect 0 leafctl init-db -o json
+  same 'the layout' twitter "$(jq -r .layout <<<"$output")"
+  expect 0 leafctl init-db --layout 39,8,16/10ms@1409529600000
+  contains "$stderr" 'layout time:39,worker:8,sequence:16/10ms@1409529600000'
+}
+
+@test "init-db --layout is leaf where none is named" {
+  expect 0 leafctl init-db -o json
+  same 'the layout' leaf "$(jq -r .layout <<<"$output")"
+}
+
+@test "init-db --layout is refused once IDs were made with another one, and so is what is no layout" {
+  leafctl -q init-db --layout twitter
+  leafctl next --snowflake >"$BATS_TEST_TMPDIR/ids"
+  expect 2 leafctl init-db --layout leaf
+  contains "$stderr" "leafctl: the store's layout is 'twitter', not 'leaf'"
+  expect 0 leafctl init-db --layout twitter
+  expect 2 leafctl init-db --layout leef
+  contains "$stderr" "'leef' is not a layout"
+  expect 2 leafctl init-db --dry-run --layout leaf
+  contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --layout leaf' then sets the layout"
 }

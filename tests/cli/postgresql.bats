@@ -63,3 +63,29 @@ SQL
   same 'the description' 'Test leaf Segment Mode Get Id' \
     "$(leafctl tags show leaf-segment-test -o json | jq -r .description)"
 }
+
+@test "snowflake IDs go on to the end of the window while the store is away, with a warning, then exit with 3" {
+  leafctl -q init-db
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  leafctl next --snowflake -n 1000000000000 --window 2s --timeout 300ms \
+    >"$BATS_TEST_TMPDIR/pipe" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+  writer=$!
+  exec 9<"$BATS_TEST_TMPDIR/pipe"
+  head -c 1000 <&9 >"$BATS_TEST_TMPDIR/ids"
+  coproc LOCK { psql -qAtX -d "$test_database" 3>&-; }
+  echo "BEGIN; LOCK TABLE leaf_worker; SELECT 'locked';" >&"${LOCK[1]}"
+  read -r -t 30 answer <&"${LOCK[0]}"
+  same 'the lock' locked "$answer"
+  cat <&9 >>"$BATS_TEST_TMPDIR/ids"
+  exec 9<&-
+  ended=0
+  wait "$writer" || ended=$?
+  same 'the status' 3 "$ended"
+  contains "$(cat "$BATS_TEST_TMPDIR/errors")" 'leafctl: warning: no further window yet: '
+  contains "$(tail -n 2 "$BATS_TEST_TMPDIR/errors")" 'leafctl: no window of time came within 300ms'
+  increasing "$BATS_TEST_TMPDIR/ids"
+  echo 'COMMIT; \q' >&"${LOCK[1]}"
+  wait "$LOCK_PID" || true
+  leafctl next --snowflake >>"$BATS_TEST_TMPDIR/ids"
+  increasing "$BATS_TEST_TMPDIR/ids"
+}

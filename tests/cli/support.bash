@@ -72,6 +72,45 @@ lacks() {
   fi
 }
 
+# all_different COUNT FILE...: the files hold so many lines, and none of them twice.
+all_different() {
+  local wanted=$1
+  shift
+  same 'lines' "$wanted" "$(cat "$@" | wc -l)"
+  same 'different lines' "$wanted" "$(cat "$@" | sort -u | wc -l)"
+}
+
+# increasing FILE: each ID is greater than the one before.
+increasing() {
+  if ! sort -n -u -C "$1"; then
+    echo "$1 does not increase"
+    return 1
+  fi
+}
+
+# draw_in_four_loops COUNT FILE: at once, by calls for one snowflake ID each; into FILE.1 to FILE.4.
+draw_in_four_loops() {
+  local loop
+  for loop in 1 2 3 4; do
+    for ((i = 0; i < $1; ++i)); do leafctl next --snowflake; done >"$2.$loop" &
+  done
+  wait
+  all_different $((4 * $1)) "$2".?
+  for loop in 1 2 3 4; do increasing "$2.$loop"; done
+}
+
+# state_of WORKER
+state_of() { leafctl workers list | awk -F '\t' -v worker="$1" '$1 == worker { print $3 }'; }
+
+# until_state WORKER STATE: looks until it has come about.
+until_state() {
+  local looks=0
+  until [ "$(state_of "$1")" = "$2" ]; do
+    looks=$((looks + 1))
+    if [ $looks -gt 5000 ]; then same "the state of worker $1" "$2" "$(state_of "$1")"; fi
+  done
+}
+
 # on_terminal COMMAND_LINE [KEYS]: runs it on a terminal of its own; both streams come back in $output.
 on_terminal() {
   # A pipe that stays open: at the end of its input, script would send an end of file of its own.

@@ -111,6 +111,17 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated)'; }
   done
 }
 
+@test "a hint on a tag that begins with a dash can be run as it is" {
+  expect 4 leafctl next -- --odd
+  contains "$stderr" "hint: create it with 'leafctl add-tag -- --odd'"
+  leafctl -q add-tag --limit 1 -- --odd
+  expect 0 leafctl next -- --odd
+  contains "$stderr" "hint: raise it with 'leafctl tags update --limit ID -- --odd'"
+  expect 6 leafctl next -- --odd
+  contains "$stderr" "hint: raise it with 'leafctl tags update --limit ID -- --odd'"
+  expect 0 leafctl tags update --limit 5 -- --odd
+}
+
 @test "tags remove wants --yes where it cannot ask" {
   leafctl -q add-tag order
   expect 2 leafctl tags remove order </dev/null

@@ -49,7 +49,7 @@ TEST_CASE("command line: a mistyped option is named even where an argument is mi
 }
 
 TEST_CASE("command line: missing and unexpected arguments are named") {
-  CHECK(error_of({"next"}) == "argument 'TAG' is missing\nsee 'leafctl next --help'");
+  CHECK(error_of({"tags", "update"}) == "argument 'TAG' is missing\nsee 'leafctl tags update --help'");
   CHECK(error_of({"tags", "show"}) == "argument 'TAG' is missing\nsee 'leafctl tags show --help'");
   CHECK(error_of({"next", "order", "invoice"}) == "unexpected argument 'invoice'\nsee 'leafctl next --help'");
   CHECK(error_of({"next", "order", "-5"}) == "unexpected argument '-5'\nsee 'leafctl next --help'");
@@ -93,6 +93,27 @@ TEST_CASE("command line: global options work before and after the command, and t
     CHECK(line.options().quiet);
     CHECK_FALSE(line.options().verbose);
   }
+}
+
+TEST_CASE("command line: each setting that is not global has its flag on a command, and on no other") {
+  for (const auto& setting : leafctl::all_settings()) {
+    if (setting.is_global) continue;
+    CAPTURE(setting.key);
+    const std::size_t index = leafctl::find_setting(setting.key).value();
+    CommandLine line;
+    line.parse({"next", "--snowflake", setting.long_flag(), "x"});
+    CHECK(line.options().values[index] == "x");
+    CHECK(error_of({"tags", "list", setting.long_flag(), "x"}).starts_with("unknown option"));
+  }
+}
+
+TEST_CASE("command line: any number of workers is taken, and what is no number refused") {
+  CHECK(error_of({"workers", "recycle"}) == "no error");
+  CHECK(error_of({"workers", "recycle", "1", "2", "--force"}) == "no error");
+  CHECK(error_of({"workers", "recycle", "1", "x"}) == "'ID' takes a number from 0 to 2147483647, not 'x'");
+  CHECK(error_of({"workers", "recycle", "-1"}) == "'ID' takes a number from 0 to 2147483647, not '-1'");
+  CHECK(error_of({"workers", "release", "1", "2"}) ==
+        "unexpected argument '2'\nsee 'leafctl workers release --help'");
 }
 
 TEST_CASE("command line: a tag may be called like a command") {

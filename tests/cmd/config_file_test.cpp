@@ -76,6 +76,28 @@ TEST_CASE("configuration file: what is no value for a key is refused with its li
   CHECK(File("[a, b]: c\n").error() == ":1: a key has to be a word");
 }
 
+TEST_CASE("configuration file: a mapping is one text, whose parts keep their lines") {
+  const File file("worker_id:\n  a: 1\n  b: 2\n");
+  const auto config = ConfigFile::read_if_exists(file.path());
+  const auto* entry = config->find("worker_id");
+  REQUIRE(entry != nullptr);
+  CHECK(entry->text == "a=1,b=2");
+  CHECK(entry->place == file.path() + ":1");
+  REQUIRE(entry->parts.size() == 2);
+  CHECK(entry->parts[1].text == "b=2");
+  CHECK(entry->parts[1].place == file.path() + ":3");
+}
+
+TEST_CASE("configuration file: a mapping of anything but plain values is refused with its line") {
+  const std::string refusal = ":1: 'worker_id' takes one value, or one for each name";
+  for (const char* value :
+       {"", "[1, 2]", "{}", "{a: [1]}", "{[a]: 1}", "{'a=b': 1}", "{'a,b': 1}", "{a: 1, 'a,b': 2}"}) {
+    CAPTURE(value);
+    CHECK(File("worker_id: " + std::string(value) + "\n").error() == refusal);
+  }
+  CHECK(File("timeout: {a: 5s}\n").error() == ":1: 'timeout' takes one value");
+}
+
 TEST_CASE("configuration file: a key that is given twice is refused") {
   CHECK(File("timeout: 5s\ncolor: auto\ntimeout: 6s\n").error() == ":3: 'timeout' is given twice");
 }

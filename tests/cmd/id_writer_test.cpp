@@ -9,14 +9,14 @@
 
 namespace {
 
-/// What an IdWriter prints for `ranges`, one after the other.
-std::string written(const std::string& before, const std::string& after,
-                    const std::vector<leaf::Range>& ranges) {
+/// What an IdWriter prints for `items`, one after the other.
+template <class Item>
+std::string written(const std::string& before, const std::string& after, const std::vector<Item>& items) {
   std::FILE* const file = std::tmpfile();
   REQUIRE(file != nullptr);
   leafctl::OutputFile output(fileno(file), "a temporary file");
   leafctl::IdWriter writer(output, before, after);
-  for (const leaf::Range& range : ranges) writer.write(range);
+  for (const auto& item : items) writer.write(item);
   std::string text(static_cast<std::size_t>(lseek(fileno(file), 0, SEEK_CUR)), '\0');
   CHECK(pread(fileno(file), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
   std::fclose(file);
@@ -58,4 +58,11 @@ TEST_CASE("id writer: every range is printed in full, whatever digits change wit
     CHECK((written("", "\n", list) == expected("", "\n", list)));
     CHECK((written(long_prefix, "\"}\n", list) == expected(long_prefix, "\"}\n", list)));
   }
+}
+
+TEST_CASE("id writer: IDs that are not consecutive are printed one a line, in their order") {
+  using Ids = std::vector<std::int64_t>;
+  const std::vector<Ids> batches{{0}, {}, {9, 10, 7}, {9'223'372'036'854'775'807, 1}};
+  CHECK(written("", "\n", batches) == "0\n9\n10\n7\n9223372036854775807\n1\n");
+  CHECK(written("<", ">\n", std::vector<Ids>{{5, 123}}) == "<5>\n<123>\n");
 }

@@ -12,7 +12,9 @@ namespace {
 
 constexpr const char* keys[] = {"tag", "next_id", "step", "updated", "description", "parts"};
 
-const std::chrono::system_clock::time_point leaf_epoch{std::chrono::milliseconds(1'288'834'974'657)};
+using std::chrono::milliseconds;
+
+const leaf::UnixTime leaf_epoch{milliseconds(1'288'834'974'657)};
 
 Row order() {
   return {std::string("order"), Id{9'007'199'254'740'993}, std::int64_t{1000},
@@ -64,8 +66,23 @@ TEST_CASE("record: one record on a terminal has a line for each key") {
 }
 
 TEST_CASE("record: times before 1970 and at the end of a second are written right") {
-  using std::chrono::milliseconds;
-  using Time = std::chrono::system_clock::time_point;
-  CHECK(format_rfc3339(Time(milliseconds(-1))) == "1969-12-31T23:59:59.999Z");
-  CHECK(format_rfc3339(Time(milliseconds(951'782'400'000))) == "2000-02-29T00:00:00.000Z");
+  CHECK(format_rfc3339(leaf::UnixTime(milliseconds(-1))) == "1969-12-31T23:59:59.999Z");
+  CHECK(format_rfc3339(leaf::UnixTime(milliseconds(951'782'400'000))) == "2000-02-29T00:00:00.000Z");
+}
+
+TEST_CASE("record: a time past the year 2262, which nanoseconds cannot count, is written right") {
+  CHECK(format_rfc3339(leaf::UnixTime(milliseconds(253'402'300'799'999))) == "9999-12-31T23:59:59.999Z");
+}
+
+TEST_CASE("record: distances in time are exact for programs and rough for people") {
+  constexpr const char* two[] = {"end", "silent_ms"};
+  const Row row{TimeFromNow{leaf_epoch, leaf_epoch - milliseconds(200'500)}, milliseconds(61'234)};
+  CHECK(tsv_line(row) == "2010-11-04T01:42:54.657Z\t61234\n");
+  CHECK(json_line(two, row) == "{\"end\":\"2010-11-04T01:42:54.657Z\",\"silent_ms\":61234}\n");
+  CHECK(table(two, {row}, false) ==
+        "end        silent\n"
+        "in 3m 20s   1m 1s\n");
+  CHECK(key_value_lines(two, row) ==
+        "end     in 3m 20s\n"
+        "silent  1m 1s\n");
 }

@@ -38,6 +38,7 @@ class Machine {
               return found == variables.end() ? std::nullopt : std::optional(found->second);
             },
             .is_root = is_root,
+            .host_name = host_name,
             .system_file = (folder_.path() / "etc/leafctl.yaml").string()};
   }
   Configuration resolve() const { return resolve_settings(options, surroundings()); }
@@ -54,6 +55,7 @@ class Machine {
   GlobalOptions options;
   std::map<std::string, std::string> variables;
   bool is_root = false;
+  std::string host_name = "web-1";
 
  private:
   leaf::test::TemporaryFolder folder_;
@@ -100,7 +102,9 @@ TEST_CASE("settings: flag, variable, user's file, system's file and default come
 
 TEST_CASE("settings: every setting can come from a flag, a variable and a file, and has a default") {
   const std::map<std::string, std::string> values{
-      {"store", "sqlite:/x.db"}, {"timeout", "7s"}, {"output", "json"}, {"color", "never"}};
+      {"store", "sqlite:/x.db"}, {"timeout", "7s"},          {"output", "json"},      {"color", "never"},
+      {"layout", "twitter"},     {"worker_name", "billing"}, {"worker_id", "7"},      {"window", "1m"},
+      {"max_skew", "1s"},        {"max_backward", "0s"},     {"recycle_after", "24h"}};
   for (const Setting& setting : all_settings()) {
     CAPTURE(setting.key);
     const std::string& value = values.at(setting.key);
@@ -203,4 +207,60 @@ TEST_CASE("settings: colour is for terminals, unless NO_COLOR, a dumb terminal o
   machine.variables = {{"NO_COLOR", "1"}};
   CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
   CHECK(use_color(ColorMode::always, true, machine.surroundings()));
+}
+
+TEST_CASE("settings: nothing is assigned where a setting has no default") {
+  Machine machine;
+  const Configuration configuration = machine.resolve();
+  CHECK_FALSE(configuration.settings.layout);
+  CHECK_FALSE(configuration.settings.worker_id.worker_for("web-1"));
+  CHECK(origin(configuration, "layout") == "default");
+  flag(machine, "layout") = "";
+  CHECK(machine.error() == "'--layout': '' is not a layout: no known layout has that name");
+}
+
+TEST_CASE("settings: a worker is called like the host, or localhost where that name will not do") {
+  Machine machine;
+  CHECK(machine.resolve().settings.worker_name == "web-1");
+  machine.host_name = "a b";
+  CHECK(machine.resolve().settings.worker_name == "localhost");
+  machine.variables["LEAFCTL_WORKER_NAME"] = "billing";
+  CHECK(machine.resolve().settings.worker_name == "billing");
+  machine.variables["LEAFCTL_WORKER_NAME"] = "a b";
+  CHECK(machine.error() ==
+        "'LEAFCTL_WORKER_NAME' takes 1 to 255 printable characters without blanks, not 'a b'");
+  machine.variables["LEAFCTL_WORKER_NAME"] = std::string(255, 'x');
+  CHECK(machine.error() == "no error");
+  machine.variables["LEAFCTL_WORKER_NAME"] = std::string(256, 'x');
+  CHECK(machine.error() != "no error");
+}
+
+TEST_CASE("settings: a worker is pinned for whoever asks, or by name in a file") {
+  Machine machine;
+  const std::string file = machine.write_user_file("worker_id: {web-1: 3, web-2: 4}\n");
+  CHECK(machine.resolve().settings.worker_id.worker_for("web-1") == 3);
+  CHECK(machine.resolve().settings.worker_id.worker_for("web-2") == 4);
+  CHECK_FALSE(machine.resolve().settings.worker_id.worker_for("web-3"));
+  CHECK(origin(machine.resolve(), "worker_id") == file + ":1");
+  machine.variables["LEAFCTL_WORKER_ID"] = "web-1=5";
+  CHECK(machine.resolve().settings.worker_id.worker_for("web-1") == 5);
+  CHECK_FALSE(machine.resolve().settings.worker_id.worker_for("web-2"));
+  flag(machine, "worker_id") = "7";
+  CHECK(machine.resolve().settings.worker_id.worker_for("web-2") == 7);
+}
+
+TEST_CASE("settings: a pin that is wrong is refused with its own line") {
+  Machine machine;
+  std::string file = machine.write_user_file("worker_id:\n  web-1: 3\n  web-2: many\n");
+  CHECK(machine.error() == file + ":3: 'worker_id.web-2' takes a number from 0 to 2147483647, not 'many'");
+  machine.write_user_file("worker_id:\n  web-1: 3\n  web-2: 3\n");
+  CHECK(machine.error() == file + ":1: 'worker_id' gives worker 3 to 'web-1' and worker 3 to 'web-2'");
+  machine.write_user_file("worker_id: {web-1: 3, web-1: 4}\n");
+  CHECK(machine.error() == file + ":1: 'worker_id' gives worker 3 to 'web-1' and worker 4 to 'web-1'");
+  machine.write_user_file("");
+  for (const char* text : {"web-1=3,", ",web-1=3", "=3", "web-1=3,4", "web-1"}) {
+    CAPTURE(text);
+    machine.variables["LEAFCTL_WORKER_ID"] = text;
+    CHECK(machine.error().find("'LEAFCTL_WORKER_ID' takes a number") == 0);
+  }
 }

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "bench_plan.hpp"
+#include "bench_process.hpp"
+#include "bench_record.hpp"
+#include "bench_run.hpp"
+#include "bench_shared_array.hpp"
+#include "bench_verify.hpp"
+
+namespace leafctl {
+
+/// What the processes of a benchmark share.
+struct BenchBoard {
+  explicit BenchBoard(const BenchPlan& plan) : records(static_cast<std::size_t>(plan.drawers())) {
+    if (plan.verify) seen.emplace();
+  }
+
+  std::atomic<bool>& stop() noexcept { return *stop_.begin(); }
+
+  SharedArray<DrawerRecord> records;  ///< a process's threads lie together
+  std::optional<SeenIds> seen{};      ///< what to verify with
+
+ private:
+  SharedArray<std::atomic<bool>> stop_{1};
+};
+
+/// Runs all threads of the process of this number. Over `link` it waits until the store is prepared, says
+/// that its threads are ready, and waits for the start. A failure goes to the board and stops all.
+void run_drawers(const BenchPlan& plan, std::int64_t process, Benchmark& benchmark, BenchBoard& board,
+                 const ProcessLink& link);
+
+}  // namespace leafctl

@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "bench_report.hpp"
+#include "bench_tag.hpp"
+#include "commands.hpp"
+#include "leaf/segment.hpp"
+
+namespace leafctl {
+
+namespace {
+
+class SegmentSource : public BenchSource {
+ public:
+  SegmentSource(const leaf::StoreOptions& store, const leaf::TagName& tag, std::int64_t batch)
+      : allocator_(store, {.timeout = store.timeout}), tag_(allocator_.tag(tag)), batch_(batch) {}
+
+  void draw(Drawer& drawer) override {
+    leaf::SegmentTag tag = tag_;
+    if (batch_ == 1) {
+      drawer.run([&tag](std::int64_t) { return tag.next(); });
+      return;
+    }
+    std::vector<std::int64_t> ids(static_cast<std::size_t>(batch_));
+    drawer.run([&](std::int64_t n) {
+      const auto drawn = std::span(ids).first(static_cast<std::size_t>(n));
+      tag.next(drawn);
+      return std::span<const std::int64_t>(drawn);
+    });
+  }
+
+ private:
+  leaf::SegmentAllocator allocator_;
+  leaf::SegmentTag tag_;
+  std::int64_t batch_;
+};
+
+class SegmentBenchmark : public Benchmark {
+ public:
+  SegmentBenchmark(const Session& session, BenchTag& tag, std::int64_t batch)
+      : store_(session.store_options()), tag_(tag), name_(tag.name()), batch_(batch) {}
+
+  leaf::Range prepare() override {
+    leaf::Store store(store_);
+    return tag_.prepare(store);
+  }
+  std::unique_ptr<BenchSource> open() override {
+    return std::make_unique<SegmentSource>(store_, name_, batch_);
+  }
+  void clean_up() override { tag_.clean_up(store_); }
+
+  BenchSubject subject() const override {
+    return {.name = "segment", .store = leaf::redact_url(store_.url), .tag = name_.str()};
+  }
+  std::uint64_t time_one_in(std::int64_t batch) const override {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(512 / batch, 1));
+  }
+
+ private:
+  leaf::StoreOptions store_;
+  BenchTag& tag_;
+  leaf::TagName name_;
+  std::int64_t batch_;
+};
+
+class BenchSegment : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Measures how fast IDs of a tag are drawn from memory, with segments fetched from the store as "
+        "usual. "
+        "Each process has a buffer of its own.");
+    plan_.declare(app, {.item = "IDs", .batch = true, .verify = true});
+    tag_.declare(app, leaf::max_step);
+    app.footer(
+        bench_footer("  leafctl bench segment\n"
+                     "  leafctl bench segment --threads 2 --batch 64 --duration 10s\n"
+                     "  leafctl bench segment --processes 4 -n 100000000 --verify -o json"));
+  }
+
+  void run(Session& session) override {
+    const BenchPlan plan = plan_.plan();
+    SegmentBenchmark benchmark(session, tag_, plan.batch);
+    run_and_report(plan, benchmark, session);
+  }
+
+ private:
+  BenchPlanOptions plan_;
+  BenchTag tag_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_bench_segment() {
+  return std::make_unique<BenchSegment>();
+}
+
+}  // namespace leafctl

@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "rfc3339.hpp"
+#include "worker_request.hpp"
+
+namespace leafctl {
+
+namespace {
+
+struct Lease {
+  leaf::WorkerLease granted;
+  std::string owner;
+};
+
+constexpr Column<Lease> columns[] = {
+    {"worker", [](const Lease& lease) -> Cell { return lease.granted.worker; }},
+    {"owner", [](const Lease& lease) -> Cell { return lease.owner; }},
+    {"window_begin", [](const Lease& lease) -> Cell { return lease.granted.begin; }},
+    {"window_end", [](const Lease& lease) -> Cell { return lease.granted.end; }},
+    {"token", [](const Lease& lease) -> Cell { return lease.granted.token; }},
+};
+
+class WorkersAcquire : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Leases a worker and a window of time, in which nobody else makes IDs with it: for a program with a "
+        "generator of its own. 'leafctl next --snowflake' does all this by itself.");
+    app.footer(
+        "Prints worker, owner, window_begin, window_end and token. IDs may be made for\n"
+        "times from window_begin to just before window_end. The worker is held when the\n"
+        "command ends, until its window is over or it is released.\n\n"
+        "Examples:\n"
+        "  leafctl workers acquire --window 1h\n"
+        "  leafctl workers acquire --worker-name billing-1 -o json");
+  }
+
+  std::vector<std::string_view> setting_keys() const override {
+    return {"layout", "worker_name", "worker_id", "window", "max_skew", "recycle_after"};
+  }
+
+  void run(Session& session) override {
+    leaf::Store store = session.store();
+    require_expected_layout(session.settings(), store.layout());
+    const std::string& owner = session.settings().worker_name;
+    const Lease lease{store.acquire_worker(worker_request(session.settings())), owner};
+    session.output.print_one(columns, lease);
+    session.messages.info(
+        fmt::format("worker {} is held by '{}' until {}; 'leafctl workers release {}' frees it",
+                    lease.granted.worker, owner, format_rfc3339(lease.granted.end), lease.granted.worker));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_workers_acquire() {
+  return std::make_unique<WorkersAcquire>();
+}
+
+}  // namespace leafctl

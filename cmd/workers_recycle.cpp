@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands.hpp"
+#include "confirmation.hpp"
+#include "freed_workers.hpp"
+#include "leaf/error.hpp"
+#include "numbers.hpp"
+#include "options.hpp"
+#include "rfc3339.hpp"
+
+namespace leafctl {
+
+namespace {
+
+class WorkersRecycle : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Frees workers for others: those named, or all whose window is over and whose owner was silent for "
+        "--recycle-after.");
+    add_workers_argument(app, workers_, "the workers (default: all that are silent)");
+    app.add_flag("--force", force_, "also those whose window is not over; asks on a terminal");
+    app.add_flag("--yes", yes_, "do not ask; required with --force where there is no terminal");
+    app.footer(
+        "Recycling cannot make an ID repeat, not even with --force: whoever takes the\n"
+        "worker gets only time after the last window that was leased with it, and a\n"
+        "holder that lives keeps to that window and takes another worker then.\n\n"
+        "Exit status: 4 for a worker that nobody holds, 5 for one whose window is not\n"
+        "over where --force is missing.\n\n"
+        "Examples:\n"
+        "  leafctl workers recycle --recycle-after 24h\n"
+        "  leafctl workers recycle 3 4 --force --yes");
+  }
+
+  std::vector<std::string_view> setting_keys() const override { return {"recycle_after"}; }
+
+  void run(Session& session) override {
+    if (workers_.empty()) {
+      recycle_silent(session);
+    } else {
+      recycle_named(session);
+    }
+  }
+
+ private:
+  void recycle_silent(Session& session) const {
+    if (force_) {
+      throw leaf::Error(leaf::ErrorCode::usage, "'--force' wants the workers named",
+                        "see 'leafctl workers list'");
+    }
+    const auto silence = session.settings().recycle_after;
+    const auto recycled = session.store().recycle_silent_workers(silence);
+    report_freed("recycled", recycled, session);
+    if (recycled.empty()) {
+      session.messages.info(
+          fmt::format("no owner was silent for {} with its window over", format_duration(silence)));
+    }
+  }
+
+  void recycle_named(Session& session) const {
+    leaf::Store store = session.store();
+    if (force_ && !yes_) ask(store, session.messages);
+    for (const std::int64_t worker : workers_) {
+      store.recycle_worker(worker, force_);
+      report_freed("recycled", {worker}, session);
+    }
+  }
+
+  void ask(leaf::Store& store, Messages& messages) const {
+    require_terminal_to_ask("recycling workers that may be in use", messages);
+    std::string list;
+    for (const leaf::Worker& worker : store.workers()) {
+      if (worker.owner.empty() || std::ranges::find(workers_, worker.id) == workers_.end()) continue;
+      list += fmt::format("{}worker {} (held by '{}' until {})", list.empty() ? "" : ", ", worker.id,
+                          worker.owner, format_rfc3339(worker.window_end));
+    }
+    if (!list.empty()) require_yes(fmt::format("recycle {}?", list), "no worker was recycled", messages);
+  }
+
+  std::vector<std::int64_t> workers_;
+  bool force_ = false;
+  bool yes_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_workers_recycle() {
+  return std::make_unique<WorkersRecycle>();
+}
+
+}  // namespace leafctl

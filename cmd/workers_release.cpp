@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "freed_workers.hpp"
+#include "options.hpp"
+
+namespace leafctl {
+
+namespace {
+
+class WorkersRelease : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Frees a worker that this host holds, for others, or all that it holds. A program that still uses "
+        "one "
+        "goes on to the end of its window and takes another worker then; no ID repeats.");
+    add_worker_argument(app, worker_, "the worker, which has to be this host's (default: all of them)");
+    app.footer(
+        "Whoever takes the worker gets only time after its window_end. What a host holds\n"
+        "goes by its worker name, which --worker-name gives.\n\n"
+        "Examples:\n"
+        "  leafctl workers release\n"
+        "  leafctl workers release 3 --worker-name billing-1");
+  }
+
+  std::vector<std::string_view> setting_keys() const override { return {"worker_name"}; }
+
+  void run(Session& session) override {
+    const std::string& owner = session.settings().worker_name;
+    const auto released = session.store().release_workers(owner, worker_);
+    report_freed("released", released, session);
+    if (released.empty()) session.messages.info(fmt::format("'{}' holds no worker", owner));
+  }
+
+ private:
+  std::optional<std::int64_t> worker_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_workers_release() {
+  return std::make_unique<WorkersRelease>();
+}
+
+}  // namespace leafctl

@@ -1,0 +1,110 @@
+load support
+
+# The host's clock is set with faketime. A SQLite store has that clock too; a PostgreSQL server keeps the real time.
+
+setup() {
+  new_initialized_store
+  ids=$BATS_TEST_TMPDIR/ids
+  export FAKETIME_DONT_FAKE_MONOTONIC=1
+}
+teardown() { remove_store; }
+
+# at TIME COMMAND...: with the clock at a time, or off by so much. The clocks of processes with the same TIME tick on alike.
+at() {
+  local time=$1
+  shift
+  faketime -f "$time" "$@"
+}
+
+@test "a clock that is set back by less than a second or two repeats nothing" {
+  for offset in +0s -1s +0s -2s -1s +0s; do at "$offset" leafctl next --snowflake -n 500; done >"$ids"
+  all_different 3000 "$ids"
+}
+
+@test "a clock that is set back by an hour is refused until it is right again" {
+  leafctl next --snowflake -n 500 >"$ids"
+  expect 5 at -3600s leafctl next --snowflake
+  prints ''
+  case $TEST_STORE in
+    sqlite) contains "$stderr" 'behind an earlier grant' ;;
+    postgresql) contains "$stderr" "behind the store's" ;;
+  esac
+  contains "$stderr" 'hint: set the clocks right; --max-skew allows more'
+  expect 5 at -3600s leafctl workers acquire
+  leafctl next --snowflake -n 500 >>"$ids"
+  all_different 1000 "$ids"
+}
+
+@test "a clock behind the last ID by more than max_backward is refused, and with less the IDs go on" {
+  leafctl next --snowflake >"$ids"
+  expect 5 at -4s leafctl next --snowflake
+  prints ''
+  contains "$stderr" 'behind the last ID'
+  contains "$stderr" 'hint: wait until it has caught up, or set it right'
+  expect 0 at -4s leafctl next --snowflake --max-backward 5s
+  printf '%s\n' "$output" >>"$ids"
+  leafctl next --snowflake --max-backward 5s >>"$ids"
+  all_different 3 "$ids"
+  increasing "$ids"
+}
+
+@test "a clock off by more than max_skew gets no window" {
+  leafctl next --snowflake >"$ids"
+  for offset in -4s -6s; do
+    expect 5 at "$offset" leafctl next --snowflake --max-skew 1s --max-backward 1h
+    prints ''
+    contains "$stderr" 'hint: set the clocks right; --max-skew allows more'
+  done
+  expect 5 at -8s leafctl next --snowflake --max-backward 1h
+  expect 0 at -8s leafctl next --snowflake --max-backward 1h --max-skew 10s
+  printf '%s\n' "$output" >>"$ids"
+  all_different 2 "$ids"
+}
+
+@test "a clock that is set forward by a day and back repeats nothing" {
+  leafctl next --snowflake -n 500 >"$ids"
+  case $TEST_STORE in
+    sqlite)
+      # Nobody knows better than the host; afterwards the true time is the one that went back.
+      at +86400s leafctl next --snowflake -n 500 >>"$ids"
+      expect 5 leafctl next --snowflake
+      contains "$stderr" 'behind an earlier grant'
+      at +86400s leafctl next --snowflake -n 500 >>"$ids"
+      all_different 1500 "$ids"
+      ;;
+    postgresql)
+      expect 5 at +86400s leafctl next --snowflake
+      prints ''
+      contains "$stderr" "ahead of the store's"
+      leafctl next --snowflake -n 500 >>"$ids"
+      all_different 1000 "$ids"
+      ;;
+  esac
+}
+
+@test "the time before the epoch gives no ID" {
+  case $TEST_STORE in
+    sqlite)
+      expect 6 at '@1975-01-01 00:00:00' leafctl next --snowflake
+      contains "$stderr" "leafctl: time '1975-01-01T00:00:0"
+      contains "$stderr" "is before the epoch of layout 'leaf'"
+      ;;
+    postgresql)
+      expect 5 at '@1975-01-01 00:00:00' leafctl next --snowflake
+      ;;
+  esac
+  prints ''
+}
+
+@test "a layout warns a year before its end, and gives no ID past it" {
+  if [ "$TEST_STORE" = postgresql ]; then skip 'the clock of the server cannot be set'; fi
+  expect 0 at '@2079-07-01 00:00:00' leafctl next --snowflake
+  says ''
+  expect 0 at '@2079-09-01 00:00:00' leafctl next --snowflake
+  [[ $output =~ ^[0-9]{19}$ ]]
+  contains "$stderr" "leafctl: warning: layout 'leaf' ends in 313d"
+  contains "$stderr" 'at 2080-07-10T17:30:30.208Z'
+  expect 6 at '@2080-07-11 00:00:00' leafctl next --snowflake
+  prints ''
+  contains "$stderr" "is past the end of layout 'leaf'"
+}

@@ -1,0 +1,186 @@
+load support
+
+setup() { new_initialized_store; }
+teardown() { remove_store; }
+
+@test "workers list of no workers prints nothing and says how one is taken" {
+  expect 0 leafctl workers list
+  prints ''
+  says "no workers yet: 'leafctl next --snowflake' takes one"
+}
+
+@test "workers acquire leases a worker, prints the lease and says that it is held" {
+  expect 0 leafctl workers acquire --worker-name web-1 --window 1h -o json
+  same 'the keys' 'worker owner window_begin window_end token' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
+  same 'the worker' '0 web-1' "$(jq -r '"\(.worker) \(.owner)"' <<<"$output")"
+  [[ $(jq -r .token <<<"$output") =~ ^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$ ]]
+  begin=$(date -d "$(jq -r .window_begin <<<"$output")" +%s%3N)
+  end=$(date -d "$(jq -r .window_end <<<"$output")" +%s%3N)
+  same 'the length' 3600000 "$((end - begin))"
+  contains "$stderr" "worker 0 is held by 'web-1' until $(jq -r .window_end <<<"$output")"
+  contains "$stderr" "'leafctl workers release 0' frees it"
+  same 'the state' held "$(state_of 0)"
+  expect 0 leafctl -q workers acquire --worker-name web-2
+  same 'the fields' 5 "$(awk -F '\t' '{ print NF }' <<<"$output")"
+}
+
+@test "workers list prints one line for each worker, exact in a pipe" {
+  leafctl -q workers acquire --worker-name a >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers acquire --worker-name b >>"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers release 1 --worker-name b
+  leafctl -q next --snowflake --worker-name c --worker-id 5 >>"$BATS_TEST_TMPDIR/lease"
+  expect 0 leafctl workers list
+  same 'without times' $'0\ta\theld\n1\t\tfree\n5\tc\tidle' "$(cut -f 1-3 <<<"$output")"
+  same 'the window' "$(head -n 1 "$BATS_TEST_TMPDIR/lease" | cut -f 4)" "$(head -n 1 <<<"$output" | cut -f 4)"
+  [[ $(head -n 1 <<<"$output" | cut -f 5) =~ ^[0-9]+$ ]]
+  [[ $(head -n 1 <<<"$output" | cut -f 6) =~ ^-?[0-9]+$ ]]
+  expect 0 leafctl workers list -o json
+  same 'the keys' 'worker owner state window_end silent_ms clock_offset_ms' \
+    "$(jq -r 'keys_unsorted | join(" ")' <<<"$output" | sort -u)"
+  same 'the types' 'number null string string number number' \
+    "$(jq -r 'select(.worker == 1) | map(type) | join(" ")' <<<"$output")"
+}
+
+@test "workers list on a terminal is a table with times from now" {
+  leafctl -q workers acquire --worker-name web-1 >"$BATS_TEST_TMPDIR/lease"
+  on_terminal 'leafctl --color never workers list'
+  [[ $(sed -n 1p <<<"$output") =~ ^worker\ +owner\ +state\ +window_end\ +silent\ +clock_offset$ ]]
+  [[ $(sed -n 2p <<<"$output") =~ ^\ +0\ +web-1\ +held\ +in\ 9m\ 5[0-9]s\ +[0-9]+m?s\ +-?[0-9]+ms$ ]]
+}
+
+@test "a worker is called after the host, the variable or the flag" {
+  same 'the host' "$(uname -n)" "$(leafctl -q workers acquire | cut -f 2)"
+  same 'the variable' billing "$(LEAFCTL_WORKER_NAME=billing leafctl -q workers acquire | cut -f 2)"
+  same 'the flag' web "$(LEAFCTL_WORKER_NAME=billing leafctl -q workers acquire --worker-name web | cut -f 2)"
+  expect 2 leafctl workers acquire --worker-name 'a b'
+  says "leafctl: '--worker-name' takes 1 to 255 printable characters without blanks, not 'a b'"
+}
+
+@test "a worker is pinned by --worker-id, or for each name by the configuration file" {
+  mkdir -p "$HOME/.config/leafctl"
+  printf 'worker_id:\n  web-1: 7\n  web-2: 9\n' >"$HOME/.config/leafctl/leafctl.yaml"
+  same 'the first' 7 "$(leafctl -q workers acquire --worker-name web-1 | cut -f 1)"
+  same 'the second' 9 "$(leafctl -q workers acquire --worker-name web-2 | cut -f 1)"
+  same 'any other' 0 "$(leafctl -q workers acquire --worker-name web-3 | cut -f 1)"
+  same 'the flag' 3 "$(leafctl -q workers acquire --worker-name web-1 --worker-id 3 | cut -f 1)"
+  expect 5 leafctl workers acquire --worker-name web-4 --worker-id 9
+  contains "$stderr" 'leafctl: worker 9 is held by another'
+  printf 'worker_id:\n  web-1: 7\n  web-2: 7\n' >"$HOME/.config/leafctl/leafctl.yaml"
+  expect 2 leafctl workers list
+  contains "$stderr" "leafctl.yaml:1: 'worker_id' gives worker 7 to 'web-1' and worker 7 to 'web-2'"
+  printf 'worker_id:\n  web-1: 7\n  web-2: x\n' >"$HOME/.config/leafctl/leafctl.yaml"
+  expect 2 leafctl workers list
+  contains "$stderr" "leafctl.yaml:3: 'worker_id.web-2' takes a number"
+}
+
+@test "a worker that the layout has no room for is refused" {
+  expect 2 leafctl workers acquire --worker-id 1024
+  contains "$stderr" "layout 'leaf' has workers from 0 to 1023, not '1024'"
+  expect 2 leafctl workers acquire --worker-id 2147483648
+  contains "$stderr" "'--worker-id' takes a number from 0 to 2147483647, not '2147483648'"
+}
+
+@test "workers release frees what this host holds, and nothing of others" {
+  leafctl -q workers acquire --worker-name a >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers acquire --worker-name a >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers acquire --worker-name b >"$BATS_TEST_TMPDIR/lease"
+  expect 5 leafctl workers release 2 --worker-name a
+  contains "$stderr" "leafctl: worker 2 is held by 'b', not 'a'"
+  expect 4 leafctl workers release 9 --worker-name a
+  contains "$stderr" 'leafctl: worker 9 is not held'
+  expect 0 leafctl workers release --worker-name a
+  prints ''
+  says 'released workers 0, 1'
+  expect 0 leafctl workers release --worker-name a
+  says "'a' holds no worker"
+  expect 0 leafctl workers release 2 --worker-name b -o json
+  prints '{"worker":2}'
+  says 'released worker 2'
+  same 'the states' 'free free free' "$(leafctl workers list | cut -f 3 | xargs)"
+  expect 4 leafctl workers release 2 --worker-name b
+}
+
+@test "workers recycle without a name takes those whose window is over and whose owner is silent" {
+  leafctl -q workers acquire --worker-name dead --window 10ms >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers acquire --worker-name alive >"$BATS_TEST_TMPDIR/lease"
+  until_state 0 lapsed
+  expect 0 leafctl workers recycle
+  says 'no owner was silent for 1h with its window over'
+  expect 0 leafctl workers recycle --recycle-after 0s
+  prints ''
+  says 'recycled worker 0'
+  same 'the states' 'free held' "$(leafctl workers list | cut -f 3 | xargs)"
+  expect 0 leafctl workers recycle --recycle-after 0s -o json
+  prints ''
+  expect 2 leafctl workers recycle --force --yes
+  contains "$stderr" "leafctl: '--force' wants the workers named"
+}
+
+@test "workers recycle takes a named one, but not a live one without --force" {
+  leafctl -q workers acquire --worker-name dead --window 10ms >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers acquire --worker-name alive >"$BATS_TEST_TMPDIR/lease"
+  until_state 0 lapsed
+  expect 4 leafctl workers recycle 7
+  prints ''
+  says "leafctl: worker 7 is not held
+hint: see 'leafctl workers list'"
+  expect 5 leafctl workers recycle 0 1 -o json
+  prints '{"worker":0}'
+  contains "$stderr" 'recycled worker 0'
+  contains "$stderr" "leafctl: worker 1 is held by 'alive' until 20"
+  contains "$stderr" 'hint: wait until then, or use --force: no ID can repeat'
+  expect 4 leafctl workers recycle 0
+  expect 2 leafctl workers recycle 1 --force </dev/null
+  says "leafctl: recycling workers that may be in use has to be confirmed
+hint: say '--yes' where there is no terminal to ask on"
+  same 'the state' held "$(state_of 1)"
+  expect 0 leafctl workers recycle 1 --force --yes -o json
+  prints '{"worker":1}'
+  same 'the state' free "$(state_of 1)"
+}
+
+@test "workers recycle --force asks on a terminal and takes only yes for yes" {
+  leafctl -q workers acquire --worker-name alive >"$BATS_TEST_TMPDIR/lease"
+  on_terminal 'leafctl --color never workers recycle 0 --force' $'n\n'
+  same 'the status' 1 "$status"
+  contains "$output" "recycle worker 0 (held by 'alive' until 20"
+  contains "$output" 'leafctl: no worker was recycled'
+  same 'the state' held "$(state_of 0)"
+  on_terminal 'leafctl --color never workers recycle 0 --force' $'y\n'
+  same 'the status' 0 "$status"
+  same 'the state' free "$(state_of 0)"
+}
+
+@test "a recycled worker starts where its last window ended" {
+  leafctl -q workers acquire --worker-name a --window 300ms -o json >"$BATS_TEST_TMPDIR/first"
+  leafctl -q workers recycle 0 --force --yes
+  until leafctl -q workers acquire --worker-name b --worker-id 0 -o json >"$BATS_TEST_TMPDIR/second" 2>"$BATS_TEST_TMPDIR/why"; do
+    contains "$(cat "$BATS_TEST_TMPDIR/why")" 'its window is not over'
+  done
+  end=$(jq -r .window_end "$BATS_TEST_TMPDIR/first")
+  begin=$(jq -r .window_begin "$BATS_TEST_TMPDIR/second")
+  [[ $begin > $end || $begin == "$end" ]]
+}
+
+@test "with all workers taken the next claim exits with 6 and a hint" {
+  leafctl -q init-db --layout 41,1,21
+  leafctl -q workers acquire --worker-name a >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers acquire --worker-name b >"$BATS_TEST_TMPDIR/lease"
+  for command in 'workers acquire' 'next --snowflake'; do
+    expect 6 leafctl $command --worker-name c
+    prints ''
+    says "leafctl: all 2 workers are taken
+hint: free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"
+  done
+  leafctl -q workers acquire --worker-name a --window 10ms --worker-id 0 >"$BATS_TEST_TMPDIR/lease" || true
+  same 'the status' 6 "$(leafctl -q next --snowflake --worker-name c --recycle-after 0s 2>"$BATS_TEST_TMPDIR/why" || echo $?)"
+}
+
+@test "a worker whose owner is silent goes to another by itself" {
+  leafctl -q init-db --layout 41,1,21
+  leafctl -q workers acquire --worker-name a --window 10ms >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers acquire --worker-name b >"$BATS_TEST_TMPDIR/lease"
+  until_state 0 lapsed
+  expect 6 leafctl workers acquire --worker-name c
+  same 'the worker' 0 "$(leafctl -q workers acquire --worker-name c --recycle-after 0s | cut -f 1)"
+}
