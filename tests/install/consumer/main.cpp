@@ -1,4 +1,5 @@
-// What a program that embeds libleaf looks like: draws three IDs of each kind from the store in its first argument.
+// What a program that embeds libleaf looks like: draws three IDs of each kind from the store in its first
+// argument.
 
 #include <cstdio>
 #include <leaf/segment.hpp>
