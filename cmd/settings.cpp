@@ -141,7 +141,7 @@ constexpr Setting settings_table[] = {
     {"store", "--store", "LEAFCTL_STORE", "URL",
      "where tags live: sqlite:PATH, postgresql://HOST/DATABASE, service=NAME or key=value pairs as libpq "
      "takes them "
-     "(default: a SQLite file of your own)",
+     "(default: sqlite:~/.local/state/leafctl/leaf.db; for root /var/lib/leafctl/leaf.db)",
      default_store, assign_store, leaf::redact_url},
     {"timeout", "--timeout", "LEAFCTL_TIMEOUT", "DURATION",
      "how long to wait for the store in all, 1ms to 24h (default: 5s)",

@@ -16,11 +16,13 @@ class ShowConfig : public Command {
   void setup(CLI::App& app) override {
     app.description(
         "Prints each setting, its value and where that came from: a flag, a variable, a line of a file, or "
-        "the "
-        "default. Passwords are left out.");
+        "the default; the first of these that names it counts. Passwords are left out.\n\n"
+        "The variable of a setting is LEAFCTL_ and its key in capitals, such as LEAFCTL_STORE. A file holds "
+        "keys and values in YAML, such as 'timeout: 10s'.");
     app.footer(
         "Examples:\n"
         "  leafctl show-config\n"
+        "  LEAFCTL_TIMEOUT=10s leafctl show-config\n"
         "  leafctl show-config --config staging.yaml -o json");
   }
 

@@ -191,7 +191,7 @@ Error no_grant(const TagName& name, const std::vector<Row>& found) {
   const Tag tag = tag_of(found[0]);
   const std::int64_t limit = tag.limit.value_or(max_id);
   return {ErrorCode::exhausted,
-          fmt::format("tag '{}' has {} IDs left below its limit {}", tag.name,
+          fmt::format("tag '{}' has {} IDs left up to its limit {}", tag.name,
                       tag.next_id > limit ? 0 : limit - tag.next_id + 1, limit),
           tag.limit ? "raise it with " + command_on(tag.name, "tags update", "--limit ID") : ""};
 }

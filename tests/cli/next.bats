@@ -41,7 +41,7 @@ teardown() { remove_store; }
   expect 0 leafctl -q next order -n 8
   expect 6 leafctl next order -n 3
   prints ''
-  contains "$stderr" "leafctl: tag 'order' has 2 IDs left below its limit 10"
+  contains "$stderr" "leafctl: tag 'order' has 2 IDs left up to its limit 10"
   same 'the last ones' '9 10' "$(leafctl -q next order -n 2 --direct | xargs)"
   expect 6 leafctl next order
   contains "$stderr" "hint: raise it with 'leafctl tags update order --limit ID'"

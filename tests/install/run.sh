@@ -28,7 +28,7 @@ expect() {
 version=$(sed -n 's/^Version: //p' "$libdir/pkgconfig/leaf.pc")
 expect "leafctl $version" "$prefix/bin/leafctl" --version
 
-cmake -S "$here/consumer" -B "$work/with-cmake" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake -G Ninja -S "$here/consumer" -B "$work/with-cmake" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 cmake --build "$work/with-cmake" >/dev/null
 ids=$(printf '1\n2\n3\nlibleaf %s' "$version")
 expect "$ids" "$work/with-cmake/consumer" "sqlite:$work/a.db"

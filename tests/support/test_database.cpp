@@ -27,7 +27,8 @@ std::string new_name() {
 }  // namespace
 
 TestDatabase::TestDatabase() : name_(new_name()) {
-  administration().run("CREATE DATABASE " + name_);
+  // Whatever the server's own locale is.
+  administration().run("CREATE DATABASE " + name_ + " ENCODING 'UTF8' TEMPLATE template0");
   session_ = std::make_unique<SqlSession>(url());
 }
 

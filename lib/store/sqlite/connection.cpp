@@ -32,7 +32,8 @@ using PreparedStatement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
 class SqliteConnection final : public Connection {
  public:
-  SqliteConnection(std::string path, IfMissing if_missing, milliseconds timeout) : path_(std::move(path)) {
+  SqliteConnection(std::string path, IfMissing if_missing, milliseconds timeout)
+      : path_(std::move(path)), if_missing_(if_missing) {
     deadline_ = steady_clock::now() + timeout;
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                       (if_missing == IfMissing::create ? SQLITE_OPEN_CREATE : 0);
@@ -135,6 +136,10 @@ class SqliteConnection final : public Connection {
     switch (result & 0xFF) {
       case SQLITE_CANTOPEN:
         if (sqlite3_system_errno(db_.get()) == ENOENT) {
+          if (if_missing_ == IfMissing::create) {
+            return {ErrorCode::usage, fmt::format("the folder of store '{}' does not exist", path_),
+                    "create it with mkdir, or check the path: '~' is not replaced here"};
+          }
           return {ErrorCode::usage, fmt::format("store '{}' does not exist", path_),
                   "create it with 'leafctl init-db'"};
         }
@@ -162,6 +167,7 @@ class SqliteConnection final : public Connection {
   }
 
   std::string path_;
+  IfMissing if_missing_;
   steady_clock::time_point deadline_;
   Database db_;
 };
