@@ -82,14 +82,15 @@ void print_snowflake_ids(std::int64_t count, Session& session) {
   leaf::WorkerRequest request = worker_request(session.settings());
   request.window = window_for(count, layout, request.window);
   RenewalFailures failures;
-  // Until the worker is given back.
-  const InterruptGuard guard;
+  // A wait for the lease may be cut short; what comes after gives the worker back first.
+  std::optional<InterruptGuard> guard;
   leaf::SnowflakeGenerator generator(
       session.store_options(),
       {.worker = request,
        .max_backward = session.settings().max_backward,
        .timeout = session.settings().timeout,
        .on_renewal_failure = [&failures](const leaf::Error& error) { failures.note(error); }});
+  guard.emplace();
   session.messages.detail(fmt::format("worker {}, layout {}", generator.worker(), layout.name()));
 
   IdWriter writer = writer_to(session.output);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <system_error>
 
 namespace leaf::range {
 
@@ -50,13 +51,22 @@ void Refiller::enqueue(RefilledBuffer& buffer, Time due, const Lock&) {
   queue_.emplace(due, &buffer);
 }
 
-void Refiller::refill_now(RefilledBuffer& buffer, const Lock& lock) {
+bool Refiller::refill_now(RefilledBuffer& buffer, const Lock& lock) {
   enqueue(buffer, clock_.steady_now(), lock);
-  if (idle_threads_ == 0 && threads_.size() < static_cast<std::size_t>(options_.max_threads)) {
+  work_.notify_one();
+  // A thread that was told of other work and has not woken yet still counts as idle.
+  const bool all_busy = queue_.size() > static_cast<std::size_t>(idle_threads_);
+  if (!all_busy || threads_.size() >= static_cast<std::size_t>(options_.max_threads)) return true;
+  try {
     threads_.emplace_back([this] { run(); });
-  } else {
-    work_.notify_one();
+  } catch (const std::system_error&) {
+    if (!threads_.empty()) return true;
+    queue_.erase({buffer.due_, &buffer});
+    buffer.queued_ = false;
+    buffer.requested_.store(false, std::memory_order_relaxed);
+    return false;
   }
+  return true;
 }
 
 void Refiller::await(RefilledBuffer& buffer, const std::function<bool()>& ready) {
@@ -70,7 +80,11 @@ void Refiller::await(RefilledBuffer& buffer, const std::function<bool()>& ready)
   while (!ready()) {
     const bool failed_since = buffer.failure_ && buffer.refills_begun_ > begun_before;
     if (failed_since && !buffer.failure_->retryable()) throw Error(*buffer.failure_);
-    if (!buffer.requested_.exchange(true, std::memory_order_relaxed)) refill_now(buffer, lock);
+    if (!buffer.requested_.exchange(true, std::memory_order_relaxed) && !refill_now(buffer, lock)) {
+      throw Error(ErrorCode::unavailable,
+                  fmt::format("no thread could be started to fetch a {}", buffer.what()),
+                  "check the limit of processes, 'ulimit -u'");
+    }
     if (clock_.steady_now() >= deadline) throw timed_out(buffer);
     clock_.wait_until(lock, buffer.changed_, deadline);
   }

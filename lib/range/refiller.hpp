@@ -80,7 +80,8 @@ class Refiller {
   using Lock = std::unique_lock<std::mutex>;
 
   void enqueue(RefilledBuffer& buffer, Time due, const Lock&);
-  void refill_now(RefilledBuffer& buffer, const Lock& lock);
+  /// False if there is no thread to do it, and none could be started.
+  bool refill_now(RefilledBuffer& buffer, const Lock& lock);
   RefilledBuffer* next_due(Lock& lock);
   void run();
   void refill(RefilledBuffer& buffer, Store& store, Lock& lock);

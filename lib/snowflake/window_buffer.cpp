@@ -20,6 +20,8 @@ WindowBuffer::WindowBuffer(Store& store, WorkerRequest request)
       layout_(store.layout()),
       sequence_bits_(std::popcount(static_cast<std::uint64_t>(layout_.max_sequence()))),
       lease_(store.acquire_worker(at_least_two_units(request_, layout_))) {
+  layout_ = store.layout();  // from now on it is fixed
+  sequence_bits_ = std::popcount(static_cast<std::uint64_t>(layout_.max_sequence()));
   const range::Refill first = refill_of(lease_);
   buffer.publish(first.range, first.mark, first.label);
   buffer.advance(buffer.view());

@@ -33,6 +33,9 @@ class Row {
   std::vector<std::optional<std::string>> columns_;
 };
 
+/// Throws Error (refused) unless `column` says that the commit which granted the row will last.
+void require_durable(const Row& row, std::size_t column);
+
 /// What the retry policy looks at besides a database's own SQLSTATEs; drivers set these themselves.
 namespace sqlstate {
 inline constexpr const char* warning = "01000";            ///< a WARNING came with the result

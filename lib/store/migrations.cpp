@@ -70,8 +70,8 @@ void require_current(const Schema& schema, std::span<const Migration> migrations
   }
   pending(schema.version, migrations);
   if (!schema.logged) {
-    throw Error(ErrorCode::refused, "table 'leaf_alloc' is unlogged: a crash of the server would empty it",
-                "run 'ALTER TABLE leaf_alloc SET LOGGED'");
+    throw Error(ErrorCode::refused, "a table of the store is unlogged: a crash of the server would empty it",
+                "run 'ALTER TABLE ... SET LOGGED' on leaf_alloc, leaf_worker and leaf_meta");
   }
 }
 

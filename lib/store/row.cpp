@@ -22,4 +22,13 @@ std::int64_t Row::integer(std::size_t column) const {
   return *value;
 }
 
+void require_durable(const Row& row, std::size_t column) {
+  if (row.integer(column) == 1) return;
+  throw Error(
+      ErrorCode::refused,
+      "the store does not vouch for its commits: 'synchronous_commit' is off, or 'client_min_messages' "
+      "hides its warnings",
+      "leave both at their defaults for this role and database, and out of PGOPTIONS");
+}
+
 }  // namespace leaf::store

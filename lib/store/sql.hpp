@@ -44,6 +44,8 @@ struct Sql {
   // as named -> the lease. No row: there is none to be had in this way. All times and lengths in (Unix)
   // milliseconds.
 
+  // The lease's last column is 1 if the commit is durable.
+
   /// -> the layout's text
   const char* layout;
   /// $1 text -> the text. No row: another layout is in use.

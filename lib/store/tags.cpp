@@ -35,13 +35,7 @@ Tag tag_of(const Row& row) {
 
 /// The grant in a row, or nothing where the row says that it might not last.
 Grant grant_of(const Row& row) {
-  if (row.integer(5) != 1) {
-    throw Error(
-        ErrorCode::refused,
-        "the store does not vouch for its commits: 'synchronous_commit' is off, or 'client_min_messages' "
-        "hides its warnings",
-        "leave both at their defaults for this role and database, and out of PGOPTIONS");
-  }
+  store::require_durable(row, 5);
   Grant grant{.range = {row.integer(0), row.integer(1)},
               .step = row.integer(2),
               .limit = row.integer(3),

@@ -46,7 +46,15 @@ Url parse_url(std::string_view url) {
     }
     return {"sqlite", std::string(path)};
   }
-  if (is_postgresql_url(url)) return {"postgresql", std::string(url)};
+  if (is_postgresql_url(url)) {
+    // libpq would take the rest of the password for a host's name, and say so.
+    const std::string_view authority = url.substr(0, url.find_first_of("/?#", url.find("://") + 3));
+    if (std::count(authority.begin(), authority.end(), '@') > 1) {
+      throw Error(ErrorCode::usage, fmt::format("store '{}' has more than one '@'", redact_url(url)),
+                  "write an '@' in a user or password as %40, or keep the password in PGPASSFILE");
+    }
+    return {"postgresql", std::string(url)};
+  }
   if (begins_with_keyword(url)) return {"postgresql", std::string(url)};
   throw Error(ErrorCode::usage, fmt::format("store '{}' is of no known kind", redact_url(url)), hint);
 }
@@ -83,27 +91,32 @@ std::size_t end_of_value(std::string_view text) {
   return end;
 }
 
-/// Every `...password = VALUE`, in whatever letters.
+/// Every `...pass... = VALUE` in whatever letters, also where the key is percent-encoded; but for passfile.
 std::string without_password_parameters(std::string_view url) {
-  constexpr std::string_view key = "password";
-  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  const auto is_key = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '%';
+  };
   std::string shown;
-  while (true) {
-    const auto* const found = std::search(url.begin(), url.end(), key.begin(), key.end(), same);
-    auto value = static_cast<std::size_t>(found - url.begin());
-    if (value == url.size()) return shown.append(url);
-    value += key.size();
+  while (!url.empty()) {
+    const auto sign = url.find('=');
+    if (sign == std::string_view::npos) break;
+    auto end = sign;
+    while (end > 0 && store::is_space(url[end - 1])) --end;
+    auto begin = end;
+    while (begin > 0 && is_key(url[begin - 1])) --begin;
+    std::string key(url.substr(begin, end - begin));
+    for (char& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    auto value = sign + 1;
     while (value < url.size() && store::is_space(url[value])) ++value;
-    const bool assigned = value < url.size() && url[value] == '=';
-    if (assigned) {
-      for (++value; value < url.size() && store::is_space(url[value]);) ++value;
-    }
     shown.append(url.substr(0, value));
     url.remove_prefix(value);
-    if (!assigned || url.empty()) continue;
+    const bool secret =
+        (key.find("pass") != std::string::npos && key != "passfile") || key.find('%') != std::string::npos;
+    if (!secret || url.empty()) continue;
     shown.append(mask);
     url.remove_prefix(end_of_value(url));
   }
+  return shown.append(url);
 }
 
 }  // namespace

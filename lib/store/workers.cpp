@@ -88,11 +88,12 @@ void require_trusted(const Clocks& clocks, milliseconds max_skew) {
   if (clocks.store < clocks.latest_grant - max_skew) {
     throw Error(ErrorCode::refused,
                 fmt::format("the clock is {} behind an earlier grant", clocks.latest_grant - clocks.store),
-                hint);
+                "set the clock right; if it is right now, --max-skew with another --worker-name goes on");
   }
 }
 
 WorkerLease lease_of(const Row& row, std::string token) {
+  store::require_durable(row, 5);
   WorkerLease lease{.worker = row.integer(0),
                     .token = std::move(token),
                     .begin = time_of(row.integer(1)),
@@ -135,6 +136,11 @@ Layout Store::layout() {
 }
 
 void Store::set_layout(const Layout& layout) {
+  if (layout.max_sequence() >= std::int64_t{1} << 30) {
+    throw Error(ErrorCode::usage,
+                fmt::format("layout '{}' has more than 30 bits of sequence: no time can be leased in it",
+                            layout.name()));
+  }
   if (!impl_->execute(&store::Sql::set_layout, {layout.text()}).empty()) return;
   throw Error(ErrorCode::usage,
               fmt::format("the store's layout is '{}', not '{}', and IDs were made with it",
@@ -194,9 +200,18 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   WorkerLease lease = lease_of(rows[0], token);
   try {
     require_trusted(clocks_of(rows[0], asked, answered), request.max_skew);
-  } catch (const Error&) {
-    give_up_worker(lease, lease.begin);
-    throw;
+    // A worker that is leased fixes the layout; until then it may have been chosen anew.
+    if (this->layout() != layout) {
+      throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again");
+    }
+  } catch (const Error& error) {
+    const Error reason = error;
+    try {
+      give_up_worker(lease, lease.begin);
+    } catch (const Error&) {
+      // The worker is free when its window is over.
+    }
+    throw reason;
   }
   return lease;
 }

@@ -272,3 +272,17 @@ TEST_CASE("allocator: a tag that does not exist is not asked for again until som
   CHECK(error_code([&] { tag.next(); }) == ErrorCode::not_found);
   CHECK(failures == 2);
 }
+
+TEST_CASE(
+    "allocator: a tag that was taken over with a longer step than can be set is served over many segments") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 1000);
+  leaf::test::SqliteSession other(store.path());
+  REQUIRE(other.run("UPDATE leaf_alloc SET step = 2000000"));
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.next_ranges(9'000'000) == std::vector<Range>{{1, 9'000'001}});
+  REQUIRE(other.run("UPDATE leaf_alloc SET step = 4294967296"));
+  CHECK(error_code([&] { tag.next_ranges(9'000'000); }) == ErrorCode::failed);
+}

@@ -16,7 +16,8 @@ TEST_CASE("url: each kind of store finds its driver") {
     CHECK(parse_url(url).driver == "postgresql");
     CHECK(parse_url(url).target == url);
   }
-  for (const char* url : {"", "leaf.db", "mysql://h/d", "=x", "Host=x", "sqlite:", "sqlite:file:x"}) {
+  for (const char* url : {"postgresql://me:a@b@h/d", "", "leaf.db", "mysql://h/d", "=x", "Host=x",
+                          "sqlite:", "sqlite:file:x"}) {
     CHECK(leaf::test::error_code([&] { parse_url(url); }) == leaf::ErrorCode::usage);
   }
 }
@@ -32,6 +33,9 @@ TEST_CASE("url: no password is shown, whatever it is made of") {
   CHECK(redact_url("host=h password=a secret dbname=d") == "host=h password=*** dbname=d");
   CHECK(redact_url("host=h sslpassword=secret") == "host=h sslpassword=***");
   CHECK(redact_url("host=h password='secret") == "host=h password=***");
+  CHECK(redact_url("postgresql://h/d?user=me&pass%77ord=secret") ==
+        "postgresql://h/d?user=me&pass%77ord=***");
+  CHECK(redact_url("host=h passwd=secret") == "host=h passwd=***");
   CHECK(redact_url("mysql://me:secret@h") == "mysql://me:***@h");
 }
 

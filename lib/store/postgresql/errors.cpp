@@ -89,6 +89,8 @@ Error login_error(const PGconn* connection, const std::string& connection_string
     meaning = meaning_of("28P01");
   } else if (std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {
     meaning = {ErrorCode::usage, "see 'Connection Strings' in PostgreSQL's libpq manual"};
+    // What libpq says of a malformed string may quote any piece of it.
+    if (redact_url(connection_string) != connection_string) reasons = {"its connection string is malformed"};
   }
   if (state.empty()) state = sqlstate::unable_to_connect;
   return {

@@ -5,14 +5,14 @@
   "biz_tag, max_id, step, start_id, id_limit, description, (extract(epoch FROM update_time) * " \
   "1000)::bigint, "                                                                             \
   "incarnation"
-// `local` and better survive a crash of the server; `off` does not. Where warnings are not sent, nobody is
-// told that a wait for a synchronous standby was given up. Databases without the settings have no such modes.
-#define GRANT                                                                   \
-  "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT             \
-  "), incarnation, "                                                            \
+// 1 if a commit may be believed. `local` and better survive a crash of the server; `off` does not. Where
+// warnings are not sent, nobody is told that a wait for a synchronous standby was given up. Databases without
+// the settings have no such modes.
+#define IS_DURABLE                                                              \
   "(current_setting('synchronous_commit', true) IS DISTINCT FROM 'off'"         \
   " AND coalesce(current_setting('client_min_messages', true), '') <> 'error')" \
   "::integer"
+#define GRANT "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE
 
 #define CLOCK "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 #define NOW "least($5::bigint, " CLOCK ")"
@@ -23,7 +23,7 @@
   ", $4::bigint,"          \
   " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
 #define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
-#define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before"
+#define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, " IS_DURABLE
 #define TAKE \
   "owner = $1::varchar, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
   " held_after = w.window_end, renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK ", grant_before = " LATEST
@@ -40,7 +40,9 @@ const Sql sql{
     .schema_exists = "SELECT (to_regclass('leaf_meta') IS NOT NULL)::integer",
     .schema =
         "SELECT schema_version, deployment,"
-        " (SELECT relpersistence = 'p' FROM pg_class WHERE oid = to_regclass('leaf_alloc'))::integer"
+        " (SELECT bool_and(relpersistence = 'p') FROM pg_class WHERE oid IN"
+        " (to_regclass('leaf_alloc'), to_regclass('leaf_worker'), to_regclass('leaf_meta'))"
+        " OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc')))::integer"
         " FROM leaf_meta",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1::integer",
 

@@ -18,7 +18,7 @@
   ", $5, $4, coalesce((SELECT max(o.window_end) FROM leaf_worker o" \
   " WHERE o.owner = $1 AND o.token IS NULL), 0))"
 #define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
-#define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before"
+#define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, 1"
 #define TAKE \
   "owner = $1, token = $2, window_end = " BEGIN_AFTER("leaf_worker.window_end") " + $3,"   \
   " held_after = leaf_worker.window_end, renewed_at = $5, clock_offset = 0, grant_before = " LATEST

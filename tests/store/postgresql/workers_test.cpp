@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
 #include "support/test_database.hpp"
+#include "support/wait_for.hpp"
 
 using namespace std::chrono_literals;
 using leaf::ErrorCode;
@@ -107,6 +109,44 @@ TEST_CASE("workers on PostgreSQL: a pinned number in the way of new ones is pass
   CHECK(store.acquire_worker(request_of("a")).worker == 0);
   CHECK(store.acquire_worker(request_of("b")).worker == 2);
   CHECK(error_code([&] { store.acquire_worker(pinned); }) == ErrorCode::refused);
+}
+
+TEST_CASE("workers on PostgreSQL: a lease that a crash of the server may lose is refused") {
+  WorkerBed bed;
+  for (const char* setting : {"synchronous_commit=off", "client_min_messages=error"}) {
+    auto options = bed.options();
+    options.url = bed.database().url(std::string("options='-c ") + setting + "'");
+    CHECK(error_code([&] { Store(options).acquire_worker(request_of("a")); }) == ErrorCode::refused);
+  }
+  for (const char* table : {"leaf_worker", "leaf_meta"}) {
+    bed.database().sql().run(std::string("ALTER TABLE ") + table + " SET UNLOGGED");
+    CHECK(error_code([&] { Store(bed.options()).acquire_worker(request_of("a")); }) == ErrorCode::refused);
+    bed.database().sql().run(std::string("ALTER TABLE ") + table + " SET LOGGED");
+  }
+  CHECK(Store(bed.options()).acquire_worker(request_of("b")).worker >= 0);
+}
+
+TEST_CASE("workers on PostgreSQL: a layout that is chosen while a worker is claimed is not missed") {
+  WorkerBed bed;
+  TestDatabase& database = bed.database();
+  database.sql().run("BEGIN; LOCK TABLE leaf_worker IN EXCLUSIVE MODE");
+  std::optional<ErrorCode> code;
+  std::jthread claimant(
+      [&] { code = error_code([&] { Store(bed.options()).acquire_worker(request_of("a")); }); });
+  Store other(bed.options());
+  CHECK(leaf::test::wait_for([&] {
+    return database.sql()
+               .rows(
+                   "SELECT 1 FROM pg_locks WHERE NOT granted AND database ="
+                   " (SELECT oid FROM pg_database WHERE datname = current_database())",
+                   {})
+               .size() > 0;
+  }));
+  other.set_layout(leaf::Layout::parse("41,8,14"));
+  database.sql().run("COMMIT");
+  claimant.join();
+  CHECK(code == ErrorCode::unavailable);
+  CHECK_FALSE(other.workers().at(0).leased);
 }
 
 TEST_CASE("workers on PostgreSQL: many holders that come, renew, give up and are recycled never share time") {
