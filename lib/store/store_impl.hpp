@@ -23,6 +23,7 @@ class Store::Impl {
   template <typename Work>
   auto attempt(store::IfMissing if_missing, bool check_schema, Work work) {
     store::Attempts attempts(clock_, timeout_);
+    retried_ = false;
     for (;;) {
       try {
         connect(if_missing, check_schema, attempts);
@@ -30,6 +31,7 @@ class Store::Impl {
       } catch (const Error& error) {
         if (connection_ && !connection_->usable()) connection_.reset();
         attempts.wait_after(error);
+        retried_ = true;
       }
     }
   }
@@ -37,6 +39,9 @@ class Store::Impl {
   /// Runs one statement on a store with a current schema.
   std::vector<store::Row> execute(const char* store::Sql::*statement,
                                   const std::vector<store::Value>& parameters);
+
+  /// Whether the last call took more than one attempt: what it finds done may be its own work.
+  bool retried() const noexcept { return retried_; }
 
   const store::Driver& driver() const { return store::driver(url_.driver); }
   Clock& clock() const { return clock_; }
@@ -49,6 +54,7 @@ class Store::Impl {
   Clock& clock_;
   std::unique_ptr<store::Connection> connection_;
   bool schema_checked_ = false;
+  bool retried_ = false;
 };
 
 }  // namespace leaf

@@ -174,7 +174,10 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
 }
 
 void Store::remove_tag(const TagName& name) {
-  if (impl_->execute(&store::Sql::remove_tag, {name.str()}).empty()) throw no_such_tag(name);
+  if (!impl_->execute(&store::Sql::remove_tag, {name.str()}).empty()) return;
+  const bool may_be_done = impl_->retried();
+  if (may_be_done && !impl_->execute(&store::Sql::removed_tag, {name.str()}).empty()) return;
+  throw no_such_tag(name);
 }
 
 namespace {

@@ -237,7 +237,12 @@ void Store::recycle_worker(std::int64_t worker, bool force) {
   const auto rows = impl_->execute(
       &store::Sql::recycle, {worker, unix_ms(host_time(impl_->clock())), static_cast<std::int64_t>(force)});
   if (!rows.empty()) return;
-  const Worker held = held_worker(workers(), worker);
+  const bool may_be_done = impl_->retried();
+  const std::vector<Worker> known = workers();
+  const bool is_free = std::any_of(known.begin(), known.end(),
+                                   [&](const Worker& one) { return one.id == worker && one.owner.empty(); });
+  if (may_be_done && is_free) return;
+  const Worker held = held_worker(known, worker);
   throw Error(
       ErrorCode::refused,
       fmt::format("worker {} is held by '{}' until {}", worker, held.owner, to_rfc3339(held.window_end)),

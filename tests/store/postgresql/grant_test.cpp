@@ -269,3 +269,15 @@ TEST_CASE_FIXTURE(Fixture, "description: quotes, wide characters and 256 of them
   const leaf::TagChange longer{.step = {}, .limit = {}, .description = wide + "x", .raise_to = {}};
   CHECK(error_of([&] { store.update_tag(order, longer); }).code() == leaf::ErrorCode::usage);
 }
+
+TEST_CASE_FIXTURE(Fixture, "tags: removing one is done although the server warned and it was tried again") {
+  add(10);
+  database.sql().run(
+      "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'once'; RETURN NEW; "
+      "END $$;"
+      "CREATE TRIGGER warn BEFORE UPDATE ON leaf_alloc FOR EACH ROW WHEN (NEW.removed_at IS NOT NULL)"
+      " EXECUTE FUNCTION warn()");
+  store.remove_tag(order);
+  CHECK(store.tags().empty());
+  CHECK(error_of([&] { store.remove_tag(order); }).code() == leaf::ErrorCode::not_found);
+}
