@@ -6,9 +6,10 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "id_writer.hpp"
+#include "id_lines.hpp"
 #include "interrupt.hpp"
 #include "leaf/snowflake.hpp"
 #include "rfc3339.hpp"
@@ -67,14 +68,9 @@ class RenewalFailures {
   std::optional<leaf::Error> last_;
 };
 
-IdWriter writer_to(Output& output) {
-  if (output.format() == OutputFormat::json) return {output.flushed_file(), "{\"id\":\"", "\"}\n"};
-  return {output.flushed_file(), "", "\n"};
-}
-
 }  // namespace
 
-void print_snowflake_ids(std::int64_t count, Session& session) {
+void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Session& session) {
   const leaf::Layout layout = session.store().layout();
   require_expected_layout(session.settings(), layout);
   warn_if_nearly_over(layout, session.messages);
@@ -93,12 +89,12 @@ void print_snowflake_ids(std::int64_t count, Session& session) {
   guard.emplace();
   session.messages.detail(fmt::format("worker {}, layout {}", generator.worker(), layout.name()));
 
-  IdWriter writer = writer_to(session.output);
+  IdLines lines(session.output, layout, std::move(form));
   std::vector<std::int64_t> ids(batch_size(count, layout));
   while (count > 0) {
     const auto batch = std::span(ids).first(std::min(ids.size(), static_cast<std::size_t>(count)));
     generator.next(batch);
-    writer.write(batch);
+    lines.write(batch);
     failures.report(session.messages);
     count -= static_cast<std::int64_t>(batch.size());
   }
