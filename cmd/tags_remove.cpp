@@ -9,6 +9,11 @@ namespace leafctl {
 
 namespace {
 
+constexpr Column<leaf::TagName> removed_columns[] = {
+    {"tag", [](const leaf::TagName& tag) -> Cell { return tag.str(); }},
+    {"action", [](const leaf::TagName&) -> Cell { return "removed"; }},
+};
+
 class TagsRemove : public Command {
  public:
   void setup(CLI::App& app) override {
@@ -28,6 +33,7 @@ class TagsRemove : public Command {
     if (!yes_) ask(store, session.messages);
     store.remove_tag(*name_);
     session.messages.info(fmt::format("removed tag '{}'", name_->str()));
+    if (session.output.format() == OutputFormat::json) session.output.print_one(removed_columns, *name_);
   }
 
  private:
