@@ -72,7 +72,13 @@ void CommandLine::add_global_options() {
 void CommandLine::add_setting(CLI::App& app, std::string_view key) {
   const std::size_t index = find_setting(key).value();
   const Setting& setting = all_settings()[index];
-  add_text_option(app, setting.flags, setting.value_name, options_.values[index], setting.help);
+  if (setting.flag_stands_for == nullptr) {
+    add_text_option(app, setting.flags, setting.value_name, options_.values[index], setting.help);
+    return;
+  }
+  app.add_flag_callback(
+      setting.flags, [this, index, &setting] { options_.values[index] = setting.flag_stands_for; },
+      setting.help);
 }
 
 void CommandLine::add_command(const CommandEntry& entry) {

@@ -12,6 +12,7 @@ std::span<const CommandEntry> commands() {
       {"tags update", "change a tag's step, limit or description, or raise its IDs", make_tags_update},
       {"tags remove", "remove a tag for good", make_tags_remove},
       {"next", "print new IDs", make_next},
+      {"status", "print what this host has buffered", make_status},
       {"workers", "list, take and free the workers of snowflake IDs", nullptr},
       {"workers list", "list all workers", make_workers_list},
       {"workers acquire", "lease a worker", make_workers_acquire},

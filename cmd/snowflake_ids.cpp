@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "detached_process.hpp"
 #include "id_writer.hpp"
 #include "interrupt.hpp"
 #include "leaf/snowflake.hpp"
@@ -75,12 +76,9 @@ IdWriter writer_to(Output& output) {
 }  // namespace
 
 void print_snowflake_ids(std::int64_t count, Session& session) {
-  const leaf::Layout layout = session.store().layout();
-  require_expected_layout(session.settings(), layout);
-  warn_if_nearly_over(layout, session.messages);
-
+  const auto host = session.host();
   leaf::WorkerRequest request = worker_request(session.settings());
-  request.window = window_for(count, layout, request.window);
+  if (!host) request.window = window_for(count, session.store().layout(), request.window);
   RenewalFailures failures;
   // A wait for the lease may be cut short; what comes after gives the worker back first.
   std::optional<InterruptGuard> guard;
@@ -89,8 +87,11 @@ void print_snowflake_ids(std::int64_t count, Session& session) {
       {.worker = request,
        .max_backward = session.settings().max_backward,
        .timeout = session.settings().timeout,
-       .on_renewal_failure = [&failures](const leaf::Error& error) { failures.note(error); }});
+       .on_renewal_failure = [&failures](const leaf::Error& error) { failures.note(error); },
+       .host = host});
   guard.emplace();
+  const leaf::Layout& layout = generator.layout();
+  warn_if_nearly_over(layout, session.messages);
   session.messages.detail(fmt::format("worker {}, layout {}", generator.worker(), layout.name()));
 
   IdWriter writer = writer_to(session.output);
@@ -102,6 +103,8 @@ void print_snowflake_ids(std::int64_t count, Session& session) {
     failures.report(session.messages);
     count -= static_cast<std::int64_t>(batch.size());
   }
+  guard.reset();
+  if (generator.claim_fetch()) run_in_detached_process([&generator] { generator.fetch(); });
 }
 
 }  // namespace leafctl

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "buffered_ids.hpp"
 #include "commands.hpp"
 #include "leaf/error.hpp"
 #include "options.hpp"
@@ -28,6 +29,10 @@ class TagsUpdate : public Command {
         "  leafctl tags update order --limit none --raise-to 1000000");
   }
 
+  std::vector<std::string_view> setting_keys() const override {
+    return {host_setting_keys.begin(), host_setting_keys.end()};
+  }
+
   void run(Session& session) override {
     if (limit_ == "none") {
       change_.remove_limit = true;
@@ -39,6 +44,7 @@ class TagsUpdate : public Command {
                         "name '--step', '--limit', '--description' or '--raise-to'");
     }
     const leaf::Tag tag = session.store().update_tag(*name_, change_);
+    if (change_.raise_to) drop_buffered_ids(*name_, *change_.raise_to, session);
     session.messages.info(fmt::format("updated tag '{}': {}", tag.name, describe(tag)));
     if (session.output.format() == OutputFormat::json) session.output.print_one(tag_columns, tag);
   }

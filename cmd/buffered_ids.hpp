@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+#include "command.hpp"
+#include "leaf/tag.hpp"
+
+namespace leafctl {
+
+/// Gives up what this host has buffered of `tag` below `floor`, after the store was changed. A failure is
+/// reported as a warning: the change itself is done.
+void drop_buffered_ids(const leaf::TagName& tag, std::int64_t floor, Session& session);
+
+}  // namespace leafctl
