@@ -22,4 +22,14 @@ void drop_buffered_ids(const leaf::TagName& tag, std::int64_t floor, Session& se
   }
 }
 
+void drop_all_buffered_ids(Session& session) {
+  const auto host = session.host();
+  if (!host) return;
+  try {
+    leaf::drop_host_buffers(session.settings().store, *host, session.settings().timeout);
+  } catch (const leaf::Error& error) {
+    session.messages.warning(error.what(), error.hint());
+  }
+}
+
 }  // namespace leafctl

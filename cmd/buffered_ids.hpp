@@ -11,4 +11,7 @@ namespace leafctl {
 /// reported as a warning: the change itself is done.
 void drop_buffered_ids(const leaf::TagName& tag, std::int64_t floor, Session& session);
 
+/// Gives up all that this host has buffered of the store, which was made anew. Failures as above.
+void drop_all_buffered_ids(Session& session);
+
 }  // namespace leafctl

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "buffered_ids.hpp"
 #include "commands.hpp"
 #include "leaf/error.hpp"
 #include "options.hpp"
@@ -51,6 +52,10 @@ class InitDb : public Command {
         "  leafctl init-db --store postgresql://db.example.org/ids --dry-run");
   }
 
+  std::vector<std::string_view> setting_keys() const override {
+    return {host_setting_keys.begin(), host_setting_keys.end()};
+  }
+
   void run(Session& session) override {
     if (dry_run_ && layout_) {
       throw leaf::Error(
@@ -88,6 +93,7 @@ class InitDb : public Command {
     for (const leaf::Migration& migration : applied) outcome.applied.push_back(migration_name(migration));
     outcome.deployment = store.deployment();
     const bool created = !applied.empty() && applied.front().number == 1;
+    if (created) drop_all_buffered_ids(session);  // they are of a store that was here before
     session.messages.info(fmt::format("{} store '{}', deployment {}, layout {}",
                                       applied.empty() ? "up to date:" : (created ? "created" : "upgraded"),
                                       outcome.store, outcome.deployment, outcome.layout));

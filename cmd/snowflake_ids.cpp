@@ -26,6 +26,9 @@ using std::chrono::milliseconds;
 /// For a clock that was set back a little, and a slow reader.
 constexpr milliseconds spare_window = std::chrono::seconds(5);
 
+/// From so many IDs on an output takes noticeable time.
+constexpr std::int64_t long_output = 100'000;
+
 /// As long as `count` IDs take, so that a process that is killed keeps its worker from others but briefly.
 milliseconds window_for(std::int64_t count, const leaf::Layout& layout, milliseconds longest) {
   const std::int64_t units = (count - 1) / (layout.max_sequence() + 1) + 1;
@@ -76,7 +79,9 @@ IdWriter writer_to(Output& output) {
 }  // namespace
 
 void print_snowflake_ids(std::int64_t count, Session& session) {
-  const auto host = session.host();
+  auto host = session.host();
+  // A long output leases in the background; after a short one a detached process does.
+  if (host) host->fetch_ahead = count > long_output;
   leaf::WorkerRequest request = worker_request(session.settings());
   if (!host) request.window = window_for(count, session.store().layout(), request.window);
   RenewalFailures failures;
@@ -104,7 +109,8 @@ void print_snowflake_ids(std::int64_t count, Session& session) {
     count -= static_cast<std::int64_t>(batch.size());
   }
   guard.reset();
-  if (generator.claim_fetch()) run_in_detached_process([&generator] { generator.fetch(); });
+  if (host && !host->fetch_ahead && generator.claim_fetch())
+    run_in_detached_process([&generator] { generator.fetch(); });
 }
 
 }  // namespace leafctl

@@ -83,6 +83,28 @@ HostBuffer describe(const State& state, UnixTime now) {
   return buffer;
 }
 
+/// Runs `work(file, lock)` once nobody fetches into the file: what is granted then would not be dropped.
+template <class Work>
+void when_nobody_fetches(const host::Folder& folder, const std::string& file_name, milliseconds timeout,
+                         Clock& clock, Work work) {
+  const auto deadline = clock.steady_now() + timeout;
+  for (;;) {
+    const auto file = StateFile::find(folder, file_name);
+    if (!file) return;
+    if (const auto lock = file->try_lock(folder)) {
+      work(*file, *lock);
+      return;
+    }
+    if (clock.steady_now() >= deadline) {
+      throw Error(
+          ErrorCode::unavailable,
+          fmt::format("what this host has buffered could not be dropped within {} ms", timeout.count()),
+          "another process fetches; if that is stopped, let it go on or kill it, then try again");
+    }
+    clock.sleep_for(milliseconds(1));
+  }
+}
+
 }  // namespace
 
 std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
@@ -108,24 +130,28 @@ std::uint64_t drop_host_buffer(const std::string& url, const HostOptions& option
                               .key = tag.str(),
                               .store = store.shown,
                               .store_key = store.key};
-  const auto deadline = clock.steady_now() + timeout;
-  for (;;) {
-    const auto file = StateFile::find(*folder, subject.file_name());
-    if (!file) return 0;
-    // A fetch under way may have been granted what is to be dropped: it has to end first.
-    if (const auto lock = file->try_lock(*folder)) {
-      const auto view = file->state().buffer.view();
-      const bool has_lower =
-          (!view.rest.empty() && view.rest.lo < floor) || (view.has_next && view.next.lo < floor);
-      return has_lower ? file->state().buffer.drain() : 0;
-    }
-    if (clock.steady_now() >= deadline) {
-      throw Error(ErrorCode::unavailable,
-                  fmt::format("what this host has buffered of tag '{}' could not be dropped within {} ms",
-                              tag.str(), timeout.count()),
-                  "another process fetches; if that is stopped, let it go on or kill it, then try again");
-    }
-    clock.sleep_for(milliseconds(1));
+  std::uint64_t dropped = 0;
+  when_nobody_fetches(
+      *folder, subject.file_name(), timeout, clock, [&](StateFile& file, const host::FetchLock&) {
+        const auto view = file.state().buffer.view();
+        const bool has_lower =
+            (!view.rest.empty() && view.rest.lo < floor) || (view.has_next && view.next.lo < floor);
+        if (has_lower) dropped = file.state().buffer.drain();
+      });
+  return dropped;
+}
+
+void drop_host_buffers(const std::string& url, const HostOptions& options, milliseconds timeout,
+                       Clock& clock) {
+  const auto folder = host::Folder::find(options);
+  if (!folder) return;
+  const std::uint64_t key = host::identify_store(url, options.store_key).key;
+  for (const std::string& name : host::state_files(*folder)) {
+    when_nobody_fetches(*folder, name, timeout, clock, [&](StateFile& file, const host::FetchLock& lock) {
+      if (file.state().constants.store_key != key) return;
+      file.state().buffer.drain();
+      file.throw_away(*folder, lock);
+    });
   }
 }
 

@@ -81,15 +81,21 @@ std::shared_ptr<StateFile> SharedBuffer::current_file() {
   const std::lock_guard lock(files_mutex_);
   if (!files_.back()->is_current(folder_)) {
     files_.push_back(StateFile::open(folder_, subject_));
-    state_.store(&files_.back()->state(), std::memory_order_release);
   }
   return files_.back();
+}
+
+void SharedBuffer::go_to_current_file() {
+  State& current = current_file()->state();
+  if (&current == &state() || current.buffer.published_end() == 0) return;
+  require_fitting(current);
+  state_.store(&current, std::memory_order_release);
 }
 
 /// False while all wait for the end of a pause. A failure that waiting does not cure is looked at anew by
 /// whoever needs the range: somebody may have mended it.
 bool SharedBuffer::may_try() {
-  const FetchRecord& record = state().fetch;
+  const FetchRecord& record = file()->state().fetch;
   if (record.failures.load(std::memory_order_relaxed) == 0) return true;
   const auto code = static_cast<ErrorCode>(record.failure_code.load(std::memory_order_relaxed));
   return code != ErrorCode::unavailable ||
@@ -114,9 +120,10 @@ void SharedBuffer::await(const std::function<bool()>& ready) {
   const Time deadline = clock().steady_now() + timeout_;
   milliseconds length{1};
   for (;;) {
-    current_file();
+    go_to_current_file();
     if (ready()) return;
     if (may_try()) try_to_fetch(deadline, ready);
+    go_to_current_file();
     if (ready()) return;
     if (clock().steady_now() >= deadline) throw timed_out();
     pause(deadline, length);
@@ -248,7 +255,7 @@ void SharedBuffer::pause(Time deadline, milliseconds& length) {
 }
 
 Error SharedBuffer::timed_out() {
-  const FetchRecord& record = state().fetch;
+  const FetchRecord& record = file()->state().fetch;
   const std::string waited = fmt::format("no {} came within {}", what(), timeout_);
   if (record.failures.load(std::memory_order_relaxed) == 0) {
     return {ErrorCode::unavailable, waited,

@@ -62,6 +62,10 @@ class SharedBuffer : public range::Refillable {
   /// Notes in `state`, which may be a new one, what grant() returned last; the lock is held.
   virtual void note_granted(State& state) = 0;
 
+  /// Throws Error (refused) if this object cannot go on with ranges of the origin that `state` names. Called
+  /// before the first of them is taken.
+  virtual void require_fitting(const State& state) const = 0;
+
   /// Throws Error (refused) if `range` begins before the end of an earlier grant.
   void require_higher(const State& state, Range range) const;
   std::int64_t now_ms() const;
@@ -71,8 +75,10 @@ class SharedBuffer : public range::Refillable {
   using Time = std::chrono::steady_clock::time_point;
 
   std::shared_ptr<StateFile> file();
-  /// The file that is current now.
+  /// The file that is current now, to fetch into.
   std::shared_ptr<StateFile> current_file();
+  /// Has takers draw from the current file once there is something in it.
+  void go_to_current_file();
   void drop_what_another_store_granted();
   bool may_try();
   void try_to_fetch(Time deadline, const std::function<bool()>& is_done);
@@ -91,8 +97,8 @@ class SharedBuffer : public range::Refillable {
   const Folder folder_;
 
   std::mutex files_mutex_;
-  std::vector<std::shared_ptr<StateFile>> files_;  ///< the last is in use; takers may still be in the others
-  std::atomic<State*> state_{nullptr};
+  std::vector<std::shared_ptr<StateFile>> files_;  ///< the last is current; takers may still be in the others
+  std::atomic<State*> state_{nullptr};             ///< what takers draw from
 
   std::mutex store_mutex_;
   std::unique_ptr<Store> store_;

@@ -68,6 +68,10 @@ std::vector<Range> HostTag::take_all(std::uint64_t count) {
       for (const Range range : take_in_one_piece(count)) append(ranges, range);
       return ranges;
     }
+    // The fetch comes first, so that nothing is lost if the tag has no more.
+    if (left_in(buffer()) < count && wants_fetch()) {
+      await([&] { return left_in(buffer()) >= count || !wants_fetch(); });
+    }
     const Range range = take(count);
     count -= range.size();
     append(ranges, range);

@@ -32,7 +32,7 @@ HostWindows::HostWindows(const StoreOptions& store, const HostOptions& host, con
       request_(request) {
   const auto is_filled = [this] {
     const auto view = buffer().view();
-    return view.has_next || !view.rest.empty() || view.word != 0;
+    return view.has_next || !view.rest.empty();
   };
   if (!is_filled()) SharedBuffer::await(is_filled);
   positions_.emplace(Layout::parse(state().origin.get()));
@@ -44,12 +44,16 @@ void HostWindows::request() {
   if (refiller_ && claim_fetch()) refiller_->request(*this);
 }
 
+void HostWindows::require_fitting(const host::State& state) const {
+  if (!positions_ || positions_->layout().text() == state.origin.get()) return;
+  throw Error(ErrorCode::refused,
+              fmt::format("the store is another deployment now, with the layout '{}'",
+                          Layout::parse(state.origin.get()).name()),
+              "start again");
+}
+
 host::GrantedRange HostWindows::grant(Store& store, host::State& state) {
   Layout layout = store.layout();
-  if (positions_ && positions_->layout() != layout) {
-    throw Error(ErrorCode::refused, fmt::format("the store has another layout now, '{}'", layout.name()),
-                "it is another deployment; start this program anew");
-  }
   const WorkerRequest request = valid_request(request_, layout);
   if (state.worker.token.empty()) {
     last_ = store.acquire_worker(request);

@@ -27,6 +27,7 @@ class HostWindows final : public Windows, public host::SharedBuffer {
  private:
   host::GrantedRange grant(Store& store, host::State& state) override;
   void note_granted(host::State& state) override;
+  void require_fitting(const host::State& state) const override;
 
   const WorkerRequest request_;
   std::optional<Positions> positions_;

@@ -85,4 +85,9 @@ LEAF_EXPORT std::uint64_t drop_host_buffer(const std::string& url, const HostOpt
                                            const TagName& tag, std::int64_t floor,
                                            std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
+/// Gives up all that this host has buffered of the store `url`: for whoever has made that store anew. Throws
+/// as drop_host_buffer().
+LEAF_EXPORT void drop_host_buffers(const std::string& url, const HostOptions& options,
+                                   std::chrono::milliseconds timeout, Clock& clock = Clock::real());
+
 }  // namespace leaf
