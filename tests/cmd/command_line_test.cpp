@@ -101,9 +101,12 @@ TEST_CASE("command line: each setting that is not global has its flag on a comma
     CAPTURE(setting.key);
     const std::size_t index = leafctl::find_setting(setting.key).value();
     CommandLine line;
-    line.parse({"next", "--snowflake", setting.long_flag(), "x"});
-    CHECK(line.options().values[index] == "x");
-    CHECK(error_of({"tags", "list", setting.long_flag(), "x"}).starts_with("unknown option"));
+    const bool takes_value = setting.flag_stands_for == nullptr;
+    std::vector<std::string> words{"next", "--snowflake", setting.long_flag()};
+    if (takes_value) words.emplace_back("x");
+    line.parse(words);
+    CHECK(line.options().values[index] == (takes_value ? "x" : setting.flag_stands_for));
+    CHECK(error_of({"tags", "list", setting.long_flag()}).starts_with("unknown option"));
   }
 }
 
