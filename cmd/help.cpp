@@ -9,7 +9,7 @@ class Help : public Command {
  public:
   void setup(CLI::App& app) override {
     app.description("Prints the help of a command, the same as its --help.");
-    app.add_option("COMMAND", words_, "the command's words");
+    app.add_option("COMMAND", words_, "the command's words")->type_name("COMMAND");
     app.footer(
         "Examples:\n"
         "  leafctl help next\n"
