@@ -29,10 +29,10 @@ class Walk {
     cursor_.command = command_;
     cursor_.word = word;
     const std::size_t equals = word.find('=');
-    if (cursor_.option == nullptr && !cursor_.options_ended && word.starts_with("--") &&
-        equals != std::string::npos) {
+    const bool has_value = word.starts_with("--") && equals != std::string::npos;
+    if (cursor_.option == nullptr && !cursor_.options_ended && has_value) {
       cursor_.option = find_option(*command_, word.substr(0, equals));
-      cursor_.prefix = word.substr(0, equals + 1);
+      if (cursor_.option != nullptr) cursor_.prefix = word.substr(0, equals + 1);
     }
     return cursor_;
   }

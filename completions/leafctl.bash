@@ -1,4 +1,5 @@
 # bash completion for leafctl: 'leafctl complete' says what may stand at the cursor.
+# shellcheck shell=bash
 
 # Sets `words` to the words up to the cursor.
 _leafctl_words() {
