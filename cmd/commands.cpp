@@ -28,6 +28,10 @@ std::span<const CommandEntry> commands() {
       {"bench decode", "snowflake IDs taken apart", make_bench_decode},
       {"show-config", "print each setting with its origin", make_show_config},
       {"help", "print help on a command", make_help},
+      {.name = "complete",
+       .summary = "list what may stand next in a command line, for shells",
+       .make = make_complete,
+       .hidden = true},
   };
   return all;
 }

@@ -177,9 +177,11 @@ constexpr Setting settings_table[] = {
     {"timeout", "--timeout", "LEAFCTL_TIMEOUT", "DURATION",
      "how long to wait for the store in all, 1ms to 24h (default: 5s)",
      [](const Surroundings&) { return std::string("5s"); }, assign_duration<&Settings::timeout, 1>},
-    {"output", "-o,--output", "LEAFCTL_OUTPUT", "FORMAT", "text or json, one object a line (default: text)",
+    {"output", "-o,--output", "LEAFCTL_OUTPUT", "text|json",
+     "how records are printed; in JSON one object a line (default: text)",
      [](const Surroundings&) { return std::string("text"); }, assign_output},
-    {"color", "--color", "LEAFCTL_COLOR", "WHEN", "auto, always or never (default: auto)",
+    {"color", "--color", "LEAFCTL_COLOR", "auto|always|never",
+     "when to use colours (default: auto, on a terminal)",
      [](const Surroundings&) { return std::string("auto"); }, assign_color},
     {.key = "layout",
      .flags = "--layout",
@@ -200,10 +202,10 @@ constexpr Setting settings_table[] = {
     {.key = "worker_id",
      .flags = "--worker-id",
      .variable = "LEAFCTL_WORKER_ID",
-     .value_name = "N",
-     .help =
-         "take this worker and no other; NAME=N,NAME=N, in a configuration file a mapping, pins one for each "
-         "worker name (default: any)",
+     .value_name = "WORKER",
+     .help = "take this worker, a number, and no other; NAME=WORKER,NAME=WORKER, in a configuration file a "
+             "mapping, pins one for each "
+             "worker name (default: any)",
      .default_value = nothing,
      .assign = assign_worker_id,
      .is_global = false,

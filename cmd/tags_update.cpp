@@ -17,7 +17,7 @@ class TagsUpdate : public Command {
     add_tag_argument(app, name_, "the tag to change");
     add_integer_option(app, "--step", "N", change_.step, {1, leaf::max_step},
                        fmt::format("IDs that a host takes at once, 1 to {}", leaf::max_step));
-    add_text_option(app, "--limit", "ID", limit_,
+    add_text_option(app, "--limit", "ID|none", limit_,
                     fmt::format("the last ID it may give, up to {}, or none", leaf::max_id));
     add_text_option(app, "--description", "TEXT", change_.description,
                     "what it is for, up to 256 characters");
