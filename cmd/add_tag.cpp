@@ -24,7 +24,7 @@ class AddTag : public Command {
   void setup(CLI::App& app) override {
     app.description(
         "Adds a tag: a sequence of IDs of its own. Adding it again with the same values does nothing.");
-    add_tag_argument(app, name_, "its name: 1 to 128 characters of A-Z a-z 0-9 . _ : -");
+    add_tag_argument(app, name_, "its name: 1 to 128 characters of A-Z a-z 0-9 . _ : -")->type_name("NAME");
     add_integer_option(app, "--step", "N", step_, {1, leaf::max_step},
                        fmt::format("IDs that a host takes at once, 1 to {} (default: {})", leaf::max_step,
                                    leaf::default_step));

@@ -2,9 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "leaf/host.hpp"
 #include "leaf/store.hpp"
 #include "messages.hpp"
 #include "output.hpp"
@@ -21,6 +23,14 @@ struct Session {
   const Settings& settings() const { return configuration.settings; }
   leaf::StoreOptions store_options() const {
     return {.url = settings().store, .timeout = settings().timeout};
+  }
+  /// Where this host's buffers lie; none if they are not to be used, or there is no place for them.
+  std::optional<leaf::HostOptions> host() const {
+    if (!settings().host_buffer || settings().runtime_dir.empty()) return std::nullopt;
+    return leaf::HostOptions{.folder = settings().runtime_dir,
+                             .group = settings().group,
+                             .store_key = settings().store_key,
+                             .fetch_ahead = false};
   }
   /// The configured store. Connects to nothing yet. Throws leaf::Error (usage) if its URL is none.
   leaf::Store store() const { return leaf::Store(store_options()); }

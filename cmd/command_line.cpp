@@ -72,7 +72,13 @@ void CommandLine::add_global_options() {
 void CommandLine::add_setting(CLI::App& app, std::string_view key) {
   const std::size_t index = find_setting(key).value();
   const Setting& setting = all_settings()[index];
-  add_text_option(app, setting.flags, setting.value_name, options_.values[index], setting.help);
+  if (setting.flag_stands_for == nullptr) {
+    add_text_option(app, setting.flags, setting.value_name, options_.values[index], setting.help);
+    return;
+  }
+  app.add_flag_callback(
+      setting.flags, [this, index, &setting] { options_.values[index] = setting.flag_stands_for; },
+      setting.help);
 }
 
 void CommandLine::add_command(const CommandEntry& entry) {
@@ -83,6 +89,7 @@ void CommandLine::add_command(const CommandEntry& entry) {
   CLI::App* app = parent->add_subcommand(std::string(name.substr(blank + 1)), entry.summary);
   app->require_subcommand(0, 1);
   app->footer("");
+  if (entry.hidden) app->group("");
   Node& node = nodes_.emplace_back(Node{app, entry.make, nullptr});
   if (entry.make != nullptr) app->preparse_callback([this, &node](std::size_t) { set_up(node); });
 }
@@ -124,14 +131,20 @@ Request CommandLine::parse(std::vector<std::string> arguments) {
   return {.command = node->command.get()};
 }
 
+CLI::App* CommandLine::find_command(CLI::App& group, const std::string& word) {
+  const auto found = group.get_subcommands([&](CLI::App* command) { return command->get_name() == word; });
+  if (found.empty()) return nullptr;
+  if (Node* node = node_of(found.front())) set_up(*node);
+  return found.front();
+}
+
 std::string CommandLine::help(const std::vector<std::string>& words) {
   CLI::App* app = &app_;
   for (const std::string& word : words) {
-    const auto found = app->get_subcommands([&](CLI::App* command) { return command->get_name() == word; });
-    if (found.empty()) throw unknown_command(*app, word);
-    app = found.front();
+    CLI::App* const command = find_command(*app, word);
+    if (command == nullptr) throw unknown_command(*app, word);
+    app = command;
   }
-  if (Node* node = node_of(app)) set_up(*node);
   return help_text(*app);
 }
 

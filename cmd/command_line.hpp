@@ -31,6 +31,11 @@ class CommandLine {
   /// The help of the command that `words` name; of the program if there are none. Throws leaf::Error (usage).
   std::string help(const std::vector<std::string>& words);
 
+  /// The program itself, above all commands.
+  CLI::App& root() noexcept { return app_; }
+  /// The command that `word` names in `group`, with its options declared; null if there is none.
+  CLI::App* find_command(CLI::App& group, const std::string& word);
+
   const GlobalOptions& options() const noexcept { return options_; }
 
  private:

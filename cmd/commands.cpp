@@ -14,6 +14,7 @@ std::span<const CommandEntry> commands() {
       {"tags import", "add and raise the tags of a file, such as Leaf's", make_tags_import},
       {"tags remove", "remove a tag for good", make_tags_remove},
       {"next", "print new IDs", make_next},
+      {"status", "print what this host has buffered", make_status},
       {"workers", "list, take and free the workers of snowflake IDs", nullptr},
       {"workers list", "list workers", make_workers_list},
       {"workers acquire", "lease a worker", make_workers_acquire},
@@ -29,6 +30,10 @@ std::span<const CommandEntry> commands() {
       {"bench decode", "snowflake IDs taken apart", make_bench_decode},
       {"show-config", "print each setting with its origin", make_show_config},
       {"help", "print help on a command", make_help},
+      {.name = "complete",
+       .summary = "list what may stand next in a command line, for shells",
+       .make = make_complete,
+       .hidden = true},
   };
   return all;
 }

@@ -10,6 +10,7 @@ struct CommandEntry {
   const char* name;     ///< as typed; the words of a nested command are parted by a space
   const char* summary;  ///< for the list of commands in the help
   CommandFactory make;  ///< null for a group such as `tags`, which comes before its members
+  bool hidden = false;  ///< not for people: the help does not list it
 };
 
 /// All commands, in the order in which the help lists them.
@@ -36,6 +37,8 @@ std::unique_ptr<Command> make_bench_snowflake();
 std::unique_ptr<Command> make_bench_store();
 std::unique_ptr<Command> make_bench_decode();
 std::unique_ptr<Command> make_show_config();
+std::unique_ptr<Command> make_status();
 std::unique_ptr<Command> make_help();
+std::unique_ptr<Command> make_complete();
 
 }  // namespace leafctl

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <vector>
 
+#include "command_tree.hpp"
+
 namespace leafctl {
 
 namespace {
@@ -60,18 +62,16 @@ std::string option_label(const CLI::Option& option) {
   if (!option.get_lnames().empty()) {
     label += (option.get_snames().empty() ? "" : ", ") + ("--" + option.get_lnames().front());
   }
-  if (option.get_items_expected_max() > 0 && !option.get_type_name().empty())
-    label += " " + option.get_type_name();
+  if (takes_value(option) && !option.get_type_name().empty()) label += " " + option.get_type_name();
   return label;
 }
 
 std::string argument_label(const CLI::Option& option) {
-  const bool many = option.get_items_expected_max() > 1;
-  const std::string name = option.get_name(true) + (many ? "..." : "");
+  const std::string name = option.get_name(true) + (takes_many(option) ? "..." : "");
   return option.get_required() ? name : "[" + name + "]";
 }
 
-std::vector<Entry> options_of(const CLI::App& app) {
+std::vector<Entry> option_entries(const CLI::App& app) {
   std::vector<Entry> entries;
   for (const CLI::Option* option : app.get_options()) {
     if (!option->nonpositional() || option == app.get_help_ptr()) continue;
@@ -80,17 +80,17 @@ std::vector<Entry> options_of(const CLI::App& app) {
   return entries;
 }
 
-std::vector<Entry> arguments_of(const CLI::App& app) {
+std::vector<Entry> argument_entries(const CLI::App& app) {
   std::vector<Entry> entries;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) entries.push_back({argument_label(*option), option->get_description()});
+  for (const CLI::Option* argument : arguments_of(app)) {
+    entries.push_back({argument_label(*argument), argument->get_description()});
   }
   return entries;
 }
 
-std::vector<Entry> commands_of(const CLI::App& app) {
+std::vector<Entry> command_entries(const CLI::App& app) {
   std::vector<Entry> entries;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* command : subcommands_of(app)) {
     entries.push_back({command->get_name(), command->get_description()});
   }
   return entries;
@@ -102,8 +102,8 @@ const CLI::App& root_of(const CLI::App& app) {
 
 std::string usage(const CLI::App& app) {
   std::string line = "Usage: " + full_name(app);
-  if (!commands_of(app).empty()) line += " COMMAND";
-  for (const Entry& argument : arguments_of(app)) line += " " + argument.label;
+  if (!subcommands_of(app).empty()) line += " COMMAND";
+  for (const CLI::Option* argument : arguments_of(app)) line += " " + argument_label(*argument);
   return line + " [OPTIONS]\n";
 }
 
@@ -117,13 +117,13 @@ std::string help_text(const CLI::App& app) {
   const CLI::App& root = root_of(app);
   std::string result = usage(app) + "\n";
   for (const std::string& line : wrap(app.get_description(), 0)) result += line + "\n";
-  result += section("Commands", commands_of(app));
-  result += section("Arguments", arguments_of(app));
-  if (&app != &root) result += section("Options", options_of(app));
-  std::vector<Entry> global = options_of(root);
+  result += section("Commands", command_entries(app));
+  result += section("Arguments", argument_entries(app));
+  if (&app != &root) result += section("Options", option_entries(app));
+  std::vector<Entry> global = option_entries(root);
   global.push_back({"-h, --help", root.get_help_ptr()->get_description()});
   result += section("Global options", global);
-  if (&app != &root && !commands_of(app).empty()) {
+  if (&app != &root && !subcommands_of(app).empty()) {
     result += fmt::format("\nSee '{} COMMAND --help' for each of them.\n", full_name(app));
   }
   if (!app.get_footer().empty()) result += "\n" + app.get_footer() + "\n";
@@ -131,7 +131,7 @@ std::string help_text(const CLI::App& app) {
 }
 
 std::string short_help_text(const CLI::App& app) {
-  return usage(app) + section("Commands", commands_of(app)) +
+  return usage(app) + section("Commands", command_entries(app)) +
          fmt::format("\nSee '{} --help' for options and examples.\n", full_name(app));
 }
 

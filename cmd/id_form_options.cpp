@@ -8,7 +8,7 @@
 namespace leafctl {
 
 void IdFormOptions::declare(CLI::App& app, const std::string& purpose) {
-  add_text_option(app, "--format", "FORMAT", format_,
+  add_text_option(app, "--format", "dec|hex|base32|base62", format_,
                   purpose +
                       " in dec, hex, base32 (Crockford's) or base62; all but dec in as many digits as the "
                       "greatest ID has, so that they sort as the IDs do (default: dec)");

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "buffered_ids.hpp"
 #include "commands.hpp"
 #include "leaf/error.hpp"
 #include "options.hpp"
@@ -70,6 +71,10 @@ class InitDb : public Command {
         "  leafctl init-db --store postgresql://db.example.org/ids --dry-run");
   }
 
+  std::vector<std::string_view> setting_keys() const override {
+    return {host_setting_keys.begin(), host_setting_keys.end()};
+  }
+
   void run(Session& session) override {
     if (dry_run_ && layout_) {
       throw leaf::Error(
@@ -114,6 +119,7 @@ class InitDb : public Command {
     outcome.layout = store.layout().name();
     for (const leaf::Migration& migration : applied) outcome.applied.push_back(migration_name(migration));
     outcome.deployment = store.deployment();
+    if (created) drop_all_buffered_ids(session);  // they are of a store that was here before
     report(outcome, created, session.messages);
     if (runtime_role_) {
       store.grant_runtime_role(*runtime_role_);

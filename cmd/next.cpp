@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "commands.hpp"
+#include "detached_process.hpp"
 #include "id_form_options.hpp"
 #include "id_lines.hpp"
 #include "leaf/error.hpp"
+#include "leaf/segment.hpp"
 #include "leaf/tag.hpp"
 #include "options.hpp"
 #include "snowflake_ids.hpp"
@@ -13,6 +16,9 @@
 namespace leafctl {
 
 namespace {
+
+constexpr std::array<std::string_view, 7> snowflake_setting_keys{
+    "layout", "worker_name", "worker_id", "window", "max_skew", "max_backward", "recycle_after"};
 
 struct TagRange {
   std::string tag;
@@ -25,19 +31,19 @@ constexpr Column<TagRange> range_columns[] = {
     {"last", [](const TagRange& range) -> Cell { return Id{range.ids.hi - 1}; }},
 };
 
-/// From nine tenths of what the tag may give on.
-void warn_if_nearly_used_up(const leaf::TagName& tag, const leaf::Grant& grant, Messages& messages) {
-  const std::int64_t left = grant.limit - (grant.range.hi - 1);
-  if (left > grant.limit / 10) return;
-  if (grant.limit == leaf::max_id) {
-    messages.warning(
-        fmt::format("tag '{}' has {} IDs left up to its end at {}", tag.str(), left, grant.limit));
+/// From nine tenths of what the tag may give on. `next` is the ID after those that are printed.
+void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t next, std::int64_t limit,
+                            Messages& messages) {
+  const std::int64_t left = limit - (next - 1);
+  if (left > limit / 10) return;
+  if (limit == leaf::max_id) {
+    messages.warning(fmt::format("tag '{}' has {} IDs left up to its end at {}", tag.str(), left, limit));
     return;
   }
   // A name that begins with a dash would be taken for an option.
   const std::string arguments =
       tag.str().starts_with('-') ? "--limit ID -- " + tag.str() : tag.str() + " --limit ID";
-  messages.warning(fmt::format("tag '{}' has {} IDs left up to its limit {}", tag.str(), left, grant.limit),
+  messages.warning(fmt::format("tag '{}' has {} IDs left up to its limit {}", tag.str(), left, limit),
                    fmt::format("raise it with 'leafctl tags update {}'", arguments));
 }
 
@@ -76,7 +82,9 @@ class Next : public Command {
   }
 
   std::vector<std::string_view> setting_keys() const override {
-    return {"layout", "worker_name", "worker_id", "window", "max_skew", "max_backward", "recycle_after"};
+    std::vector<std::string_view> keys{host_setting_keys.begin(), host_setting_keys.end()};
+    keys.insert(keys.end(), snowflake_setting_keys.begin(), snowflake_setting_keys.end());
+    return keys;
   }
 
   void run(Session& session) override {
@@ -108,23 +116,47 @@ class Next : public Command {
       throw usage("'--ranges' prints plain numbers", "leave '--format' and '--template' out");
     }
     if (snowflake_) return;
-    const auto keys = setting_keys();
     for (const SettingOrigin& setting : configuration.origins) {
       if (setting.origin == setting.setting->long_flag() &&
-          std::ranges::find(keys, setting.setting->key) != keys.end())
+          std::ranges::find(snowflake_setting_keys, setting.setting->key) != snowflake_setting_keys.end())
         throw usage(fmt::format("'{}' is for '--snowflake', not for tags", setting.origin));
     }
   }
 
   void print_ids_of_tag(Session& session) const {
+    const auto host = session.host();
+    if (host && !direct_) {
+      print_ids_of_host(*host, session);
+    } else {
+      print_ids_of_store(session);
+    }
+  }
+
+  void print_ids_of_host(const leaf::HostOptions& host, Session& session) const {
+    leaf::SegmentAllocator allocator(session.store_options(),
+                                     {.timeout = session.settings().timeout, .host = host});
+    leaf::SegmentTag tag = allocator.tag(*tag_);
+    const std::vector<leaf::Range> ranges = tag.next_ranges(static_cast<std::uint64_t>(count_.value_or(1)));
+    warn_if_nearly_used_up(*tag_, ranges.back().hi, tag.limit(), session.messages);
+    print(ranges, session.output);
+    session.output.flush();
+    if (tag.claim_fetch()) run_in_detached_process([&tag] { tag.fetch(); });
+  }
+
+  void print_ids_of_store(Session& session) const {
     const leaf::Grant grant = session.store().grant(*tag_, count_.value_or(1));
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));
-    warn_if_nearly_used_up(*tag_, grant, session.messages);
+    warn_if_nearly_used_up(*tag_, grant.range.hi, grant.limit, session.messages);
+    print({grant.range}, session.output);
+  }
+
+  void print(const std::vector<leaf::Range>& ranges, Output& output) const {
     if (ranges_) {
-      print_range(grant.range, session.output);
-    } else {
-      print_ids(grant.range, session.output);
+      for (const leaf::Range range : ranges) print_range(range, output);
+      return;
     }
+    IdLines lines(output, tag_->str(), form_.form());
+    for (const leaf::Range range : ranges) lines.write(range);
   }
 
   void print_range(leaf::Range ids, Output& output) const {
@@ -133,10 +165,6 @@ class Next : public Command {
     } else {
       output.print_text(fmt::format("{}\t{}\n", ids.lo, ids.hi - 1));
     }
-  }
-
-  void print_ids(leaf::Range ids, Output& output) const {
-    IdLines(output, tag_->str(), form_.form()).write(ids);
   }
 
   std::optional<leaf::TagName> tag_;

@@ -53,7 +53,7 @@ CLI::Option* add_integer_option(CLI::App& app, const std::string& names, const s
 
 CLI::Option* add_worker_argument(CLI::App& app, std::optional<std::int64_t>& target,
                                  const std::string& help) {
-  return add_integer_option(app, "ID", "", target, worker_bounds, help);
+  return add_integer_option(app, "ID", "WORKER", target, worker_bounds, help);
 }
 
 CLI::Option* add_workers_argument(CLI::App& app, std::vector<std::int64_t>& target, const std::string& help) {
@@ -61,11 +61,12 @@ CLI::Option* add_workers_argument(CLI::App& app, std::vector<std::int64_t>& targ
     for (const std::string& text : texts) target.push_back(parse_integer("ID", text, worker_bounds));
     return true;
   };
-  return add_many(app, "ID", callback, help)->allow_extra_args();
+  return add_many(app, "ID", callback, help)->type_name("WORKER")->allow_extra_args();
 }
 
 CLI::Option* add_tag_argument(CLI::App& app, std::optional<leaf::TagName>& target, const std::string& help) {
   return add_converted(app, "TAG", help, [&target](const std::string& text) { target.emplace(text); })
+      ->type_name("TAG")
       ->required();
 }
 

@@ -13,7 +13,8 @@ namespace leafctl {
 
 // CLI11 reads 0x10 as 16, wraps what overflows and drops an empty text; here the text itself is taken and
 // converted strictly. `target` has to outlive the parsing. `names` are as in CLI11: "-n,--count", or "TAG"
-// for an argument. A bad value throws leaf::Error (usage) out of the parsing.
+// for an argument. A bad value throws leaf::Error (usage) out of the parsing. `value_name` also tells shells
+// which values to propose: see candidate_values().
 
 CLI::Option* add_text_option(CLI::App& app, const std::string& names, const std::string& value_name,
                              std::optional<std::string>& target, const std::string& help);
@@ -33,7 +34,7 @@ CLI::Option* add_worker_argument(CLI::App& app, std::optional<std::int64_t>& tar
 /// The argument ID...: any number of workers.
 CLI::Option* add_workers_argument(CLI::App& app, std::vector<std::int64_t>& target, const std::string& help);
 
-/// The argument TAG, which is required.
+/// The argument TAG, which is required: the name of a tag that exists.
 CLI::Option* add_tag_argument(CLI::App& app, std::optional<leaf::TagName>& target, const std::string& help);
 
 }  // namespace leafctl

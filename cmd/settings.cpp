@@ -123,6 +123,37 @@ void assign_duration(Settings& settings, std::string_view name, const std::strin
   settings.*member = parse_duration(name, text, {milliseconds(shortest_ms), hours(24)});
 }
 
+void assign_runtime_dir(Settings& settings, std::string_view name, const std::string& text) {
+  if (!text.starts_with('/')) {
+    throw Error(ErrorCode::usage, fmt::format("'{}' takes a folder's full path, not '{}'", name, text));
+  }
+  settings.runtime_dir = text;
+}
+
+/// Assigns yes or no to `member`.
+template <bool Settings::*member>
+void assign_choice(Settings& settings, std::string_view name, const std::string& text) {
+  static constexpr Choice<bool> choices[] = {{"yes", true}, {"no", false}, {"true", true}, {"false", false}};
+  settings.*member = parse_choice(name, text, choices);
+}
+
+/// The same for all processes of a user, from a login or a timer: not in XDG_RUNTIME_DIR, which only some of
+/// them have. None if the system has no file system for it.
+std::string default_runtime_dir(const Surroundings& surroundings) {
+  if (surroundings.is_root && surroundings.is_local("/run")) return "/run/leafctl";
+  return surroundings.is_local("/dev/shm") ? "/dev/shm/leafctl-" + surroundings.user_id : "";
+}
+
+/// What libpq takes from the environment to find a database.
+std::string libpq_variables(const Surroundings& surroundings) {
+  std::string result;
+  for (const char* name : {"PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE",
+                           "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGTARGETSESSIONATTRS"}) {
+    if (const auto value = surroundings.variable(name)) result += fmt::format("{}={}\n", name, *value);
+  }
+  return result;
+}
+
 std::string default_store(const Surroundings& surroundings) {
   return "sqlite:" + default_store_folder(surroundings) + "/leaf.db";
 }
@@ -146,9 +177,11 @@ constexpr Setting settings_table[] = {
     {"timeout", "--timeout", "LEAFCTL_TIMEOUT", "DURATION",
      "how long to wait for the store in all, 1ms to 24h (default: 5s)",
      [](const Surroundings&) { return std::string("5s"); }, assign_duration<&Settings::timeout, 1>},
-    {"output", "-o,--output", "LEAFCTL_OUTPUT", "FORMAT", "text or json, one object a line (default: text)",
+    {"output", "-o,--output", "LEAFCTL_OUTPUT", "text|json",
+     "how records are printed; in JSON one object a line (default: text)",
      [](const Surroundings&) { return std::string("text"); }, assign_output},
-    {"color", "--color", "LEAFCTL_COLOR", "WHEN", "auto, always or never (default: auto)",
+    {"color", "--color", "LEAFCTL_COLOR", "auto|always|never",
+     "when to use colours (default: auto, on a terminal)",
      [](const Surroundings&) { return std::string("auto"); }, assign_color},
     {.key = "layout",
      .flags = "--layout",
@@ -169,10 +202,10 @@ constexpr Setting settings_table[] = {
     {.key = "worker_id",
      .flags = "--worker-id",
      .variable = "LEAFCTL_WORKER_ID",
-     .value_name = "N",
-     .help =
-         "take this worker and no other; NAME=N,NAME=N, in a configuration file a mapping, pins one for each "
-         "worker name (default: any)",
+     .value_name = "WORKER",
+     .help = "take this worker, a number, and no other; NAME=WORKER,NAME=WORKER, in a configuration file a "
+             "mapping, pins one for each "
+             "worker name (default: any)",
      .default_value = nothing,
      .assign = assign_worker_id,
      .is_global = false,
@@ -209,6 +242,33 @@ constexpr Setting settings_table[] = {
      .default_value = [](const Surroundings&) { return std::string("1h"); },
      .assign = assign_duration<&Settings::recycle_after, 0>,
      .is_global = false},
+    {.key = "runtime_dir",
+     .flags = "--runtime-dir",
+     .variable = "LEAFCTL_RUNTIME_DIR",
+     .value_name = "DIR",
+     .help = "where this host's buffers lie, on a local file system (default: /dev/shm/leafctl-UID; for root "
+             "/run/leafctl)",
+     .default_value = default_runtime_dir,
+     .assign = assign_runtime_dir,
+     .is_global = false},
+    {.key = "host_buffer",
+     .flags = "--no-host-buffer",
+     .variable = "LEAFCTL_HOST_BUFFER",
+     .value_name = "",
+     .help = "ask the store each time instead of drawing from what this host has buffered",
+     .default_value = [](const Surroundings&) { return std::string("yes"); },
+     .assign = assign_choice<&Settings::host_buffer>,
+     .is_global = false,
+     .flag_stands_for = "no"},
+    {.key = "group",
+     .flags = "--group",
+     .variable = "LEAFCTL_GROUP",
+     .value_name = "",
+     .help = "share the buffers with the group that the runtime folder belongs to, which has mode 2770",
+     .default_value = [](const Surroundings&) { return std::string("no"); },
+     .assign = assign_choice<&Settings::group>,
+     .is_global = false,
+     .flag_stands_for = "yes"},
 };
 
 /// An XDG base folder; the specification has a relative one ignored.
@@ -283,6 +343,7 @@ Surroundings Surroundings::of_this_process() {
             return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
           },
           .is_root = geteuid() == 0,
+          .user_id = std::to_string(geteuid()),
           .host_name = name_of_host()};
 }
 
@@ -327,6 +388,7 @@ Configuration resolve_settings(const GlobalOptions& options, const Surroundings&
       setting.assign(result.settings, found->name, found->text);
     result.origins.push_back({&setting, found->text, found->origin});
   }
+  result.settings.store_key = libpq_variables(surroundings);
   return result;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leaf/host.hpp"
 #include "leaf/layout.hpp"
 #include "output.hpp"
 
@@ -39,6 +41,10 @@ struct Settings {
   std::chrono::milliseconds max_skew{};
   std::chrono::milliseconds max_backward{};
   std::chrono::milliseconds recycle_after{};
+  std::string runtime_dir;   ///< where the host's buffers lie; empty: there is no place for them
+  bool host_buffer = false;  ///< draw from the host's buffers
+  bool group = false;        ///< they are shared by a group of users
+  std::string store_key;     ///< what leads to the store besides its URL: libpq's variables
 };
 
 /// What settings are read from besides the command line; a test makes its own.
@@ -46,8 +52,11 @@ struct Surroundings {
   /// The variable's value; none if it is not set or empty.
   std::function<std::optional<std::string>(const char* name)> variable;
   bool is_root = false;
+  std::string user_id = "0";
   std::string host_name{};
   std::string system_file = "/etc/leafctl/leafctl.yaml";
+  /// Whether host state may lie on the file system of this path.
+  bool (*is_local)(const std::string& path) = leaf::is_local_file_system;
 
   static Surroundings of_this_process();
 };
@@ -69,12 +78,17 @@ struct Setting {
   bool is_global = true;
   /// True if a configuration file may also give a mapping, which is assigned as "name=value,name=value".
   bool takes_mapping = false;
+  /// The value that the flag stands for, where it takes none; else null.
+  const char* flag_stands_for = nullptr;
 
   /// The long flag, such as "--store".
   std::string long_flag() const;
 };
 
 std::span<const Setting> all_settings();
+
+/// The settings of whatever uses the host's buffers.
+inline constexpr std::array<std::string_view, 3> host_setting_keys{"runtime_dir", "host_buffer", "group"};
 
 /// The index of `key` in all_settings(); none if there is no such setting.
 std::optional<std::size_t> find_setting(std::string_view key);

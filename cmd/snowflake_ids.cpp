@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "detached_process.hpp"
 #include "id_lines.hpp"
 #include "interrupt.hpp"
 #include "leaf/snowflake.hpp"
@@ -25,6 +26,9 @@ using std::chrono::milliseconds;
 
 /// For a clock that was set back a little, and a slow reader.
 constexpr milliseconds spare_window = std::chrono::seconds(5);
+
+/// From so many IDs on an output takes noticeable time.
+constexpr std::int64_t long_output = 100'000;
 
 /// As long as `count` IDs take, so that a process that is killed keeps its worker from others but briefly.
 milliseconds window_for(std::int64_t count, const leaf::Layout& layout, milliseconds longest) {
@@ -71,12 +75,11 @@ class RenewalFailures {
 }  // namespace
 
 void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Session& session) {
-  const leaf::Layout layout = session.store().layout();
-  require_expected_layout(session.settings(), layout);
-  warn_if_nearly_over(layout, session.messages);
-
+  auto host = session.host();
+  // A long output leases in the background; after a short one a detached process does.
+  if (host) host->fetch_ahead = count > long_output;
   leaf::WorkerRequest request = worker_request(session.settings());
-  request.window = window_for(count, layout, request.window);
+  if (!host) request.window = window_for(count, session.store().layout(), request.window);
   RenewalFailures failures;
   // A wait for the lease may be cut short; what comes after gives the worker back first.
   std::optional<InterruptGuard> guard;
@@ -85,8 +88,11 @@ void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Ses
       {.worker = request,
        .max_backward = session.settings().max_backward,
        .timeout = session.settings().timeout,
-       .on_renewal_failure = [&failures](const leaf::Error& error) { failures.note(error); }});
+       .on_renewal_failure = [&failures](const leaf::Error& error) { failures.note(error); },
+       .host = host});
   guard.emplace();
+  const leaf::Layout& layout = generator.layout();
+  warn_if_nearly_over(layout, session.messages);
   session.messages.detail(fmt::format("worker {}, layout {}", generator.worker(), layout.name()));
 
   IdLines lines(session.output, layout, std::move(form));
@@ -98,6 +104,9 @@ void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Ses
     failures.report(session.messages);
     count -= static_cast<std::int64_t>(batch.size());
   }
+  guard.reset();
+  if (host && !host->fetch_ahead && generator.claim_fetch())
+    run_in_detached_process([&generator] { generator.fetch(); });
 }
 
 }  // namespace leafctl

@@ -8,7 +8,7 @@
 namespace leafctl {
 
 void TagFormatOption::declare(CLI::App& app, const std::string& fallback) {
-  add_text_option(app, "--format", "FORMAT", text_, fmt::format("yaml or csv (default: {})", fallback));
+  add_text_option(app, "--format", "yaml|csv", text_, fmt::format("yaml or csv (default: {})", fallback));
 }
 
 std::optional<TagFormat> TagFormatOption::format() const {

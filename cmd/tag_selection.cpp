@@ -8,7 +8,7 @@
 namespace leafctl {
 
 void TagSelection::declare(CLI::App& app) {
-  add_text_option(app, "PATTERN", "", pattern_,
+  add_text_option(app, "PATTERN", "TAG", pattern_,
                   "only tags whose names match, such as 'order*'; * ? [ ] as for files (default: all)");
 }
 

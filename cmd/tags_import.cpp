@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "buffered_ids.hpp"
 #include "commands.hpp"
 #include "leaf/error.hpp"
 #include "options.hpp"
@@ -54,7 +55,7 @@ class TagsImport : public Command {
         "Adds the tags of a file, raises those that are behind it, and sets step, limit and description as "
         "in the "
         "file. No counter is lowered, what the file does not say stays, and done again it changes nothing.");
-    add_text_option(app, "FILE", "", file_, "what to import; - reads standard input")->required();
+    add_text_option(app, "FILE", "FILE", file_, "what to import; - reads standard input")->required();
     format_.declare(app, "by the file's name or first line");
     app.add_flag("--dry-run", dry_run_, "say what would be done and change nothing");
     app.footer(
@@ -68,6 +69,10 @@ class TagsImport : public Command {
         "  leafctl tags import --dry-run tags.yaml");
   }
 
+  std::vector<std::string_view> setting_keys() const override {
+    return {host_setting_keys.begin(), host_setting_keys.end()};
+  }
+
   void run(Session& session) override {
     const auto named = format_.format();
     const InputFile file = InputFile::read(*file_);
@@ -76,7 +81,7 @@ class TagsImport : public Command {
     refuse_errors(content, file.name, session.messages);
     leaf::Store store = session.store();
     for (TagImport& import : plan_import(content.tags, store.tags())) {
-      if (!dry_run_) import.carry_out(store);
+      if (!dry_run_) carry_out(import, store, session);
       report(import, session);
     }
     summarize(content.tags.size(), session.messages);
@@ -90,6 +95,12 @@ class TagsImport : public Command {
     throw leaf::Error(leaf::ErrorCode::usage,
                       fmt::format("{} of the tags in '{}' are wrong", content.errors.size(), name),
                       "nothing was changed");
+  }
+
+  static void carry_out(TagImport& import, leaf::Store& store, Session& session) {
+    import.carry_out(store);
+    if (import.action() != TagImport::Action::raise) return;
+    drop_buffered_ids(leaf::TagName(import.tag().name), import.tag().next_id, session);
   }
 
   void report(const TagImport& import, Session& session) {

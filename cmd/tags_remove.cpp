@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "buffered_ids.hpp"
 #include "commands.hpp"
 #include "confirmation.hpp"
 #include "options.hpp"
@@ -28,10 +29,15 @@ class TagsRemove : public Command {
         "  leafctl tags remove order --yes");
   }
 
+  std::vector<std::string_view> setting_keys() const override {
+    return {host_setting_keys.begin(), host_setting_keys.end()};
+  }
+
   void run(Session& session) override {
     leaf::Store store = session.store();
     if (!yes_) ask(store, session.messages);
     store.remove_tag(*name_);
+    drop_buffered_ids(*name_, leaf::max_id, session);
     session.messages.info(fmt::format("removed tag '{}'", name_->str()));
     if (session.output.format() == OutputFormat::json) session.output.print_one(removed_columns, *name_);
   }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "buffered_ids.hpp"
 #include "commands.hpp"
 #include "leaf/error.hpp"
 #include "options.hpp"
@@ -16,7 +17,7 @@ class TagsUpdate : public Command {
     add_tag_argument(app, name_, "the tag to change");
     add_integer_option(app, "--step", "N", change_.step, {1, leaf::max_step},
                        fmt::format("IDs that a host takes at once, 1 to {}", leaf::max_step));
-    add_text_option(app, "--limit", "ID", limit_,
+    add_text_option(app, "--limit", "ID|none", limit_,
                     fmt::format("the last ID it may give, up to {}, or none", leaf::max_id));
     add_text_option(app, "--description", "TEXT", change_.description,
                     "what it is for, up to 256 characters");
@@ -26,6 +27,10 @@ class TagsUpdate : public Command {
         "Examples:\n"
         "  leafctl tags update order --step 5000\n"
         "  leafctl tags update order --limit none --raise-to 1000000");
+  }
+
+  std::vector<std::string_view> setting_keys() const override {
+    return {host_setting_keys.begin(), host_setting_keys.end()};
   }
 
   void run(Session& session) override {
@@ -39,6 +44,7 @@ class TagsUpdate : public Command {
                         "name '--step', '--limit', '--description' or '--raise-to'");
     }
     const leaf::Tag tag = session.store().update_tag(*name_, change_);
+    if (change_.raise_to) drop_buffered_ids(*name_, *change_.raise_to, session);
     session.messages.info(fmt::format("updated tag '{}': {}", tag.name, describe(tag)));
     if (session.output.format() == OutputFormat::json) session.output.print_one(tag_columns, tag);
   }

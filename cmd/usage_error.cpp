@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "command_tree.hpp"
 #include "help_text.hpp"
 #include "nearest.hpp"
 
@@ -19,26 +20,14 @@ std::string see_help(const CLI::App& app) {
   return fmt::format("see '{} --help'", full_name(app));
 }
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
 std::string without_value(const std::string& argument) {
   return argument.substr(0, argument.find('='));
 }
 
-/// The option of `app` or of a command above it that `name` stands for.
-const CLI::Option* find_option(const CLI::App& app, const std::string& name) {
-  if (const CLI::Option* option = app.get_option_no_throw(name)) return option;
-  return app.get_parent() == nullptr ? nullptr : find_option(*app.get_parent(), name);
-}
-
 Error unknown_option(const CLI::App& app, const std::string& argument) {
   std::vector<std::string> names;
-  for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
-    for (const CLI::Option* option : level->get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    }
+  for (const CLI::Option* option : options_of(app)) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   const std::string name = argument.starts_with("--") ? without_value(argument) : argument.substr(0, 2);
   const std::string near = name.starts_with("--") && name.size() > 3 ? nearest(name, names) : std::string();
@@ -51,7 +40,7 @@ Error unexpected_argument(const CLI::App& app, const std::string& argument) {
       std::isdigit(static_cast<unsigned char>(argument[1])) == 0) {
     return unknown_option(app, argument);
   }
-  if (!commands_of(app).empty()) return unknown_command(app, argument);
+  if (!subcommands_of(app).empty()) return unknown_command(app, argument);
   return {ErrorCode::usage, fmt::format("unexpected argument '{}'", argument), see_help(app)};
 }
 
@@ -60,7 +49,7 @@ Error missing_value(const CLI::App& app, const std::vector<std::string>& argumen
   for (const std::string& argument : arguments) {
     if (!argument.starts_with("--") || argument.find('=') == std::string::npos) continue;
     const CLI::Option* option = find_option(app, without_value(argument));
-    if (option != nullptr && option->get_items_expected_max() == 0) {
+    if (option != nullptr && !takes_value(*option)) {
       return {ErrorCode::usage, fmt::format("option '{}' takes no value", without_value(argument)),
               see_help(app)};
     }
@@ -155,7 +144,7 @@ std::string intended_command(const CLI::App& group, const std::string& word) {
     if (synonym.group == prefix && synonym.word == word) return synonym.command;
   }
   std::vector<std::string> names;
-  for (const CLI::App* command : commands_of(group)) names.push_back(command->get_name());
+  for (const CLI::App* command : subcommands_of(group)) names.push_back(command->get_name());
   const std::string near = nearest(word, names);
   return near.empty() || prefix.empty() ? near : prefix + " " + near;
 }

@@ -42,7 +42,6 @@ class WorkersAcquire : public Command {
 
   void run(Session& session) override {
     leaf::Store store = session.store();
-    require_expected_layout(session.settings(), store.layout());
     const std::string& owner = session.settings().worker_name;
     const Lease lease{store.acquire_worker(worker_request(session.settings())), owner};
     session.output.print_one(columns, lease);

@@ -41,7 +41,8 @@ class WorkersList : public Command {
     app.description("Lists the workers that were ever taken, by number.");
     add_text_option(app, "PATTERN", "", pattern_,
                     "only those whose owners match, such as 'web-*'; * ? [ ] as for files (default: all)");
-    add_text_option(app, "--state", "STATE", state_, "only those that are held, lapsed, idle or free");
+    add_text_option(app, "--state", "held|lapsed|idle|free", state_,
+                    "only those that are held, lapsed, idle or free");
     app.footer(
         "Prints worker, owner, state, window_end, silent_ms (since the last grant) and\n"
         "clock_offset_ms (the owner's clock less the store's, at that grant). On a\n"

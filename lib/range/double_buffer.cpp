@@ -96,6 +96,18 @@ void DoubleBuffer::retire() noexcept {
   }
 }
 
+std::int64_t DoubleBuffer::published_end() const noexcept {
+  const View seen = view();
+  return seen.has_next ? seen.next.hi : seen.rest.hi;
+}
+
+std::uint64_t DoubleBuffer::drain() noexcept {
+  std::uint64_t drained = 0;
+  for (Taken taken = take(max_size); !taken.range.empty(); taken = take(max_size))
+    drained += taken.range.size();
+  return drained;
+}
+
 bool DoubleBuffer::wants_next() const noexcept {
   return !is_published(generation_of(word_.load(std::memory_order_acquire)) + 1);
 }

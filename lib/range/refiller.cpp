@@ -9,19 +9,13 @@
 
 namespace leaf::range {
 
-namespace {
-
 using std::chrono::milliseconds;
 
-/// 100 ms, doubled with each failure up to 2 s, less a random quarter: hosts that failed together come back
-/// apart. What waiting alone does not cure is looked at once a minute; a caller who needs it does not wait.
 milliseconds pause_after(int failures, bool retryable) {
   thread_local std::minstd_rand random(std::random_device{}());
   const int longest = std::min(retryable ? 2'000 : 60'000, 100 << std::min(failures - 1, 10));
   return milliseconds(std::uniform_int_distribution<int>(longest * 3 / 4, longest)(random));
 }
-
-}  // namespace
 
 Refiller::Refiller(StoreOptions store, Options options)
     : store_options_(std::move(store)), options_(std::move(options)), clock_(*store_options_.clock) {
@@ -37,21 +31,21 @@ Refiller::~Refiller() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Refiller::request(RefilledBuffer& buffer) {
+void Refiller::request(Refillable& buffer) {
   if (buffer.requested_.load(std::memory_order_relaxed)) return;
   const Lock lock(mutex_);
-  if (!buffer.buffer.wants_next() || buffer.requested_.exchange(true, std::memory_order_relaxed)) return;
-  refill_now(buffer, lock);
+  if (!buffer.wants_fetch() || buffer.requested_.exchange(true, std::memory_order_relaxed)) return;
+  fetch_now(buffer, lock);
 }
 
-void Refiller::enqueue(RefilledBuffer& buffer, Time due, const Lock&) {
+void Refiller::enqueue(Refillable& buffer, Time due, const Lock&) {
   if (buffer.queued_) queue_.erase({buffer.due_, &buffer});
   buffer.queued_ = true;
   buffer.due_ = due;
   queue_.emplace(due, &buffer);
 }
 
-bool Refiller::refill_now(RefilledBuffer& buffer, const Lock& lock) {
+bool Refiller::fetch_now(Refillable& buffer, const Lock& lock) {
   enqueue(buffer, clock_.steady_now(), lock);
   work_.notify_one();
   // A thread that was told of other work and has not woken yet still counts as idle.
@@ -69,18 +63,18 @@ bool Refiller::refill_now(RefilledBuffer& buffer, const Lock& lock) {
   return true;
 }
 
-void Refiller::await(RefilledBuffer& buffer, const std::function<bool()>& ready) {
+void Refiller::await(Refillable& buffer, const std::function<bool()>& ready) {
   Lock lock(mutex_);
   const Time deadline = clock_.steady_now() + options_.timeout;
-  const std::uint64_t begun_before = buffer.refills_begun_;
+  const std::uint64_t begun_before = buffer.fetches_begun_;
   // A failure that waiting does not cure is looked at anew by every caller: somebody may have mended it.
   if (buffer.queued_ && buffer.failure_ && !buffer.failure_->retryable()) {
-    refill_now(buffer, lock);
+    fetch_now(buffer, lock);
   }
   while (!ready()) {
-    const bool failed_since = buffer.failure_ && buffer.refills_begun_ > begun_before;
+    const bool failed_since = buffer.failure_ && buffer.fetches_begun_ > begun_before;
     if (failed_since && !buffer.failure_->retryable()) throw Error(*buffer.failure_);
-    if (!buffer.requested_.exchange(true, std::memory_order_relaxed) && !refill_now(buffer, lock)) {
+    if (!buffer.requested_.exchange(true, std::memory_order_relaxed) && !fetch_now(buffer, lock)) {
       throw Error(ErrorCode::unavailable,
                   fmt::format("no thread could be started to fetch a {}", buffer.what()),
                   "check the limit of processes, 'ulimit -u'");
@@ -90,14 +84,14 @@ void Refiller::await(RefilledBuffer& buffer, const std::function<bool()>& ready)
   }
 }
 
-Error Refiller::timed_out(const RefilledBuffer& buffer) const {
+Error Refiller::timed_out(const Refillable& buffer) const {
   const std::string waited = fmt::format("no {} came within {}", buffer.what(), options_.timeout);
   if (!buffer.failure_) return {ErrorCode::unavailable, waited, "the store is slow; try again"};
   return {ErrorCode::unavailable, fmt::format("{}: {}", waited, buffer.failure_->what()),
           buffer.failure_->hint(), buffer.failure_->sqlstate()};
 }
 
-RefilledBuffer* Refiller::next_due(Lock& lock) {
+Refillable* Refiller::next_due(Lock& lock) {
   while (!stopping_) {
     if (queue_.empty()) {
       ++idle_threads_;
@@ -121,16 +115,15 @@ RefilledBuffer* Refiller::next_due(Lock& lock) {
 void Refiller::run() {
   Store store(store_options_);
   Lock lock(mutex_);
-  while (RefilledBuffer* buffer = next_due(lock)) refill(*buffer, store, lock);
+  while (Refillable* buffer = next_due(lock)) fetch(*buffer, store, lock);
 }
 
-void Refiller::refill(RefilledBuffer& buffer, Store& store, Lock& lock) {
-  ++buffer.refills_begun_;
-  std::optional<Refill> refill;
+void Refiller::fetch(Refillable& buffer, Store& store, Lock& lock) {
+  ++buffer.fetches_begun_;
   std::optional<Error> failure;
   lock.unlock();
   try {
-    refill = buffer.refill(store);
+    buffer.fetch(store);
   } catch (const Error& error) {
     failure = error;
   } catch (const std::exception& error) {
@@ -143,19 +136,17 @@ void Refiller::refill(RefilledBuffer& buffer, Store& store, Lock& lock) {
   lock.lock();
 
   buffer.failure_ = failure;
-  if (refill) {
+  if (!failure) {
     buffer.failures_in_a_row_ = 0;
-    if (!buffer.buffer.wants_next()) buffer.buffer.retire();  // await() found that neither range will do
-    buffer.buffer.publish(refill->range, refill->mark, refill->label);
     buffer.requested_.store(false, std::memory_order_relaxed);
-  } else if (failure->retryable() || !buffer.buffer.view().rest.empty()) {
+  } else if (failure->retryable() || !buffer.is_used_up()) {
     ++buffer.failures_in_a_row_;
     const auto pause = pause_after(buffer.failures_in_a_row_, failure->retryable());
     // This thread, or another one that waits, comes back to it in time.
     enqueue(buffer, clock_.steady_now() + pause, lock);
   } else {
-    buffer.requested_.store(false,
-                            std::memory_order_relaxed);  // nothing to bridge: whoever calls next asks anew
+    // Nothing to bridge: whoever calls next asks anew.
+    buffer.requested_.store(false, std::memory_order_relaxed);
   }
   buffer.changed_.notify_all();
 }

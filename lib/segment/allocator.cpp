@@ -6,31 +6,51 @@
 
 #include "leaf/segment.hpp"
 #include "range/refiller.hpp"
+#include "segment/host_tag.hpp"
 #include "segment/tag_buffer.hpp"
 
 namespace leaf {
 
-SegmentTag::SegmentTag(segment::TagBuffer* tag) : buffer_(&tag->buffer), tag_(tag) {}
+namespace {
+
+/// Where handles of tags in shared memory look first: it is always empty, so that they go on to the source.
+range::DoubleBuffer& empty_buffer() {
+  static range::DoubleBuffer buffer;
+  return buffer;
+}
+
+}  // namespace
+
+SegmentTag::SegmentTag(range::DoubleBuffer* buffer, segment::TagSource* source)
+    : buffer_(buffer), source_(source) {}
 
 std::int64_t SegmentTag::next_closely() {
   return next_range(1).lo;
 }
 
 void SegmentTag::request_fetch() {
-  tag_->refiller.request(*tag_);
+  source_->request_fetch();
 }
 
 Range SegmentTag::next_range(std::uint64_t at_most) {
   if (at_most == 0) throw Error(ErrorCode::usage, "a range of no IDs was asked for");
-  auto taken = buffer_->take(at_most);
-  if (taken.range.empty()) {
-    tag_->refiller.await(*tag_, [&] {
-      taken = buffer_->take(at_most);
-      return !taken.range.empty();
-    });
-  }
-  if (taken.fetch_next) request_fetch();
-  return taken.range;
+  return source_->take(at_most);
+}
+
+std::vector<Range> SegmentTag::next_ranges(std::uint64_t count) {
+  return source_->take_all(count);
+}
+
+std::int64_t SegmentTag::limit() const {
+  return source_->limit();
+}
+
+bool SegmentTag::claim_fetch() {
+  return source_->claim_fetch();
+}
+
+void SegmentTag::fetch() {
+  source_->fetch();
 }
 
 void SegmentTag::next(std::span<std::int64_t> ids) {
@@ -39,20 +59,6 @@ void SegmentTag::next(std::span<std::int64_t> ids) {
     for (std::size_t i = 0; i < range.size(); ++i) ids[i] = range.lo + static_cast<std::int64_t>(i);
     ids = ids.subspan(range.size());
   }
-}
-
-std::vector<Range> SegmentTag::next_ranges(std::uint64_t count) {
-  std::vector<Range> ranges;
-  while (count > 0) {
-    const Range range = next_range(count);
-    count -= range.size();
-    if (!ranges.empty() && ranges.back().hi == range.lo) {
-      ranges.back().hi = range.hi;
-    } else {
-      ranges.push_back(range);
-    }
-  }
-  return ranges;
 }
 
 namespace {
@@ -68,9 +74,9 @@ range::Refiller::Options refiller_options(const SegmentOptions& options) {
   range::Refiller::Options result{
       .timeout = options.timeout, .max_threads = options.max_connections, .on_failure = {}};
   if (options.on_fetch_failure) {
-    result.on_failure = [report = options.on_fetch_failure](const range::RefilledBuffer& buffer,
+    result.on_failure = [report = options.on_fetch_failure](const range::Refillable& buffer,
                                                             const Error& error) {
-      report(static_cast<const segment::TagBuffer&>(buffer).name, error);
+      report(dynamic_cast<const segment::TagSource&>(buffer).tag(), error);
     };
   }
   return result;
@@ -80,34 +86,46 @@ range::Refiller::Options refiller_options(const SegmentOptions& options) {
 
 class SegmentAllocator::Impl {
  public:
-  Impl(StoreOptions store, const SegmentOptions& options)
-      : clock_(*store.clock),
-        max_step_(options.max_step),
-        refiller_(std::move(store), refiller_options(options)) {}
+  Impl(StoreOptions store, SegmentOptions options)
+      : store_(std::move(store)),
+        options_(std::move(options)),
+        refiller_(store_, refiller_options(options_)) {}
 
-  segment::TagBuffer* tag(const TagName& name) {
+  SegmentTag tag(const TagName& name) {
     const std::lock_guard lock(mutex_);
+    if (options_.host) {
+      auto& tag = host_tags_[name];
+      if (!tag) tag = make_host_tag(name);
+      return SegmentTag(&empty_buffer(), tag.get());
+    }
     auto& tag = tags_[name];
     if (!tag) {
-      tag = std::make_unique<segment::TagBuffer>(name, refiller_, segment::StepPolicy(max_step_), clock_);
+      tag = std::make_unique<segment::TagBuffer>(name, refiller_, options_.max_step, *store_.clock);
     }
-    return tag.get();
+    return SegmentTag(&tag->buffer, tag.get());
   }
 
  private:
-  Clock& clock_;
-  const std::int64_t max_step_;
+  std::unique_ptr<segment::HostTag> make_host_tag(const TagName& name) {
+    return std::make_unique<segment::HostTag>(store_, *options_.host, name, options_.max_step,
+                                              options_.timeout,
+                                              options_.host->fetch_ahead ? &refiller_ : nullptr);
+  }
+
+  const StoreOptions store_;
+  const SegmentOptions options_;
   std::mutex mutex_;
   std::map<TagName, std::unique_ptr<segment::TagBuffer>> tags_;
+  std::map<TagName, std::unique_ptr<segment::HostTag>> host_tags_;
   range::Refiller refiller_;  // ends its threads before the tags go
 };
 
 SegmentAllocator::SegmentAllocator(StoreOptions store, SegmentOptions options)
-    : impl_(std::make_unique<Impl>(std::move(store), options)) {}
+    : impl_(std::make_unique<Impl>(std::move(store), std::move(options))) {}
 SegmentAllocator::~SegmentAllocator() = default;
 
 SegmentTag SegmentAllocator::tag(const TagName& name) {
-  return SegmentTag(impl_->tag(name));
+  return impl_->tag(name);
 }
 
 }  // namespace leaf

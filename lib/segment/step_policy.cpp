@@ -5,18 +5,19 @@
 namespace leaf::segment {
 
 std::int64_t StepPolicy::wish(Time now) const {
-  if (fetches_ < 2) return 0;
-  const auto lasted = now - last_fetch_;
-  if (lasted < std::chrono::minutes(15)) return std::max(step_, std::min(step_ * 2, max_step_));
-  if (lasted < std::chrono::minutes(30)) return step_;
-  return std::max(step_ / 2, tag_step_);
+  if (history_.fetches < 2) return 0;
+  const auto lasted = now - history_.last_fetch;
+  if (lasted < std::chrono::minutes(15))
+    return std::max(history_.step, std::min(history_.step * 2, max_step_));
+  if (lasted < std::chrono::minutes(30)) return history_.step;
+  return std::max(history_.step / 2, history_.tag_step);
 }
 
 void StepPolicy::fetched(std::int64_t wish, std::int64_t tag_step, Time now) {
-  tag_step_ = tag_step;
-  step_ = std::max(wish, tag_step);
-  last_fetch_ = now;
-  fetches_ = std::min(fetches_ + 1, 2);
+  history_.tag_step = tag_step;
+  history_.step = std::max(wish, tag_step);
+  history_.last_fetch = now;
+  history_.fetches = std::min(history_.fetches + 1, 2);
 }
 
 }  // namespace leaf::segment

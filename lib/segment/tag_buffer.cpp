@@ -2,28 +2,30 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "segment/segment_fetch.hpp"
 
 namespace leaf::segment {
 
-range::Refill TagBuffer::refill(Store& store) {
-  const auto now = clock_.steady_now();
-  const std::int64_t wish =
-      std::min(step_policy_.wish(now), max_step);  // a taken-over tag may have a longer step
-  const Grant grant = store.grant_segment(name, wish);
-  if (grant.range.size() > range::DoubleBuffer::max_size) {
-    throw Error(ErrorCode::failed,
-                fmt::format("tag '{}' has a step of {}: too long for a buffer", name.str(), grant.step),
-                fmt::format("lower it with 'leafctl tags update {} --step N'", name.str()));
+Range TagBuffer::take(std::uint64_t at_most) {
+  auto taken = buffer.take(at_most);
+  if (taken.range.empty()) {
+    refiller_.await(*this, [&] {
+      taken = buffer.take(at_most);
+      return !taken.range.empty();
+    });
   }
-  step_policy_.fetched(wish, grant.step, now);
-  // As in Leaf the next segment is due when a tenth of this one is used.
-  const auto mark = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, grant.range.size() / 10));
-  return {.range = grant.range, .mark = mark};
+  if (taken.fetch_next) request_fetch();
+  return taken.range;
+}
+
+range::Refill TagBuffer::refill(Store& store) {
+  const Segment segment = fetch_segment(store, tag(), step_policy_, clock_.steady_now());
+  limit_.store(segment.grant.limit, std::memory_order_relaxed);
+  return segment.refill;
 }
 
 std::string TagBuffer::what() const {
-  return fmt::format("segment of tag '{}'", name.str());
+  return fmt::format("segment of tag '{}'", tag().str());
 }
 
 }  // namespace leaf::segment

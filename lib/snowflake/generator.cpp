@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <random>
 
 #include "leaf/snowflake.hpp"
 #include "range/refiller.hpp"
+#include "snowflake/host_windows.hpp"
 #include "snowflake/layout_text.hpp"
-#include "snowflake/window_buffer.hpp"
+#include "snowflake/own_windows.hpp"
 
 namespace leaf {
 
@@ -30,8 +32,9 @@ constexpr std::int64_t random_starts = 100;
 range::Refiller::Options refiller_options(const SnowflakeOptions& options) {
   range::Refiller::Options result{.timeout = options.timeout, .max_threads = 1, .on_failure = {}};
   if (options.on_renewal_failure) {
-    result.on_failure = [report = options.on_renewal_failure](const range::RefilledBuffer&,
-                                                              const Error& error) { report(error); };
+    result.on_failure = [report = options.on_renewal_failure](const range::Refillable&, const Error& error) {
+      report(error);
+    };
   }
   return result;
 }
@@ -43,77 +46,75 @@ const SnowflakeOptions& valid(const SnowflakeOptions& options) {
   return options;
 }
 
+std::unique_ptr<snowflake::Windows> make_windows(const StoreOptions& store, const SnowflakeOptions& options) {
+  const auto refiller = refiller_options(valid(options));
+  if (!options.host) return std::make_unique<snowflake::OwnWindows>(store, options.worker, refiller);
+  return std::make_unique<snowflake::HostWindows>(store, *options.host, options.worker, options.timeout,
+                                                  refiller);
+}
+
 }  // namespace
 
 class SnowflakeGenerator::Impl {
  public:
   Impl(const StoreOptions& store, const SnowflakeOptions& options)
       : clock_(*store.clock),
-        max_backward_(valid(options).max_backward),
+        max_backward_(options.max_backward),
         timeout_(options.timeout),
-        store_(store),
-        windows_(store_, options.worker),
-        refiller_(std::in_place, store, refiller_options(options)) {}
-
-  ~Impl() {
-    refiller_.reset();  // no lease may come in any more
-    try {
-      windows_.give_up(store_);
-    } catch (const Error&) {
-      // The worker is free when its window is over.
-    }
-  }
+        windows_(make_windows(store, options)),
+        positions_(windows_->positions()) {}
 
   /// Makes at least one of `ids`; returns how many.
   std::size_t draw(std::span<std::int64_t> ids);
 
-  const Layout& layout() const noexcept { return windows_.layout(); }
-  std::int64_t worker() const noexcept { return windows_.buffer.view().label; }
+  const Layout& layout() const noexcept { return positions_.layout(); }
+  snowflake::Windows& windows() noexcept { return *windows_; }
+  std::int64_t worker() const noexcept { return windows_->buffer().view().label; }
 
  private:
   /// Where the clock stands, in units of the layout. Throws Error (exhausted) outside of it.
   std::int64_t ticks_now() const { return layout().ticks_at(std::chrono::floor<milliseconds>(clock_.now())); }
   std::int64_t first_position_to_take(const DoubleBuffer::View& view, std::int64_t now) const;
-  void go_to_window_of(const DoubleBuffer::View& view, std::int64_t now);
+  void go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view, std::int64_t now);
   void wait_past(std::int64_t ticks) const;
   void require_small_lead(std::int64_t ticks, std::int64_t now) const;
 
   Clock& clock_;
   const milliseconds max_backward_;
   const milliseconds timeout_;
-  Store store_;  // for the first lease and the end; the refiller has one of its own
-  snowflake::WindowBuffer windows_;
-  std::optional<range::Refiller> refiller_;
+  const std::unique_ptr<snowflake::Windows> windows_;
+  const snowflake::Positions& positions_;
 };
 
 std::size_t SnowflakeGenerator::Impl::draw(std::span<std::int64_t> ids) {
   std::int64_t may_open = -1;  // the unit of time that the clock has allowed to begin although it lies ahead
   for (;;) {
     const std::int64_t now = ticks_now();
-    const DoubleBuffer::View view = windows_.buffer.view();
+    DoubleBuffer& buffer = windows_->buffer();  // another one where the host's file was replaced meanwhile
+    const DoubleBuffer::View view = buffer.view();
     const std::int64_t from = first_position_to_take(view, now);
     if (from >= view.rest.hi) {
-      go_to_window_of(view, now);
+      go_to_window_of(buffer, view, now);
       continue;
     }
-    const std::int64_t ticks = windows_.ticks_of(from);
+    const std::int64_t ticks = positions_.ticks_of(from);
     if (ticks > now) {
-      require_small_lead(windows_.ticks_of(from - 1), now);
+      require_small_lead(positions_.ticks_of(from - 1), now);
       // The unit that is open may be used up. The next one is begun at the clock's pace, also while it is
       // behind.
-      if (windows_.sequence_of(from) == 0 && ticks != may_open) {
+      if (positions_.sequence_of(from) == 0 && ticks != may_open) {
         wait_past(now);
         may_open = ticks;
         continue;
       }
     }
-    const std::int64_t end = std::min({view.rest.hi, windows_.first_position(std::max(ticks, now) + 1),
+    const std::int64_t end = std::min({view.rest.hi, positions_.first_of(std::max(ticks, now) + 1),
                                        from + static_cast<std::int64_t>(ids.size())});
-    if (!windows_.buffer.take_up_to(view, end)) continue;
-    if (view.mark_reached && !view.has_next) refiller_->request(windows_);
+    if (!buffer.take_up_to(view, end)) continue;
+    if (view.mark_reached && !view.has_next) windows_->request();
     const std::int64_t worker_bits = layout().worker_bits(view.label);
     for (std::int64_t position = from; position < end; ++position) {
-      ids[static_cast<std::size_t>(position - from)] = windows_.id_of(position, worker_bits);
+      ids[static_cast<std::size_t>(position - from)] = positions_.id_of(position, worker_bits);
     }
     return static_cast<std::size_t>(end - from);
   }
@@ -122,12 +123,12 @@ std::size_t SnowflakeGenerator::Impl::draw(std::span<std::int64_t> ids) {
 /// The cursor, dragged along by the clock.
 std::int64_t SnowflakeGenerator::Impl::first_position_to_take(const DoubleBuffer::View& view,
                                                               std::int64_t now) const {
-  const std::int64_t clock = windows_.first_position(now);
+  const std::int64_t clock = positions_.first_of(now);
   if (view.rest.lo > clock) return view.rest.lo;
   // A unit that was used up to its last number means full rate. Nothing of the ceiling may be lost then,
   // neither to a start above 0 nor, while it is little, to time in which the scheduler ran something else.
-  if (windows_.sequence_of(view.rest.lo) == 0 && !view.untouched) {
-    const auto lag = (now - windows_.ticks_of(view.rest.lo)) * layout().unit();
+  if (positions_.sequence_of(view.rest.lo) == 0 && !view.untouched) {
+    const auto lag = (now - positions_.ticks_of(view.rest.lo)) * layout().unit();
     return lag <= max_lag ? view.rest.lo : clock;
   }
   thread_local std::minstd_rand random(std::random_device{}());
@@ -136,17 +137,18 @@ std::int64_t SnowflakeGenerator::Impl::first_position_to_take(const DoubleBuffer
          std::uniform_int_distribution<std::int64_t>(0, std::max<std::int64_t>(starts - 1, 0))(random);
 }
 
-void SnowflakeGenerator::Impl::go_to_window_of(const DoubleBuffer::View& view, std::int64_t now) {
+void SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view,
+                                               std::int64_t now) {
   const auto serves = [&](const Range& window) {
-    return !window.empty() && windows_.first_position(now) < window.hi;
+    return !window.empty() && positions_.first_of(now) < window.hi;
   };
   if (view.has_next && serves(view.next)) {
-    windows_.buffer.advance(view);
+    buffer.advance(view);
     return;
   }
   // Both windows are kept until the store has confirmed the time: the clock may have jumped, and come back.
-  refiller_->await(windows_, [&] {
-    const DoubleBuffer::View seen = windows_.buffer.view();
+  windows_->await([&] {
+    const DoubleBuffer::View seen = windows_->buffer().view();
     return serves(seen.rest) || (seen.has_next && serves(seen.next));
   });
 }
@@ -194,6 +196,14 @@ const Layout& SnowflakeGenerator::layout() const noexcept {
 
 std::int64_t SnowflakeGenerator::worker() const noexcept {
   return impl_->worker();
+}
+
+bool SnowflakeGenerator::claim_fetch() {
+  return impl_->windows().claim_fetch();
+}
+
+void SnowflakeGenerator::fetch() {
+  impl_->windows().fetch();
 }
 
 }  // namespace leaf

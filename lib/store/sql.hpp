@@ -15,8 +15,8 @@ struct Sql {
   /// $1 version
   const char* set_schema_version;
 
-  /// Gives the role {role}, quoted as a name and as {role_text} as a text, the rights of a runtime role and no
-  /// more. Null: the store has no roles.
+  /// Gives the role {role}, quoted as a name and as {role_text} as a text, the rights of a runtime role and
+  /// no more. Null: the store has no roles.
   const char* runtime_grants;
   /// $1 role -> 1 if it exists, 1 if it owns a table of the store
   const char* runtime_role;

@@ -10,9 +10,13 @@ using std::chrono::milliseconds;
 using store::Connection;
 
 Store::Impl::Impl(const StoreOptions& options)
-    : url_(store::parse_url(options.url)), timeout_(options.timeout), clock_(*options.clock) {
-  if (timeout_ <= milliseconds::zero())
-    throw Error(ErrorCode::usage, "the store's timeout is not above zero");
+    : url_(store::parse_url(options.url)), clock_(*options.clock) {
+  set_timeout(options.timeout);
+}
+
+void Store::Impl::set_timeout(milliseconds timeout) {
+  if (timeout <= milliseconds::zero()) throw Error(ErrorCode::usage, "the store's timeout is not above zero");
+  timeout_ = timeout;
 }
 
 std::vector<store::Row> Store::Impl::execute(const char* store::Sql::*statement,
@@ -28,7 +32,9 @@ void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const 
     connection_ = driver().connect(url_.target, if_missing, attempts.time_left());
   }
   if (check_schema && !schema_checked_) {
-    store::require_current(store::read_schema(*connection_, attempts.time_left()), driver().migrations);
+    const store::Schema schema = store::read_schema(*connection_, attempts.time_left());
+    store::require_current(schema, driver().migrations);
+    deployment_ = schema.deployment;
     schema_checked_ = true;
   }
 }
@@ -37,6 +43,10 @@ Store::Store(const StoreOptions& options) : impl_(std::make_unique<Impl>(options
 Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
+
+void Store::set_timeout(milliseconds timeout) {
+  impl_->set_timeout(timeout);
+}
 
 std::vector<Migration> Store::migrate() {
   return impl_->attempt(store::IfMissing::create, false, [&](Connection& connection, milliseconds left) {
@@ -60,9 +70,8 @@ std::string Store::migration_script() {
 }
 
 std::string Store::deployment() {
-  return impl_->attempt(store::IfMissing::fail, true, [&](Connection& connection, milliseconds left) {
-    return store::read_schema(connection, left).deployment;
-  });
+  return impl_->attempt(store::IfMissing::fail, true,
+                        [&](Connection&, milliseconds) { return impl_->deployment(); });
 }
 
 }  // namespace leaf

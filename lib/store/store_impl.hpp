@@ -43,6 +43,10 @@ class Store::Impl {
   /// Whether the last call took more than one attempt: what it finds done may be its own work.
   bool retried() const noexcept { return retried_; }
 
+  /// The deployment that the present connection leads to.
+  const std::string& deployment() const noexcept { return deployment_; }
+  void set_timeout(std::chrono::milliseconds timeout);
+
   const store::Driver& driver() const { return store::driver(url_.driver); }
   Clock& clock() const { return clock_; }
 
@@ -54,6 +58,7 @@ class Store::Impl {
   Clock& clock_;
   std::unique_ptr<store::Connection> connection_;
   bool schema_checked_ = false;
+  std::string deployment_;
   bool retried_ = false;
 };
 

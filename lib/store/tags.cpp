@@ -32,12 +32,13 @@ Tag tag_of(const Row& row) {
 }
 
 /// The grant in a row, or nothing where the row says that it might not last.
-Grant grant_of(const Row& row) {
+Grant grant_of(const Row& row, const std::string& deployment) {
   store::require_durable(row, 5);
   Grant grant{.range = {row.integer(0), row.integer(1)},
               .step = row.integer(2),
               .limit = row.integer(3),
-              .incarnation = row.text(4)};
+              .incarnation = row.text(4),
+              .deployment = deployment};
   if (grant.range.lo < 0 || grant.range.lo >= grant.range.hi) {
     throw Error(ErrorCode::failed,
                 fmt::format("the store granted no valid range: [{}, {})", grant.range.lo, grant.range.hi));
@@ -204,14 +205,14 @@ Grant Store::grant(const TagName& name, std::int64_t count) {
   require_between("the number of IDs", count, 1, max_id);
   const auto rows = impl_->execute(&store::Sql::grant_exactly, {name.str(), count});
   if (rows.empty()) throw no_grant(name, impl_->execute(&store::Sql::tag, {name.str()}));
-  return grant_of(rows[0]);
+  return grant_of(rows[0], impl_->deployment());
 }
 
 Grant Store::grant_segment(const TagName& name, std::int64_t wish) {
   require_between("the segment's size", wish, 0, max_step);
   const auto rows = impl_->execute(&store::Sql::grant_segment, {name.str(), wish});
   if (rows.empty()) throw no_grant(name, impl_->execute(&store::Sql::tag, {name.str()}));
-  return grant_of(rows[0]);
+  return grant_of(rows[0], impl_->deployment());
 }
 
 }  // namespace leaf

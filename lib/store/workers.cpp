@@ -7,6 +7,7 @@
 
 #include "leaf/store.hpp"
 #include "snowflake/layout_text.hpp"
+#include "store/expected_layout.hpp"
 #include "store/store_impl.hpp"
 
 namespace leaf {
@@ -92,12 +93,13 @@ void require_trusted(const Clocks& clocks, milliseconds max_skew) {
   }
 }
 
-WorkerLease lease_of(const Row& row, std::string token) {
+WorkerLease lease_of(const Row& row, std::string token, const std::string& deployment) {
   store::require_durable(row, 5);
   WorkerLease lease{.worker = row.integer(0),
                     .token = std::move(token),
                     .begin = time_of(row.integer(1)),
-                    .end = time_of(row.integer(2))};
+                    .end = time_of(row.integer(2)),
+                    .deployment = deployment};
   if (lease.begin >= lease.end) throw Error(ErrorCode::failed, "the store leased no time");
   return lease;
 }
@@ -162,8 +164,17 @@ std::vector<Worker> Store::workers() {
   return workers;
 }
 
+void require_expected_layout(const WorkerRequest& request, const Layout& layout) {
+  if (!request.layout || *request.layout == layout) return;
+  throw Error(ErrorCode::usage,
+              fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
+                          request.layout->name()),
+              "name the right store or the right layout; 'leafctl show-config' tells where both come from");
+}
+
 WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   const Layout layout = this->layout();
+  require_expected_layout(request, layout);
   require_valid(request, layout);
   const std::string token = new_token();
   UnixTime asked;
@@ -197,7 +208,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     if (rows.empty()) rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
     if (rows.empty()) throw all_taken(layout);
   }
-  WorkerLease lease = lease_of(rows[0], token);
+  WorkerLease lease = lease_of(rows[0], token, impl_->deployment());
   try {
     require_trusted(clocks_of(rows[0], asked, answered), request.max_skew);
     // A worker that is leased fixes the layout; until then it may have been chosen anew.
@@ -226,7 +237,7 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
                 fmt::format("worker {} was recycled and is held no longer", lease.worker));
   }
   require_trusted(clocks_of(rows[0], asked, host_time(impl_->clock())), request.max_skew);
-  return lease_of(rows[0], lease.token);
+  return lease_of(rows[0], lease.token, impl_->deployment());
 }
 
 bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {

@@ -20,7 +20,7 @@ origin() { leafctl show-config "$@" | awk -F '\t' -v key=timeout '$1 == key { pr
 
 @test "show-config -o json prints an object for each setting" {
   expect 0 leafctl show-config -o json
-  same 'the keys' 'store timeout output color layout worker_name worker_id window max_skew max_backward recycle_after' \
+  same 'the keys' 'store timeout output color layout worker_name worker_id window max_skew max_backward recycle_after runtime_dir host_buffer group' \
     "$(jq -r .key <<<"$output" | xargs)"
   same 'no value' null "$(jq 'select(.key == "layout").value' <<<"$output")"
   same 'an origin' LEAFCTL_STORE "$(jq -r 'select(.key == "store").origin' <<<"$output")"

@@ -31,12 +31,12 @@ added tag 'order': next ID 1, step 100
   leafctl -q tags import leaf.tsv
   expect 0 leafctl tags import leaf.tsv
   says '2 tags: 2 unchanged'
-  leafctl -q next order -n 500 >ids
+  leafctl -q next order --direct -n 500 >ids
   expect 0 leafctl tags import leaf.tsv -o json
   same 'what was done' 'leaf-segment-test unchanged 52001 order unchanged 501' \
     "$(jq -r '"\(.tag) \(.action) \(.next_id)"' <<<"$output" | xargs)"
   contains "$stderr" "tag 'order' stays at next ID 501: the file has 1"
-  same 'the next ID' 501 "$(leafctl next order)"
+  same 'the next ID' 501 "$(leafctl next order --direct)"
 }
 
 @test "an existing tag is raised and follows the file, and what the file does not say stays" {
@@ -52,10 +52,17 @@ tag 'order' stays at next ID 40001: the file has 5
   same 'the next ID' 40001 "$(leafctl next order)"
 }
 
+@test "a tag that is raised leaves what this host had buffered" {
+  leafctl -q add-tag order
+  same 'the first ID' 1 "$(leafctl next order)"
+  leafctl -q tags import - <<<'order,40001,1000'
+  same 'the next ID' 40001 "$(leafctl next order)"
+}
+
 @test "a removed tag comes back where it ended, or where the file is if that is further" {
   leafctl -q add-tag a
   leafctl -q add-tag b
-  leafctl -q next a -n 700 >ids
+  leafctl -q next a --direct -n 700 >ids
   leafctl -q tags remove a --yes
   leafctl -q tags remove b --yes
   leafctl -q tags import - <<<$'a,500,10\nb,500,10'
@@ -92,7 +99,7 @@ would change tag 'order': next ID 1, step 100
   leafctl -q add-tag a --limit 99 --step 7 --description $'it\'s "50 %"; a,b\n\t\\N größe'
   leafctl -q add-tag b --start 9007199254740993
   leafctl -q add-tag c --limit 10
-  leafctl -q next c -n 10 >ids 2>warnings
+  leafctl -q next c --direct -n 10 >ids 2>warnings
   for format in yaml csv; do
     leafctl tags export --format $format >"tags.$format"
     LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/$format.db

@@ -38,11 +38,11 @@ teardown() { remove_store; }
 
 @test "next prints nothing where the limit lies within the batch" {
   leafctl -q add-tag order --limit 10
-  expect 0 leafctl -q next order -n 8
+  expect 0 leafctl -q next order -n 8 --direct
   expect 6 leafctl next order -n 3
   prints ''
-  contains "$stderr" "leafctl: tag 'order' has 2 IDs left up to its limit 10"
-  same 'the last ones' '9 10' "$(leafctl -q next order -n 2 --direct | xargs)"
+  contains "$stderr" 'IDs left up to its limit 10'
+  same 'the last ones' '9 10' "$(leafctl -q next order -n 2 | xargs)"
   expect 6 leafctl next order
   contains "$stderr" "hint: raise it with 'leafctl tags update order --limit ID'"
   leafctl -q tags update order --limit 11

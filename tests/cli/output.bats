@@ -78,7 +78,7 @@ teardown() { remove_store; }
   says ''
   expect 4 leafctl -q next y
   contains "$stderr" "tag 'y' does not exist"
-  expect 0 leafctl -v next x
+  expect 0 leafctl -v next x --direct
   prints 1
   contains "$stderr" 'granted 1 to 1'
   contains "$stderr" "store: $LEAFCTL_STORE (LEAFCTL_STORE)"

@@ -44,7 +44,7 @@ refused() {
 @test "a runtime role cannot administer, by leafctl or by SQL" {
   leafctl -q init-db
   leafctl -q add-tag order
-  leafctl -q next order -n 100 >"$BATS_TEST_TMPDIR/ids"
+  leafctl -q next order --direct -n 100 >"$BATS_TEST_TMPDIR/ids"
   psql -qX -d "$test_database" -c 'CREATE TABLE customers (name text)'
   leafctl -q init-db --runtime-role "$role"
   for command in 'add-tag user' 'tags update order --step 5' 'tags remove order --yes' 'tags update order --limit 500' \

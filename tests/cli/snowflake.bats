@@ -127,6 +127,7 @@ hint: name a tag, or say '--snowflake' for IDs of no tag"
 }
 
 @test "the end of an output gives the rest of its window back" {
+  export LEAFCTL_HOST_BUFFER=no
   leafctl next --snowflake -n 5 >"$ids"
   same 'the state' idle "$(state_of 0)"
   last=$(tail -n 1 "$ids" | leafctl decode | cut -f 4)
@@ -135,6 +136,7 @@ hint: name a tag, or say '--snowflake' for IDs of no tag"
 }
 
 @test "SIGINT, SIGTERM and SIGHUP end the output after a whole line and give the worker back" {
+  export LEAFCTL_HOST_BUFFER=no
   for signal in INT:130 TERM:143 HUP:129; do
     start_output 1000000000000
     kill "-${signal%:*}" "$writer"
@@ -148,6 +150,7 @@ hint: name a tag, or say '--snowflake' for IDs of no tag"
 }
 
 @test "SIGINT while the next unit of time is awaited gives the worker back, too" {
+  export LEAFCTL_HOST_BUFFER=no
   leafctl -q init-db --layout 31,22,2/1s@1600000000000
   start_output 1000000
   kill -INT "$writer"
@@ -157,6 +160,7 @@ hint: name a tag, or say '--snowflake' for IDs of no tag"
 }
 
 @test "a reader that has gone and a full disk give the worker back" {
+  export LEAFCTL_HOST_BUFFER=no
   run bash -c 'leafctl next --snowflake -n 1000000000000 | head -n 1 | wc -l; echo ${PIPESTATUS[0]}'
   prints $'1\n141'
   same 'the state' idle "$(state_of 0)"
@@ -167,6 +171,7 @@ hint: name a tag, or say '--snowflake' for IDs of no tag"
 }
 
 @test "the window is no longer than the IDs need, and at most as long as is set" {
+  export LEAFCTL_HOST_BUFFER=no
   start_output 20000
   left=$(leafctl workers list -o json | jq -r .window_end)
   [ $(($(date -d "$left" +%s%3N) - $(date +%s%3N))) -le 5100 ]

@@ -7,6 +7,7 @@ new_store() {
   unset "${!LEAFCTL_@}" "${!XDG_@}" NO_COLOR
   export HOME=$BATS_TEST_TMPDIR/home
   mkdir -p "$HOME"
+  export LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/run
   case $TEST_STORE in
     sqlite)
       export LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/leaf.db

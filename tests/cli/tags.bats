@@ -37,7 +37,7 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated)'; }
 
 @test "add-tag refuses a start below what was given out" {
   leafctl -q add-tag order
-  leafctl -q next order -n 100 >"$BATS_TEST_TMPDIR/ids"
+  leafctl -q next order -n 100 --direct >"$BATS_TEST_TMPDIR/ids"
   expect 1 leafctl add-tag order --start 50
   contains "$stderr" "given out IDs up to 100"
   leafctl -q tags remove order --yes
@@ -47,7 +47,7 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated)'; }
 
 @test "a removed tag that is added again goes on where it ended" {
   leafctl -q add-tag order
-  leafctl -q next order -n 41 >"$BATS_TEST_TMPDIR/ids"
+  leafctl -q next order -n 41 --direct >"$BATS_TEST_TMPDIR/ids"
   expect 0 leafctl tags remove order --yes
   says "removed tag 'order'"
   expect 4 leafctl next order
@@ -117,7 +117,7 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated)'; }
 
 @test "tags update refuses a limit below what was given out, and no change at all" {
   leafctl -q add-tag order
-  leafctl -q next order -n 100 >"$BATS_TEST_TMPDIR/ids"
+  leafctl -q next order -n 100 --direct >"$BATS_TEST_TMPDIR/ids"
   expect 2 leafctl tags update order --limit 50
   contains "$stderr" "given out IDs up to 100"
   expect 2 leafctl tags update order

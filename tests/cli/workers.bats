@@ -28,7 +28,7 @@ teardown() { remove_store; }
   leafctl -q workers acquire --worker-name a >"$BATS_TEST_TMPDIR/lease"
   leafctl -q workers acquire --worker-name b >>"$BATS_TEST_TMPDIR/lease"
   leafctl -q workers release 1 --worker-name b
-  leafctl -q next --snowflake --worker-name c --worker-id 5 >>"$BATS_TEST_TMPDIR/lease"
+  leafctl -q next --snowflake --no-host-buffer --worker-name c --worker-id 5 >>"$BATS_TEST_TMPDIR/lease"
   expect 0 leafctl workers list
   same 'without times' $'0\ta\theld\n1\t\tfree\n5\tc\tidle' "$(cut -f 1-3 <<<"$output")"
   same 'the window' "$(head -n 1 "$BATS_TEST_TMPDIR/lease" | cut -f 4)" "$(head -n 1 <<<"$output" | cut -f 4)"

@@ -115,9 +115,12 @@ TEST_CASE("command line: each setting that is not global has its flag on a comma
     CAPTURE(setting.key);
     const std::size_t index = leafctl::find_setting(setting.key).value();
     CommandLine line;
-    line.parse({"next", "--snowflake", setting.long_flag(), "x"});
-    CHECK(line.options().values[index] == "x");
-    CHECK(error_of({"tags", "list", setting.long_flag(), "x"}).starts_with("unknown option"));
+    const bool takes_value = setting.flag_stands_for == nullptr;
+    std::vector<std::string> words{"next", "--snowflake", setting.long_flag()};
+    if (takes_value) words.emplace_back("x");
+    line.parse(words);
+    CHECK(line.options().values[index] == (takes_value ? "x" : setting.flag_stands_for));
+    CHECK(error_of({"tags", "list", setting.long_flag()}).starts_with("unknown option"));
   }
 }
 
@@ -166,12 +169,14 @@ TEST_CASE("command line: every command's help is the same from help and --help, 
   }
 }
 
-TEST_CASE("command line: every command is listed in the help, and each group before its members") {
+TEST_CASE(
+    "command line: every command but hidden ones is listed in the help, and each group before its members") {
   const std::string help = CommandLine().help({});
   for (const auto& entry : leafctl::commands()) {
     const Words words = words_of(entry.name);
     const std::string group_help = words.size() == 1 ? help : CommandLine().help({words.front()});
-    CHECK(group_help.find("\n  " + words.back() + " ") != std::string::npos);
+    const bool listed = group_help.find("\n  " + words.back() + " ") != std::string::npos;
+    CHECK(listed != entry.hidden);
   }
 }
 

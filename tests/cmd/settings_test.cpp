@@ -102,9 +102,11 @@ TEST_CASE("settings: flag, variable, user's file, system's file and default come
 
 TEST_CASE("settings: every setting can come from a flag, a variable and a file, and has a default") {
   const std::map<std::string, std::string> values{
-      {"store", "sqlite:/x.db"}, {"timeout", "7s"},          {"output", "json"},      {"color", "never"},
-      {"layout", "twitter"},     {"worker_name", "billing"}, {"worker_id", "7"},      {"window", "1m"},
-      {"max_skew", "1s"},        {"max_backward", "0s"},     {"recycle_after", "24h"}};
+      {"store", "sqlite:/x.db"}, {"timeout", "7s"},        {"output", "json"},
+      {"color", "never"},        {"layout", "twitter"},    {"worker_name", "billing"},
+      {"worker_id", "7"},        {"window", "1m"},         {"max_skew", "1s"},
+      {"max_backward", "0s"},    {"recycle_after", "24h"}, {"runtime_dir", "/run/x"},
+      {"host_buffer", "no"},     {"group", "yes"}};
   for (const Setting& setting : all_settings()) {
     CAPTURE(setting.key);
     const std::string& value = values.at(setting.key);
@@ -263,4 +265,38 @@ TEST_CASE("settings: a pin that is wrong is refused with its own line") {
     machine.variables["LEAFCTL_WORKER_ID"] = text;
     CHECK(machine.error().find("'LEAFCTL_WORKER_ID' takes a number") == 0);
   }
+}
+
+TEST_CASE(
+    "settings: the host's buffers lie where all processes of a user find them, on a local file system") {
+  Machine machine;
+  machine.variables["XDG_RUNTIME_DIR"] = "/run/user/1000";
+  const auto runtime_dir = [&](bool is_root, bool (*is_local)(const std::string&)) {
+    machine.is_root = is_root;
+    auto surroundings = machine.surroundings();
+    surroundings.user_id = "1000";
+    surroundings.is_local = is_local;
+    return resolve_settings({}, surroundings).settings.runtime_dir;
+  };
+  const auto everything = [](const std::string&) { return true; };
+  CHECK(runtime_dir(true, everything) == "/run/leafctl");
+  CHECK(runtime_dir(false, everything) == "/dev/shm/leafctl-1000");
+  CHECK(runtime_dir(true, [](const std::string& path) { return path == "/dev/shm"; }) ==
+        "/dev/shm/leafctl-1000");
+  CHECK(runtime_dir(true, [](const std::string&) { return false; }).empty());
+
+  machine.variables["LEAFCTL_RUNTIME_DIR"] = "run";
+  CHECK_THROWS_WITH_AS(machine.resolve(), "'LEAFCTL_RUNTIME_DIR' takes a folder's full path, not 'run'",
+                       leaf::Error);
+}
+
+TEST_CASE("settings: what libpq takes from the environment tells stores apart, but no password does") {
+  Machine machine;
+  CHECK(machine.resolve().settings.store_key.empty());
+  machine.variables["PGHOST"] = "a";
+  const std::string a = machine.resolve().settings.store_key;
+  machine.variables["PGHOST"] = "b";
+  CHECK(machine.resolve().settings.store_key != a);
+  machine.variables["PGPASSWORD"] = "secret";
+  CHECK(machine.resolve().settings.store_key.find("secret") == std::string::npos);
 }

@@ -40,3 +40,14 @@ flags=$(pkg-config --define-variable=libdir="$libdir" --define-variable=included
 # shellcheck disable=SC2086
 "${CXX:-c++}" -std=c++20 "$here/consumer/main.cpp" $flags -Wl,-rpath,"$libdir" -o "$work/with-pkg-config"
 expect "$ids" "$work/with-pkg-config" "sqlite:$work/b.db"
+
+# The example of the manual is a program.
+awk '$1 == ".Sh" { in_section = $2 == "EXAMPLES" } $1 == ".Ed" { exit } in_section && in_code { gsub(/\\e/, "\\"); print }
+  $1 == ".Bd" { in_code = 1 }' "$prefix/share/man/man3/libleaf.3" >"$work/example.cpp"
+# shellcheck disable=SC2086
+"${CXX:-c++}" -std=c++20 "$work/example.cpp" $flags -Wl,-rpath,"$libdir" -o "$work/example"
+"$prefix/bin/leafctl" -q --store "sqlite:$work/c.db" init-db
+"$prefix/bin/leafctl" -q --store "sqlite:$work/c.db" add-tag order
+printed=$("$work/example" "sqlite:$work/c.db")
+wanted=$'^1\n2\n3\n[0-9]{19}$'
+[[ $printed =~ $wanted ]] || { echo "the example of libleaf(3) printed: $printed" >&2; exit 1; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "leaf/detail/double_buffer.hpp"
 #include "leaf/error.hpp"
 #include "leaf/export.hpp"
+#include "leaf/host.hpp"
 #include "leaf/range.hpp"
 #include "leaf/store.hpp"
 #include "leaf/tag.hpp"
@@ -28,11 +30,13 @@ struct SegmentOptions {
   /// Called from a background thread, and never at the same time twice, when a fetch has failed and will be
   /// tried again; may be empty. It must not call the allocator.
   std::function<void(const TagName&, const Error&)> on_fetch_failure{};
+  /// Where the processes of this host share the segments; absent: they are this allocator's own.
+  std::optional<HostOptions> host{};
 };
 
 class SegmentAllocator;
 namespace segment {
-class TagBuffer;
+class TagSource;
 }
 
 /// One tag of an allocator: where IDs are drawn. Copies draw from the same buffer. Any number of threads may
@@ -63,27 +67,37 @@ class LEAF_EXPORT SegmentTag {
   void next(std::span<std::int64_t> ids);
 
   /// `count` IDs in increasing order, as few ranges as they came in. Throws as next(); what was drawn until
-  /// then is lost.
+  /// then is lost. From host state many IDs are granted in one piece.
   std::vector<Range> next_ranges(std::uint64_t count);
+
+  /// The last ID that the tag may give, as of the last fetch; max_id if it has none.
+  std::int64_t limit() const;
+
+  /// With HostOptions::fetch_ahead off: true if the next segment is due and nobody of this host is at it.
+  /// Whoever gets true has to call fetch() soon, in another process perhaps.
+  bool claim_fetch();
+  /// Fetches the next segment, unless that is not needed any more. Throws Error as next().
+  void fetch();
 
   /// To be assigned from SegmentAllocator::tag() before its first use.
   SegmentTag() = default;
 
  private:
   friend class SegmentAllocator;
-  explicit SegmentTag(segment::TagBuffer* tag);
+  SegmentTag(range::DoubleBuffer* buffer, segment::TagSource* source);
   std::int64_t next_closely();
   void request_fetch();
 
   range::DoubleBuffer* buffer_ = nullptr;
-  segment::TagBuffer* tag_ = nullptr;
+  segment::TagSource* source_ = nullptr;
 };
 
 /// Hands out the IDs of any number of tags from memory, and fetches each tag's next segment in the background
 /// when a tenth of the current one is used, so that a store that is down for a while is not noticed.
 ///
-/// Thread safe. Not for use in a child process after fork(): make a new one there. Segments in memory are
-/// given up when it is destroyed; their IDs are never used.
+/// Thread safe. Not for use in a child process after fork(): make a new one there, unless its segments are
+/// the host's and `fetch_ahead` is off. Segments of its own are given up when it is destroyed; their IDs are
+/// never used.
 class LEAF_EXPORT SegmentAllocator {
  public:
   /// Connects to nothing yet. Throws Error (usage) if the URL or an option is invalid.
@@ -94,7 +108,8 @@ class LEAF_EXPORT SegmentAllocator {
   SegmentAllocator& operator=(const SegmentAllocator&) = delete;
 
   /// The handle of a tag; the same tag always leads to the same buffer. Looks at nothing in the store.
-  /// Cheap, but takes a lock: keep the handle.
+  /// Cheap, but takes a lock: keep the handle. With host state, throws Error: `refused` if its folder or file
+  /// is not to be trusted, `usage` if the folder cannot be used, `failed` if there is no space.
   SegmentTag tag(const TagName& name);
 
  private:

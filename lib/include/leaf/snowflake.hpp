@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "leaf/error.hpp"
 #include "leaf/export.hpp"
+#include "leaf/host.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/store.hpp"
 #include "leaf/worker.hpp"
@@ -25,13 +27,17 @@ struct SnowflakeOptions {
   /// Called from a background thread, and never at the same time twice, when a window could not be leased and
   /// that will be tried again; may be empty. It must not call the generator.
   std::function<void(const Error&)> on_renewal_failure{};
+  /// Where the processes of this host share the worker's windows; absent: they are this generator's own, and
+  /// what it has not used it gives back when it ends.
+  std::optional<HostOptions> host{};
 };
 
 /// Makes snowflake IDs with a worker that it leases from the store, in windows of time that the store grants
 /// to nobody else. No ID repeats, whatever clocks, schedulers and other holders of the worker do; a clock
 /// decides only how true the time in an ID is, and whether one can be made now.
 ///
-/// Thread safe: any number of threads may draw at once. Not for use in a child process after fork().
+/// Thread safe: any number of threads may draw at once. Not for use in a child process after fork(), unless
+/// its windows are the host's and `fetch_ahead` is off.
 class LEAF_EXPORT SnowflakeGenerator {
  public:
   /// Leases a worker and its first window. Throws Error as Store::acquire_worker(), and `usage` for invalid
@@ -55,6 +61,12 @@ class LEAF_EXPORT SnowflakeGenerator {
   std::int64_t next();
   /// Fills `ids` in increasing order. Throws as next(); what was made until then is lost.
   void next(std::span<std::int64_t> ids);
+
+  /// With HostOptions::fetch_ahead off: true if the next window is due and nobody of this host is at it.
+  /// Whoever gets true has to call fetch() soon, in another process perhaps.
+  bool claim_fetch();
+  /// Leases the next window, unless that is not needed any more. Throws Error as next().
+  void fetch();
 
   /// The deployment's layout.
   const Layout& layout() const noexcept;

@@ -33,6 +33,7 @@ struct Grant {
   std::int64_t step = 0;   ///< the tag's own step at that moment
   std::int64_t limit = 0;  ///< the last ID the tag may give; max_id if it has none
   std::string incarnation;
+  std::string deployment;  ///< the UUID of the store's deployment
 };
 
 /// One numbered migration that a store still lacks.
@@ -54,6 +55,9 @@ class LEAF_EXPORT Store {
   ~Store();
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
+
+  /// How long each further call may take in all. Throws Error (usage) unless it is above zero.
+  void set_timeout(std::chrono::milliseconds timeout);
 
   /// Brings the schema up to date, creating it where there is none, in one transaction and under a lock.
   /// Returns the migrations that were applied; none if it was current. A table `leaf_alloc` that Leaf's users
@@ -102,7 +106,8 @@ class LEAF_EXPORT Store {
   std::vector<Worker> workers();
   /// Leases a worker and a first window: one that this owner held and whose window is over, else the lowest
   /// free one, else one never used, else one whose owner was silent for `recycle_after`. Windows of one
-  /// worker never overlap. Throws `exhausted` if all are taken; `refused` if the one asked for is held, or if
+  /// worker never overlap. Throws `exhausted` if all are taken; `usage` if the layout is not the one that is
+  /// expected; `refused` if the one asked for is held, or if
   /// a clock is not to be trusted: the host's is off the store's by more than `max_skew`, or the store's is
   /// behind an earlier grant by more than that.
   WorkerLease acquire_worker(const WorkerRequest& request);

@@ -77,6 +77,12 @@ class LEAF_EXPORT DoubleBuffer {
   /// changed.
   bool advance(const View& view) noexcept;
 
+  /// The end of the last range that was published; 0 if none was. Precondition as of publish().
+  std::int64_t published_end() const noexcept;
+
+  /// Takes all that is left of both ranges, for nobody. Returns how many IDs that were.
+  std::uint64_t drain() noexcept;
+
   /// True if a range can be published: there is no next one yet.
   bool wants_next() const noexcept;
 

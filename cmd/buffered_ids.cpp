@@ -1,0 +1,35 @@
+#include "buffered_ids.hpp"
+
+#include <fmt/format.h>
+
+#include "leaf/error.hpp"
+#include "leaf/host.hpp"
+
+namespace leafctl {
+
+void drop_buffered_ids(const leaf::TagName& tag, std::int64_t floor, Session& session) {
+  const auto host = session.host();
+  if (!host) return;
+  try {
+    const std::uint64_t dropped =
+        leaf::drop_host_buffer(session.settings().store, *host, tag, floor, session.settings().timeout);
+    if (dropped > 0) {
+      session.messages.detail(
+          fmt::format("gave up {} IDs of tag '{}' that this host had buffered", dropped, tag.str()));
+    }
+  } catch (const leaf::Error& error) {
+    session.messages.warning(error.what(), error.hint());
+  }
+}
+
+void drop_all_buffered_ids(Session& session) {
+  const auto host = session.host();
+  if (!host) return;
+  try {
+    leaf::drop_host_buffers(session.settings().store, *host, session.settings().timeout);
+  } catch (const leaf::Error& error) {
+    session.messages.warning(error.what(), error.hint());
+  }
+}
+
+}  // namespace leafctl

@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "commands.hpp"
+#include "interrupt.hpp"
+#include "leaf/error.hpp"
+#include "leaf/host.hpp"
+#include "options.hpp"
+#include "time_text.hpp"
+
+namespace leafctl {
+
+namespace {
+
+/// A buffer, and when it was looked at.
+struct Seen {
+  leaf::HostBuffer buffer;
+  leaf::UnixTime now;
+};
+
+Cell from_now(leaf::UnixTime time, const Seen& seen) {
+  return TimeFromNow{time, seen.now};
+}
+
+Cell fetched(const Seen& seen) {
+  return seen.buffer.in_use ? from_now(seen.buffer.fetched_at, seen) : Cell();
+}
+
+Cell state(const Seen& seen) {
+  if (seen.buffer.failures > 0) return std::string("failing");
+  return std::string(seen.buffer.in_use ? "ok" : "empty");
+}
+
+Cell failure(const Seen& seen) {
+  return seen.buffer.failures == 0 ? Cell() : seen.buffer.failure;
+}
+
+Cell pace(const Seen& seen) {
+  if (!seen.buffer.ids_per_second) return {};
+  return fmt::format("{:.1f}", *seen.buffer.ids_per_second);
+}
+
+constexpr Column<Seen> tag_columns[] = {
+    {"tag", [](const Seen& seen) -> Cell { return seen.buffer.name; }},
+    {"left",
+     [](const Seen& seen) -> Cell {
+       return static_cast<std::int64_t>(seen.buffer.current.size() + seen.buffer.next.size());
+     }},
+    {"next_id",
+     [](const Seen& seen) -> Cell {
+       const leaf::HostBuffer& buffer = seen.buffer;
+       if (!buffer.current.empty()) return Id{buffer.current.lo};
+       return buffer.next.empty() ? Cell() : Id{buffer.next.lo};
+     }},
+    {"step",
+     [](const Seen& seen) -> Cell { return seen.buffer.step == 0 ? Cell() : Cell(seen.buffer.step); }},
+    {"per_second", pace},
+    {"fetched", fetched},
+    {"state", state},
+    {"failure", failure},
+    {"store", [](const Seen& seen) -> Cell { return seen.buffer.store; }},
+};
+
+constexpr Column<Seen> worker_columns[] = {
+    {"worker",
+     [](const Seen& seen) -> Cell { return seen.buffer.in_use ? Cell(seen.buffer.worker) : Cell(); }},
+    {"owner", [](const Seen& seen) -> Cell { return seen.buffer.name; }},
+    {"layout",
+     [](const Seen& seen) -> Cell { return seen.buffer.in_use ? Cell(seen.buffer.layout) : Cell(); }},
+    {"window_end",
+     [](const Seen& seen) -> Cell {
+       return seen.buffer.in_use ? from_now(seen.buffer.next_window_end, seen) : Cell();
+     }},
+    {"fetched", fetched},
+    {"state", state},
+    {"failure", failure},
+    {"store", [](const Seen& seen) -> Cell { return seen.buffer.store; }},
+};
+
+class Status : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Prints what this host has buffered: for each tag how many IDs are left, the next one, the step in "
+        "use, "
+        "how fast they go and when they were fetched; for each worker until when its windows last. The "
+        "buffers "
+        "of all stores are shown. Nothing is changed, and no store is asked.");
+    app.add_flag("--watch", watch_, "print it again and again, until interrupted");
+    add_text_option(app, "--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
+    app.footer(
+        "In a pipe there is one tab-separated line for each buffer: tag, left, next_id,\n"
+        "step, per_second, fetched, state, failure and store; or worker, owner, layout,\n"
+        "window_end, fetched, state, failure and store. With -o json the keys are the\n"
+        "same. A buffer is empty before anything was fetched, and failing while its last\n"
+        "fetch failed; what is left is used meanwhile.\n\n"
+        "Examples:\n"
+        "  leafctl status\n"
+        "  leafctl status --watch\n"
+        "  leafctl status -o json | jq -r 'select(.state == \"failing\").failure'");
+  }
+
+  std::vector<std::string_view> setting_keys() const override {
+    return {host_setting_keys.begin(), host_setting_keys.end()};
+  }
+
+  void run(Session& session) override {
+    const auto host = session.host();
+    if (!host) {
+      session.messages.info("this host's buffers are not used: see 'leafctl show-config'");
+      return;
+    }
+    const std::chrono::milliseconds interval =
+        interval_text_ ? parse_duration("--interval", *interval_text_,
+                                        {std::chrono::milliseconds(10), std::chrono::hours(24)})
+                       : std::chrono::seconds(1);
+    if (!watch_) {
+      print(*host, session);
+      return;
+    }
+    const InterruptGuard guard;
+    while (InterruptGuard::received() == 0) {
+      if (session.output.is_terminal()) session.output.print_text("\x1b[H\x1b[2J");
+      print(*host, session);
+      session.output.flush();
+      std::this_thread::sleep_for(interval);
+    }
+  }
+
+ private:
+  static void print(const leaf::HostOptions& host, Session& session) {
+    std::vector<Seen> tags;
+    std::vector<Seen> workers;
+    const leaf::UnixTime now = current_time();
+    for (leaf::HostBuffer& buffer : leaf::host_buffers(host)) {
+      auto& list = buffer.kind == leaf::HostBuffer::Kind::tag ? tags : workers;
+      list.push_back({std::move(buffer), now});
+    }
+    session.output.print_list(tag_columns, tags);
+    if (session.output.is_terminal() && !tags.empty() && !workers.empty()) session.output.print_text("\n");
+    session.output.print_list(worker_columns, workers);
+    if (tags.empty() && workers.empty()) {
+      session.messages.info(fmt::format("nothing is buffered in '{}'", host.folder));
+    }
+  }
+
+  bool watch_ = false;
+  std::optional<std::string> interval_text_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_status() {
+  return std::make_unique<Status>();
+}
+
+}  // namespace leafctl

@@ -1,0 +1,109 @@
+#include "host/folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/random.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "leaf/error.hpp"
+
+namespace leaf {
+
+namespace host {
+
+namespace {
+
+constexpr const char* other_folder =
+    "name another one with --runtime-dir, or go without with --no-host-buffer";
+
+/// Those known to keep mappings of one file coherent between processes and to allocate ahead.
+bool is_local(const struct statfs& system) {
+  constexpr std::array<unsigned long, 6> local{TMPFS_MAGIC,     RAMFS_MAGIC,       EXT4_SUPER_MAGIC,
+                                               XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC};
+  return std::ranges::find(local, static_cast<unsigned long>(system.f_type)) != local.end();
+}
+
+Error cannot(const std::string& what, const std::string& path) {
+  return {ErrorCode::usage, fmt::format("folder '{}' cannot be {}: {}", path, what, std::strerror(errno)),
+          other_folder};
+}
+
+/// Made under another name and with all its rights first: whoever finds the folder finds it finished.
+void make(const HostOptions& options) {
+  std::uint64_t random = 0;
+  if (getrandom(&random, sizeof random, 0) != sizeof random) throw cannot("made", options.folder);
+  const std::string draft = fmt::format("{}.{:016x}", options.folder, random);
+  if (mkdir(draft.c_str(), 0700) != 0) throw cannot("made", options.folder);
+  const bool finished =
+      chmod(draft.c_str(), options.group ? 02770 : 0700) == 0 &&
+      renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, options.folder.c_str(), RENAME_NOREPLACE) == 0;
+  if (finished) return;
+  const int error = errno;
+  rmdir(draft.c_str());
+  errno = error;
+  if (error != EEXIST) throw cannot("made", options.folder);
+}
+
+Descriptor open_folder(const std::string& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+}  // namespace
+
+Folder Folder::open(const HostOptions& options) {
+  Descriptor descriptor = open_folder(options.folder);
+  if (!descriptor && errno == ENOENT) {
+    make(options);
+    descriptor = open_folder(options.folder);
+  }
+  if (!descriptor) throw cannot("opened", options.folder);
+  return {options, std::move(descriptor)};
+}
+
+std::optional<Folder> Folder::find(const HostOptions& options) {
+  Descriptor descriptor = open_folder(options.folder);
+  if (!descriptor && errno == ENOENT) return std::nullopt;
+  if (!descriptor) throw cannot("opened", options.folder);
+  return Folder(options, std::move(descriptor));
+}
+
+Folder::Folder(const HostOptions& options, Descriptor descriptor)
+    : path_(options.folder), group_(options.group), descriptor_(std::move(descriptor)) {
+  struct stat folder {};
+  struct statfs system {};
+  if (fstat(descriptor_.get(), &folder) != 0 || fstatfs(descriptor_.get(), &system) != 0)
+    throw cannot("looked at", path_);
+  if (!is_local(system)) {
+    throw Error(ErrorCode::usage, fmt::format("folder '{}' is not on a local file system", path_),
+                other_folder);
+  }
+  gid_ = folder.st_gid;
+  const mode_t wanted = group_ ? 02770 : 0700;
+  if (!trusts_owner_of(folder)) {
+    throw Error(ErrorCode::refused, fmt::format("folder '{}' belongs to another user", path_), other_folder);
+  }
+  if ((folder.st_mode & 07777) != wanted) {
+    throw Error(ErrorCode::refused,
+                fmt::format("folder '{}' has mode {:04o}, not {:04o}", path_, folder.st_mode & 07777, wanted),
+                fmt::format("if nobody else has written in it, 'chmod {:04o} {}' mends it", wanted, path_));
+  }
+}
+
+bool Folder::trusts_owner_of(const struct stat& file) const noexcept {
+  return group_ ? file.st_gid == gid_ : file.st_uid == geteuid();
+}
+
+}  // namespace host
+
+bool is_local_file_system(const std::string& path) {
+  struct statfs system {};
+  return statfs(path.c_str(), &system) == 0 && host::is_local(system);
+}
+
+}  // namespace leaf

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <optional>
+#include <string>
+
+#include "host/descriptor.hpp"
+#include "leaf/host.hpp"
+
+namespace leaf::host {
+
+/// The folder of a host's state, opened and found trustworthy.
+class Folder {
+ public:
+  /// Makes the folder if it does not exist. Throws Error: `usage` if it cannot be made or is on a file system
+  /// that is not local, `refused` if others may write in it.
+  static Folder open(const HostOptions& options);
+  /// As open(), but makes nothing: none if there is no such folder.
+  static std::optional<Folder> find(const HostOptions& options);
+
+  int descriptor() const noexcept { return descriptor_.get(); }
+  const std::string& path() const noexcept { return path_; }
+  /// What a file in it is made with, and has to have.
+  mode_t file_mode() const noexcept { return group_ ? 0660 : 0600; }
+  /// True if `file`, which lies in this folder, can have been written by those alone who are trusted.
+  bool trusts_owner_of(const struct stat& file) const noexcept;
+
+ private:
+  Folder(const HostOptions& options, Descriptor descriptor);
+
+  std::string path_;
+  bool group_;
+  gid_t gid_ = 0;
+  Descriptor descriptor_;
+};
+
+}  // namespace leaf::host

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "host/shared_text.hpp"
+#include "leaf/detail/double_buffer.hpp"
+#include "leaf/host.hpp"
+
+namespace leaf::host {
+
+/// The version of all that this file declares; a part of the files' names.
+inline constexpr std::uint32_t state_format = 1;
+
+/// Where a file belongs, and to what. Never changed once the file has its name.
+struct Constants {
+  char magic[8];
+  std::uint32_t format;
+  HostBuffer::Kind kind;
+  std::uint64_t device;
+  std::uint64_t inode;
+  std::uint64_t store_key;
+  char boot[40];
+  char name[256];
+  char store[512];
+  std::uint64_t checksum;  ///< of all before it
+};
+static_assert(std::is_trivially_copyable_v<Constants>);
+
+template <class T>
+using Shared = std::atomic<T>;
+
+/// How the fetching goes. Written under the lock but for `claimed_until_ms`. Times are Unix milliseconds of
+/// the host's clock: a clock that is set back or forward costs a fetch or a pause, nothing else.
+struct FetchRecord {
+  Shared<std::int64_t> claimed_until_ms{0};  ///< somebody has promised to fetch until then
+  Shared<std::int64_t> fetched_at_ms{0};     ///< 0: never
+  Shared<std::int64_t> fetched_before_ms{0};
+  Shared<std::int64_t> highest{0};  ///< the end of what was granted beside the buffer
+  Shared<std::int64_t> retry_at_ms{0};
+  Shared<std::int32_t> failures{0};  ///< in a row
+  Shared<std::int32_t> failure_code{0};
+  SharedText<256> failure;
+  SharedText<256> failure_hint;
+};
+
+/// Only in the file of a tag. Under the lock.
+struct TagRecord {
+  Shared<std::int64_t> step{0};  ///< leaf::segment::StepHistory, with its time in Unix milliseconds
+  Shared<std::int64_t> tag_step{0};
+  Shared<std::int64_t> fetches{0};
+  Shared<std::int64_t> last_fetch_ms{0};
+  Shared<std::int64_t> limit{0};
+  Shared<std::int64_t> granted{0};      ///< IDs that were ever put into the buffer
+  Shared<std::int64_t> used{0};         ///< of them, taken at the last fetch
+  Shared<std::int64_t> used_before{0};  ///< and at the one before it
+};
+
+/// Only in the file of a worker: what was leased last. Where its time ends only the buffer says: a window
+/// that was leased but not published is leased again.
+struct WorkerRecord {
+  Shared<std::int64_t> begin_ms{0};
+  Shared<std::int64_t> worker{0};
+  SharedText<40> token;
+};
+
+/// What lies in a file, which is new when all behind the constants is zero.
+struct State {
+  Constants constants;
+  range::DoubleBuffer buffer;
+
+  /// What the buffered ranges come from; under the lock. Set before the first range is published, and then
+  /// kept: another origin gets another file.
+  SharedText<40> deployment;
+  SharedText<512> origin;  ///< the tag's incarnation or the layout
+  Shared<std::uint64_t> store_stamp{0};
+
+  FetchRecord fetch;
+  TagRecord tag;
+  WorkerRecord worker;
+};
+
+inline constexpr std::size_t state_size = 4096;
+static_assert(sizeof(State) <= state_size);
+static_assert(std::is_standard_layout_v<FetchRecord> && std::is_trivially_destructible_v<State>);
+
+}  // namespace leaf::host

@@ -1,0 +1,257 @@
+#include "host/state_file.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <new>
+
+#include "host/hash.hpp"
+#include "leaf/error.hpp"
+
+namespace leaf::host {
+
+namespace {
+
+constexpr char magic[8] = {'l', 'e', 'a', 'f', 'h', 'o', 's', 't'};
+
+std::string suffix() {
+  return fmt::format(".v{}", state_format);
+}
+
+/// Names this boot of the kernel.
+std::string boot_id() {
+  const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  std::array<char, sizeof Constants::boot> text{};
+  const ssize_t length = file ? read(file.get(), text.data(), text.size() - 1) : -1;
+  if (length <= 0) {
+    throw Error(ErrorCode::failed, "the system does not tell its boot: '/proc' is missing",
+                "go without the host's buffer: --no-host-buffer");
+  }
+  return {text.data(), strcspn(text.data(), "\n")};
+}
+
+std::uint64_t checksum_of(const Constants& constants) {
+  return Hash().add({reinterpret_cast<const char*>(&constants), offsetof(Constants, checksum)}).value();
+}
+
+template <std::size_t size>
+void copy_text(char (&to)[size], const std::string& text) {
+  std::memcpy(to, text.data(), std::min(text.size(), size - 1));
+}
+
+template <std::size_t size>
+std::string text_of(const char (&text)[size]) {
+  return {text, strnlen(text, size)};
+}
+
+Constants constants_of(const Subject& subject, const struct stat& file, const std::string& boot) {
+  Constants constants{};
+  std::copy(std::begin(magic), std::end(magic), constants.magic);
+  constants.format = state_format;
+  constants.kind = subject.kind;
+  constants.device = file.st_dev;
+  constants.inode = file.st_ino;
+  constants.store_key = subject.store_key;
+  copy_text(constants.boot, boot);
+  copy_text(constants.name, subject.name);
+  copy_text(constants.store, subject.store);
+  constants.checksum = checksum_of(constants);
+  return constants;
+}
+
+bool is_for(const Constants& constants, const Subject& subject) {
+  return constants.kind == subject.kind && constants.store_key == subject.store_key &&
+         text_of(constants.name) == subject.name;
+}
+
+Error cannot(const Folder& folder, const std::string& file, const char* what) {
+  return {
+      ErrorCode::failed,
+      fmt::format("buffer file '{}/{}' cannot be {}: {}", folder.path(), file, what, std::strerror(errno)),
+      errno == ENOSPC || errno == EDQUOT ? "make room there, or go without with --no-host-buffer" : ""};
+}
+
+/// Opens a file that lies in `folder`; none if there is no such file.
+Descriptor open_trusted(const Folder& folder, const std::string& name) {
+  for (;;) {
+    Descriptor file(openat(folder.descriptor(), name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    if (!file && errno == ENOENT) return file;
+    const auto refuse = [&](const char* why) {
+      return Error(ErrorCode::refused, fmt::format("buffer file '{}/{}' {}", folder.path(), name, why),
+                   "somebody else has put it there; remove it");
+    };
+    if (!file && errno == ELOOP) throw refuse("is a symbolic link");
+    if (!file && errno == EISDIR) throw refuse("is a folder");
+    if (!file) throw cannot(folder, name, "opened");
+    struct stat status {};
+    if (fstat(file.get(), &status) != 0) throw cannot(folder, name, "looked at");
+    if (!S_ISREG(status.st_mode)) throw refuse("is no regular file");
+    if (!folder.trusts_owner_of(status)) throw refuse("belongs to another user");
+    if ((status.st_mode & 07777) != folder.file_mode()) throw refuse("may be used by others than it should");
+    if (status.st_nlink > 1) throw refuse("has other names too");
+    if (status.st_nlink == 1) return file;
+    // It was thrown away at this moment.
+  }
+}
+
+bool lock(int descriptor) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return fcntl(descriptor, F_OFD_SETLK, &whole) == 0;
+}
+
+bool is_same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/// True if `descriptor` is what the name leads to.
+bool has_name(const Folder& folder, const std::string& name, int descriptor) {
+  struct stat own {};
+  struct stat named {};
+  return fstat(descriptor, &own) == 0 && own.st_nlink == 1 &&
+         fstatat(folder.descriptor(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         is_same_file(own, named);
+}
+
+/// Takes the name from a file that does not count. Whoever holds its lock is about to do the same.
+void throw_away_foreign(const Folder& folder, const std::string& name) {
+  const Descriptor file = open_trusted(folder, name);
+  if (!file) return;
+  if (!lock(file.get())) {
+    throw Error(
+        ErrorCode::unavailable,
+        fmt::format("buffer file '{}/{}' is of another boot and its lock is held", folder.path(), name),
+        "try again");
+  }
+  if (has_name(folder, name, file.get()) && unlinkat(folder.descriptor(), name.c_str(), 0) != 0)
+    throw cannot(folder, name, "removed");
+}
+
+}  // namespace
+
+std::string Subject::file_name() const {
+  return fmt::format("{}-{:016x}{}", kind == HostBuffer::Kind::tag ? "tag" : "worker",
+                     Hash().add_number(store_key).add(key).value(), suffix());
+}
+
+FetchLock::~FetchLock() {
+  if (!descriptor_) return;
+  // Not by closing alone: a child that was forked meanwhile has the descriptor too.
+  struct flock whole {};
+  whole.l_type = F_UNLCK;
+  whole.l_whence = SEEK_SET;
+  fcntl(descriptor_.get(), F_OFD_SETLK, &whole);
+}
+
+bool FetchLock::is_of(const Descriptor& file) const {
+  struct stat locked {};
+  struct stat mapped {};
+  return fstat(descriptor_.get(), &locked) == 0 && fstat(file.get(), &mapped) == 0 &&
+         is_same_file(locked, mapped);
+}
+
+std::shared_ptr<StateFile> StateFile::map(std::string name, Descriptor descriptor) {
+  void* const memory = mmap(nullptr, state_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.get(), 0);
+  if (memory == MAP_FAILED) {
+    throw Error(ErrorCode::failed, fmt::format("a buffer file cannot be mapped: {}", std::strerror(errno)));
+  }
+  return std::shared_ptr<StateFile>(
+      new StateFile(std::move(name), std::move(descriptor), static_cast<State*>(memory)));
+}
+
+StateFile::~StateFile() {
+  munmap(state_, state_size);
+}
+
+bool StateFile::counts(const std::string& boot) const {
+  const Constants& constants = state_->constants;
+  struct stat file {};
+  return std::equal(std::begin(magic), std::end(magic), constants.magic) &&
+         constants.format == state_format && constants.checksum == checksum_of(constants) &&
+         fstat(descriptor_.get(), &file) == 0 && constants.device == file.st_dev &&
+         constants.inode == file.st_ino && text_of(constants.boot) == boot;
+}
+
+std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::string& file_name) {
+  Descriptor descriptor = open_trusted(folder, file_name);
+  struct stat status {};
+  if (!descriptor || fstat(descriptor.get(), &status) != 0 || status.st_size != state_size) return nullptr;
+  auto file = map(file_name, std::move(descriptor));
+  return file->counts(boot_id()) ? file : nullptr;
+}
+
+std::shared_ptr<StateFile> StateFile::open(const Folder& folder, const Subject& subject) {
+  const std::string name = subject.file_name();
+  for (;;) {
+    if (auto file = find(folder, name); file && is_for(file->state().constants, subject)) return file;
+    throw_away_foreign(folder, name);
+    if (auto file = make(folder, subject)) return file;
+  }
+}
+
+/// The new file has no name until it is complete. Null if another was faster.
+std::shared_ptr<StateFile> StateFile::make(const Folder& folder, const Subject& subject) {
+  const std::string name = subject.file_name();
+  Descriptor descriptor(openat(folder.descriptor(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, folder.file_mode()));
+  if (!descriptor || fchmod(descriptor.get(), folder.file_mode()) != 0) throw cannot(folder, name, "made");
+  // Without it a full file system would show at the first write into the mapping, by a SIGBUS.
+  if (const int error = posix_fallocate(descriptor.get(), 0, state_size); error != 0) {
+    errno = error;
+    throw cannot(folder, name, "made");
+  }
+  struct stat status {};
+  if (fstat(descriptor.get(), &status) != 0) throw cannot(folder, name, "looked at");
+  const std::string own_path = fmt::format("/proc/self/fd/{}", descriptor.get());
+  auto file = map(name, std::move(descriptor));
+  new (file->state_) State{.constants = constants_of(subject, status, boot_id()),
+                           .buffer = {},
+                           .deployment = {},
+                           .origin = {},
+                           .store_stamp = {},
+                           .fetch = {},
+                           .tag = {},
+                           .worker = {}};
+  if (linkat(AT_FDCWD, own_path.c_str(), folder.descriptor(), name.c_str(), AT_SYMLINK_FOLLOW) == 0)
+    return file;
+  if (errno != EEXIST) throw cannot(folder, name, "made");
+  return nullptr;
+}
+
+bool StateFile::is_current(const Folder& folder) const {
+  return has_name(folder, name_, descriptor_.get());
+}
+
+std::optional<FetchLock> StateFile::try_lock(const Folder& folder) const {
+  // A lock belongs to what one open() made; the mapping's descriptor is used by all threads.
+  Descriptor own(openat(folder.descriptor(), name_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!own || !lock(own.get())) return std::nullopt;
+  FetchLock held(std::move(own));
+  return is_current(folder) && held.is_of(descriptor_) ? std::optional(std::move(held)) : std::nullopt;
+}
+
+void StateFile::throw_away(const Folder& folder, const FetchLock&) const {
+  unlinkat(folder.descriptor(), name_.c_str(), 0);
+}
+
+std::vector<std::string> state_files(const Folder& folder) {
+  std::vector<std::string> names;
+  DIR* const listing = fdopendir(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (listing == nullptr) throw cannot(folder, ".", "listed");
+  while (const dirent* entry = readdir(listing)) {
+    const std::string name = entry->d_name;
+    if (name.ends_with(suffix())) names.push_back(name);
+  }
+  closedir(listing);
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace leaf::host

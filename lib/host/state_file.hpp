@@ -1,0 +1,79 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/descriptor.hpp"
+#include "host/folder.hpp"
+#include "host/state.hpp"
+
+namespace leaf::host {
+
+/// What a file is for.
+struct Subject {
+  HostBuffer::Kind kind;
+  std::string name;
+  std::string key;  ///< what tells it from others of its kind and store; usually the name
+  std::string store;
+  std::uint64_t store_key;
+
+  /// The name of its file.
+  std::string file_name() const;
+};
+
+/// The right to fetch, of one for the whole host. It belongs to this descriptor alone, no PID: the kernel
+/// takes it back when the process dies.
+class FetchLock {
+ public:
+  explicit FetchLock(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+  ~FetchLock();
+  FetchLock(FetchLock&&) = default;
+  FetchLock& operator=(FetchLock&&) = delete;
+
+  bool is_of(const Descriptor& file) const;
+
+ private:
+  Descriptor descriptor_;
+};
+
+/// One mapped file. The mapping is for all threads, and stays where it is until the object goes.
+class StateFile {
+ public:
+  /// The file of `subject`, made if there is none that counts. What does not match this boot, device, inode,
+  /// version or subject is thrown away. Throws Error: `refused` for what may not be trusted, `failed` if
+  /// there is no space, `unavailable` if the lock of a file to throw away is held.
+  static std::shared_ptr<StateFile> open(const Folder& folder, const Subject& subject);
+  /// As open(), but makes nothing and throws nothing away; null if there is none that counts.
+  static std::shared_ptr<StateFile> find(const Folder& folder, const std::string& file_name);
+  ~StateFile();
+  StateFile(const StateFile&) = delete;
+  StateFile& operator=(const StateFile&) = delete;
+
+  State& state() noexcept { return *state_; }
+
+  /// False once the file was thrown away or put aside: others draw from another one. What is buffered in it
+  /// may still be used.
+  bool is_current(const Folder& folder) const;
+  /// None if another holds the lock, or the file is not current any more.
+  std::optional<FetchLock> try_lock(const Folder& folder) const;
+  /// Takes the file's name from it. The caller holds the lock.
+  void throw_away(const Folder& folder, const FetchLock& lock) const;
+
+ private:
+  StateFile(std::string name, Descriptor descriptor, State* state)
+      : name_(std::move(name)), descriptor_(std::move(descriptor)), state_(state) {}
+  static std::shared_ptr<StateFile> map(std::string name, Descriptor descriptor);
+  static std::shared_ptr<StateFile> make(const Folder& folder, const Subject& subject);
+  bool counts(const std::string& boot) const;
+
+  std::string name_;
+  Descriptor descriptor_;
+  State* state_;
+};
+
+/// The names of all files of this version in `folder`.
+std::vector<std::string> state_files(const Folder& folder);
+
+}  // namespace leaf::host

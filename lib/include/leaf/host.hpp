@@ -1,0 +1,93 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leaf/clock.hpp"
+#include "leaf/export.hpp"
+#include "leaf/layout.hpp"
+#include "leaf/range.hpp"
+#include "leaf/tag.hpp"
+#include "leaf/worker.hpp"
+
+namespace leaf {
+
+/// Where the processes of one host share what the store has granted to them: a buffer for each tag and each
+/// worker, in a file that all of them map. All that name the same folder and the same store draw from the
+/// same buffers, without a daemon.
+///
+/// The files are volatile on purpose. They name the boot, the device and the inode that they belong to, and
+/// are thrown away where one differs: what was buffered is lost then, and never given out twice. They must
+/// not be put back from a copy while the system runs, as snapshots of a virtual machine and CRIU do.
+struct HostOptions {
+  /// A folder on a local file system, of mode 0700 and the caller's own; made if it does not exist, but not
+  /// its parents.
+  std::string folder;
+  /// Shared by a group of users: the folder has mode 2770, its files 0660. Whoever is in the group is
+  /// trusted.
+  bool group = false;
+  /// Whatever tells the store apart besides its URL, such as the variables that libpq reads.
+  std::string store_key{};
+  /// False for a program that ends soon: nothing is fetched in the background then but where claim_fetch()
+  /// and fetch() of a SegmentTag or SnowflakeGenerator are called, perhaps in a child process.
+  bool fetch_ahead = true;
+};
+
+/// True if the file system of `path` is one that host state may lie on: local, and none that is stacked on
+/// others (overlay, FUSE) or comes over a network. False also if `path` does not exist.
+LEAF_EXPORT bool is_local_file_system(const std::string& path);
+
+/// What a host has buffered of one tag, or for one worker.
+struct HostBuffer {
+  enum class Kind { tag, worker };
+
+  Kind kind = Kind::tag;
+  std::string name;     ///< the tag, or the worker's owner
+  std::string store;    ///< its URL, without a password
+  bool in_use = false;  ///< something was ever granted; what follows is void otherwise
+  UnixTime fetched_at;  ///< of the last grant
+
+  // Of a tag.
+  Range current;                           ///< what is left of the segment in use
+  Range next;                              ///< the one after it; empty if there is none
+  std::int64_t step = 0;                   ///< how many IDs the last fetch asked for at least
+  std::int64_t tag_step = 0;               ///< the tag's own
+  std::int64_t limit = 0;                  ///< the last ID the tag may give
+  std::optional<double> ids_per_second{};  ///< since the fetch before the last one
+
+  // Of a worker.
+  std::int64_t worker = 0;
+  std::string layout;
+  UnixTime window_begin;  ///< the window in use, from the time that the last ID was made for
+  UnixTime window_end;
+  UnixTime next_window_end;  ///< as window_end if there is no next one
+
+  int failures = 0;  ///< fetches that failed since the last good one
+  std::string failure;
+  std::string failure_hint;
+  UnixTime retry_at;  ///< when failures > 0: no fetch is tried earlier
+};
+
+/// Everything that is buffered in `options.folder`, of any store: tags first, by name. Nothing is changed.
+/// Files that do not count any more, of another boot for example, are left out. Empty if there is no such
+/// folder. Throws Error (refused) if the folder is not to be trusted.
+LEAF_EXPORT std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock = Clock::real());
+
+/// Gives up the IDs of `tag` below `floor` that this host has buffered of the store `url`, so that the next
+/// one comes from the store; a tag that was removed is found out at once then. Returns how many were given
+/// up. Throws Error: `unavailable` if a fetch that is under way does not end within `timeout`; `refused` as
+/// above.
+LEAF_EXPORT std::uint64_t drop_host_buffer(const std::string& url, const HostOptions& options,
+                                           const TagName& tag, std::int64_t floor,
+                                           std::chrono::milliseconds timeout, Clock& clock = Clock::real());
+
+/// Gives up all that this host has buffered of the store `url`: for whoever has made that store anew. Throws
+/// as drop_host_buffer().
+LEAF_EXPORT void drop_host_buffers(const std::string& url, const HostOptions& options,
+                                   std::chrono::milliseconds timeout, Clock& clock = Clock::real());
+
+}  // namespace leaf

@@ -1,0 +1,37 @@
+#include "snowflake/own_windows.hpp"
+
+namespace leaf::snowflake {
+
+OwnWindows::Buffer::Buffer(Store& store, const WorkerRequest& wanted)
+    : positions(store.layout()),
+      request(valid_request(wanted, positions.layout())),
+      lease(store.acquire_worker(request)) {
+  positions = Positions(store.layout());  // from now on it is fixed
+  const range::Refill first = positions.refill_of(lease);
+  buffer.publish(first.range, first.mark, first.label);
+  buffer.advance(buffer.view());
+}
+
+range::Refill OwnWindows::Buffer::refill(Store& store) {
+  WorkerLease next = next_lease(store, lease, request);
+  const range::Refill refill = positions.refill_of(next);
+  lease = next;
+  return refill;
+}
+
+OwnWindows::OwnWindows(const StoreOptions& store, const WorkerRequest& request,
+                       const range::Refiller::Options& options)
+    : store_(store), windows_(store_, request), refiller_(std::in_place, store, options) {}
+
+OwnWindows::~OwnWindows() {
+  refiller_.reset();  // no lease may come in any more
+  const Positions& positions = windows_.positions;
+  const std::int64_t end = windows_.buffer.view().rest.lo + positions.layout().max_sequence();
+  try {
+    store_.give_up_worker(windows_.lease, positions.layout().time_at(positions.ticks_of(end)));
+  } catch (const Error&) {
+    // The worker is free when its window is over.
+  }
+}
+
+}  // namespace leaf::snowflake
