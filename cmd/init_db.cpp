@@ -54,10 +54,9 @@ class InitDb : public Command {
     add_text_option(app, "--layout", "LAYOUT", layout_,
                     "how snowflake IDs are divided, as for 'leafctl decode'; for good once the first is made "
                     "(default: as it is, leaf in a new store)");
-    add_text_option(
-        app, "--runtime-role", "NAME", runtime_role_,
-        "let this role of the database draw IDs and lease workers, and revoke all else that it may "
-        "do with the tables; PostgreSQL only");
+    add_text_option(app, "--runtime-role", "NAME", runtime_role_,
+                    "let this role of the database draw IDs and lease workers; what else it may do with the "
+                    "tables is revoked (PostgreSQL only)");
     app.add_flag("--dry-run", dry_run_, "print the SQL and change nothing");
     app.footer(
         "Programs draw IDs best as a runtime role, which is neither superuser nor the\n"

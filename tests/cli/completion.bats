@@ -80,7 +80,7 @@ proposes_of_other_store() {
 
 @test "options and commands need no store" {
   export LEAFCTL_STORE=nonsense
-  same 'verbs' $'list\nshow\nupdate\nremove' "$(candidates tags '' | head -n 4)"
+  same 'verbs' $'list\nshow\nupdate\nexport\nimport\nremove' "$(candidates tags '' | head -n 6)"
   contains "$(candidates next --)" --snowflake
 }
 
