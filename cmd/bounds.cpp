@@ -20,8 +20,10 @@ class Bounds : public Command {
   void setup(CLI::App& app) override {
     app.description(
         "Prints the first and the last snowflake ID of a stretch of time, to select by in a database.");
-    add_text_option(app, "--from", "TIME", from_,
-                    "first time: 2022-06-28T16:07:40.105Z, now, now-1h or Unix milliseconds")
+    add_text_option(
+        app, "--from", "TIME", from_,
+        "first time: 2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), now, now-1h, now-7d or Unix "
+        "milliseconds")
         ->required();
     add_text_option(app, "--to", "TIME", to_,
                     "the time before which the stretch ends (default: all that follows)");
@@ -31,7 +33,7 @@ class Bounds : public Command {
         "just before --to: stretches that follow each other share no ID and miss none.\n"
         "The time of an ID is the one that 'leafctl decode' prints.\n\n"
         "Examples:\n"
-        "  leafctl bounds --from 2022-06-28T00:00:00Z --to 2022-06-29T00:00:00Z\n"
+        "  leafctl bounds --from 2022-06-28 --to 2022-06-29\n"
         "  read first last < <(leafctl bounds --from now-1h)\n"
         "  psql -c \"select * from orders where id between $first and $last\"");
   }

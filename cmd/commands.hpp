@@ -21,6 +21,8 @@ std::unique_ptr<Command> make_add_tag();
 std::unique_ptr<Command> make_tags_list();
 std::unique_ptr<Command> make_tags_show();
 std::unique_ptr<Command> make_tags_update();
+std::unique_ptr<Command> make_tags_export();
+std::unique_ptr<Command> make_tags_import();
 std::unique_ptr<Command> make_tags_remove();
 std::unique_ptr<Command> make_next();
 std::unique_ptr<Command> make_workers_list();

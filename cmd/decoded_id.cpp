@@ -35,6 +35,23 @@ std::vector<const char*> DecodedId::keys() const {
 std::vector<Cell> DecodedId::row(std::int64_t id) const {
   const auto time = layout_.time_of(id);
   std::vector<Cell> row{Id{id}, layout_name_, time, time.time_since_epoch().count()};
+  append_fields(id, row);
+  return row;
+}
+
+std::vector<const char*> DecodedId::table_keys() const {
+  std::vector<const char*> keys{"id", "time"};
+  for (const auto& field : fields_) keys.push_back(field.key.c_str());
+  return keys;
+}
+
+std::vector<Cell> DecodedId::table_row(std::int64_t id) const {
+  std::vector<Cell> row{Id{id}, layout_.time_of(id)};
+  append_fields(id, row);
+  return row;
+}
+
+void DecodedId::append_fields(std::int64_t id, std::vector<Cell>& row) const {
   for (const auto& field : fields_) {
     const auto value = field.bits.of(id);
     if (field.is_text) {
@@ -43,7 +60,6 @@ std::vector<Cell> DecodedId::row(std::int64_t id) const {
       row.emplace_back(value);
     }
   }
-  return row;
 }
 
 void DecodedId::append_tsv(std::int64_t id, std::string& lines) const {

@@ -18,10 +18,16 @@ class DecodedId {
 
   std::vector<const char*> keys() const;
   std::vector<Cell> row(std::int64_t id) const;
+  /// For a table of many on a terminal: without what is the same in each row, and what the time tells
+  /// already.
+  std::vector<const char*> table_keys() const;
+  std::vector<Cell> table_row(std::int64_t id) const;
   void append_tsv(std::int64_t id, std::string& lines) const;
   void append_json(std::int64_t id, std::string& lines) const;
 
  private:
+  void append_fields(std::int64_t id, std::vector<Cell>& row) const;
+
   struct Field {
     leaf::LayoutField bits;
     std::string key;

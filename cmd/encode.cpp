@@ -41,8 +41,9 @@ class Encode : public Command {
  public:
   void setup(CLI::App& app) override {
     app.description("Prints the snowflake ID of a time, a worker and a sequence number.");
-    add_text_option(app, "--time", "TIME", time_,
-                    "2022-06-28T16:07:40.105Z, now, now-1h or Unix milliseconds")
+    add_text_option(
+        app, "--time", "TIME", time_,
+        "2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), now, now-1h, now-7d or Unix milliseconds")
         ->required();
     add_text_option(
         app, "--worker", "N", worker_,

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace leafctl {
 
 namespace {
 
-constexpr Column<std::int64_t> columns[] = {
-    {"worker", [](const std::int64_t& worker) -> Cell { return worker; }},
+using Freed = std::optional<std::int64_t>;
+
+constexpr Column<Freed> columns[] = {
+    {"worker", [](const Freed& worker) -> Cell { return worker ? Cell(*worker) : Cell(); }},
 };
 
 }  // namespace
@@ -17,7 +21,11 @@ void report_freed(std::string_view verb, const std::vector<std::int64_t>& worker
     session.messages.info(
         fmt::format("{} worker{} {}", verb, workers.size() == 1 ? "" : "s", fmt::join(workers, ", ")));
   }
-  if (session.output.format() == OutputFormat::json) session.output.print_list(columns, workers);
+  if (session.output.format() == OutputFormat::json) {
+    std::vector<Freed> freed(workers.begin(), workers.end());
+    if (freed.empty()) freed.emplace_back();
+    session.output.print_list(columns, freed);
+  }
   session.output.flush();
 }
 

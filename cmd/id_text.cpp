@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 
 namespace leafctl {
 
@@ -16,17 +15,17 @@ bool is_decimal(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::string quoted(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  return text.size() <= longest ? fmt::format("'{}'", text) : fmt::format("'{}...'", text.substr(0, longest));
-}
-
 leaf::Error error(std::string_view text, const std::string& why) {
   return leaf::Error(leaf::ErrorCode::usage, fmt::format("{} is not an ID{}", quoted(text), why),
                      fmt::format("an ID is a decimal number from 0 to {}", greatest));
 }
 
 }  // namespace
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  return text.size() <= longest ? fmt::format("'{}'", text) : fmt::format("'{}...'", text.substr(0, longest));
+}
 
 leaf::Error id_error(std::string_view text, const leaf::Layout& layout) {
   if (text.empty()) return error(text, ": it is empty");

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "leaf/error.hpp"
@@ -20,6 +21,9 @@ inline std::optional<std::int64_t> parse_id(std::string_view text, const leaf::L
     return std::nullopt;
   return id;
 }
+
+/// `text` in quotes for an error; of a long one only the beginning.
+std::string quoted(std::string_view text);
 
 /// Why parse_id() gave nothing; `usage`.
 leaf::Error id_error(std::string_view text, const leaf::Layout& layout);

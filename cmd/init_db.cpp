@@ -19,6 +19,8 @@ struct Outcome {
   std::string deployment;
   std::string layout;
   std::vector<std::string> applied;
+  std::string former_layout;  ///< where it was changed, but for a new store
+  std::optional<std::string> runtime_role;
 };
 
 constexpr Column<Outcome> outcome_columns[] = {
@@ -26,12 +28,20 @@ constexpr Column<Outcome> outcome_columns[] = {
     {"deployment", [](const Outcome& outcome) -> Cell { return outcome.deployment; }},
     {"layout", [](const Outcome& outcome) -> Cell { return outcome.layout; }},
     {"applied", [](const Outcome& outcome) -> Cell { return outcome.applied; }},
+    {"runtime_role",
+     [](const Outcome& outcome) -> Cell {
+       return outcome.runtime_role ? Cell(*outcome.runtime_role) : Cell();
+     }},
 };
 
-constexpr Column<leaf::Migration> migration_columns[] = {
-    {"number", [](const leaf::Migration& migration) -> Cell { return std::int64_t{migration.number}; }},
-    {"name", [](const leaf::Migration& migration) -> Cell { return migration.name; }},
-    {"sql", [](const leaf::Migration& migration) -> Cell { return migration.sql; }},
+/// A piece of SQL that brings the store to where init-db would; what is no migration has number 0.
+constexpr Column<leaf::Migration> script_columns[] = {
+    {"number",
+     [](const leaf::Migration& piece) -> Cell {
+       return piece.number == 0 ? Cell() : Cell(std::int64_t{piece.number});
+     }},
+    {"name", [](const leaf::Migration& piece) -> Cell { return piece.name; }},
+    {"sql", [](const leaf::Migration& piece) -> Cell { return piece.sql; }},
 };
 
 class InitDb : public Command {
@@ -44,11 +54,20 @@ class InitDb : public Command {
     add_text_option(app, "--layout", "LAYOUT", layout_,
                     "how snowflake IDs are divided, as for 'leafctl decode'; for good once the first is made "
                     "(default: as it is, leaf in a new store)");
+    add_text_option(
+        app, "--runtime-role", "NAME", runtime_role_,
+        "let this role of the database draw IDs and lease workers, and revoke all else that it may "
+        "do with the tables; PostgreSQL only");
     app.add_flag("--dry-run", dry_run_, "print the SQL and change nothing");
     app.footer(
+        "Programs draw IDs best as a runtime role, which is neither superuser nor the\n"
+        "tables' owner. It reads the store and uses 'leafctl next' and 'leafctl workers';\n"
+        "it cannot add, change or remove tags, lower a counter, or set the layout. It can\n"
+        "use counters up and free workers: that is what drawing and leasing need.\n\n"
         "Examples:\n"
         "  leafctl init-db\n"
         "  leafctl init-db --layout twitter\n"
+        "  leafctl init-db --store service=ids --runtime-role shop\n"
         "  leafctl init-db --store postgresql://db.example.org/ids --dry-run");
   }
 
@@ -71,36 +90,67 @@ class InitDb : public Command {
   }
 
  private:
-  static void print_script(Session& session) {
+  void print_script(Session& session) const {
     leaf::Store store = session.store();
-    const auto pending = store.pending_migrations();
-    if (pending.empty()) session.messages.info("the store is up to date");
+    auto pieces = store.pending_migrations();
+    std::string script = store.migration_script();
+    if (runtime_role_) {
+      pieces.push_back({0, "runtime_role", store.runtime_role_script(*runtime_role_)});
+      script += (script.empty() ? "" : "\n") + pieces.back().sql;
+    }
+    if (pieces.empty()) session.messages.info("the store is up to date");
     if (session.output.format() == OutputFormat::json) {
-      session.output.print_list(migration_columns, pending);
-    } else if (!pending.empty()) {
-      session.output.print_text(store.migration_script());
+      session.output.print_list(script_columns, pieces);
+    } else {
+      session.output.print_text(script);
     }
   }
 
   void migrate(Session& session) const {
     const auto layout = layout_ ? std::optional(leaf::Layout::parse(*layout_)) : std::nullopt;
-    create_default_store_folder(session.configuration);
     leaf::Store store = session.store();
-    Outcome outcome{leaf::redact_url(session.settings().store), {}, {}, {}};
+    // Before anything is changed: not every store has roles.
+    if (runtime_role_) store.runtime_role_script(*runtime_role_);
+    create_default_store_folder(session.configuration);
+    Outcome outcome{leaf::redact_url(session.settings().store), {}, {}, {}, {}, runtime_role_};
     const auto applied = store.migrate();
-    if (layout) store.set_layout(*layout);
+    const bool created = !applied.empty() && applied.front().number == 1;
+    if (layout) outcome.former_layout = set_layout(store, *layout, created);
     outcome.layout = store.layout().name();
     for (const leaf::Migration& migration : applied) outcome.applied.push_back(migration_name(migration));
     outcome.deployment = store.deployment();
-    const bool created = !applied.empty() && applied.front().number == 1;
     if (created) drop_all_buffered_ids(session);  // they are of a store that was here before
-    session.messages.info(fmt::format("{} store '{}', deployment {}, layout {}",
-                                      applied.empty() ? "up to date:" : (created ? "created" : "upgraded"),
-                                      outcome.store, outcome.deployment, outcome.layout));
-    if (!applied.empty()) session.messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
+    report(outcome, created, session.messages);
+    if (runtime_role_) {
+      store.grant_runtime_role(*runtime_role_);
+      session.messages.info(
+          fmt::format("role '{}' may draw IDs and lease workers, and no more", *runtime_role_));
+    }
     if (session.output.format() == OutputFormat::json) session.output.print_one(outcome_columns, outcome);
   }
 
+  /// Returns the layout that it takes the place of, if there was another one.
+  static std::string set_layout(leaf::Store& store, const leaf::Layout& layout, bool created) {
+    const leaf::Layout former = store.layout();
+    store.set_layout(layout);
+    return created || former == layout ? "" : former.name();
+  }
+
+  static void report(const Outcome& outcome, bool created, Messages& messages) {
+    const bool is_same = outcome.applied.empty() && outcome.former_layout.empty();
+    messages.info(fmt::format("{} store '{}', deployment {}, layout {}",
+                              created                   ? "created"
+                              : is_same                 ? "up to date:"
+                              : outcome.applied.empty() ? "changed"
+                                                        : "upgraded",
+                              outcome.store, outcome.deployment, outcome.layout));
+    if (!outcome.applied.empty()) messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
+    if (!outcome.former_layout.empty()) {
+      messages.info(fmt::format("the layout was {}, and is {} now", outcome.former_layout, outcome.layout));
+    }
+  }
+
+  std::optional<std::string> runtime_role_;
   std::optional<std::string> layout_;
   bool dry_run_ = false;
 };

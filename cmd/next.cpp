@@ -5,12 +5,12 @@
 
 #include "commands.hpp"
 #include "detached_process.hpp"
-#include "id_writer.hpp"
+#include "id_form_options.hpp"
+#include "id_lines.hpp"
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/tag.hpp"
 #include "options.hpp"
-#include "record_text.hpp"
 #include "snowflake_ids.hpp"
 
 namespace leafctl {
@@ -30,20 +30,6 @@ constexpr Column<TagRange> range_columns[] = {
     {"first", [](const TagRange& range) -> Cell { return Id{range.ids.lo}; }},
     {"last", [](const TagRange& range) -> Cell { return Id{range.ids.hi - 1}; }},
 };
-
-/// The line of one ID, cut where the ID goes.
-struct Line {
-  std::string before;
-  std::string after;
-};
-
-Line line_of(const std::string& tag, OutputFormat format) {
-  if (format == OutputFormat::text) return {"", "\n"};
-  static constexpr const char* keys[] = {"tag", "id"};
-  const std::string line = json_line(keys, {tag, std::string()});
-  const std::size_t quote = line.rfind('"');
-  return {line.substr(0, quote), line.substr(quote)};
-}
 
 /// From nine tenths of what the tag may give on. `next` is the ID after those that are printed.
 void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t next, std::int64_t limit,
@@ -74,13 +60,24 @@ class Next : public Command {
     app.add_flag("--direct", direct_, "take exactly N consecutive IDs from the store, in order across hosts");
     app.add_flag("--ranges", ranges_,
                  "print the first and the last ID of each run, tab-separated, not each ID");
+    form_.declare(app, "write each ID");
     app.footer(
         "With -o json each ID is an object, {\"tag\":\"order\",\"id\":\"1\"} of a tag and\n"
         "{\"id\":\"1256557484213448722\"} with --snowflake. The options on layout, workers,\n"
         "windows and clocks are for --snowflake, --direct and --ranges for tags.\n\n"
+        "Every form holds its ID in full and can be undone: 'leafctl decode' takes the\n"
+        "--format or --template in which a snowflake ID was written. A template has {id}\n"
+        "once and any number of dates:\n"
+        "  {id}           decimal\n"
+        "  {id:>012}      in 12 characters at least, with zeros; {id:>12} with blanks\n"
+        "  {id:base62}    in another base; {id:>08hex} in 8 digits at least\n"
+        "  {date:%Y%m%d}  in UTC, of a snowflake ID the time in it, else of the printing;\n"
+        "                 it takes %Y %m %d %H %M %S %j %y %F %T; {{ and }} are braces\n"
+        "With -o json the form is in \"text\", beside the \"id\" in decimal.\n\n"
         "Examples:\n"
         "  leafctl next order\n"
         "  leafctl next order -n 1000 --ranges\n"
+        "  leafctl next order --template 'ORD-{date:%Y%m%d}-{id:>012}'\n"
         "  leafctl next --snowflake -n 1000");
   }
 
@@ -93,7 +90,7 @@ class Next : public Command {
   void run(Session& session) override {
     check_usage(session.configuration);
     if (snowflake_) {
-      print_snowflake_ids(count_.value_or(1), session);
+      print_snowflake_ids(count_.value_or(1), form_.form(), session);
     } else {
       print_ids_of_tag(session);
     }
@@ -113,6 +110,10 @@ class Next : public Command {
     }
     if (snowflake_ && (direct_ || ranges_)) {
       throw usage(fmt::format("'{}' is for tags, not for '--snowflake'", direct_ ? "--direct" : "--ranges"));
+    }
+    // Before anything is drawn, so that a bad form costs no ID.
+    if (const bool has_form = form_.form().has_value(); has_form && ranges_) {
+      throw usage("'--ranges' prints plain numbers", "leave '--format' and '--template' out");
     }
     if (snowflake_) return;
     for (const SettingOrigin& setting : configuration.origins) {
@@ -154,9 +155,8 @@ class Next : public Command {
       for (const leaf::Range range : ranges) print_range(range, output);
       return;
     }
-    const Line line = line_of(tag_->str(), output.format());
-    IdWriter writer(output.flushed_file(), line.before, line.after);
-    for (const leaf::Range range : ranges) writer.write(range);
+    IdLines lines(output, tag_->str(), form_.form());
+    for (const leaf::Range range : ranges) lines.write(range);
   }
 
   void print_range(leaf::Range ids, Output& output) const {
@@ -169,6 +169,7 @@ class Next : public Command {
 
   std::optional<leaf::TagName> tag_;
   std::optional<std::int64_t> count_;
+  IdFormOptions form_;
   bool snowflake_ = false;
   bool direct_ = false;
   bool ranges_ = false;

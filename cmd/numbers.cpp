@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <optional>
+#include <span>
 
 #include "leaf/error.hpp"
 
@@ -17,7 +18,9 @@ struct Unit {
   std::string_view suffix;
   std::int64_t milliseconds;
 };
-constexpr Unit units[] = {{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}};
+constexpr Unit units[] = {{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+// Hours are as far as a text goes: 24h is easier to compare with 36h than 1d.
+constexpr std::span<const Unit> written_units = std::span(units).first(4);
 
 std::optional<std::int64_t> decimal(std::string_view text) {
   std::int64_t value = 0;
@@ -56,12 +59,12 @@ milliseconds parse_duration(std::string_view name, std::string_view text, Durati
   throw leaf::Error(leaf::ErrorCode::usage,
                     fmt::format("'{}' takes a duration from {} to {}, not '{}'", name,
                                 format_duration(bounds.shortest), format_duration(bounds.longest), text),
-                    "write a whole number and its unit, such as 250ms, 5s, 10m or 1h");
+                    "write a whole number and its unit, such as 250ms, 5s, 10m, 1h or 1d");
 }
 
 std::string format_duration(milliseconds duration) {
   const Unit* largest = &units[0];
-  for (const Unit& unit : units) {
+  for (const Unit& unit : written_units) {
     if (duration.count() != 0 && duration.count() % unit.milliseconds == 0) largest = &unit;
   }
   return fmt::format("{}{}", duration.count() / largest->milliseconds, largest->suffix);

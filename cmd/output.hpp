@@ -20,6 +20,11 @@ struct Id {
   std::int64_t value;
 };
 
+/// How many of something there are: people see its digits in groups, such as 1,000,000.
+struct Count {
+  std::int64_t value;
+};
+
 /// A point in time that people see by its distance from `now`, such as "in 3m 20s".
 struct TimeFromNow {
   leaf::UnixTime time;
@@ -29,7 +34,7 @@ struct TimeFromNow {
 /// One value of a record. Nothing is `-` in a table, empty in a tab-separated line, null in JSON; a list of
 /// texts is an array in JSON and parted by commas elsewhere. A duration is a number of milliseconds, but a
 /// text such as "3m 20s" in a table; its key ends with `_ms`, which a table leaves out.
-using Cell = std::variant<std::monostate, std::int64_t, Id, std::string, leaf::UnixTime, TimeFromNow,
+using Cell = std::variant<std::monostate, std::int64_t, Id, Count, std::string, leaf::UnixTime, TimeFromNow,
                           std::chrono::milliseconds, std::vector<std::string>>;
 using Row = std::vector<Cell>;
 using Keys = std::span<const char* const>;

@@ -20,6 +20,7 @@ struct ToJson {
   Json operator()(std::monostate) const { return nullptr; }
   Json operator()(std::int64_t number) const { return number; }
   Json operator()(Id id) const { return std::to_string(id.value); }
+  Json operator()(Count count) const { return count.value; }
   Json operator()(const std::string& text) const { return text; }
   Json operator()(leaf::UnixTime time) const { return format_rfc3339(time); }
   Json operator()(TimeFromNow time) const { return format_rfc3339(time.time); }
@@ -32,6 +33,7 @@ struct ToField {
   std::string operator()(std::monostate) const { return ""; }
   std::string operator()(std::int64_t number) const { return std::to_string(number); }
   std::string operator()(Id id) const { return std::to_string(id.value); }
+  std::string operator()(Count count) const { return std::to_string(count.value); }
   std::string operator()(const std::string& text) const { return text; }
   std::string operator()(leaf::UnixTime time) const { return format_rfc3339(time); }
   std::string operator()(TimeFromNow time) const { return format_rfc3339(time.time); }
@@ -41,10 +43,19 @@ struct ToField {
   }
 };
 
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  const auto first = static_cast<std::ptrdiff_t>(number < 0 ? 1 : 0);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > first; at -= 3)
+    text.insert(text.begin() + at, ',');
+  return text;
+}
+
 /// For people.
 struct ToText : ToField {
   using ToField::operator();
   std::string operator()(std::monostate) const { return "-"; }
+  std::string operator()(Count count) const { return grouped(count.value); }
   std::string operator()(TimeFromNow time) const { return rough_distance(time.time, time.now); }
   std::string operator()(milliseconds duration) const { return rough_duration(duration); }
 };
@@ -55,7 +66,7 @@ std::string terminal_text(const Cell& cell) {
 
 bool is_number(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<Id>(cell) ||
-         std::holds_alternative<milliseconds>(cell);
+         std::holds_alternative<Count>(cell) || std::holds_alternative<milliseconds>(cell);
 }
 
 /// What a table calls the column of `cell`.

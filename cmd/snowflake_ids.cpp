@@ -6,10 +6,11 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "detached_process.hpp"
-#include "id_writer.hpp"
+#include "id_lines.hpp"
 #include "interrupt.hpp"
 #include "leaf/snowflake.hpp"
 #include "rfc3339.hpp"
@@ -71,14 +72,9 @@ class RenewalFailures {
   std::optional<leaf::Error> last_;
 };
 
-IdWriter writer_to(Output& output) {
-  if (output.format() == OutputFormat::json) return {output.flushed_file(), "{\"id\":\"", "\"}\n"};
-  return {output.flushed_file(), "", "\n"};
-}
-
 }  // namespace
 
-void print_snowflake_ids(std::int64_t count, Session& session) {
+void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Session& session) {
   auto host = session.host();
   // A long output leases in the background; after a short one a detached process does.
   if (host) host->fetch_ahead = count > long_output;
@@ -99,12 +95,12 @@ void print_snowflake_ids(std::int64_t count, Session& session) {
   warn_if_nearly_over(layout, session.messages);
   session.messages.detail(fmt::format("worker {}, layout {}", generator.worker(), layout.name()));
 
-  IdWriter writer = writer_to(session.output);
+  IdLines lines(session.output, layout, std::move(form));
   std::vector<std::int64_t> ids(batch_size(count, layout));
   while (count > 0) {
     const auto batch = std::span(ids).first(std::min(ids.size(), static_cast<std::size_t>(count)));
     generator.next(batch);
-    writer.write(batch);
+    lines.write(batch);
     failures.report(session.messages);
     count -= static_cast<std::int64_t>(batch.size());
   }

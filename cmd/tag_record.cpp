@@ -2,7 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "time_text.hpp"
+
 namespace leafctl {
+
+TimeFromNow updated(const leaf::Tag& tag) {
+  const auto time = std::chrono::floor<std::chrono::milliseconds>(tag.updated_at);
+  return {time, std::max(time, current_time())};
+}
 
 std::string describe(const leaf::Tag& tag) {
   return fmt::format("next ID {}, step {}{}", tag.next_id, tag.step,

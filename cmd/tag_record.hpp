@@ -7,16 +7,16 @@
 
 namespace leafctl {
 
+/// When it was granted from or changed last. A store whose clock is ahead never says that it will be.
+TimeFromNow updated(const leaf::Tag& tag);
+
 /// How a tag is printed, by whatever command.
 inline constexpr Column<leaf::Tag> tag_columns[] = {
     {"tag", [](const leaf::Tag& tag) -> Cell { return tag.name; }},
     {"next_id", [](const leaf::Tag& tag) -> Cell { return Id{tag.next_id}; }},
-    {"step", [](const leaf::Tag& tag) -> Cell { return tag.step; }},
+    {"step", [](const leaf::Tag& tag) -> Cell { return Count{tag.step}; }},
     {"limit", [](const leaf::Tag& tag) -> Cell { return tag.limit ? Cell(Id{*tag.limit}) : Cell(); }},
-    {"updated",
-     [](const leaf::Tag& tag) -> Cell {
-       return std::chrono::floor<std::chrono::milliseconds>(tag.updated_at);
-     }},
+    {"updated", [](const leaf::Tag& tag) -> Cell { return updated(tag); }},
     {"description", [](const leaf::Tag& tag) -> Cell { return tag.description; }},
 };
 

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "tag_record.hpp"
+#include "tag_selection.hpp"
 
 namespace leafctl {
 
@@ -9,20 +10,24 @@ class TagsList : public Command {
  public:
   void setup(CLI::App& app) override {
     app.description(
-        "Lists all tags by name: tag, next_id (the first ID not yet granted), step, limit, updated, "
-        "description. "
-        "In a pipe: tab-separated, without a head.");
+        "Lists tags by name: tag, next_id (the first ID not yet granted), step, limit, updated, "
+        "description. On a terminal times are told from now; in a pipe they are exact, tab-separated, "
+        "without a head.");
+    selection_.declare(app);
     app.footer(
         "Examples:\n"
         "  leafctl tags list\n"
+        "  leafctl tags list 'order*'\n"
         "  leafctl tags list -o json | jq -r .tag");
   }
 
   void run(Session& session) override {
-    const std::vector<leaf::Tag> tags = session.store().tags();
-    session.output.print_list(tag_columns, tags);
-    if (tags.empty()) session.messages.info("no tags yet: add one with 'leafctl add-tag TAG'");
+    leaf::Store store = session.store();
+    session.output.print_list(tag_columns, selection_.tags(store, session.messages));
   }
+
+ private:
+  TagSelection selection_;
 };
 
 }  // namespace

@@ -10,6 +10,11 @@ namespace leafctl {
 
 namespace {
 
+constexpr Column<leaf::TagName> removed_columns[] = {
+    {"tag", [](const leaf::TagName& tag) -> Cell { return tag.str(); }},
+    {"action", [](const leaf::TagName&) -> Cell { return "removed"; }},
+};
+
 class TagsRemove : public Command {
  public:
   void setup(CLI::App& app) override {
@@ -34,6 +39,7 @@ class TagsRemove : public Command {
     store.remove_tag(*name_);
     drop_buffered_ids(*name_, leaf::max_id, session);
     session.messages.info(fmt::format("removed tag '{}'", name_->str()));
+    if (session.output.format() == OutputFormat::json) session.output.print_one(removed_columns, *name_);
   }
 
  private:

@@ -65,6 +65,15 @@ std::string escape_for_terminal(std::string_view text) {
   return out;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string escape_for_tsv(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -91,13 +91,27 @@ std::chrono::minutes zone(Scanner& scanner) {
   return sign == '+' ? offset : -offset;
 }
 
-std::optional<UnixTime> rfc3339(std::string_view text) {
-  Scanner scanner(text);
+// The day that RFC 3339 begins with.
+std::chrono::year_month_day day_of(Scanner& scanner) {
   const auto year = scanner.number(4);
   scanner.one_of("-");
   const auto month = scanner.number(2);
   scanner.one_of("-");
   const auto day = scanner.number(2);
+  return {std::chrono::year(static_cast<int>(year)), std::chrono::month(month), std::chrono::day(day)};
+}
+
+// A day alone begins at midnight, UTC.
+std::optional<UnixTime> midnight(std::string_view text) {
+  Scanner scanner(text);
+  const auto day = day_of(scanner);
+  if (!scanner.ok() || !scanner.at_end() || !day.ok()) return std::nullopt;
+  return std::chrono::sys_days(day);
+}
+
+std::optional<UnixTime> rfc3339(std::string_view text) {
+  Scanner scanner(text);
+  const auto date = day_of(scanner);
   scanner.one_of("Tt ");
   const auto hour = scanner.number(2);
   scanner.one_of(":");
@@ -106,8 +120,6 @@ std::optional<UnixTime> rfc3339(std::string_view text) {
   const auto second = scanner.number(2);
   const milliseconds fraction(scanner.fraction());
   const auto offset = zone(scanner);
-  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(year)), std::chrono::month(month),
-                                         std::chrono::day(day)};
   if (!scanner.ok() || !scanner.at_end() || !date.ok() || hour > 23 || minute > 59 || second > 59) {
     return std::nullopt;
   }
@@ -115,7 +127,8 @@ std::optional<UnixTime> rfc3339(std::string_view text) {
          std::chrono::seconds(second) + fraction - offset;
 }
 
-constexpr const char* date_forms = "2022-06-28T16:07:40.105Z, 2022-06-28T18:07:40+02:00 or Unix milliseconds";
+constexpr const char* date_forms =
+    "2022-06-28T16:07:40.105Z, 2022-06-28T18:07:40+02:00, 2022-06-28 or Unix milliseconds";
 
 UnixTime checked(std::optional<UnixTime> time, std::string_view name, std::string_view text,
                  const char* forms) {
@@ -126,6 +139,7 @@ UnixTime checked(std::optional<UnixTime> time, std::string_view name, std::strin
 }
 
 std::optional<UnixTime> date(std::string_view text) {
+  if (const auto time = midnight(text)) return time;
   if (text.empty() || !std::ranges::all_of(text, is_digit)) return rfc3339(text);
   std::int64_t number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -143,7 +157,7 @@ UnixTime parse_time(std::string_view name, std::string_view text, UnixTime now) 
     const auto length = parse_duration(name, text.substr(4), {milliseconds(0), furthest});
     return checked(text[3] == '-' ? now - length : now + length, name, text, date_forms);
   }
-  const auto forms = fmt::format("now, now-1h, now+10m, {}", date_forms);
+  const auto forms = fmt::format("now, now-1h, now-7d, {}", date_forms);
   return checked(text == "now" ? now : date(text), name, text, forms.c_str());
 }
 

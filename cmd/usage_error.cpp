@@ -83,13 +83,79 @@ Error usage_error(const CLI::App& root, const CLI::App& selected, const std::vec
   return {ErrorCode::usage, text, see_help(selected)};
 }
 
-Error unknown_command(const CLI::App& group, const std::string& word) {
+namespace {
+
+/// A command that people look for under another word.
+struct Synonym {
+  std::string_view group;  ///< "" for the program
+  std::string_view word;
+  const char* command;
+};
+constexpr Synonym synonyms[] = {
+    {"", "add", "add-tag"},
+    {"", "create", "add-tag"},
+    {"", "delete", "tags remove"},
+    {"", "remove", "tags remove"},
+    {"", "rm", "tags remove"},
+    {"", "list", "tags list"},
+    {"", "ls", "tags list"},
+    {"", "show", "tags show"},
+    {"", "import", "tags import"},
+    {"", "export", "tags export"},
+    {"", "update", "tags update"},
+    {"", "set", "tags update"},
+    {"", "get", "next"},
+    {"", "id", "next"},
+    {"", "generate", "next"},
+    {"", "snowflake", "next --snowflake"},
+    {"", "parse", "decode"},
+    {"", "config", "show-config"},
+    {"", "migrate", "init-db"},
+    {"", "upgrade", "init-db"},
+    {"", "version", "--version"},
+    {"tags", "add", "add-tag"},
+    {"tags", "create", "add-tag"},
+    {"tags", "new", "add-tag"},
+    {"tags", "rm", "tags remove"},
+    {"tags", "delete", "tags remove"},
+    {"tags", "ls", "tags list"},
+    {"tags", "get", "tags show"},
+    {"tags", "set", "tags update"},
+    {"tags", "edit", "tags update"},
+    {"tags", "change", "tags update"},
+    {"tags", "raise", "tags update"},
+    {"tags", "dump", "tags export"},
+    {"tags", "load", "tags import"},
+    {"tags", "next", "next"},
+    {"workers", "ls", "workers list"},
+    {"workers", "rm", "workers recycle"},
+    {"workers", "remove", "workers recycle"},
+    {"workers", "delete", "workers recycle"},
+    {"workers", "free", "workers release"},
+    {"workers", "lease", "workers acquire"},
+    {"workers", "take", "workers acquire"},
+    {"workers", "add", "workers acquire"},
+};
+
+/// What `word` was most likely meant to be: by its meaning, else by its letters. Empty if neither tells.
+std::string intended_command(const CLI::App& group, const std::string& word) {
+  const std::string prefix = group.get_parent() == nullptr ? "" : group.get_name();
+  for (const Synonym& synonym : synonyms) {
+    if (synonym.group == prefix && synonym.word == word) return synonym.command;
+  }
   std::vector<std::string> names;
   for (const CLI::App* command : subcommands_of(group)) names.push_back(command->get_name());
   const std::string near = nearest(word, names);
+  return near.empty() || prefix.empty() ? near : prefix + " " + near;
+}
+
+}  // namespace
+
+Error unknown_command(const CLI::App& group, const std::string& word) {
+  const std::string meant = intended_command(group, word);
   const std::string prefix = group.get_parent() == nullptr ? "" : group.get_name() + " ";
   return {ErrorCode::usage, fmt::format("unknown command '{}{}'", prefix, word),
-          near.empty() ? see_help(group) : fmt::format("did you mean '{}{}'?", prefix, near)};
+          meant.empty() ? see_help(group) : fmt::format("did you mean '{}'?", meant)};
 }
 
 }  // namespace leafctl

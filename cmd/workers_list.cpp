@@ -1,4 +1,11 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "commands.hpp"
+#include "leaf/error.hpp"
+#include "name_pattern.hpp"
+#include "options.hpp"
 
 namespace leafctl {
 
@@ -31,7 +38,11 @@ constexpr Column<leaf::Worker> columns[] = {
 class WorkersList : public Command {
  public:
   void setup(CLI::App& app) override {
-    app.description("Lists all workers that were ever taken, by number.");
+    app.description("Lists the workers that were ever taken, by number.");
+    add_text_option(app, "PATTERN", "", pattern_,
+                    "only those whose owners match, such as 'web-*'; * ? [ ] as for files (default: all)");
+    add_text_option(app, "--state", "held|lapsed|idle|free", state_,
+                    "only those that are held, lapsed, idle or free");
     app.footer(
         "Prints worker, owner, state, window_end, silent_ms (since the last grant) and\n"
         "clock_offset_ms (the owner's clock less the store's, at that grant). On a\n"
@@ -43,14 +54,35 @@ class WorkersList : public Command {
         "  free     for anybody, who gets only time after window_end\n\n"
         "Examples:\n"
         "  leafctl workers list\n"
-        "  leafctl workers list -o json | jq -r 'select(.state == \"lapsed\").owner'");
+        "  leafctl workers list 'web-*'\n"
+        "  leafctl workers list --state lapsed -o json | jq -r .owner");
   }
 
   void run(Session& session) override {
-    const std::vector<leaf::Worker> workers = session.store().workers();
+    check_state();
+    std::vector<leaf::Worker> workers = session.store().workers();
+    const bool has_workers = !workers.empty();
+    std::erase_if(workers, [this](const leaf::Worker& worker) {
+      return !matches(pattern_, worker.owner) || (state_ && *state_ != state(worker));
+    });
     session.output.print_list(columns, workers);
-    if (workers.empty()) session.messages.info("no workers yet: 'leafctl next --snowflake' takes one");
+    if (!has_workers) {
+      session.messages.info("no workers yet: 'leafctl next --snowflake' takes one");
+    } else if (workers.empty()) {
+      session.messages.info("no worker matches");
+    }
   }
+
+ private:
+  void check_state() const {
+    static constexpr std::string_view states[] = {"held", "lapsed", "idle", "free"};
+    if (!state_ || std::ranges::find(states, *state_) != std::end(states)) return;
+    throw leaf::Error(leaf::ErrorCode::usage,
+                      fmt::format("'--state' takes held, lapsed, idle or free, not '{}'", *state_));
+  }
+
+  std::optional<std::string> pattern_;
+  std::optional<std::string> state_;
 };
 
 }  // namespace

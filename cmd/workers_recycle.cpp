@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "commands.hpp"
 #include "confirmation.hpp"
@@ -28,7 +29,8 @@ class WorkersRecycle : public Command {
         "worker gets only time after the last window that was leased with it, and a\n"
         "holder that lives keeps to that window and takes another worker then.\n\n"
         "Exit status: 4 for a worker that nobody holds, 5 for one whose window is not\n"
-        "over where --force is missing.\n\n"
+        "over where --force is missing. Of several that fail, the first one's; the\n"
+        "others are recycled all the same.\n\n"
         "Examples:\n"
         "  leafctl workers recycle --recycle-after 24h\n"
         "  leafctl workers recycle 3 4 --force --yes");
@@ -62,9 +64,22 @@ class WorkersRecycle : public Command {
   void recycle_named(Session& session) const {
     leaf::Store store = session.store();
     if (force_ && !yes_) ask(store, session.messages);
+    std::optional<leaf::Error> first;
+    std::size_t failed = 0;
     for (const std::int64_t worker : workers_) {
-      store.recycle_worker(worker, force_);
-      report_freed("recycled", {worker}, session);
+      try {
+        store.recycle_worker(worker, force_);
+        report_freed("recycled", {worker}, session);
+      } catch (const leaf::Error& error) {
+        // Where one is all, or the store is away, there is nothing to go on with.
+        if (workers_.size() == 1 || error.retryable()) throw;
+        session.messages.error(error);
+        if (++failed == 1) first = error;
+      }
+    }
+    if (first) {
+      throw leaf::Error(first->code(),
+                        fmt::format("{} of {} workers were not recycled", failed, workers_.size()));
     }
   }
 

@@ -15,6 +15,14 @@ struct Sql {
   /// $1 version
   const char* set_schema_version;
 
+  /// Gives the role {role}, quoted as a name and as {role_text} as a text, the rights of a runtime role and
+  /// no more. Null: the store has no roles.
+  const char* runtime_grants;
+  /// $1 role -> 1 if it exists, 1 if it owns a table of the store
+  const char* runtime_role;
+  /// $1 role -> what it can do beyond runtime_grants; NULL: nothing
+  const char* runtime_excess;
+
   /// $1 tag, $2 count -> lo, hi, step, limit, incarnation, 1 if the commit is durable and the database
   /// would have warned if it were not. No row: no tag, or fewer left.
   const char* grant_exactly;

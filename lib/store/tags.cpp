@@ -13,8 +13,6 @@ using std::chrono::milliseconds;
 using store::Row;
 using store::Value;
 
-constexpr std::size_t max_description = 256;
-
 Value value_of(std::optional<std::int64_t> number) {
   return number ? Value(*number) : Value();
 }
@@ -103,6 +101,7 @@ void require_same(const Tag& existing, const NewTag& wanted) {
            fmt::format("'{}'", *wanted.description));
   }
   if (!wanted.start || wanted.start == existing.start) return;
+  if (wanted.or_later && *wanted.start <= existing.next_id) return;
   if (*wanted.start < existing.next_id) {
     throw Error(ErrorCode::failed, fmt::format("tag '{}' has given out IDs up to {}: it cannot start at {}",
                                                existing.name, existing.next_id - 1, *wanted.start));
@@ -119,7 +118,8 @@ void require_same(const Tag& existing, const NewTag& wanted) {
 Tag Store::add_tag(const NewTag& tag) {
   require_between("step", tag.step, 1, max_step);
   require_between("start", tag.start, 0, max_id);
-  require_between("limit", tag.limit, tag.start.value_or(1), max_id);
+  require_between("limit", tag.limit,
+                  std::max<std::int64_t>(tag.start.value_or(1) - (tag.or_later ? 1 : 0), 0), max_id);
   require_description(tag.description);
   const auto added = impl_->execute(&store::Sql::add_tag,
                                     {tag.name.str(), tag.step.value_or(default_step), value_of(tag.start),
@@ -135,6 +135,11 @@ Tag Store::add_tag(const NewTag& tag) {
   if (removed.empty()) {
     throw Error(ErrorCode::unavailable,
                 fmt::format("tag '{}' was changed by somebody else meanwhile", tag.name.str()));
+  }
+  if (tag.or_later && tag.start.value_or(1) < removed[0].integer(0)) {
+    NewTag later = tag;
+    later.start = removed[0].integer(0);
+    return add_tag(later);
   }
   throw Error(ErrorCode::failed,
               fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag.name.str(),

@@ -40,6 +40,16 @@ time_of() { leafctl decode "$1" | cut -f 3; }
   done
 }
 
+@test "bounds: a day is its midnight in UTC, and days are counted back from now" {
+  same=$(leafctl bounds --from 2022-06-28T00:00:00Z --to 2022-06-29T00:00:00Z)
+  [ "$(leafctl bounds --from 2022-06-28 --to 2022-06-29)" = "$same" ]
+  run -0 leafctl bounds --from now-7d --to now-1d
+  read -r first last <<<"$output"
+  [ "$(($(date -d "$(time_of "$last")" +%s) - $(date -d "$(time_of "$first")" +%s)))" -ge $((6 * 86400 - 1)) ]
+  run -0 leafctl encode --time 2022-06-28
+  [ "$(time_of "$output")" = 2022-06-28T00:00:00.000Z ]
+}
+
 @test "bounds: JSON has both as texts" {
   run -0 leafctl bounds -o json --from 2010-11-04T01:42:54.657Z
   [ "$output" = '{"first":"0","last":"9223372036854775807"}' ]

@@ -41,8 +41,42 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
   [ "${lines[0]//$'\r'/}" = 'id        1256557484213448722' ]
   [ "${lines[4]//$'\r'/}" = 'worker    619' ]
   run -0 script -qec 'leafctl decode --color never 1256557484213448722 856165981072306191' /dev/null
-  [ "${lines[0]//$'\r'/}" = '                 id  layout  time                            unix_ms  worker  sequence' ]
-  [ "${lines[2]//$'\r'/}" = ' 856165981072306191  leaf    2017-04-23T15:20:51.339Z  1492960851339     363        15' ]
+  [ "${lines[0]//$'\r'/}" = '                 id  time                      worker  sequence' ]
+  [ "${lines[2]//$'\r'/}" = ' 856165981072306191  2017-04-23T15:20:51.339Z     363        15' ]
+}
+
+@test "decode: the table of any known layout fits 80 columns" {
+  for layout in leaf twitter discord instagram mastodon sonyflake baidu cosid yitter; do
+    run -0 script -qec "leafctl decode --color never --layout $layout 1 2" /dev/null
+    for line in "${lines[@]}"; do [ "${#line}" -le 81 ]; done
+  done
+}
+
+@test "decode: a form is read where it is named, as next writes it" {
+  for form in 'hex 1170305fd666b012' 'base32 12W1GBZB6DC0J' 'base62 1Up2tABQZwQ' 'dec 1256557484213448722'; do
+    run -0 leafctl decode --format ${form% *} "${form#* }"
+    [ "$output" = "$leaf_line" ]
+  done
+  run -0 leafctl decode --template 'ORD-{date:%Y%m%d}-{id:>020}' ORD-20200502-01256557484213448722
+  [ "$output" = "$leaf_line" ]
+  run -0 leafctl decode --format base32 <<<12w1gbzb6dcoj
+  [ "$output" = "$leaf_line" ]
+}
+
+@test "decode: no form is guessed, and what is not quite in it is refused" {
+  run -2 --separate-stderr leafctl decode 1170305fd666b012
+  [ "${stderr_lines[0]}" = "leafctl: '1170305fd666b012' is not an ID" ]
+  run -2 --separate-stderr leafctl decode --format hex 1256557484213448722
+  [ "${stderr_lines[0]}" = "leafctl: '1256557484213448722' is not an ID in the form '{id:hex}'" ]
+  [ "${stderr_lines[1]}" = "hint: the greatest ID of layout 'leaf' is '7fffffffffffffff' in that form" ]
+  run -2 leafctl decode --template 'ORD-{date:%Y%m%d}-{id}' ORD-20200503-1256557484213448722
+  run -1 --separate-stderr leafctl decode --format base62 < <(printf '1Up2tABQZwQ\n1Up2tABQZw\n')
+  [ "$output" = "$leaf_line" ]
+  [ "${stderr_lines[0]}" = "leafctl: line 2: '1Up2tABQZw' is not an ID in the form '{id:base62}'" ]
+  run -2 --separate-stderr leafctl decode --format base64 1
+  [ "$stderr" = "leafctl: '--format' takes dec, hex, base32 or base62, not 'base64'" ]
+  run -2 --separate-stderr leafctl decode --format hex --template '{id}' 1
+  [ "${stderr_lines[0]}" = "leafctl: '--format' and '--template' exclude each other" ]
 }
 
 @test "decode: a layout is a known one, one in other widths, or made of options" {

@@ -22,7 +22,7 @@ teardown() { remove_store; }
 
 @test "init-db -o json prints one object" {
   expect 0 leafctl init-db -o json
-  same 'the keys' 'store deployment layout applied' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
+  same 'the keys' 'store deployment layout applied runtime_role' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
   same 'the first migration' 0001_tags "$(jq -r '.applied[0]' <<<"$output")"
   expect 0 leafctl init-db -o json
   same 'nothing more to apply' 0 "$(jq '.applied | length' <<<"$output")"
@@ -60,6 +60,16 @@ teardown() { remove_store; }
   same 'the layout' twitter "$(jq -r .layout <<<"$output")"
   expect 0 leafctl init-db --layout 39,8,16/10ms@1409529600000
   contains "$stderr" 'layout time:39,worker:8,sequence:16/10ms@1409529600000'
+}
+
+@test "init-db --layout says that it changed the layout" {
+  leafctl -q init-db
+  expect 0 leafctl init-db --layout twitter
+  contains "$stderr" "changed store '"
+  contains "$stderr" 'the layout was leaf, and is twitter now'
+  expect 0 leafctl init-db --layout twitter
+  contains "$stderr" 'up to date: '
+  lacks "$stderr" 'the layout was'
 }
 
 @test "init-db --layout is leaf where none is named" {

@@ -73,6 +73,30 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated)'; }
     "$(jq -r 'keys_unsorted | join(" ")' <<<"$output" | sort -u)"
 }
 
+@test "tags list takes a pattern, and the tags stay sorted" {
+  for tag in order-b user order-a reorder; do leafctl -q add-tag "$tag"; done
+  same 'a prefix' 'order-a order-b' "$(leafctl tags list 'order*' | cut -f 1 | xargs)"
+  same 'one character' 'user' "$(leafctl tags list 'use?' | cut -f 1)"
+  same 'a set' 'order-a' "$(leafctl tags list '*-[a]' | cut -f 1)"
+  same 'a whole name' '' "$(leafctl -q tags list orde)"
+  expect 0 leafctl tags list 'x*'
+  says "no tag matches 'x*'"
+}
+
+@test "tags list tells times from now and groups digits on a terminal only" {
+  leafctl -q add-tag order --step 100000
+  on_terminal 'leafctl --color never tags list'
+  [[ $(sed -n 2p <<<"$output") =~ ^order\ +1\ +100,000\ +-\ +([0-9]+m?s\ ago|now)$ ]]
+  same 'in a pipe' 100000 "$(leafctl tags list | cut -f 3)"
+  same 'in JSON' 100000 "$(leafctl tags list -o json | jq .step)"
+}
+
+@test "tags remove -o json prints what was done" {
+  leafctl -q add-tag order
+  expect 0 leafctl tags remove order --yes -o json
+  prints '{"tag":"order","action":"removed"}'
+}
+
 @test "tags list of no tags prints nothing and says how to add one" {
   expect 0 leafctl tags list
   prints ''

@@ -91,7 +91,8 @@ teardown() { remove_store; }
   expect 0 leafctl workers release --worker-name a
   prints ''
   says 'released workers 0, 1'
-  expect 0 leafctl workers release --worker-name a
+  expect 0 leafctl workers release --worker-name a -o json
+  prints '{"worker":null}'
   says "'a' holds no worker"
   expect 0 leafctl workers release 2 --worker-name b -o json
   prints '{"worker":2}'
@@ -111,7 +112,7 @@ teardown() { remove_store; }
   says 'recycled worker 0'
   same 'the states' 'free held' "$(leafctl workers list | cut -f 3 | xargs)"
   expect 0 leafctl workers recycle --recycle-after 0s -o json
-  prints ''
+  prints '{"worker":null}'
   expect 2 leafctl workers recycle --force --yes
   contains "$stderr" "leafctl: '--force' wants the workers named"
 }
@@ -137,6 +138,37 @@ hint: say '--yes' where there is no terminal to ask on"
   expect 0 leafctl workers recycle 1 --force --yes -o json
   prints '{"worker":1}'
   same 'the state' free "$(state_of 1)"
+}
+
+@test "workers recycle goes on behind one that fails, reports each, and exits as the first" {
+  for owner in a b c; do leafctl -q workers acquire --worker-name "$owner" >"$BATS_TEST_TMPDIR/lease"; done
+  leafctl -q workers release 2 --worker-name c
+  expect 4 leafctl workers recycle 7 0 2 --force --yes -o json
+  prints '{"worker":0}'
+  says "leafctl: worker 7 is not held
+hint: see 'leafctl workers list'
+recycled worker 0
+leafctl: worker 2 is not held
+hint: see 'leafctl workers list'
+leafctl: 2 of 3 workers were not recycled"
+  expect 5 leafctl workers recycle 1 7
+  contains "$stderr" 'leafctl: worker 7 is not held'
+  same 'the states' 'free held free' "$(leafctl workers list | cut -f 3 | xargs)"
+}
+
+@test "workers list takes a pattern of owners and a state" {
+  leafctl -q workers acquire --worker-name web-1 >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers acquire --worker-name web-2 >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers acquire --worker-name db >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers release 1 --worker-name web-2
+  same 'by owner' '0' "$(leafctl workers list 'web-*' | cut -f 1)"
+  same 'by state' '0 2' "$(leafctl workers list --state held | cut -f 1 | xargs)"
+  same 'by both' '2' "$(leafctl workers list 'd?' --state held | cut -f 1)"
+  expect 0 leafctl workers list --state lapsed
+  prints ''
+  says 'no worker matches'
+  expect 2 leafctl workers list --state dead
+  says "leafctl: '--state' takes held, lapsed, idle or free, not 'dead'"
 }
 
 @test "workers recycle --force asks on a terminal and takes only yes for yes" {

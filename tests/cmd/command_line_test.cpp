@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "leaf/error.hpp"
 
@@ -42,6 +43,19 @@ TEST_CASE("command line: a mistyped command, verb or option is named, with the n
   CHECK(error_of({"--sotre", "x", "next", "order"}) == "unknown option '--sotre'\ndid you mean '--store'?");
   CHECK(error_of({"frobnicate"}) == "unknown command 'frobnicate'\nsee 'leafctl --help'");
   CHECK(error_of({"next", "order", "-x"}) == "unknown option '-x'\nsee 'leafctl next --help'");
+}
+
+TEST_CASE("command line: a command that has another name here is named by its meaning") {
+  const std::pair<std::string, std::string> meant[] = {
+      {"tags rm x", "tags remove"},   {"tags add x", "add-tag"},
+      {"tags delete", "tags remove"}, {"version", "--version"},
+      {"list", "tags list"},          {"workers rm 3", "workers recycle"},
+      {"remove x", "tags remove"},    {"workers free", "workers release"},
+  };
+  for (const auto& [words, command] : meant) {
+    CAPTURE(words);
+    CHECK(error_of(words_of(words)).ends_with("\ndid you mean '" + command + "'?"));
+  }
 }
 
 TEST_CASE("command line: a mistyped option is named even where an argument is missing too") {

@@ -49,6 +49,17 @@ TEST_CASE("decoded ID: the fast lines are those of every other record") {
   }
 }
 
+TEST_CASE("decoded ID: a row of a table leaves out what all share and what the time tells") {
+  const DecodedId twitter(leaf::Layout::parse("twitter"));
+  const auto keys = twitter.table_keys();
+  const auto row = twitter.table_row(1541815603606036480);
+  REQUIRE(keys.size() == row.size());
+  CHECK(leafctl::json_line(keys, row) ==
+        R"({"id":"1541815603606036480","time":"2022-06-28T16:07:40.105Z","datacenter":11,"worker":26,)"
+        R"("sequence":0})"
+        "\n");
+}
+
 TEST_CASE("decoded ID: times far from today are written in full") {
   const auto mastodon = leaf::Layout::parse("mastodon");
   const DecodedId decoded(mastodon);

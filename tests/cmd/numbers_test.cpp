@@ -51,11 +51,12 @@ TEST_CASE("numbers: durations are read in each unit") {
   CHECK(parse_duration("--timeout", "5s", up_to_a_day) == 5s);
   CHECK(parse_duration("--timeout", "10m", up_to_a_day) == 10min);
   CHECK(parse_duration("--timeout", "24h", up_to_a_day) == 24h);
+  CHECK(parse_duration("--timeout", "1d", up_to_a_day) == 24h);
 }
 
 TEST_CASE("numbers: a duration without unit, with another one, out of bounds or past 64 bits is refused") {
-  for (const char* text : {"", "5", "s", "5 s", "-5s", "+5s", "1.5s", "5S", "5sec", "5s5s", "1d", "0s", "0ms",
-                           "25h", "86400001ms", "9223372036854775807h", "99999999999999999999ms"}) {
+  for (const char* text : {"", "5", "s", "5 s", "-5s", "+5s", "1.5s", "5S", "5sec", "5s5s", "2d", "1w", "0s",
+                           "0ms", "25h", "86400001ms", "9223372036854775807h", "99999999999999999999ms"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_duration("--timeout", text, up_to_a_day), leaf::Error);
   }
@@ -63,10 +64,11 @@ TEST_CASE("numbers: a duration without unit, with another one, out of bounds or 
                     "'--timeout' takes a duration from 1ms to 24h, not '5'");
 }
 
-TEST_CASE("numbers: a duration is written in the largest unit that keeps it exact") {
+TEST_CASE("numbers: a duration is written in the largest unit up to hours that keeps it exact") {
   CHECK(format_duration(0ms) == "0ms");
   CHECK(format_duration(1500ms) == "1500ms");
   CHECK(format_duration(5000ms) == "5s");
   CHECK(format_duration(90s) == "90s");
   CHECK(format_duration(60min) == "1h");
+  CHECK(format_duration(48h) == "48h");
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "rfc3339.hpp"
 
@@ -34,6 +35,19 @@ TEST_CASE("record: JSON stays valid whatever bytes a text holds") {
   const std::string line = json_line(key, {std::string("\xFF\n\"\\\x1b\x7f\xC2\x9B")});
   CHECK(line.find('\n') == line.size() - 1);
   CHECK(nlohmann::json::parse(line)["text"] == "\xEF\xBF\xBD\n\"\\\x1b\x7f\xC2\x9B");
+}
+
+TEST_CASE("record: a count is in groups of digits for people, and plain elsewhere") {
+  constexpr const char* key[] = {"step"};
+  const std::pair<std::int64_t, std::string> counts[] = {
+      {0, "0"},       {999, "999"},     {1000, "1,000"}, {99999, "99,999"}, {1000000, "1,000,000"},
+      {-100, "-100"}, {-1000, "-1,000"}};
+  for (const auto& [count, text] : counts) {
+    CHECK(key_value_lines(key, {Count{count}}) == "step  " + text + "\n");
+    CHECK(tsv_line({Count{count}}) == std::to_string(count) + "\n");
+    CHECK(json_line(key, {Count{count}}) == "{\"step\":" + std::to_string(count) + "}\n");
+  }
+  CHECK(table(key, {{Count{1000}}, {Count{5}}}, false) == " step\n1,000\n    5\n");
 }
 
 TEST_CASE("record: a list of texts is an array in JSON and one field elsewhere") {

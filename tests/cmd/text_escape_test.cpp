@@ -4,6 +4,17 @@
 
 using namespace leafctl;
 
+TEST_CASE("text escape: UTF-8 is told from what is none") {
+  for (const char* text : {"", "a", "größe", "\xF0\x9F\x8D\x83"}) CHECK(leafctl::is_utf8(text));
+  for (const char* text : {"\xFF",
+                           "gr\xF6\xDF"
+                           "e",
+                           "\xC0\x80", "\xED\xA0\x80", "a\xE2\x82"}) {
+    CAPTURE(text);
+    CHECK_FALSE(leafctl::is_utf8(text));
+  }
+}
+
 TEST_CASE("escape: plain text and valid UTF-8 reach the terminal unchanged") {
   for (const char* text : {"", "order", "a 'quoted' word", "größe", "注文", "🙂", "\xEF\xBF\xBD"}) {
     CHECK(escape_for_terminal(text) == text);

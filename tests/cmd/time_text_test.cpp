@@ -48,6 +48,9 @@ TEST_CASE("time text: RFC 3339 is read in every zone") {
       {"2022-06-28T16:07:40.105999999999Z", 1656432460105},
       {"2024-02-29T00:00:00Z", 1709164800000},
       {"9999-12-31T23:59:59.999Z", 253402300799999},
+      {"1970-01-01", 0},
+      {"2022-06-28", 1656374400000},
+      {"2024-02-29", 1709164800000},
   };
   for (const auto& [text, expected] : times) {
     CHECK(unix_ms(text) == expected);
@@ -59,6 +62,7 @@ TEST_CASE("time text: now, a distance from it, and Unix milliseconds are read") 
   CHECK(unix_ms("now") == 1656432460105);
   CHECK(unix_ms("now-1h") == 1656432460105 - 3'600'000);
   CHECK(unix_ms("now+10m") == 1656432460105 + 600'000);
+  CHECK(unix_ms("now-7d") == 1656432460105 - 604'800'000);
   CHECK(unix_ms("now-250ms") == 1656432460105 - 250);
   CHECK(unix_ms("0") == 0);
   CHECK(unix_ms("1656432460105") == 1656432460105);
@@ -71,7 +75,10 @@ TEST_CASE("time text: what is no time is refused by name") {
                                  "yesterday",
                                  "Now",
                                  "now ",
-                                 "2022-06-28",
+                                 "2022-06-28Z",
+                                 "2022-06",
+                                 "2022-06-31",
+                                 "20220628x",
                                  "2022-06-28T16:07:40",
                                  "2022-06-28T16:07Z",
                                  "2022-06-28T16:07:40.Z",
@@ -105,7 +112,8 @@ TEST_CASE("time text: what is no time is refused by name") {
 }
 
 TEST_CASE("time text: a distance from now is a duration") {
-  for (const std::string length : {"", "1", "h", "-1h", "7d", "1.5h", "876601h", "99999999999999999999h"}) {
+  for (const std::string length :
+       {"", "1", "h", "-1h", "1.5d", "36526d", "1.5h", "876601h", "99999999999999999999h"}) {
     CHECK(error_of("now-" + length) == "'--time' takes a duration from 0ms to 876600h, not '" + length + "'");
   }
 }

@@ -67,6 +67,14 @@ class LEAF_EXPORT Store {
   std::vector<Migration> pending_migrations();
   /// The SQL, in one transaction, that does by hand what migrate() would; empty if the schema is current.
   std::string migration_script();
+  /// Lets a role of the database draw IDs and lease workers, and do no more than that: what else it had on
+  /// the store's tables is revoked. Throws `usage` for a store without roles, a role that does not exist or
+  /// that owns the tables; `refused` if it can do more in other ways, such as by a role that it is a member
+  /// of.
+  void grant_runtime_role(const std::string& role);
+  /// The SQL, in one transaction, that does by hand what grant_runtime_role() would. Throws `usage` for a
+  /// store without roles.
+  std::string runtime_role_script(const std::string& role);
   /// UUID that names this deployment; made by the first migrate().
   std::string deployment();
 

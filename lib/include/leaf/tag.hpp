@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,8 @@ namespace leaf {
 inline constexpr std::int64_t max_step = 1'000'000;
 /// The step of a tag that is added without one.
 inline constexpr std::int64_t default_step = 1'000;
+/// The most characters of a tag's description.
+inline constexpr std::size_t max_description = 256;
 /// The greatest ID: the store's counter, which is one ahead, has to fit in 63 bits.
 inline constexpr std::int64_t max_id = 9'223'372'036'854'775'806;
 
@@ -50,7 +53,10 @@ struct NewTag {
   std::optional<std::int64_t> step{};        ///< 1 to max_step; default_step
   std::optional<std::int64_t> start{};       ///< the first ID, 0 to max_id; 1
   std::optional<std::int64_t> limit{};       ///< the last ID, start to max_id; none
-  std::optional<std::string> description{};  ///< up to 256 characters
+  std::optional<std::string> description{};  ///< up to max_description characters
+  /// Where a removed tag of this name has passed `start`, it goes on where it ended. `limit` may be just
+  /// below `start` then: all IDs are used up.
+  bool or_later = false;
 };
 
 /// What `Store::update_tag` changes; what is absent stays.

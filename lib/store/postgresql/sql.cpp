@@ -45,6 +45,45 @@ const Sql sql{
         " OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc')))::integer"
         " FROM leaf_meta",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1::integer",
+    .runtime_grants = R"(REVOKE ALL ON leaf_alloc, leaf_worker, leaf_meta FROM {role};
+GRANT SELECT ON leaf_alloc, leaf_worker, leaf_meta TO {role};
+GRANT UPDATE (max_id, last_grant, update_time) ON leaf_alloc TO {role};
+GRANT INSERT, UPDATE (owner, token, window_end, held_after, renewed_at, clock_offset, grant_before)
+  ON leaf_worker TO {role};
+GRANT UPDATE (next_worker, layout_fixed) ON leaf_meta TO {role};
+DO $way$
+DECLARE
+  home regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = 'leaf_alloc'::regclass);
+BEGIN
+  IF NOT has_schema_privilege({role_text}, home::oid, 'USAGE') THEN
+    EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', home, {role_text});
+  END IF;
+  IF NOT has_database_privilege({role_text}, current_database(), 'CONNECT') THEN
+    EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), {role_text});
+  END IF;
+END
+$way$;
+)",
+    .runtime_role =
+        "SELECT (SELECT count(*) FROM pg_roles WHERE rolname = $1::name),"
+        " (SELECT coalesce(bool_or(pg_has_role(r.oid, c.relowner, 'MEMBER')), false)::integer"
+        " FROM pg_roles r, pg_class c WHERE r.rolname = $1::name"
+        " AND c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass))",
+    .runtime_excess =
+        "SELECT string_agg(what, ', ' ORDER BY what) FROM ("
+        " SELECT right_ || ' on ' || relname AS what FROM pg_class c,"
+        " unnest(ARRAY['INSERT', 'DELETE', 'TRUNCATE', 'TRIGGER']) AS right_"
+        " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass)"
+        " AND has_table_privilege($1::name, c.oid, right_) AND (relname, right_) <> ('leaf_worker', 'INSERT')"
+        " UNION ALL SELECT 'UPDATE of ' || relname || '.' || attname FROM pg_class c"
+        " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
+        " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass)"
+        " AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND (relname, attname) NOT IN ("
+        "('leaf_alloc', 'max_id'), ('leaf_alloc', 'last_grant'), ('leaf_alloc', 'update_time'),"
+        " ('leaf_worker', 'owner'), ('leaf_worker', 'token'), ('leaf_worker', 'window_end'),"
+        " ('leaf_worker', 'held_after'), ('leaf_worker', 'renewed_at'), ('leaf_worker', 'clock_offset'),"
+        " ('leaf_worker', 'grant_before'), ('leaf_meta', 'next_worker'), ('leaf_meta', 'layout_fixed'))) AS "
+        "excess",
 
     .grant_exactly =
         "UPDATE leaf_alloc SET max_id = max_id + $2::bigint, last_grant = $2::bigint, update_time = now()"

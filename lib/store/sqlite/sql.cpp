@@ -33,6 +33,9 @@ const Sql sql{
     .schema_exists = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'leaf_meta'",
     .schema = "SELECT schema_version, deployment, 1 FROM leaf_meta",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1",
+    .runtime_grants = nullptr,
+    .runtime_role = nullptr,
+    .runtime_excess = nullptr,
 
     .grant_exactly = "UPDATE leaf_alloc SET max_id = max_id + $2, last_grant = $2, update_time = " NOW
                      " WHERE biz_tag = $1 AND removed_at IS NULL AND $2 - 1 <= coalesce(id_limit, " NO_LIMIT

@@ -119,3 +119,26 @@ TEST_CASE("tags: a removed tag is gone for everybody, and comes back as another 
   CHECK(again.step == 3);
   CHECK(again.incarnation != first.incarnation);
 }
+
+TEST_CASE("tags: a tag that may start later goes on where it ended before, else starts where it is told") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const TagName order("order");
+  const auto add = [&](std::int64_t start, std::optional<std::int64_t> limit = {}) {
+    return admin.add_tag({.name = order, .start = start, .limit = limit, .or_later = true}).next_id;
+  };
+  CHECK(add(100) == 100);
+  CHECK(add(50) == 100);
+  CHECK(error_code([&] { add(101); }) == ErrorCode::failed);
+  admin.grant(order, 50);
+  admin.remove_tag(order);
+  CHECK(add(120) == 150);
+  admin.remove_tag(order);
+  CHECK(add(1000) == 1000);
+  // All IDs of the tag that is moved here were given out.
+  CHECK(admin.add_tag({.name = TagName("full"), .start = 11, .limit = 10, .or_later = true}).next_id == 11);
+  CHECK(error_code([&] { admin.grant(TagName("full"), 1); }) == ErrorCode::exhausted);
+  CHECK(error_code([&] {
+          admin.add_tag({.name = TagName("x"), .start = 12, .limit = 10, .or_later = true});
+        }) == ErrorCode::usage);
+}

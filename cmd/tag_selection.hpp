@@ -1,0 +1,26 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leaf/store.hpp"
+#include "messages.hpp"
+
+namespace leafctl {
+
+/// The argument PATTERN, for every command that goes over tags.
+class TagSelection {
+ public:
+  /// Adds it to `app`; this has to live as long.
+  void declare(CLI::App& app);
+
+  /// The tags whose names match, by name; says so where there is none.
+  std::vector<leaf::Tag> tags(leaf::Store& store, Messages& messages) const;
+
+ private:
+  std::optional<std::string> pattern_;
+};
+
+}  // namespace leafctl

@@ -1,0 +1,45 @@
+#include "commands.hpp"
+#include "tag_csv.hpp"
+#include "tag_format.hpp"
+#include "tag_selection.hpp"
+#include "tag_yaml.hpp"
+
+namespace leafctl {
+
+namespace {
+
+class TagsExport : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Prints tags as a file for 'leafctl tags import': to move them to another store, or to keep.");
+    selection_.declare(app);
+    format_.declare(app, "yaml");
+    app.footer(
+        "The file has each tag's next_id, the first ID not yet granted: what is drawn\n"
+        "afterwards is not in it. So stop drawing before you move, or IDs come twice.\n\n"
+        "Examples:\n"
+        "  leafctl tags export >tags.yaml\n"
+        "  leafctl tags export --format csv 'order*' >orders.csv\n"
+        "  leafctl tags export | leafctl --store service=ids tags import -");
+  }
+
+  void run(Session& session) override {
+    const TagFormat format = format_.format().value_or(TagFormat::yaml);
+    leaf::Store store = session.store();
+    const auto tags = selection_.tags(store, session.messages);
+    session.output.print_text(format == TagFormat::yaml ? tags_as_yaml(tags) : tags_as_csv(tags));
+  }
+
+ private:
+  TagSelection selection_;
+  TagFormatOption format_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_tags_export() {
+  return std::make_unique<TagsExport>();
+}
+
+}  // namespace leafctl

@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "buffered_ids.hpp"
+#include "commands.hpp"
+#include "leaf/error.hpp"
+#include "options.hpp"
+#include "tag_csv.hpp"
+#include "tag_format.hpp"
+#include "tag_import.hpp"
+#include "tag_record.hpp"
+#include "tag_yaml.hpp"
+
+namespace leafctl {
+
+namespace {
+
+/// What was done, and to what other verb it belongs where nothing is done yet.
+struct Verb {
+  const char* done;
+  const char* to_do;
+};
+
+Verb verb_of(TagImport::Action action) {
+  switch (action) {
+    case TagImport::Action::add:
+      return {"added", "add"};
+    case TagImport::Action::raise:
+      return {"raised", "raise"};
+    case TagImport::Action::change:
+      return {"changed", "change"};
+    case TagImport::Action::nothing:
+      break;
+  }
+  return {"unchanged", "leave"};
+}
+
+constexpr Column<TagImport> columns[] = {
+    {"tag", [](const TagImport& import) -> Cell { return import.tag().name; }},
+    {"action", [](const TagImport& import) -> Cell { return verb_of(import.action()).done; }},
+    {"next_id", [](const TagImport& import) -> Cell { return Id{import.tag().next_id}; }},
+    {"step", [](const TagImport& import) -> Cell { return import.tag().step; }},
+    {"limit",
+     [](const TagImport& import) -> Cell {
+       return import.tag().limit ? Cell(Id{*import.tag().limit}) : Cell();
+     }},
+    {"description", [](const TagImport& import) -> Cell { return import.tag().description; }},
+};
+
+class TagsImport : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Adds the tags of a file, raises those that are behind it, and sets step, limit and description as "
+        "in the "
+        "file. No counter is lowered, what the file does not say stays, and done again it changes nothing.");
+    add_text_option(app, "FILE", "FILE", file_, "what to import; - reads standard input")->required();
+    format_.declare(app, "by the file's name or first line");
+    app.add_flag("--dry-run", dry_run_, "say what would be done and change nothing");
+    app.footer(
+        "It takes what 'leafctl tags export' writes, and Leaf's own table from MySQL:\n"
+        "biz_tag,max_id,step,description,update_time with or without a head, commas or\n"
+        "tabs between, NULL and backslash escapes as MySQL writes them. The first ID is\n"
+        "max_id, which is higher than all that Leaf has given out: stop Leaf first.\n"
+        "If one line is wrong nothing is changed.\n\n"
+        "Examples:\n"
+        "  mysql -B leaf -e 'SELECT * FROM leaf_alloc' | leafctl tags import -\n"
+        "  leafctl tags import --dry-run tags.yaml");
+  }
+
+  std::vector<std::string_view> setting_keys() const override {
+    return {host_setting_keys.begin(), host_setting_keys.end()};
+  }
+
+  void run(Session& session) override {
+    const auto named = format_.format();
+    const InputFile file = InputFile::read(*file_);
+    const TagFormat format = named.value_or(format_of(file));
+    const TagFile content = format == TagFormat::yaml ? read_tag_yaml(file) : read_tag_csv(file);
+    refuse_errors(content, file.name, session.messages);
+    leaf::Store store = session.store();
+    for (TagImport& import : plan_import(content.tags, store.tags())) {
+      if (!dry_run_) carry_out(import, store, session);
+      report(import, session);
+    }
+    summarize(content.tags.size(), session.messages);
+  }
+
+ private:
+  static void refuse_errors(const TagFile& content, const std::string& name, Messages& messages) {
+    if (content.errors.empty()) return;
+    if (content.errors.size() == 1) throw content.errors.front();
+    for (const leaf::Error& error : content.errors) messages.error(error);
+    throw leaf::Error(leaf::ErrorCode::usage,
+                      fmt::format("{} of the tags in '{}' are wrong", content.errors.size(), name),
+                      "nothing was changed");
+  }
+
+  static void carry_out(TagImport& import, leaf::Store& store, Session& session) {
+    import.carry_out(store);
+    if (import.action() != TagImport::Action::raise) return;
+    drop_buffered_ids(leaf::TagName(import.tag().name), import.tag().next_id, session);
+  }
+
+  void report(const TagImport& import, Session& session) {
+    const leaf::Tag& tag = import.tag();
+    const Verb verb = verb_of(import.action());
+    ++counts_[verb.done];
+    if (import.action() != TagImport::Action::nothing) {
+      session.messages.info(fmt::format("{} tag '{}': {}",
+                                        dry_run_ ? fmt::format("would {}", verb.to_do) : verb.done, tag.name,
+                                        describe(tag)));
+    }
+    if (const auto passed = import.passed()) {
+      session.messages.info(
+          fmt::format("tag '{}' stays at next ID {}: the file has {}", tag.name, tag.next_id, *passed));
+    }
+    if (session.output.format() == OutputFormat::json) session.output.print_one(columns, import);
+    session.output.flush();
+  }
+
+  void summarize(std::size_t tags, Messages& messages) const {
+    std::string list;
+    for (const auto& [verb, count] : counts_)
+      list += fmt::format("{}{} {}", list.empty() ? ": " : ", ", count, verb);
+    messages.info(
+        fmt::format("{} tag{}{}{}", tags, tags == 1 ? "" : "s", dry_run_ ? " in a dry run" : "", list));
+  }
+
+  std::optional<std::string> file_;
+  TagFormatOption format_;
+  bool dry_run_ = false;
+  std::map<std::string, std::size_t> counts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_tags_import() {
+  return std::make_unique<TagsImport>();
+}
+
+}  // namespace leafctl

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include "leaf/store.hpp"
+#include "store/store_impl.hpp"
+
+namespace leaf {
+
+namespace {
+
+using std::chrono::milliseconds;
+using store::Connection;
+
+/// `text` between two of `quote`, each one within doubled.
+std::string quoted(const std::string& text, char quote) {
+  std::string result(1, quote);
+  for (const char c : text) {
+    if (c == quote) result += quote;
+    result += c;
+  }
+  return result + quote;
+}
+
+void require_roles(const store::Sql& sql) {
+  if (sql.runtime_grants != nullptr) return;
+  throw Error(ErrorCode::usage, "a SQLite store has no roles: who may write its file may do everything",
+              "keep the file from others with 'chmod', or use PostgreSQL");
+}
+
+/// The GRANTs without a transaction of their own.
+std::string runtime_grants(const store::Sql& sql, const std::string& role) {
+  // What a name in PostgreSQL may be: longer ones are cut, and could name another role.
+  constexpr std::size_t longest = 63;
+  if (role.empty() || role.size() > longest || role.find('\0') != std::string::npos) {
+    throw Error(ErrorCode::usage, fmt::format("'{}' is not the name of a role", role),
+                "a role's name has 1 to 63 characters");
+  }
+  if (role == "public") {
+    throw Error(ErrorCode::usage, "'public' stands for all roles and is none", "name a role of its own");
+  }
+  return fmt::format(fmt::runtime(sql.runtime_grants), fmt::arg("role", quoted(role, '"')),
+                     fmt::arg("role_text", quoted(role, '\'')));
+}
+
+void require_fit(const store::Row& found, const std::string& role) {
+  if (found.integer(0) == 0) {
+    throw Error(ErrorCode::usage, fmt::format("role '{}' does not exist", role),
+                fmt::format("create it with 'CREATE ROLE {} LOGIN'", quoted(role, '"')));
+  }
+  if (found.integer(1) == 1) {
+    throw Error(ErrorCode::usage,
+                fmt::format("role '{}' owns the store's tables and may do everything with them", role),
+                "name another role, that is no superuser and no member of the owner");
+  }
+}
+
+}  // namespace
+
+void Store::grant_runtime_role(const std::string& role) {
+  const auto excess =
+      impl_->attempt(store::IfMissing::fail, true, [&](Connection& connection, milliseconds left) {
+        const store::Sql& sql = connection.sql();
+        require_roles(sql);
+        const std::string grants = runtime_grants(sql, role);
+        const store::Value name = role;
+        require_fit(connection.execute(sql.runtime_role, {&name, 1}, left).at(0), role);
+        connection.run_script(grants, left);
+        return connection.execute(sql.runtime_excess, {&name, 1}, left).at(0).text(0);
+      });
+  if (excess.empty()) return;
+  throw Error(ErrorCode::refused, fmt::format("role '{}' can do more than it needs: {}", role, excess),
+              "revoke that from PUBLIC and from the roles that it is a member of");
+}
+
+std::string Store::runtime_role_script(const std::string& role) {
+  return impl_->attempt(store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds) {
+    require_roles(connection.sql());
+    return fmt::format("BEGIN;\n\n-- what a runtime role may do\n{}\nCOMMIT;\n",
+                       runtime_grants(connection.sql(), role));
+  });
+}
+
+}  // namespace leaf

@@ -1,0 +1,141 @@
+load support
+
+setup() {
+  new_initialized_store
+  cd "$BATS_TEST_TMPDIR"
+}
+teardown() { remove_store; }
+
+# What `mysql -B -e 'SELECT * FROM leaf_alloc'` prints.
+leaf_table() {
+  printf 'biz_tag\tmax_id\tstep\tdescription\tupdate_time\n'
+  printf 'leaf-segment-test\t52001\t2000\tTest leaf Segment Mode Get Id\t2018-02-07 10:41:20\n'
+  printf 'order\t1\t100\tNULL\t2018-02-07 10:41:21\n'
+}
+
+@test "a Leaf table from MySQL is imported, and the next ID is higher than all that Leaf gave out" {
+  expect 0 leafctl tags import - < <(leaf_table)
+  prints ''
+  says "added tag 'leaf-segment-test': next ID 52001, step 2000
+added tag 'order': next ID 1, step 100
+2 tags: 2 added"
+  # Leaf's last segment was [50001, 52001).
+  same 'the next ID' 52001 "$(leafctl next leaf-segment-test)"
+  same 'the first ID of a tag that gave out none' 1 "$(leafctl next order)"
+  same 'the description' 'Test leaf Segment Mode Get Id' \
+    "$(leafctl tags show leaf-segment-test -o json | jq -r .description)"
+}
+
+@test "an import done again changes nothing and never lowers a counter" {
+  leaf_table >leaf.tsv
+  leafctl -q tags import leaf.tsv
+  expect 0 leafctl tags import leaf.tsv
+  says '2 tags: 2 unchanged'
+  leafctl -q next order --direct -n 500 >ids
+  expect 0 leafctl tags import leaf.tsv -o json
+  same 'what was done' 'leaf-segment-test unchanged 52001 order unchanged 501' \
+    "$(jq -r '"\(.tag) \(.action) \(.next_id)"' <<<"$output" | xargs)"
+  contains "$stderr" "tag 'order' stays at next ID 501: the file has 1"
+  same 'the next ID' 501 "$(leafctl next order --direct)"
+}
+
+@test "an existing tag is raised and follows the file, and what the file does not say stays" {
+  leafctl -q add-tag order --step 7 --limit 99999 --description mine
+  expect 0 leafctl tags import - <<<$'tag,next_id,step\norder,40001,'
+  says "raised tag 'order': next ID 40001, step 7, limit 99999
+1 tag: 1 raised"
+  same 'the description' mine "$(leafctl tags show order -o json | jq -r .description)"
+  expect 0 leafctl tags import - <<<$'tag,next_id,step,description\norder,5,8,yours'
+  says "changed tag 'order': next ID 40001, step 8, limit 99999
+tag 'order' stays at next ID 40001: the file has 5
+1 tag: 1 changed"
+  same 'the next ID' 40001 "$(leafctl next order)"
+}
+
+@test "a tag that is raised leaves what this host had buffered" {
+  leafctl -q add-tag order
+  same 'the first ID' 1 "$(leafctl next order)"
+  leafctl -q tags import - <<<'order,40001,1000'
+  same 'the next ID' 40001 "$(leafctl next order)"
+}
+
+@test "a removed tag comes back where it ended, or where the file is if that is further" {
+  leafctl -q add-tag a
+  leafctl -q add-tag b
+  leafctl -q next a --direct -n 700 >ids
+  leafctl -q tags remove a --yes
+  leafctl -q tags remove b --yes
+  leafctl -q tags import - <<<$'a,500,10\nb,500,10'
+  same 'the next ID of a' 701 "$(leafctl next a)"
+  same 'the next ID of b' 500 "$(leafctl next b)"
+}
+
+@test "one bad line and nothing is changed; each is reported with file, line and column" {
+  printf 'biz_tag,max_id,step\ngood,5,10\n"a b",5,10\nc,1e5,10\n' >tags.csv
+  expect 2 leafctl tags import tags.csv
+  prints ''
+  says "leafctl: tags.csv:3:1: tag 'a b' has a character that is not allowed
+hint: a tag's name has 1 to 128 characters of A-Z a-z 0-9 . _ : -
+leafctl: tags.csv:4:3: 'max_id' takes a number from 0 to 9223372036854775806, not '1e5'
+leafctl: 2 of the tags in 'tags.csv' are wrong
+hint: nothing was changed"
+  leafctl -q add-tag order --limit 100
+  expect 2 leafctl tags import - <<<$'good,5,10\norder,500,10'
+  contains "$stderr" "standard input:2:1: tag 'order' would have next ID 500 and limit 100"
+  same 'the tags' order "$(leafctl tags list | cut -f 1)"
+}
+
+@test "--dry-run says what would be done and changes nothing" {
+  leaf_table >leaf.tsv
+  leafctl -q add-tag order
+  expect 0 leafctl tags import --dry-run leaf.tsv
+  says "would add tag 'leaf-segment-test': next ID 52001, step 2000
+would change tag 'order': next ID 1, step 100
+2 tags in a dry run: 1 added, 1 changed"
+  same 'the tags' $'order\t1\t1000' "$(leafctl tags list | cut -f 1-3)"
+}
+
+@test "what is exported is imported, in either format and whatever a description holds" {
+  leafctl -q add-tag a --limit 99 --step 7 --description $'it\'s "50 %"; a,b\n\t\\N größe'
+  leafctl -q add-tag b --start 9007199254740993
+  leafctl -q add-tag c --limit 10
+  leafctl -q next c --direct -n 10 >ids 2>warnings
+  for format in yaml csv; do
+    leafctl tags export --format $format >"tags.$format"
+    LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/$format.db
+    leafctl -q init-db
+    leafctl -q tags import - <"tags.$format"
+    new_tags=$(leafctl tags list -o json | jq -c 'del(.updated)')
+    expect 6 leafctl next c
+    new_store_url=$LEAFCTL_STORE
+    case $TEST_STORE in
+      sqlite) LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/leaf.db ;;
+      postgresql) LEAFCTL_STORE=postgresql:///$test_database ;;
+    esac
+    same "the tags by $format" "$(leafctl tags list -o json | jq -c 'del(.updated)')" "$new_tags"
+    same 'another store' sqlite "${new_store_url%%:*}"
+    expect 0 leafctl tags import "tags.$format"
+    says '3 tags: 3 unchanged'
+  done
+}
+
+@test "export takes a pattern, and prints what other programs read" {
+  for tag in order-a order-b user; do leafctl -q add-tag "$tag" --description "$tag, sold"; done
+  expect 0 leafctl tags export 'order*' --format csv
+  same 'without times' $'tag,next_id,step,limit,,description\norder-a,1,1000,,,"order-a, sold"\norder-b,1,1000,,,"order-b, sold"' \
+    "$(sed -E 's/,(updated|20[^,]*Z),/,,/' <<<"$output")"
+  expect 0 leafctl tags export 'x*'
+  prints 'tags: []'
+  says "no tag matches 'x*'"
+  expect 2 leafctl tags export --format xml
+  says "leafctl: '--format' takes yaml or csv, not 'xml'"
+}
+
+@test "a file that cannot be read is an error" {
+  expect 2 leafctl tags import missing.csv
+  says "leafctl: cannot read 'missing.csv': No such file or directory"
+  expect 1 leafctl tags import .
+  says "leafctl: cannot read '.': Is a directory"
+  expect 2 leafctl tags import
+  contains "$stderr" "argument 'FILE' is missing"
+}

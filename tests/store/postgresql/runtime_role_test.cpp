@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/test_database.hpp"
+
+using leaf::test::error_of;
+using leaf::test::SqlSession;
+using leaf::test::TestDatabase;
+using leaf::test::TestRole;
+
+namespace {
+
+const leaf::TagName order("order");
+
+/// A store with a tag, and a role that can log in. The role goes last: it has rights in the database.
+struct Stage {
+  TestRole role{"LOGIN PASSWORD 'right'"};
+  TestDatabase database;
+  leaf::Store owner{{.url = database.url()}};
+
+  Stage() {
+    owner.migrate();
+    owner.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
+  }
+  std::string role_url() const { return database.url("user=" + role.name() + " password=right"); }
+};
+
+bool can(SqlSession& session, const std::string& statement) {
+  try {
+    session.run(statement);
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("runtime role: it draws, leases and looks, and does nothing else") {
+  Stage stage;
+  stage.owner.grant(order, 100);
+  stage.owner.grant_runtime_role(stage.role.name());
+  leaf::Store runtime({.url = stage.role_url()});
+  CHECK(runtime.grant(order, 5).range == leaf::Range{101, 106});
+  CHECK(runtime.grant_segment(order).range == leaf::Range{106, 116});
+  CHECK(runtime.tag(order).next_id == 116);
+  leaf::WorkerLease lease = runtime.acquire_worker({.owner = "a"});
+  lease = runtime.renew_worker(lease, {.owner = "a"});
+  CHECK(runtime.give_up_worker(lease, lease.begin));
+  runtime.acquire_worker({.owner = "b", .worker = 7});
+  runtime.recycle_worker(7, true);
+  CHECK(runtime.recycle_silent_workers(std::chrono::milliseconds(0)).size() <= 1);
+
+  for (const leaf::Error& refused :
+       {error_of([&] { runtime.update_tag(order, {.step = 20}); }),
+        error_of([&] { runtime.update_tag(order, {.raise_to = 1000}); }),
+        error_of([&] { runtime.remove_tag(order); }), error_of([&] {
+          runtime.add_tag(
+              {.name = leaf::TagName("x"), .step = {}, .start = {}, .limit = {}, .description = {}});
+        }),
+        error_of([&] { runtime.set_layout(leaf::Layout::parse("twitter")); })}) {
+    CHECK(refused.code() == leaf::ErrorCode::usage);
+    CHECK(refused.sqlstate() == "42501");
+  }
+  SqlSession session(stage.role_url());
+  CHECK_FALSE(can(session, "UPDATE leaf_alloc SET step = 20"));
+  CHECK_FALSE(can(session, "UPDATE leaf_alloc SET max_id = 1"));
+  CHECK_FALSE(can(session, "DELETE FROM leaf_worker"));
+  CHECK_FALSE(can(session, "UPDATE leaf_meta SET layout = 'x'"));
+  CHECK(stage.owner.tag(order).step == 10);
+}
+
+TEST_CASE("runtime role: what it had before is revoked, and asking again changes nothing") {
+  Stage stage;
+  stage.database.sql().run("GRANT ALL ON leaf_alloc, leaf_worker, leaf_meta TO " + stage.role.name());
+  stage.owner.grant_runtime_role(stage.role.name());
+  stage.owner.grant_runtime_role(stage.role.name());
+  SqlSession session(stage.role_url());
+  CHECK_FALSE(can(session, "UPDATE leaf_alloc SET step = 20"));
+  CHECK_FALSE(can(session, "DELETE FROM leaf_alloc WHERE false"));
+  CHECK(can(session, "UPDATE leaf_alloc SET max_id = max_id"));
+}
+
+TEST_CASE("runtime role: rights that come by another way are refused by name") {
+  Stage stage;
+  const TestRole group("NOLOGIN");
+  stage.database.sql().run("GRANT UPDATE (step) ON leaf_alloc TO " + group.name());
+  stage.database.sql().run("GRANT " + group.name() + " TO " + stage.role.name());
+  const leaf::Error error = error_of([&] { stage.owner.grant_runtime_role(stage.role.name()); });
+  stage.database.sql().run("DROP OWNED BY " + group.name());
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(std::string(error.what()).ends_with("can do more than it needs: UPDATE of leaf_alloc.step"));
+}
+
+TEST_CASE("runtime role: who owns the tables, or is nobody, is refused and loses nothing") {
+  Stage stage;
+  const std::string owner = stage.database.sql().value("SELECT current_user");
+  CHECK(error_of([&] { stage.owner.grant_runtime_role(owner); }).code() == leaf::ErrorCode::usage);
+  CHECK(error_of([&] { stage.owner.grant_runtime_role("nobody at all"); }).code() == leaf::ErrorCode::usage);
+  for (const std::string& name : {std::string(), std::string("public"), std::string(64, 'x')}) {
+    CHECK(error_of([&] { stage.owner.runtime_role_script(name); }).code() == leaf::ErrorCode::usage);
+  }
+  CHECK(stage.owner.update_tag(order, {.step = 20}).step == 20);
+  // The owner of the tables need not be a superuser.
+  for (const char* table : {"leaf_alloc", "leaf_worker", "leaf_meta"}) {
+    stage.database.sql().run(std::string("ALTER TABLE ") + table + " OWNER TO " + stage.role.name());
+  }
+  CHECK(error_of([&] { stage.owner.grant_runtime_role(stage.role.name()); }).code() ==
+        leaf::ErrorCode::usage);
+  SqlSession session(stage.role_url());
+  CHECK(can(session, "UPDATE leaf_alloc SET step = 30"));
+}
