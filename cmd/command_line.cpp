@@ -52,8 +52,19 @@ CommandLine::CommandLine() : app_("Hands out unique 64-bit IDs, without a server
   app_.require_subcommand(0, 1);
   app_.footer(examples);
   add_global_options();
+}
+
+void CommandLine::declare_commands(std::string_view group) {
+  if (!nodes_.empty()) return;
+  const auto is_of_group = [group](const CommandEntry& entry) {
+    const std::string_view name = entry.name;
+    return name.substr(0, name.find(' ')) == group;
+  };
+  const bool is_known = std::ranges::any_of(commands(), is_of_group);
   nodes_.reserve(commands().size());
-  for (const CommandEntry& entry : commands()) add_command(entry);
+  for (const CommandEntry& entry : commands()) {
+    if (!is_known || is_of_group(entry)) add_command(entry);
+  }
 }
 
 void CommandLine::add_global_options() {
@@ -116,6 +127,8 @@ CLI::App& CommandLine::selected() {
 
 Request CommandLine::parse(std::vector<std::string> arguments) {
   arguments = split_empty_values(arguments);
+  // What a usual command line does not name is left out: half of a short call's own work was to declare it.
+  declare_commands(arguments.empty() ? "" : arguments.front());
   try {
     // CLI11 takes the last argument first.
     app_.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -139,6 +152,7 @@ CLI::App* CommandLine::find_command(CLI::App& group, const std::string& word) {
 }
 
 std::string CommandLine::help(const std::vector<std::string>& words) {
+  declare_commands();
   CLI::App* app = &app_;
   for (const std::string& word : words) {
     CLI::App* const command = find_command(*app, word);

@@ -32,7 +32,10 @@ class CommandLine {
   std::string help(const std::vector<std::string>& words);
 
   /// The program itself, above all commands.
-  CLI::App& root() noexcept { return app_; }
+  CLI::App& root() {
+    declare_commands();
+    return app_;
+  }
   /// The command that `word` names in `group`, with its options declared; null if there is none.
   CLI::App* find_command(CLI::App& group, const std::string& word);
 
@@ -47,6 +50,8 @@ class CommandLine {
 
   void add_global_options();
   void add_setting(CLI::App& app, std::string_view key);
+  /// Declares the commands whose first word is `group`, all if there is none; once.
+  void declare_commands(std::string_view group = {});
   void add_command(const CommandEntry& entry);
   void set_up(Node& node);
   Node* node_of(const CLI::App* app);

@@ -46,7 +46,8 @@ void configure(Messages& messages, const GlobalOptions& options, const Configura
 }
 
 int run(std::vector<std::string> arguments, Messages& messages) {
-  CommandLine command_line;
+  // Not freed piece by piece: the process ends soon.
+  static CommandLine& command_line = *new CommandLine;
   const Request request = command_line.parse(std::move(arguments));
   if (request.incomplete) {
     OutputFile(STDERR_FILENO, "standard error").write(request.text);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <thread>
 
 #include "commands.hpp"
@@ -38,7 +39,7 @@ Cell failure(const Seen& seen) {
 
 Cell pace(const Seen& seen) {
   if (!seen.buffer.ids_per_second) return {};
-  return fmt::format("{:.1f}", *seen.buffer.ids_per_second);
+  return static_cast<std::int64_t>(std::llround(*seen.buffer.ids_per_second * 60));
 }
 
 constexpr Column<Seen> tag_columns[] = {
@@ -55,7 +56,7 @@ constexpr Column<Seen> tag_columns[] = {
      }},
     {"step",
      [](const Seen& seen) -> Cell { return seen.buffer.step == 0 ? Cell() : Cell(seen.buffer.step); }},
-    {"per_second", pace},
+    {"per_minute", pace},
     {"fetched", fetched},
     {"state", state},
     {"failure", failure},
@@ -91,7 +92,7 @@ class Status : public Command {
     add_text_option(app, "--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
     app.footer(
         "In a pipe there is one tab-separated line for each buffer: tag, left, next_id,\n"
-        "step, per_second, fetched, state, failure and store; or worker, owner, layout,\n"
+        "step, per_minute, fetched, state, failure and store; or worker, owner, layout,\n"
         "window_end, fetched, state, failure and store. With -o json the keys are the\n"
         "same. A buffer is empty before anything was fetched, and failing while its last\n"
         "fetch failed; what is left is used meanwhile.\n\n"
