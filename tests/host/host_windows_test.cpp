@@ -251,12 +251,10 @@ TEST_CASE("host windows: the worker's record is as good as none where its token 
   CHECK(bed.workers().size() == 2);
 }
 
-TEST_CASE(
-    "host windows: a store with another layout is refused while the old one is in use, then goes on with "
-    "it") {
+TEST_CASE("host windows: a store of another layout in the place of the first is used by those who come") {
   Bed bed;
   SnowflakeGenerator old = bed.generator();
-  const std::int64_t id = old.next();
+  CHECK(old.next() > 0);
   for (const char* end : {"", "-wal", "-shm"}) fs::remove(bed.store.path() + end);
   leaf::Store admin(bed.store_options());
   admin.migrate();
@@ -264,7 +262,5 @@ TEST_CASE(
   SnowflakeGenerator anew = bed.generator();
   CHECK(anew.layout().name() == "sonyflake");
   CHECK(anew.next() > 0);
-  CHECK(old.next() > id);  // its window is still its own
-  bed.clock.advance(1h);
   CHECK(error_code([&] { old.next(); }) == ErrorCode::refused);
 }
