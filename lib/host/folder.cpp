@@ -54,6 +54,14 @@ Descriptor open_folder(const std::string& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
+/// A link may lead to a folder that somebody else exchanges.
+Error not_opened(const std::string& path) {
+  const Error error = cannot("opened", path);
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return error;
+  return {ErrorCode::refused, fmt::format("folder '{}' is a symbolic link", path), other_folder};
+}
+
 }  // namespace
 
 Folder Folder::open(const HostOptions& options) {
@@ -62,14 +70,14 @@ Folder Folder::open(const HostOptions& options) {
     make(options);
     descriptor = open_folder(options.folder);
   }
-  if (!descriptor) throw cannot("opened", options.folder);
+  if (!descriptor) throw not_opened(options.folder);
   return {options, std::move(descriptor)};
 }
 
 std::optional<Folder> Folder::find(const HostOptions& options) {
   Descriptor descriptor = open_folder(options.folder);
   if (!descriptor && errno == ENOENT) return std::nullopt;
-  if (!descriptor) throw cannot("opened", options.folder);
+  if (!descriptor) throw not_opened(options.folder);
   return Folder(options, std::move(descriptor));
 }
 
@@ -91,7 +99,8 @@ Folder::Folder(const HostOptions& options, Descriptor descriptor)
   if ((folder.st_mode & 07777) != wanted) {
     throw Error(ErrorCode::refused,
                 fmt::format("folder '{}' has mode {:04o}, not {:04o}", path_, folder.st_mode & 07777, wanted),
-                fmt::format("if nobody else has written in it, 'chmod {:04o} {}' mends it", wanted, path_));
+                // Of four digits chmod leaves a folder its set-group-ID bit.
+                fmt::format("if nobody else has written in it, 'chmod {:05o} {}' mends it", wanted, path_));
   }
 }
 

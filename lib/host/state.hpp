@@ -21,6 +21,7 @@ struct Constants {
   HostBuffer::Kind kind;
   std::uint64_t device;
   std::uint64_t inode;
+  std::uint64_t birth_ns;  ///< of the inode; 0 where the file system does not tell
   std::uint64_t store_key;
   char boot[40];
   char name[256];

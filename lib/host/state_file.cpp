@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -51,13 +52,33 @@ std::string text_of(const char (&text)[size]) {
   return {text, strnlen(text, size)};
 }
 
-Constants constants_of(const Subject& subject, const struct stat& file, const std::string& boot) {
+/// What no other file of this boot has: the number of an inode may come back, but at another time.
+struct Birth {
+  std::uint64_t device;
+  std::uint64_t inode;
+  std::uint64_t time_ns;
+  bool has_space;  ///< else a full file system would show by a SIGBUS
+};
+
+std::optional<Birth> birth_of(int descriptor) {
+  struct statx file {};
+  constexpr unsigned wanted = STATX_INO | STATX_BTIME | STATX_BLOCKS;
+  if (statx(descriptor, "", AT_EMPTY_PATH, wanted, &file) != 0) return std::nullopt;
+  return Birth{
+      .device = std::uint64_t{file.stx_dev_major} << 32 | file.stx_dev_minor,
+      .inode = file.stx_ino,
+      .time_ns = static_cast<std::uint64_t>(file.stx_btime.tv_sec) * 1'000'000'000 + file.stx_btime.tv_nsec,
+      .has_space = file.stx_blocks > 0};
+}
+
+Constants constants_of(const Subject& subject, const Birth& birth, const std::string& boot) {
   Constants constants{};
   std::copy(std::begin(magic), std::end(magic), constants.magic);
   constants.format = state_format;
   constants.kind = subject.kind;
-  constants.device = file.st_dev;
-  constants.inode = file.st_ino;
+  constants.device = birth.device;
+  constants.inode = birth.inode;
+  constants.birth_ns = birth.time_ns;
   constants.store_key = subject.store_key;
   copy_text(constants.boot, boot);
   copy_text(constants.name, subject.name);
@@ -121,20 +142,6 @@ bool has_name(const Folder& folder, const std::string& name, int descriptor) {
          is_same_file(own, named);
 }
 
-/// Takes the name from a file that does not count. Whoever holds its lock is about to do the same.
-void throw_away_foreign(const Folder& folder, const std::string& name) {
-  const Descriptor file = open_trusted(folder, name);
-  if (!file) return;
-  if (!lock(file.get())) {
-    throw Error(
-        ErrorCode::unavailable,
-        fmt::format("buffer file '{}/{}' is of another boot and its lock is held", folder.path(), name),
-        "try again");
-  }
-  if (has_name(folder, name, file.get()) && unlinkat(folder.descriptor(), name.c_str(), 0) != 0)
-    throw cannot(folder, name, "removed");
-}
-
 }  // namespace
 
 std::string Subject::file_name() const {
@@ -172,12 +179,13 @@ StateFile::~StateFile() {
 }
 
 bool StateFile::counts(const std::string& boot) const {
+  const auto birth = birth_of(descriptor_.get());
+  if (!birth || !birth->has_space) return false;
   const Constants& constants = state_->constants;
-  struct stat file {};
   return std::equal(std::begin(magic), std::end(magic), constants.magic) &&
          constants.format == state_format && constants.checksum == checksum_of(constants) &&
-         fstat(descriptor_.get(), &file) == 0 && constants.device == file.st_dev &&
-         constants.inode == file.st_ino && text_of(constants.boot) == boot;
+         constants.device == birth->device && constants.inode == birth->inode &&
+         constants.birth_ns == birth->time_ns && text_of(constants.boot) == boot;
 }
 
 std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::string& file_name) {
@@ -188,13 +196,34 @@ std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::stri
   return file->counts(boot_id()) ? file : nullptr;
 }
 
+std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const Subject& subject) {
+  auto file = find(folder, subject.file_name());
+  return file && is_for(file->state().constants, subject) ? file : nullptr;
+}
+
 std::shared_ptr<StateFile> StateFile::open(const Folder& folder, const Subject& subject) {
-  const std::string name = subject.file_name();
   for (;;) {
-    if (auto file = find(folder, name); file && is_for(file->state().constants, subject)) return file;
-    throw_away_foreign(folder, name);
+    if (auto file = find(folder, subject)) return file;
+    throw_away_foreign(folder, subject);
     if (auto file = make(folder, subject)) return file;
   }
+}
+
+/// Takes the name from a file that does not count. Whoever holds its lock is about to do the same.
+void StateFile::throw_away_foreign(const Folder& folder, const Subject& subject) {
+  const std::string name = subject.file_name();
+  const Descriptor file = open_trusted(folder, name);
+  if (!file) return;
+  const bool is_locked = lock(file.get());
+  if (find(folder, subject)) return;  // another process has put it there meanwhile
+  if (!is_locked) {
+    throw Error(
+        ErrorCode::unavailable,
+        fmt::format("buffer file '{}/{}' does not count any more, and its lock is held", folder.path(), name),
+        "try again");
+  }
+  if (has_name(folder, name, file.get()) && unlinkat(folder.descriptor(), name.c_str(), 0) != 0)
+    throw cannot(folder, name, "removed");
 }
 
 /// The new file has no name until it is complete. Null if another was faster.
@@ -207,11 +236,11 @@ std::shared_ptr<StateFile> StateFile::make(const Folder& folder, const Subject& 
     errno = error;
     throw cannot(folder, name, "made");
   }
-  struct stat status {};
-  if (fstat(descriptor.get(), &status) != 0) throw cannot(folder, name, "looked at");
+  const auto birth = birth_of(descriptor.get());
+  if (!birth) throw cannot(folder, name, "looked at");
   const std::string own_path = fmt::format("/proc/self/fd/{}", descriptor.get());
   auto file = map(name, std::move(descriptor));
-  new (file->state_) State{.constants = constants_of(subject, status, boot_id()),
+  new (file->state_) State{.constants = constants_of(subject, *birth, boot_id()),
                            .buffer = {},
                            .deployment = {},
                            .origin = {},

@@ -65,6 +65,8 @@ class StateFile {
   StateFile(std::string name, Descriptor descriptor, State* state)
       : name_(std::move(name)), descriptor_(std::move(descriptor)), state_(state) {}
   static std::shared_ptr<StateFile> map(std::string name, Descriptor descriptor);
+  static std::shared_ptr<StateFile> find(const Folder& folder, const Subject& subject);
+  static void throw_away_foreign(const Folder& folder, const Subject& subject);
   static std::shared_ptr<StateFile> make(const Folder& folder, const Subject& subject);
   bool counts(const std::string& boot) const;
 

@@ -18,7 +18,8 @@ std::string key_of(const WorkerRequest& request) {
 
 /// Where the next window may begin: nothing of a later time was published. Not before the last lease began,
 /// for what lies before that was others'.
-UnixTime end_of_published(host::State& state, const Positions& positions) {
+UnixTime end_of_published(host::State& state) {
+  const Positions positions(Layout::parse(state.origin.get()));  // the store may have another layout now
   const UnixTime leased{std::chrono::milliseconds(state.worker.begin_ms.load(std::memory_order_relaxed))};
   const std::int64_t end = state.buffer.published_end();
   return end == 0 ? leased : std::max(leased, positions.layout().time_at(positions.ticks_of(end)));
@@ -55,14 +56,15 @@ void HostWindows::require_fitting(const host::State& state) const {
 host::GrantedRange HostWindows::grant(Store& store, host::State& state) {
   Layout layout = store.layout();
   const WorkerRequest request = valid_request(request_, layout);
-  if (state.worker.token.empty()) {
+  // Another deployment knows nothing of the last lease, and need not begin behind it.
+  if (state.worker.token.empty() || state.deployment.get() != store.deployment()) {
     last_ = store.acquire_worker(request);
     layout = store.layout();  // from now on it is fixed
   } else {
     const WorkerLease lease{.worker = state.worker.worker.load(std::memory_order_relaxed),
                             .token = state.worker.token.get(),
                             .begin = {},
-                            .end = end_of_published(state, Positions(layout))};
+                            .end = end_of_published(state)};
     last_ = next_lease(store, lease, request);
   }
   const range::Refill refill = Positions(layout).refill_of(last_);

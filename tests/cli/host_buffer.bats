@@ -1,0 +1,317 @@
+load support
+load host_support
+
+setup() {
+  new_initialized_store
+  ids=$BATS_TEST_TMPDIR/ids
+}
+teardown() { end_host_test; }
+
+@test "many calls draw from one buffer: the store grants a few segments, and no ID is lost in between" {
+  leafctl -q add-tag order --step 1000
+  for _ in {1..150}; do leafctl next order; done >"$ids"
+  seq 1 150 | diff - "$ids"
+  same 'what the store granted' 2001 "$(until_left order 1850 && leafctl tags show order -o json | jq -r .next_id)"
+}
+
+@test "order is kept on a host between single calls and calls for many" {
+  leafctl -q add-tag order --step 10
+  for count in 1 5 100 1 30 1 1 2500 1 7 1 19 21 1; do leafctl next order -n "$count"; done >"$ids"
+  all_different 2689 "$ids"
+  increasing "$ids"
+}
+
+@test "a call for more than is buffered gets the rest in one piece" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$ids"
+  until_left order 19
+  leafctl next order --direct -n 5 >>"$ids"
+  expect 0 leafctl next order -n 1000 --ranges
+  prints $'2\t20\n26\t1006'
+  same 'the next' 1007 "$(leafctl next order)"
+}
+
+@test "a loop in four shells, and one that asks for many: no ID twice, each in order" {
+  leafctl -q add-tag order --step 20
+  for loop in 1 2 3 4; do
+    for _ in {1..60}; do leafctl next order; done >"$ids.$loop" &
+  done
+  for _ in {1..20}; do leafctl next order -n 100; done >"$ids.5" &
+  wait
+  all_different 2240 "$ids".?
+  for loop in 1 2 3 4 5; do increasing "$ids.$loop"; done
+}
+
+@test "two stores on one host keep apart" {
+  leafctl -q add-tag order --start 1 --step 5
+  other leafctl -q init-db
+  other leafctl -q add-tag order --start 1000000 --step 5
+  for _ in {1..25}; do
+    leafctl next order >>"$ids.1"
+    other leafctl next order >>"$ids.2"
+  done
+  seq 1 25 | diff - "$ids.1"
+  seq 1000000 1000024 | diff - "$ids.2"
+  same 'the buffers' 2 "$(leafctl status -o json | jq -s length)"
+}
+
+@test "a relative URL of a store and the full one are the same store" {
+  [ "$TEST_STORE" = sqlite ] || skip 'of files'
+  leafctl -q add-tag order
+  cd "$BATS_TEST_TMPDIR"
+  same 'by full path' 1 "$(leafctl next order)"
+  same 'by relative path' 2 "$(leafctl --store sqlite:leaf.db next order)"
+  same 'by a dot' 3 "$(leafctl --store sqlite:./../"$(basename "$BATS_TEST_TMPDIR")"/leaf.db next order)"
+}
+
+@test "--no-host-buffer, its variable and its key in a file go to the store and leave no files" {
+  leafctl -q add-tag order --step 10
+  same 'the first' 1 "$(leafctl next order --no-host-buffer)"
+  same 'the second' 2 "$(LEAFCTL_HOST_BUFFER=no leafctl next order)"
+  mkdir -p "$HOME/.config/leafctl"
+  echo 'host_buffer: no' >"$HOME/.config/leafctl/leafctl.yaml"
+  same 'the third' 3 "$(leafctl next order)"
+  leafctl next --snowflake >/dev/null
+  [ ! -e "$LEAFCTL_RUNTIME_DIR" ]
+  expect 0 leafctl status
+  says "this host's buffers are not used: see 'leafctl show-config'"
+  expect 0 env LEAFCTL_HOST_BUFFER=yes leafctl next order
+  [ -e "$LEAFCTL_RUNTIME_DIR" ]
+}
+
+@test "a relative runtime folder is refused, as is one that cannot be" {
+  leafctl -q add-tag order
+  expect 2 leafctl next order --runtime-dir run
+  says "leafctl: '--runtime-dir' takes a folder's full path, not 'run'"
+  expect 2 leafctl next order --runtime-dir "$BATS_TEST_TMPDIR/no/such/folder"
+  contains "$stderr" 'hint: name another one with --runtime-dir, or go without with --no-host-buffer'
+  expect 2 leafctl next order --runtime-dir /proc/sys
+  contains "$stderr" 'is not on a local file system'
+  expect 0 leafctl next order --no-host-buffer --runtime-dir /proc/sys
+}
+
+@test "tags remove reaches this host's buffer at once, and a tag added again goes on higher" {
+  leafctl -q add-tag order --step 100
+  leafctl next order >"$ids"
+  leafctl -q tags remove order --yes
+  expect 4 leafctl next order
+  prints ''
+  leafctl -q add-tag order --step 100
+  for _ in 1 2 3; do leafctl next order; done >>"$ids"
+  all_different 4 "$ids"
+  increasing "$ids"
+}
+
+@test "--raise-to reaches this host's buffer at once, and a lower one takes nothing from it" {
+  leafctl -q add-tag order --step 100
+  same 'the first' 1 "$(leafctl next order)"
+  leafctl -q tags update order --raise-to 2
+  same 'the second' 2 "$(leafctl next order)"
+  leafctl -q tags update order --raise-to 5000
+  same 'the next' 5000 "$(leafctl next order)"
+}
+
+@test "the last IDs up to a limit are given, then the status is 6 until the limit is raised" {
+  leafctl -q add-tag order --step 10 --limit 25
+  for _ in {1..25}; do leafctl -q next order; done >"$ids"
+  seq 1 25 | diff - "$ids"
+  for _ in 1 2 3; do
+    expect 6 leafctl next order
+    prints ''
+  done
+  leafctl -q tags update order --limit 26
+  same 'one more' 26 "$(leafctl -q next order)"
+  expect 6 leafctl -q next order
+}
+
+@test "a new step is seen at the next fetch" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$ids"
+  until_left order 19
+  leafctl -q tags update order --step 500
+  leafctl next order -n 10 >>"$ids"
+  until_left order 509
+  seq 1 11 | diff - "$ids"
+}
+
+@test "status tells what is buffered, for people, pipes and programs" {
+  expect 0 leafctl status
+  prints ''
+  says "nothing is buffered in '$LEAFCTL_RUNTIME_DIR'"
+  leafctl -q add-tag order --step 100
+  leafctl next order -n 3 >"$ids"
+  leafctl next --snowflake --worker-name here >>"$ids"
+  until_left order 197 || until_left order 97
+  expect 0 leafctl status
+  same 'fields of a tag' 9 "$(awk -F '\t' '$1 == "order" { print NF }' <<<"$output")"
+  same 'fields of a worker' 8 "$(awk -F '\t' '$2 == "here" { print NF }' <<<"$output")"
+  expect 0 leafctl status -o json
+  same 'the tag' '4 100 ok' "$(jq -r 'select(.tag == "order") | "\(.next_id) \(.step) \(.state)"' <<<"$output")"
+  same 'the worker' '0 leaf ok' "$(jq -r 'select(.owner == "here") | "\(.worker) \(.layout) \(.state)"' <<<"$output")"
+  same 'the ID is' string "$(jq -r 'select(.tag == "order").next_id | type' <<<"$output")"
+  on_terminal 'leafctl status'
+  contains "$output" TAG
+  contains "$output" order
+}
+
+@test "status looks only: it neither takes an ID nor asks a store nor makes a folder" {
+  expect 0 leafctl status
+  [ ! -e "$LEAFCTL_RUNTIME_DIR" ]
+  leafctl -q add-tag order --step 100
+  leafctl next order >"$ids"
+  for _ in {1..10}; do leafctl --store sqlite:/no/such/store status >/dev/null; done
+  same 'the next' 2 "$(leafctl next order)"
+}
+
+@test "status --watch goes on until its reader goes or it is interrupted" {
+  leafctl -q add-tag order --step 100
+  leafctl next order >"$ids"
+  run bash -c 'env --default-signal=PIPE leafctl status --watch --interval 10ms -o json | head -n 3 | jq -s length; echo "${PIPESTATUS[0]}"'
+  same 'three looks' 3 "${lines[0]}"
+  same 'how it ended' 141 "${lines[1]}"
+  same 'its words' 2 "${#lines[@]}"
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  env --default-signal=INT leafctl status --watch --interval 10ms >"$BATS_TEST_TMPDIR/pipe" 3>&- &
+  child=$!
+  read -r line <"$BATS_TEST_TMPDIR/pipe" || true
+  contains "$line" order
+  kill -INT "$child" 2>/dev/null || true
+  wait "$child" || true
+}
+
+@test "status shows a fetch that fails, and what is left meanwhile" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$ids"
+  until_left order 19
+  lock_store
+  leafctl --timeout 100ms next order -n 10 >>"$ids"
+  until_state_of order failing
+  expect 0 leafctl status -o json
+  same 'what is left' 9 "$(jq .left <<<"$output")"
+  lacks "$(jq .failure <<<"$output")" null
+  unlock_store
+  leafctl next order -n 10 >>"$ids"
+  seq 1 21 | diff - "$ids"
+  until_state_of order ok
+}
+
+@test "while the store does not answer, calls go on without delay; then the status is 3 in time; then IDs come again" {
+  leafctl -q add-tag order --step 200
+  leafctl next order -n 20 >"$ids"
+  until_left order 380
+  lock_store
+  largest=0
+  for _ in {1..300}; do
+    begin=${EPOCHREALTIME/./}
+    leafctl --timeout 60s next order
+    took=$((${EPOCHREALTIME/./} - begin))
+    [ $took -le $largest ] || largest=$took
+  done >>"$ids"
+  echo "# 300 calls with the store away: the slowest took $((largest / 1000)) ms" >&3
+  [ $largest -lt 20000000 ]
+  leafctl --timeout 100ms next order -n 80 >>"$ids"
+  for _ in 1 2 3; do
+    begin=${EPOCHREALTIME/./}
+    expect 3 leafctl --timeout 100ms next order
+    [ $((${EPOCHREALTIME/./} - begin)) -lt 20000000 ]
+    prints ''
+  done
+  unlock_store
+  leafctl --timeout 60s next order >>"$ids"
+  seq 1 401 | diff - "$ids"
+}
+
+@test "\$(leafctl next) returns although the fetch behind it hangs, and that holds nothing of its caller's" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$ids"
+  until_left order 19
+  lock_store
+  exec 9>"$BATS_TEST_TMPDIR/nine"
+  got=$(leafctl --timeout 60s next order -n 10 | xargs)
+  same 'the IDs' "$(seq 2 11 | xargs)" "$got"
+  until_fetching
+  for stream in 0 1 2; do same "its stream $stream" /dev/null "$(readlink "/proc/$fetcher/fd/$stream")"; done
+  lacks "$(find "/proc/$fetcher/fd" -type l -printf '%l\n')" "$BATS_TEST_TMPDIR/nine"
+  same 'its session' "$fetcher" "$(ps -o sid= -p "$fetcher" | xargs)"
+  exec 9>&-
+  unlock_store
+  until_left order 19
+}
+
+@test "a fetch that is stopped lets others wait to their timeout only; once it is killed they go on" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$ids"
+  until_left order 19
+  lock_store
+  leafctl --timeout 60s next order -n 10 >>"$ids"
+  until_fetching
+  kill -STOP "$fetcher"
+  unlock_store
+  leafctl next order -n 9 >>"$ids"
+  expect 3 leafctl --timeout 200ms next order
+  contains "$stderr" "hint: another process of this host is about to fetch it; if that is stopped, let it go on or kill it"
+  expect 3 leafctl --timeout 200ms next order -n 5000
+  expect 0 leafctl --timeout 200ms tags update order --raise-to 100
+  contains "$stderr" 'warning: what this host has buffered could not be dropped within 200 ms'
+  kill -KILL "$fetcher"
+  leafctl next order -n 3 >>"$ids"
+  all_different 23 "$ids"
+  increasing "$ids"
+}
+
+@test "a removed file, also in the middle of many calls, only makes a gap" {
+  leafctl -q add-tag order --step 10
+  for loop in 1 2; do
+    for _ in {1..60}; do leafctl next order; done >"$ids.$loop" &
+  done
+  for _ in {1..40}; do
+    rm -f "$LEAFCTL_RUNTIME_DIR"/tag-*
+    leafctl next order
+  done >"$ids.3"
+  wait
+  all_different 160 "$ids".?
+}
+
+# restored HOW: draws, puts the store back to a copy of before, and draws on until the status is not 0.
+restored() {
+  leafctl -q add-tag order --step 10
+  for _ in {1..5}; do leafctl next order; done >"$ids"
+  until_left order 15
+  back_up_store
+  leafctl next order -n 200000 >>"$ids"
+  for _ in {1..5}; do leafctl next order; done >>"$ids"
+  "$1"
+  ended=0
+  for _ in {1..100}; do
+    leafctl next order >>"$ids" 2>"$BATS_TEST_TMPDIR/why" || ended=$?
+    [ $ended -eq 0 ] || break
+  done
+  same 'the status' 5 $ended
+  contains "$(cat "$BATS_TEST_TMPDIR/why")" "hint: find out what other hosts have got, then 'leafctl tags update order --raise-to ID' above it"
+  expect 5 leafctl next order -n 100000
+  prints ''
+  leafctl -q tags update order --raise-to 1000000
+  for _ in {1..5}; do leafctl next order; done >>"$ids"
+  all_different "$(wc -l <"$ids")" "$ids"
+  increasing "$ids"
+}
+
+@test "a store that is put back to a copy of before is found out, and its hint mends it" { restored put_store_back; }
+
+@test "a store whose file is exchanged for a copy of before is found out, and its hint mends it" {
+  [ "$TEST_STORE" = sqlite ] || skip 'of files'
+  restored exchange_store_file
+}
+
+@test "a store that is made anew under its old name gives its own IDs, none of the old buffer's" {
+  leafctl -q add-tag order --step 10 --start 500
+  leafctl next order >"$ids"
+  leafctl next --snowflake >"$ids.1"
+  until_left order 19
+  recreate_store
+  leafctl -q init-db
+  leafctl -q add-tag order --step 10 --start 7
+  same 'the first' 7 "$(leafctl next order)"
+  leafctl next --snowflake >>"$ids.1"
+  all_different 2 "$ids.1"
+}

@@ -1,0 +1,273 @@
+# What lies around the files of host state: users, rights, mounts, boots and namespaces. Most needs root.
+load support
+load host_support
+
+setup() {
+  new_initialized_store
+  ids=$BATS_TEST_TMPDIR/ids
+}
+teardown() {
+  end_host_test
+  if [ -n "${shared:-}" ]; then rm -rf "$shared"; fi
+}
+
+# in_own_mounts SCRIPT: where the script may mount what it likes.
+in_own_mounts() { unshare --mount bash -euc "$1"; }
+
+need_root() { [ "$(id -u)" -eq 0 ] || skip 'needs root'; }
+need_own_mounts() { in_own_mounts 'mount -t tmpfs none /mnt' 2>/dev/null || skip 'needs leave to mount'; }
+
+# Users 65501 to 65503, who exist nowhere else, can reach the program and the store; $shared is a folder for all.
+need_users() {
+  need_root
+  shared=$(mktemp -d)
+  chmod 1777 "$shared"
+  if [ "$TEST_STORE" = sqlite ]; then
+    sqlite3 "$BATS_TEST_TMPDIR/leaf.db" 'PRAGMA journal_mode = DELETE' >/dev/null
+    mkdir "$shared/store"
+    mv "$BATS_TEST_TMPDIR/leaf.db" "$shared/store"
+    chmod 0777 "$shared/store"
+    chmod 0666 "$shared/store/leaf.db"
+    export LEAFCTL_STORE=sqlite:$shared/store/leaf.db
+  else
+    export PGUSER=${PGUSER:-postgres}
+  fi
+  export HOME=$shared
+  as 65501 leafctl --version >/dev/null || skip 'other users cannot run the program'
+}
+
+# as USER[:GROUP] COMMAND...
+as() {
+  local user=${1%:*} group=${1#*:}
+  shift
+  setpriv --reuid "$user" --regid "$group" --clear-groups "$@"
+}
+
+@test "after a boot nothing that was buffered before is used" {
+  need_own_mounts
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$ids"
+  leafctl next --snowflake >"$ids.1"
+  until_left order 19
+  echo '01234567-89ab-cdef-0123-456789abcdef' >"$BATS_TEST_TMPDIR/boot"
+  export BOOT=$BATS_TEST_TMPDIR/boot
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  in_own_mounts 'mount --bind "$BOOT" /proc/sys/kernel/random/boot_id
+    leafctl status | wc -l; leafctl next order; leafctl next order; leafctl next --snowflake' >"$BATS_TEST_TMPDIR/out"
+  same 'buffers of this boot' 0 "$(sed -n 1p "$BATS_TEST_TMPDIR/out")"
+  same 'IDs' '21 22' "$(sed -n 2,3p "$BATS_TEST_TMPDIR/out" | xargs)"
+  sed -n 4p "$BATS_TEST_TMPDIR/out" >>"$ids.1"
+  all_different 2 "$ids.1"
+  # And back: what the other boot has buffered is no more believed.
+  leafctl next order >"$ids"
+  [ "$(cat "$ids")" -ge 31 ]
+}
+
+@test "a copied folder is worth nothing beside the original" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$ids"
+  leafctl next --snowflake >"$ids.1"
+  until_left order 19
+  cp -a "$LEAFCTL_RUNTIME_DIR" "$BATS_TEST_TMPDIR/copy"
+  same 'buffers in the copy' 0 "$(leafctl status --runtime-dir "$BATS_TEST_TMPDIR/copy" | wc -l)"
+  for _ in 1 2 3; do
+    leafctl next order
+    leafctl next order --runtime-dir "$BATS_TEST_TMPDIR/copy"
+  done >>"$ids"
+  for _ in 1 2; do
+    leafctl next --snowflake
+    leafctl next --snowflake --runtime-dir "$BATS_TEST_TMPDIR/copy"
+  done >>"$ids.1"
+  all_different 7 "$ids"
+  all_different 5 "$ids.1"
+  # Put back over the original while that was used on.
+  cp -a "$LEAFCTL_RUNTIME_DIR" "$BATS_TEST_TMPDIR/older"
+  for _ in 1 2 3; do leafctl next order; done >>"$ids"
+  rm -rf "$LEAFCTL_RUNTIME_DIR"
+  cp -a "$BATS_TEST_TMPDIR/older" "$LEAFCTL_RUNTIME_DIR"
+  for _ in 1 2 3; do leafctl next order; done >>"$ids"
+  all_different 13 "$ids"
+}
+
+@test "namespaces of PIDs and of time change nothing" {
+  need_root
+  unshare --pid --fork true 2>/dev/null || skip 'no namespaces of PIDs'
+  leafctl -q add-tag order --step 10
+  for _ in {1..10}; do
+    leafctl next order
+    unshare --pid --fork --mount-proc leafctl next order
+    leafctl next --snowflake >>"$ids.1"
+    unshare --pid --fork --mount-proc leafctl next --snowflake >>"$ids.1"
+    if unshare --time --fork true 2>/dev/null; then
+      unshare --time --boottime 1000000 --monotonic 1000000 --fork leafctl next order
+      unshare --time --boottime 1000000 --monotonic 1000000 --fork leafctl next --snowflake >>"$ids.1"
+    fi
+  done >"$ids"
+  all_different "$(wc -l <"$ids")" "$ids"
+  increasing "$ids"
+  all_different "$(wc -l <"$ids.1")" "$ids.1"
+  increasing "$ids.1"
+}
+
+@test "a folder on an overlay is refused" {
+  need_own_mounts
+  leafctl -q add-tag order
+  mkdir "$BATS_TEST_TMPDIR/layers"
+  export LAYERS=$BATS_TEST_TMPDIR/layers
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  expect 2 in_own_mounts 'mount -t tmpfs none "$LAYERS"; cd "$LAYERS"; mkdir lower upper work all
+    mount -t overlay none -o lowerdir=lower,upperdir=upper,workdir=work all || exit 77
+    leafctl next order --runtime-dir "$LAYERS/all/run"'
+  prints ''
+  contains "$stderr" "is not on a local file system"
+}
+
+@test "a full file system is an error, not the end by a signal, and leaves nothing behind" {
+  need_own_mounts
+  leafctl -q add-tag order
+  mkdir "$BATS_TEST_TMPDIR/small"
+  export SMALL=$BATS_TEST_TMPDIR/small
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  in_own_mounts 'mount -t tmpfs -o size=64k,mode=700 none "$SMALL"
+    leafctl next order --runtime-dir "$SMALL"
+    rm "$SMALL"/*
+    head -c 100000 /dev/zero >"$SMALL/full" 2>/dev/null || true
+    for what in order --snowflake; do
+      ended=0
+      leafctl next $what --runtime-dir "$SMALL" 2>"$SMALL/../why" || ended=$?
+      echo "status $ended"
+      cat "$SMALL/../why"
+    done
+    ls "$SMALL"
+    truncate -s 4096 "$SMALL/$(basename "$(sed -n "s,.*/\(worker-[^'\'']*\)'\''.*,\1,p" "$SMALL/../why")")"
+    chmod 600 "$SMALL"/worker-*
+    ended=0
+    leafctl next --snowflake --runtime-dir "$SMALL" 2>/dev/null || ended=$?
+    echo "status $ended"
+    rm "$SMALL/full"
+    leafctl next order --runtime-dir "$SMALL"' >"$BATS_TEST_TMPDIR/out"
+  same 'the statuses' '1 1 1' "$(sed -n 's/^status //p' "$BATS_TEST_TMPDIR/out" | xargs)"
+  same 'the hints' 2 "$(grep -c '^hint: make room there, or go without with --no-host-buffer$' "$BATS_TEST_TMPDIR/out")"
+  same 'what is left' 1 "$(grep -c -x full "$BATS_TEST_TMPDIR/out")"
+  same 'the reason' 2 "$(grep -c ': No space left on device$' "$BATS_TEST_TMPDIR/out")"
+}
+
+@test "a file that is cut to any length is replaced, and no ID comes twice" {
+  leafctl -q add-tag order --step 10
+  for size in 0 1 100 2048 4095 4097; do
+    leafctl next order >>"$ids"
+    until_nobody_fetches
+    truncate -s $size "$LEAFCTL_RUNTIME_DIR"/tag-*
+  done
+  all_different 6 "$ids"
+}
+
+@test "links and whatever else lies where a file should be are refused, and left alone" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$ids"
+  until_left order 19
+  file=$(echo "$LEAFCTL_RUNTIME_DIR"/tag-*)
+  mv "$file" "$BATS_TEST_TMPDIR/victim"
+  sum=$(sha256sum <"$BATS_TEST_TMPDIR/victim")
+  for way in 'ln -s' ln; do
+    $way "$BATS_TEST_TMPDIR/victim" "$file"
+    expect 5 leafctl next order
+    prints ''
+    contains "$stderr" 'hint: somebody else has put it there; remove it'
+    expect 5 leafctl status
+    rm "$file"
+  done
+  mkfifo "$file"
+  expect 5 leafctl next order
+  contains "$stderr" 'is no regular file'
+  rm "$file"
+  same 'the victim' "$sum" "$(sha256sum <"$BATS_TEST_TMPDIR/victim")"
+  mv "$LEAFCTL_RUNTIME_DIR" "$BATS_TEST_TMPDIR/elsewhere"
+  ln -s "$BATS_TEST_TMPDIR/elsewhere" "$LEAFCTL_RUNTIME_DIR"
+  expect 5 leafctl next order
+  contains "$stderr" 'is a symbolic link'
+}
+
+@test "rights looser than they should be are refused" {
+  leafctl -q add-tag order --step 10
+  for mask in 0000 0022 0077; do
+    (umask $mask && leafctl next order >>"$ids")
+    same 'the folder' 700 "$(stat -c %a "$LEAFCTL_RUNTIME_DIR")"
+    same 'the file' 600 "$(stat -c %a "$LEAFCTL_RUNTIME_DIR"/tag-*)"
+    rm -r "$LEAFCTL_RUNTIME_DIR"
+  done
+  leafctl next order >>"$ids"
+  for mode in 00701 00711 00750 00755 00770 00777 01777 02700 02770; do
+    chmod $mode "$LEAFCTL_RUNTIME_DIR"
+    expect 5 leafctl next order
+    prints ''
+    contains "$stderr" "hint: if nobody else has written in it, 'chmod 00700 $LEAFCTL_RUNTIME_DIR' mends it"
+  done
+  sh -c "$(sed -n "s/^hint: .*'\(chmod .*\)' mends it$/\1/p" <<<"$stderr")"
+  for mode in 604 644 660 666; do
+    chmod $mode "$LEAFCTL_RUNTIME_DIR"/tag-*
+    expect 5 leafctl next order
+    contains "$stderr" 'may be used by others than it should'
+  done
+  rm "$LEAFCTL_RUNTIME_DIR"/tag-*
+  expect 0 leafctl next order
+}
+
+@test "two users have buffers of their own, and neither uses the other's folder" {
+  need_users
+  leafctl -q add-tag order --step 10
+  for user in 65501 65502; do
+    for _ in 1 2 3; do as $user leafctl next order --runtime-dir "$shared/run-$user"; done >"$ids.$user"
+  done
+  all_different 6 "$ids".*
+  expect 5 as 65502 leafctl next order --runtime-dir "$shared/run-65501" ||
+    expect 2 as 65502 leafctl next order --runtime-dir "$shared/run-65501"
+  prints ''
+  mkdir -m 777 "$shared/open"
+  expect 5 as 65502 leafctl next order --runtime-dir "$shared/open"
+  prints ''
+  chmod 700 "$shared/open"
+  chown 65501 "$shared/open"
+  expect 5 leafctl next order --runtime-dir "$shared/open"
+  contains "$stderr" 'belongs to another user'
+}
+
+@test "--group shares the buffers with a group, under any umask, and with nobody else" {
+  need_users
+  leafctl -q add-tag order --step 10
+  mkdir "$shared/run"
+  chown 65501:65510 "$shared/run"
+  chmod 2770 "$shared/run"
+  export LEAFCTL_RUNTIME_DIR=$shared/run LEAFCTL_GROUP=yes
+  for mask in 0000 0022 0077 0007; do
+    for user in 65501 65502; do (umask $mask && as $user:65510 leafctl next order); done
+  done >"$ids"
+  seq 1 8 | diff - "$ids"
+  same 'the file' '660 65510' "$(stat -c '%a %g' "$shared"/run/tag-*)"
+  run --separate-stderr as 65503 leafctl next order
+  [ "$status" -ne 0 ]
+  prints ''
+  for mode in 00770 02771 02775 03770 02777 00700; do
+    chmod $mode "$shared/run"
+    expect 5 as 65501:65510 leafctl next order
+    prints ''
+    contains "$stderr" "'chmod 02770 $shared/run' mends it"
+  done
+  chmod 2770 "$shared/run"
+  chmod 0666 "$shared"/run/tag-*
+  expect 5 as 65502:65510 leafctl next order
+  rm "$shared"/run/tag-*
+  as 65502:65510 leafctl next order >>"$ids"
+  all_different 9 "$ids"
+  LEAFCTL_GROUP=no expect 5 as 65501:65510 leafctl next order
+}
+
+@test "--group makes a folder that its group can use" {
+  need_users
+  leafctl -q add-tag order --step 10
+  export LEAFCTL_RUNTIME_DIR=$shared/run
+  (umask 0077 && as 65501:65510 leafctl next order --group) >"$ids"
+  same 'the folder' '2770 65510' "$(stat -c '%a %g' "$shared/run")"
+  as 65502:65510 leafctl next order --group >>"$ids"
+  seq 1 2 | diff - "$ids"
+}

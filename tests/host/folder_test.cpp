@@ -1,0 +1,132 @@
+#include "host/folder.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "host/state_file.hpp"
+#include "leaf/error.hpp"
+#include "support/error_of.hpp"
+#include "support/sqlite_store.hpp"
+
+namespace fs = std::filesystem;
+using leaf::ErrorCode;
+using leaf::HostOptions;
+using leaf::host::Folder;
+using leaf::test::error_code;
+using leaf::test::error_text;
+using leaf::test::TemporaryFolder;
+
+namespace {
+
+mode_t mode_of(const fs::path& path) {
+  struct stat status {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  return status.st_mode & 07777;
+}
+
+}  // namespace
+
+TEST_CASE("folder: it is made for its owner alone, or for a group, whatever the umask is") {
+  TemporaryFolder home;
+  for (const mode_t mask : {0000u, 0022u, 0077u, 0777u}) {
+    const fs::path own = home.path() / ("own" + std::to_string(mask));
+    const fs::path shared = home.path() / ("shared" + std::to_string(mask));
+    const mode_t before = umask(mask);
+    Folder::open({.folder = own});
+    Folder::open({.folder = shared, .group = true});
+    umask(before);
+    CHECK(mode_of(own) == 0700);
+    CHECK(mode_of(shared) == 02770);
+  }
+  CHECK(std::distance(fs::directory_iterator(home.path()), {}) == 8);
+}
+
+TEST_CASE("folder: any other mode is refused, with the command that mends it") {
+  TemporaryFolder home;
+  const fs::path path = home.path() / "run";
+  for (const bool group : {false, true}) {
+    const mode_t right = group ? 02770 : 0700;
+    const HostOptions options{.folder = path, .group = group};
+    Folder::open(options);
+    for (const mode_t mode :
+         {0701u, 0710u, 0720u, 0750u, 0755u, 0770u, 0777u, 01777u, 02770u, 02775u, 0700u}) {
+      REQUIRE(chmod(path.c_str(), mode) == 0);
+      if (mode == right) continue;
+      CHECK_MESSAGE(error_code([&] { Folder::open(options); }) == ErrorCode::refused, mode);
+      CHECK_MESSAGE(error_code([&] { Folder::find(options); }) == ErrorCode::refused, mode);
+    }
+    REQUIRE(chmod(path.c_str(), 0755) == 0);
+    const std::string mend = group ? "'chmod 02770 " : "'chmod 00700 ";
+    CHECK(error_text([&] { Folder::open(options); }).find(mend) != std::string::npos);
+    REQUIRE(chmod(path.c_str(), right) == 0);
+    CHECK_FALSE(error_code([&] { Folder::open(options); }));
+    fs::remove(path);
+  }
+}
+
+TEST_CASE("folder: one of another user is refused") {
+  if (geteuid() != 0) return;
+  TemporaryFolder home;
+  const fs::path path = home.path() / "run";
+  Folder::open({.folder = path});
+  REQUIRE(chown(path.c_str(), 65534, 0) == 0);
+  CHECK(error_code([&] { Folder::open({.folder = path}); }) == ErrorCode::refused);
+  CHECK(error_text([&] { Folder::open({.folder = path}); }).find("belongs to another user") !=
+        std::string::npos);
+}
+
+TEST_CASE("folder: a symbolic link in its place is refused") {
+  TemporaryFolder home;
+  Folder::open({.folder = home.path() / "elsewhere"});
+  fs::create_symlink(home.path() / "elsewhere", home.path() / "run");
+  const HostOptions options{.folder = home.path() / "run"};
+  CHECK(error_code([&] { Folder::open(options); }) == ErrorCode::refused);
+  CHECK(error_code([&] { Folder::find(options); }) == ErrorCode::refused);
+  CHECK(error_text([&] { Folder::open(options); }).find("is a symbolic link") != std::string::npos);
+}
+
+TEST_CASE("folder: one that is no folder, or cannot be made, is a matter of configuration") {
+  TemporaryFolder home;
+  close(open((home.path() / "file").c_str(), O_CREAT | O_CLOEXEC, 0600));
+  CHECK(error_code([&] { Folder::open({.folder = home.path() / "file"}); }) == ErrorCode::usage);
+  CHECK(error_code([&] { Folder::open({.folder = home.path() / "none" / "run"}); }) == ErrorCode::usage);
+  CHECK_FALSE(fs::exists(home.path() / "none"));
+}
+
+TEST_CASE("folder: a file system that is not known to be local is not accepted") {
+  CHECK_FALSE(leaf::is_local_file_system("/proc"));
+  CHECK_FALSE(leaf::is_local_file_system("/no/such/folder"));
+  CHECK(error_code([&] { Folder::open({.folder = "/proc/self/task"}); }) == ErrorCode::usage);
+  TemporaryFolder home;
+  CHECK(leaf::is_local_file_system(home.path()));
+}
+
+TEST_CASE("folder: looking makes none") {
+  TemporaryFolder home;
+  CHECK_FALSE(Folder::find({.folder = home.path() / "run"}));
+  CHECK_FALSE(fs::exists(home.path() / "run"));
+}
+
+TEST_CASE("folder: many that need it first at once all find it finished") {
+  TemporaryFolder home;
+  for (int round = 0; round < 20; ++round) {
+    const HostOptions options{.folder = home.path() / ("run" + std::to_string(round)),
+                              .group = round % 2 == 1};
+    std::vector<pid_t> children;
+    for (int i = 0; i < 12; ++i) {
+      children.push_back(fork());
+      if (children.back() == 0) _exit(error_code([&] { Folder::open(options); }) ? 1 : 0);
+    }
+    for (const pid_t child : children) {
+      int status = 0;
+      REQUIRE(waitpid(child, &status, 0) == child);
+      CHECK(status == 0);
+    }
+  }
+  CHECK(std::distance(fs::directory_iterator(home.path()), {}) == 20);
+}

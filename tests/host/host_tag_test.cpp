@@ -1,0 +1,356 @@
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "host/state_patch.hpp"
+#include "leaf/host.hpp"
+#include "leaf/segment.hpp"
+#include "support/bitmap.hpp"
+#include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sqlite_session.hpp"
+#include "support/sqlite_store.hpp"
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using leaf::ErrorCode;
+using leaf::Range;
+using leaf::SegmentAllocator;
+using leaf::TagName;
+using leaf::test::add_tag;
+using leaf::test::error_code;
+using leaf::test::error_text;
+using leaf::test::SqliteStore;
+
+namespace {
+
+/// A store, a folder of host state, and time.
+struct Bed {
+  leaf::StoreOptions store_options() {
+    auto options = store.options();
+    options.clock = &clock;
+    return options;
+  }
+  leaf::HostOptions host() const { return {.folder = run, .fetch_ahead = false}; }
+  /// As in a process of its own.
+  SegmentAllocator allocator() { return SegmentAllocator(store_options(), {.timeout = 1s, .host = host()}); }
+  std::uint64_t drop(std::int64_t floor) {
+    return leaf::drop_host_buffer(store.options().url, host(), order, floor, 1s, clock);
+  }
+
+  const TagName order{"order"};
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  leaf::test::TemporaryFolder home;
+  fs::path run = home.path() / "run";
+  leaf::test::ManualClock clock;
+};
+
+}  // namespace
+
+TEST_CASE("host tag: all processes draw from one buffer, in order, whatever comes after whatever") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  std::int64_t last = 0;
+  for (std::uint64_t round = 1; round <= 60; ++round) {
+    SegmentAllocator allocator = bed.allocator();
+    leaf::SegmentTag tag = allocator.tag(bed.order);
+    for (const Range range : tag.next_ranges(round % 7 == 0 ? 5000 : round % 13 + 1)) {
+      CHECK(range.lo > last);
+      last = range.hi - 1;
+    }
+    if (round % 3 == 0 && tag.claim_fetch()) tag.fetch();
+  }
+}
+
+TEST_CASE(
+    "host tag: many IDs come in one piece behind what is buffered, and nothing buffered is left before") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  SegmentAllocator allocator = bed.allocator();
+  leaf::SegmentTag tag = allocator.tag(bed.order);
+  CHECK(tag.next_ranges(1) == std::vector<Range>{{1, 2}});
+  tag.fetch();
+  bed.admin.grant(bed.order, 100);  // another host draws
+  const auto ranges = tag.next_ranges(10'000);
+  REQUIRE(ranges.size() == 2);
+  CHECK(ranges[0].lo == 2);
+  CHECK(ranges[1].size() == 10'000 - ranges[0].size());
+  const std::int64_t end = ranges[1].hi;
+  CHECK(bed.admin.tag(bed.order).next_id == end);
+  CHECK(tag.next() == end);
+}
+
+TEST_CASE("host tag: many IDs that the limit forbids are refused, and nothing buffered is lost") {
+  Bed bed;
+  bed.admin.add_tag({.name = bed.order, .step = 10, .limit = 100});
+  SegmentAllocator allocator = bed.allocator();
+  leaf::SegmentTag tag = allocator.tag(bed.order);
+  CHECK(tag.next() == 1);
+  CHECK(error_code([&] { tag.next_ranges(200); }) == ErrorCode::exhausted);
+  for (std::int64_t id = 2; id <= 100; ++id) CHECK(tag.next() == id);
+  CHECK(error_code([&] { tag.next(); }) == ErrorCode::exhausted);
+  CHECK(tag.limit() == 100);
+}
+
+TEST_CASE("host tag: two stores that share a folder keep apart") {
+  Bed bed;
+  SqliteStore production;
+  leaf::Store admin = production.open();
+  bed.admin.add_tag({.name = bed.order, .step = 3, .start = 1});
+  admin.add_tag({.name = bed.order, .step = 3, .start = 1'000'000});
+  for (std::int64_t i = 0; i < 40; ++i) {
+    SegmentAllocator staging = bed.allocator();
+    SegmentAllocator other(production.options(), {.host = bed.host()});
+    CHECK(staging.tag(bed.order).next() == 1 + i);
+    CHECK(other.tag(bed.order).next() == 1'000'000 + i);
+  }
+}
+
+TEST_CASE("host tag: children that are forked of a process that has drawn all get IDs of their own") {
+  constexpr int children = 8, per_child = 300;
+  Bed bed;
+  add_tag(bed.admin, "order", 7);
+  // The step stays short, so that all of them go to the store again and again.
+  SegmentAllocator allocator(bed.store.options(), {.timeout = 30s, .max_step = 7, .host = bed.host()});
+  leaf::SegmentTag tag = allocator.tag(bed.order);
+  leaf::test::Bitmap seen(10'000'000);
+  int repeated = 0;
+  const auto note = [&](std::int64_t id) { repeated += !seen.insert(id); };
+  for (int i = 0; i < 20; ++i) note(tag.next());
+
+  int pipe_ends[2];
+  REQUIRE(pipe(pipe_ends) == 0);
+  std::vector<pid_t> pids;
+  for (int child = 0; child < children; ++child) {
+    pids.push_back(fork());
+    if (pids.back() != 0) continue;
+    try {
+      for (int i = 0; i < per_child; ++i) {
+        const std::int64_t id = tag.next();
+        if (write(pipe_ends[1], &id, sizeof id) != sizeof id) _exit(1);
+      }
+    } catch (...) {
+      _exit(2);
+    }
+    _exit(0);
+  }
+  for (int i = 0; i < per_child; ++i) note(tag.next());
+  for (int i = 0; i < children * per_child; ++i) {
+    std::int64_t id = 0;
+    REQUIRE(read(pipe_ends[0], &id, sizeof id) == sizeof id);
+    note(id);
+  }
+  for (const pid_t pid : pids) {
+    int status = 0;
+    REQUIRE(waitpid(pid, &status, 0) == pid);
+    CHECK(status == 0);
+  }
+  for (int i = 0; i < 20; ++i) note(tag.next());
+  CHECK(repeated == 0);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+}
+
+TEST_CASE("host tag: what was buffered below a floor is given up at once, and nothing else") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  CHECK(bed.drop(leaf::max_id) == 0);  // there is no folder yet
+  CHECK_FALSE(fs::exists(bed.run));
+  SegmentAllocator allocator = bed.allocator();
+  leaf::SegmentTag tag = allocator.tag(bed.order);
+  CHECK(tag.next() == 1);
+  CHECK(bed.drop(2) == 0);
+  CHECK(tag.next() == 2);
+  bed.admin.update_tag(bed.order, {.raise_to = 5000});
+  CHECK(bed.drop(5000) == 8);
+  CHECK(tag.next() == 5000);
+}
+
+TEST_CASE("host tag: a buffer is not dropped under a fetch: the lock is waited for, with an end") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  CHECK(bed.allocator().tag(bed.order).next() == 1);
+  const pid_t holder = fork();
+  if (holder == 0) {
+    const int file = open(leaf::test::state_file_in(bed.run).c_str(), O_RDWR | O_CLOEXEC);
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    if (fcntl(file, F_OFD_SETLK, &whole) != 0) _exit(1);
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(holder, &status, WUNTRACED) == holder);
+  REQUIRE(WIFSTOPPED(status));
+  CHECK(error_code([&] { bed.drop(leaf::max_id); }) == ErrorCode::unavailable);
+  CHECK(error_code([&] { leaf::drop_host_buffers(bed.store.options().url, bed.host(), 1s, bed.clock); }) ==
+        ErrorCode::unavailable);
+  kill(holder, SIGKILL);
+  waitpid(holder, &status, 0);
+  CHECK(bed.drop(leaf::max_id) == 9);
+}
+
+TEST_CASE("host tag: a tag that is removed and added again goes on higher, from a file of its own") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  SegmentAllocator old = bed.allocator();
+  leaf::SegmentTag at_old = old.tag(bed.order);
+  CHECK(at_old.next() == 1);
+  bed.admin.remove_tag(bed.order);
+  bed.drop(leaf::max_id);
+  CHECK(error_code([&] { at_old.next(); }) == ErrorCode::not_found);
+  add_tag(bed.admin, "order", 10);
+  SegmentAllocator anew = bed.allocator();
+  CHECK(anew.tag(bed.order).next() == 11);
+  CHECK(at_old.next() == 12);
+}
+
+TEST_CASE("host tag: a new step is used from the next fetch on") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  SegmentAllocator allocator = bed.allocator();
+  leaf::SegmentTag tag = allocator.tag(bed.order);
+  CHECK(tag.next() == 1);
+  bed.admin.update_tag(bed.order, {.step = 50});
+  tag.fetch();
+  const auto buffers = leaf::host_buffers(bed.host(), bed.clock);
+  REQUIRE(buffers.size() == 1);
+  CHECK(buffers[0].tag_step == 50);
+  CHECK(buffers[0].current == Range{2, 11});
+  CHECK(buffers[0].next == Range{11, 61});
+}
+
+TEST_CASE("host tag: the step of a host doubles, stays and halves as its pace does, over many processes") {
+  Bed bed;
+  add_tag(bed.admin, "order", 100);
+  const auto size_after = [&](std::chrono::minutes pause) {
+    bed.clock.advance(pause);
+    SegmentAllocator allocator = bed.allocator();
+    leaf::SegmentTag tag = allocator.tag(bed.order);
+    const auto before = leaf::host_buffers(bed.host(), bed.clock);
+    if (!before.empty() && before[0].in_use) {
+      const auto left = before[0].current.size() + before[0].next.size();
+      if (left > 0) tag.next_ranges(left);
+    }
+    const std::int64_t next = bed.admin.tag(bed.order).next_id;
+    tag.next();
+    return bed.admin.tag(bed.order).next_id - next;
+  };
+  CHECK(size_after(0min) == 100);
+  CHECK(size_after(14min) == 100);  // nothing is known of the pace yet
+  CHECK(size_after(14min) == 200);
+  CHECK(size_after(14min) == 400);
+  CHECK(size_after(20min) == 400);
+  CHECK(size_after(31min) == 200);
+  CHECK(size_after(31min) == 100);
+  CHECK(size_after(31min) == 100);
+}
+
+namespace {
+
+/// A copy of a store as it was, to be put back.
+struct Backup {
+  explicit Backup(Bed& bed) : bed_(bed) {
+    leaf::test::SqliteSession(bed.store.path()).run("VACUUM INTO '" + path() + "'");
+  }
+  std::string path() const { return bed_.store.path() + ".backup"; }
+  void remove_journal() const {
+    fs::remove(bed_.store.path() + "-wal");
+    fs::remove(bed_.store.path() + "-shm");
+  }
+  /// Over the file that is there.
+  void write_over() const {
+    remove_journal();
+    leaf::test::write_bytes(bed_.store.path(), leaf::test::read_bytes(path()));
+    fs::resize_file(bed_.store.path(), fs::file_size(path()));
+  }
+  /// In the place of the file that is there.
+  void take_its_place() const {
+    remove_journal();
+    fs::rename(path(), bed_.store.path());
+  }
+
+ private:
+  Bed& bed_;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "host tag: a store put back to a copy of before is refused, its IDs are not, and raising mends it") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  bed.allocator().tag(bed.order).next_ranges(25);
+  const Backup backup(bed);
+  std::int64_t last = 0;
+  for (const Range range : bed.allocator().tag(bed.order).next_ranges(95)) last = range.hi - 1;
+  bed.admin = leaf::Store(bed.store.options());
+  SUBCASE("over it") {
+    backup.write_over();
+  }
+  SUBCASE("in its place") {
+    backup.take_its_place();
+  }
+  bed.admin = bed.store.open();
+  REQUIRE(bed.admin.tag(bed.order).next_id <= last);
+  std::optional<ErrorCode> ended;
+  for (int i = 0; i < 1000 && !ended; ++i) {
+    ended = error_code([&] {
+      const std::int64_t id = bed.allocator().tag(bed.order).next();
+      CHECK(id > last);
+      last = id;
+    });
+  }
+  CHECK(ended == ErrorCode::refused);
+  CHECK(error_text([&] { bed.allocator().tag(bed.order).next(); }).find("--raise-to ID") !=
+        std::string::npos);
+  CHECK(error_code([&] { bed.allocator().tag(bed.order).next_ranges(1'000'000); }) == ErrorCode::refused);
+  bed.admin.update_tag(bed.order, {.raise_to = 1'000'000'000});
+  CHECK(bed.allocator().tag(bed.order).next() >= 1'000'000'000);
+}
+
+TEST_CASE("host tag: a store made anew in the place of another begins where its own tags begin") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  bed.allocator().tag(bed.order).next_ranges(25);
+  fs::remove(bed.store.path());
+  fs::remove(bed.store.path() + "-wal");
+  fs::remove(bed.store.path() + "-shm");
+  bed.admin = bed.store.open();
+  bed.admin.migrate();
+  bed.admin.add_tag({.name = bed.order, .step = 10, .start = 7});
+  CHECK(bed.allocator().tag(bed.order).next() == 7);
+  CHECK(bed.allocator().tag(bed.order).next() == 8);
+}
+
+TEST_CASE("host tag: what is buffered is listed as it is") {
+  Bed bed;
+  CHECK(leaf::host_buffers(bed.host(), bed.clock).empty());
+  add_tag(bed.admin, "order", 100);
+  add_tag(bed.admin, "invoice", 5);
+  SegmentAllocator allocator = bed.allocator();
+  allocator.tag(TagName("invoice"));
+  leaf::SegmentTag tag = allocator.tag(bed.order);
+  tag.next_ranges(40);
+  bed.clock.advance(10s);
+  const auto buffers = leaf::host_buffers(bed.host(), bed.clock);
+  REQUIRE(buffers.size() == 2);
+  CHECK(buffers[0].name == "invoice");
+  CHECK_FALSE(buffers[0].in_use);
+  CHECK(buffers[1].name == "order");
+  CHECK(buffers[1].in_use);
+  CHECK(buffers[1].current == Range{41, 101});
+  CHECK(buffers[1].next.empty());
+  CHECK(buffers[1].step == 100);
+  CHECK(buffers[1].failures == 0);
+  CHECK(buffers[1].store == "sqlite:" + fs::canonical(bed.store.path()).string());
+  REQUIRE(buffers[1].ids_per_second);
+  CHECK(*buffers[1].ids_per_second == doctest::Approx(4.0).epsilon(0.01));
+}

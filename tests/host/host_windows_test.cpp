@@ -1,0 +1,266 @@
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "host/state_patch.hpp"
+#include "leaf/host.hpp"
+#include "leaf/snowflake.hpp"
+#include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sqlite_session.hpp"
+#include "support/sqlite_store.hpp"
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using leaf::ErrorCode;
+using leaf::SnowflakeGenerator;
+using leaf::SnowflakeOptions;
+using leaf::test::error_code;
+using leaf::test::error_text;
+using leaf::test::SqliteStore;
+
+namespace {
+
+/// A store, a folder of host state, and time that both have from the test.
+struct Bed {
+  leaf::StoreOptions store_options() {
+    auto options = store.options();
+    options.clock = &clock;
+    return options;
+  }
+  SnowflakeOptions snowflake(const std::string& owner = "here",
+                             std::optional<std::int64_t> pinned = {}) const {
+    SnowflakeOptions options;
+    options.worker.owner = owner;
+    options.worker.worker = pinned;
+    options.timeout = 1s;
+    options.host = leaf::HostOptions{.folder = run, .fetch_ahead = false};
+    return options;
+  }
+  /// As in a process of its own.
+  SnowflakeGenerator generator() { return SnowflakeGenerator(store_options(), snowflake()); }
+  std::vector<leaf::Worker> workers() { return leaf::Store(store_options()).workers(); }
+  std::vector<leaf::HostBuffer> buffers() { return leaf::host_buffers(*snowflake().host, clock); }
+
+  SqliteStore store;
+  leaf::test::TemporaryFolder home;
+  fs::path run = home.path() / "run";
+  leaf::test::ManualClock clock;
+};
+
+std::vector<std::int64_t> draw(SnowflakeGenerator& generator, std::size_t count) {
+  std::vector<std::int64_t> ids(count);
+  generator.next(ids);
+  return ids;
+}
+
+bool strictly_increasing(const std::vector<std::int64_t>& ids) {
+  return std::ranges::adjacent_find(ids, std::greater_equal<>()) == ids.end();
+}
+
+}  // namespace
+
+TEST_CASE("host windows: all processes make IDs with one worker and one window, in order") {
+  Bed bed;
+  std::vector<std::int64_t> ids;
+  for (std::size_t round = 1; round <= 50; ++round) {
+    SnowflakeGenerator generator = bed.generator();
+    for (const std::int64_t id : draw(generator, round * 37)) ids.push_back(id);
+    if (round % 5 == 0) bed.clock.advance(1ms);
+  }
+  CHECK(strictly_increasing(ids));
+  const auto workers = bed.workers();
+  REQUIRE(workers.size() == 1);
+  const auto layout = leaf::Layout::parse("leaf");
+  for (const std::int64_t id : ids) CHECK(layout.worker_of(id) == workers[0].id);
+}
+
+TEST_CASE("host windows: the next window follows the one before, and is fetched when half is used") {
+  Bed bed;
+  SnowflakeGenerator first = bed.generator();
+  std::vector<std::int64_t> ids{first.next()};
+  CHECK_FALSE(first.claim_fetch());
+  bed.clock.advance(6min);
+  ids.push_back(first.next());
+  CHECK(first.claim_fetch());
+  first.fetch();
+  const auto buffers = bed.buffers();
+  REQUIRE(buffers.size() == 1);
+  CHECK(buffers[0].window_end < buffers[0].next_window_end);
+  for (int i = 0; i < 10; ++i) {
+    bed.clock.advance(3min);
+    SnowflakeGenerator generator = bed.generator();
+    ids.push_back(generator.next());
+    if (generator.claim_fetch()) generator.fetch();
+  }
+  CHECK(strictly_increasing(ids));
+  CHECK(bed.workers().size() == 1);
+}
+
+TEST_CASE("host windows: past both windows a new one is leased, of the same worker, and order is kept") {
+  Bed bed;
+  std::vector<std::int64_t> ids;
+  for (int i = 0; i < 5; ++i) {
+    ids.push_back(bed.generator().next());
+    bed.clock.advance(25min);
+  }
+  CHECK(strictly_increasing(ids));
+  CHECK(bed.workers().size() == 1);
+}
+
+TEST_CASE(
+    "host windows: another worker takes over where its own was recycled, from the end of the last window") {
+  Bed bed;
+  std::vector<std::int64_t> ids = [&] {
+    SnowflakeGenerator generator = bed.generator();
+    return draw(generator, 10);
+  }();
+  const auto end = bed.buffers().at(0).next_window_end;
+  leaf::Store admin(bed.store_options());
+  admin.recycle_worker(bed.workers().at(0).id, true);
+  bed.clock.advance(6min);
+  {
+    SnowflakeGenerator generator = bed.generator();
+    ids.push_back(generator.next());
+    REQUIRE(generator.claim_fetch());
+    generator.fetch();
+  }
+  const auto after = bed.buffers().at(0);
+  CHECK(after.window_end == end);
+  CHECK(after.next_window_end > end);
+  bed.clock.advance(5min);
+  for (int i = 0; i < 10; ++i) ids.push_back(bed.generator().next());
+  CHECK(strictly_increasing(ids));
+}
+
+TEST_CASE("host windows: where all host state is lost the window that was buffered is never used again") {
+  Bed bed;
+  std::set<std::int64_t> ids;
+  for (int i = 0; i < 30; ++i) {
+    ids.insert(bed.generator().next());
+    fs::remove_all(bed.run);
+  }
+  CHECK(ids.size() == 30);
+  const auto workers = bed.workers();
+  CHECK(workers.size() == 30);  // each window but the last is still open
+}
+
+TEST_CASE("host windows: owners, and workers that are pinned, have windows of their own") {
+  Bed bed;
+  std::set<std::int64_t> workers;
+  for (const auto& options :
+       {bed.snowflake(), bed.snowflake("there"), bed.snowflake("here", 7), bed.snowflake("here", 9)}) {
+    SnowflakeGenerator generator(bed.store_options(), options);
+    generator.next();
+    workers.insert(generator.worker());
+  }
+  CHECK(workers == std::set<std::int64_t>{0, 1, 7, 9});
+  CHECK(bed.buffers().size() == 4);
+  CHECK(SnowflakeGenerator(bed.store_options(), bed.snowflake("here", 9)).worker() == 9);
+}
+
+TEST_CASE("host windows: children that are forked of a process that has drawn make IDs of their own") {
+  constexpr int children = 6, per_child = 20'000;
+  Bed bed;
+  SnowflakeOptions options = bed.snowflake();
+  options.timeout = 30s;
+  options.worker.window = 100ms;  // many leases
+  SnowflakeGenerator generator(bed.store.options(), options);
+  std::vector<std::int64_t> ids = draw(generator, 1000);
+  std::vector<pid_t> pids;
+  for (int child = 0; child < children; ++child) {
+    pids.push_back(fork());
+    if (pids.back() != 0) continue;
+    int ended = 1;
+    try {
+      const auto own = draw(generator, per_child);
+      const std::string name = (bed.home.path() / std::to_string(child)).string();
+      const int file = open(name.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+      const auto size = static_cast<ssize_t>(own.size() * sizeof own[0]);
+      ended =
+          strictly_increasing(own) && write(file, own.data(), static_cast<std::size_t>(size)) == size ? 0 : 2;
+    } catch (...) {
+    }
+    _exit(ended);
+  }
+  for (const std::int64_t id : draw(generator, per_child)) ids.push_back(id);
+  CHECK(strictly_increasing(ids));
+  for (int child = 0; child < children; ++child) {
+    int status = 0;
+    REQUIRE(waitpid(pids[static_cast<std::size_t>(child)], &status, 0) > 0);
+    CHECK(status == 0);
+    const std::string bytes = leaf::test::read_bytes(bed.home.path() / std::to_string(child));
+    std::vector<std::int64_t> own(bytes.size() / sizeof(std::int64_t));
+    std::memcpy(own.data(), bytes.data(), bytes.size());
+    ids.insert(ids.end(), own.begin(), own.end());
+  }
+  CHECK(ids.size() == 1000 + (children + 1) * per_child);
+  CHECK(std::set<std::int64_t>(ids.begin(), ids.end()).size() == ids.size());
+}
+
+TEST_CASE("host windows: a store put back to a copy of before leases no time a second time") {
+  Bed bed;
+  bed.generator().next();
+  REQUIRE(leaf::test::SqliteSession(bed.store.path()).run("VACUUM INTO '" + bed.store.path() + ".backup'"));
+  std::vector<std::int64_t> ids;
+  bed.clock.advance(6min);
+  {
+    SnowflakeGenerator generator = bed.generator();
+    ids.push_back(generator.next());
+    generator.fetch();
+  }
+  bed.clock.advance(5min);
+  ids.push_back(bed.generator().next());
+  fs::remove(bed.store.path() + "-wal");
+  fs::remove(bed.store.path() + "-shm");
+  SUBCASE("over it") {
+    leaf::test::write_bytes(bed.store.path(), leaf::test::read_bytes(bed.store.path() + ".backup"));
+    fs::resize_file(bed.store.path(), fs::file_size(bed.store.path() + ".backup"));
+  }
+  SUBCASE("in its place") {
+    fs::rename(bed.store.path() + ".backup", bed.store.path());
+  }
+  for (int i = 0; i < 40; ++i) {
+    bed.clock.advance(1min);
+    // Refused or not, what comes is higher: the host knows where its windows ended.
+    error_code([&] { ids.push_back(bed.generator().next()); });
+  }
+  CHECK(ids.size() > 2);
+  CHECK(strictly_increasing(ids));
+}
+
+TEST_CASE("host windows: the worker's record is as good as none where its token is not whole") {
+  Bed bed;
+  std::vector<std::int64_t> ids{bed.generator().next()};
+  std::string bytes = leaf::test::read_bytes(leaf::test::state_file_in(bed.run));
+  const std::size_t token = offsetof(leaf::host::State, worker) + offsetof(leaf::host::WorkerRecord, token);
+  bytes[token] = bytes[token] == 'a' ? 'b' : 'a';
+  leaf::test::write_bytes(leaf::test::state_file_in(bed.run), bytes);
+  bed.clock.advance(6min);
+  ids.push_back(bed.generator().next());
+  bed.generator().fetch();
+  bed.clock.advance(5min);
+  ids.push_back(bed.generator().next());
+  CHECK(strictly_increasing(ids));
+  CHECK(bed.workers().size() == 2);
+}
+
+TEST_CASE("host windows: a store of another layout in the place of the first is used by those who come") {
+  Bed bed;
+  SnowflakeGenerator old = bed.generator();
+  CHECK(old.next() > 0);
+  for (const char* end : {"", "-wal", "-shm"}) fs::remove(bed.store.path() + end);
+  leaf::Store admin(bed.store_options());
+  admin.migrate();
+  admin.set_layout(leaf::Layout::parse("sonyflake"));
+  SnowflakeGenerator anew = bed.generator();
+  CHECK(anew.layout().name() == "sonyflake");
+  CHECK(anew.next() > 0);
+  CHECK(error_code([&] { old.next(); }) == ErrorCode::refused);
+}
