@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
@@ -24,7 +25,7 @@ constexpr int processes = 16;
 constexpr const char* tag_name = "order";
 
 /// Used up in a few milliseconds: whoever is stopped for longer wakes up several segments later.
-constexpr std::int64_t longest_segment = 100'000;
+constexpr std::int64_t longest_segment = 50'000;
 constexpr std::chrono::milliseconds window = 200ms;
 
 /// Nobody gives up because others are stopped, or because this machine has other work to do.
@@ -70,20 +71,22 @@ void draw_from_tag(const RaceStore& store, Racer& racer) {
   std::vector<std::int64_t> ids(100);
   while (!racer.is_over()) {
     for (int i = 0; i < 500 && !racer.is_over(); ++i) racer.call([&] { return tag.next(); });
-    racer.call([&] { return tag.next_range(racer.random(1000)); });
+    racer.call([&] { return tag.next_range(racer.random(100)); });
     racer.call([&] {
       tag.next(ids);
       return std::span<const std::int64_t>(ids);
     });
     // Now and then more than a fetch brings.
-    if (racer.random(3000) == 1) racer.call([&] { return tag.next_ranges(2 * longest_segment); });
+    if (racer.random(20'000) == 1) racer.call([&] { return tag.next_ranges(2 * longest_segment); });
   }
 }
 
-/// As another host does: what is granted to it lies between the segments of the racers.
+/// As another host does: what is granted to it lies between the segments of the racers. With pauses, or it
+/// would keep the store to itself.
 void draw_from_store(const RaceStore& store, Racer& racer) {
   leaf::Store rival(store.options());
   while (!racer.is_over()) {
+    std::this_thread::sleep_for(5ms);
     racer.call(
         [&] { return rival.grant(TagName(tag_name), static_cast<std::int64_t>(racer.random(1000))).range; });
   }
