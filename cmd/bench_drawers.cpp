@@ -89,7 +89,7 @@ void run_drawers(const BenchPlan& plan, std::int64_t process, Benchmark& benchma
     std::optional<IdCheck> check;
     if (plan.verify) {
       board.seen->open();
-      check.emplace(*board.seen);
+      check.emplace(*board.seen, board.newest_of(process));
     }
     const auto source = benchmark.open();
     Drawers(plan.threads, board, records)

@@ -15,17 +15,26 @@ namespace leafctl {
 
 /// What the processes of a benchmark share.
 struct BenchBoard {
-  explicit BenchBoard(const BenchPlan& plan) : records(static_cast<std::size_t>(plan.drawers())) {
+  explicit BenchBoard(const BenchPlan& plan)
+      : records(static_cast<std::size_t>(plan.drawers())),
+        newest_(static_cast<std::size_t>(plan.host_buffer ? 1 : plan.processes)) {
     if (plan.verify) seen.emplace();
+    for (std::atomic<std::int64_t>& newest : newest_) newest = IdCheck::none;
   }
 
   std::atomic<bool>& stop() noexcept { return *stop_.begin(); }
+
+  /// For IdCheck: the one of the buffer that this process draws from.
+  std::atomic<std::int64_t>& newest_of(std::int64_t process) noexcept {
+    return newest_.end() - newest_.begin() == 1 ? newest_[0] : newest_[static_cast<std::size_t>(process)];
+  }
 
   SharedArray<DrawerRecord> records;  ///< a process's threads lie together
   std::optional<SeenIds> seen{};      ///< what to verify with
 
  private:
   SharedArray<std::atomic<bool>> stop_{1};
+  SharedArray<std::atomic<std::int64_t>> newest_;  ///< one for each buffer
 };
 
 /// Runs all threads of the process of this number. Over `link` it waits until the store is prepared, says

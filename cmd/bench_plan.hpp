@@ -17,6 +17,7 @@ struct BenchPlan {
   std::chrono::milliseconds duration = std::chrono::seconds(2);
   std::optional<std::int64_t> count{};  ///< how many items in all, however long it takes
   bool verify = false;
+  bool host_buffer = false;  ///< all processes draw from one
 
   std::int64_t drawers() const noexcept { return processes * threads; }
   /// How many items the drawer of this number, from 0 on, is to draw.

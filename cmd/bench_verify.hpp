@@ -68,11 +68,15 @@ class Violations {
   std::array<Violation, 8> first_{};
 };
 
-/// Checks what the threads of a process draw. Any number of threads.
+/// Checks what the threads of a process, or of several, draw from one buffer. Any number of threads.
 class IdCheck {
  public:
-  /// `seen` is open and outlives this.
-  explicit IdCheck(SeenIds& seen) : seen_(seen) {}
+  /// No ID is below it.
+  static constexpr std::int64_t none = -1;
+
+  /// Both are borrowed, and may lie in memory that processes share. `seen` is open; `newest` is `none` at
+  /// first, and common to all who draw from the same buffer.
+  IdCheck(SeenIds& seen, std::atomic<std::int64_t>& newest) : seen_(seen), newest_(newest) {}
 
   /// The greatest ID whose call has ended: what a call returns that begins now has to be above it.
   std::int64_t newest() const noexcept { return newest_.load(std::memory_order_acquire); }
@@ -88,7 +92,7 @@ class IdCheck {
   void note_newest(std::int64_t id) noexcept;
 
   SeenIds& seen_;
-  std::atomic<std::int64_t> newest_{-1};
+  std::atomic<std::int64_t>& newest_;
 };
 
 }  // namespace leafctl

@@ -20,6 +20,7 @@ namespace {
 struct Checked {
   SeenIds seen;
   Violations violations;
+  std::atomic<std::int64_t> newest{IdCheck::none};
 
   explicit Checked(leaf::Range covered) {
     seen.cover(covered);
@@ -37,7 +38,7 @@ struct Checked {
 
 TEST_CASE("bench --verify: IDs that are drawn once and in order are good") {
   Checked checked({100, 100'000});
-  IdCheck check(checked.seen);
+  IdCheck check(checked.seen, checked.newest);
   check.check(check.newest(), 100, checked.violations);
   check.check(check.newest(), std::vector<std::int64_t>{101, 105, 900}, checked.violations);
   check.check(check.newest(), leaf::Range{1'000, 100'000}, checked.violations);
@@ -47,7 +48,7 @@ TEST_CASE("bench --verify: IDs that are drawn once and in order are good") {
 
 TEST_CASE("bench --verify: an ID that is drawn twice is named") {
   Checked checked({1, 1'000});
-  IdCheck check(checked.seen);
+  IdCheck check(checked.seen, checked.newest);
   const std::int64_t both_began_at = check.newest();
   check.check(both_began_at, leaf::Range{1, 11}, checked.violations);
   check.check(both_began_at, 7, checked.violations);
@@ -63,21 +64,22 @@ TEST_CASE("bench --verify: an ID that another process drew is named") {
   Checked checked({0, 1'000'000'000'000});
   auto other = leafctl::ForkedProcess::start([&](const leafctl::ProcessLink& link) {
     SeenIds& seen = checked.seen;
-    IdCheck check(seen);
+    std::atomic<std::int64_t> newest{IdCheck::none};
+    IdCheck check(seen, newest);
     check.check(check.newest(), std::vector<std::int64_t>{5, 999'999'999'999}, found[0]);
     link.signal();
   });
   REQUIRE(other.link().wait());
   CHECK(other.join());
   CHECK(found[0].count() == 0);
-  IdCheck check(checked.seen);
+  IdCheck check(checked.seen, checked.newest);
   check.check(check.newest(), std::vector<std::int64_t>{4, 6, 999'999'999'999}, checked.violations);
   CHECK(checked.text() == "ID 999999999999 was drawn twice\n");
 }
 
 TEST_CASE("bench --verify: an ID that is not above one whose call had ended is named") {
   Checked checked({1, 1'000});
-  IdCheck check(checked.seen);
+  IdCheck check(checked.seen, checked.newest);
   check.check(check.newest(), 50, checked.violations);
   check.check(check.newest(), 49, checked.violations);
   CHECK(checked.text() == "ID 49 came after ID 50\n");
@@ -87,7 +89,7 @@ TEST_CASE("bench --verify: an ID that is not above one whose call had ended is n
 
 TEST_CASE("bench --verify: calls that overlap may end in any order") {
   Checked checked({1, 1'000});
-  IdCheck check(checked.seen);
+  IdCheck check(checked.seen, checked.newest);
   const std::int64_t first_began_at = check.newest();
   check.check(check.newest(), leaf::Range{20, 30}, checked.violations);
   check.check(first_began_at, leaf::Range{10, 20}, checked.violations);
@@ -97,7 +99,7 @@ TEST_CASE("bench --verify: calls that overlap may end in any order") {
 
 TEST_CASE("bench --verify: an ID from before the run is named, one past the room ends the run") {
   Checked checked({100, 200});
-  IdCheck check(checked.seen);
+  IdCheck check(checked.seen, checked.newest);
   check.check(check.newest(), 99, checked.violations);
   CHECK(checked.text() == "ID 99 is below 100, where the run began\n");
   const auto error = leaf::test::error_of([&] { check.check(check.newest(), 200, checked.violations); });
@@ -108,7 +110,7 @@ TEST_CASE("bench --verify: an ID from before the run is named, one past the room
 TEST_CASE("bench --verify: the greatest IDs there are can be checked") {
   constexpr auto end = std::numeric_limits<std::int64_t>::max();
   Checked checked({end - 1'000, end});
-  IdCheck check(checked.seen);
+  IdCheck check(checked.seen, checked.newest);
   check.check(check.newest(), leaf::Range{end - 1'000, end}, checked.violations);
   CHECK(checked.violations.count() == 0);
   check.check(-1, end - 1, checked.violations);
@@ -117,7 +119,7 @@ TEST_CASE("bench --verify: the greatest IDs there are can be checked") {
 
 TEST_CASE("bench --verify: all violations are counted, the first eight named") {
   Checked checked({0, 1'000});
-  IdCheck check(checked.seen);
+  IdCheck check(checked.seen, checked.newest);
   check.check(-1, leaf::Range{0, 20}, checked.violations);
   check.check(-1, leaf::Range{0, 20}, checked.violations);
   CHECK(checked.violations.count() == 20);

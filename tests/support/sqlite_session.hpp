@@ -19,6 +19,16 @@ class SqliteSession {
   bool run(const std::string& sql) {
     return sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   }
+  /// The only column of the first row, as text; empty if there is none.
+  std::string value(const std::string& query) {
+    std::string text;
+    const auto note = [](void* target, int, char** values, char**) {
+      if (values[0] != nullptr) *static_cast<std::string*>(target) = values[0];
+      return 1;
+    };
+    sqlite3_exec(db_, query.c_str(), note, &text, nullptr);
+    return text;
+  }
   void close() {
     sqlite3_close(db_);
     db_ = nullptr;
