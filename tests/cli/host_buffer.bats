@@ -235,7 +235,7 @@ teardown() { end_host_test; }
   same 'its session' "$fetcher" "$(ps -o sid= -p "$fetcher" | xargs)"
   exec 9>&-
   unlock_store
-  until_left order 19
+  until_left order 29
 }
 
 @test "a fetch that is stopped lets others wait to their timeout only; once it is killed they go on" {
