@@ -68,15 +68,27 @@ std::vector<Range> HostTag::take_all(std::uint64_t count) {
       for (const Range range : take_in_one_piece(count)) append(ranges, range);
       return ranges;
     }
-    // The fetch comes first, so that nothing is lost if the tag has no more.
-    if (left_in(buffer()) < count && wants_fetch()) {
-      await([&] { return left_in(buffer()) >= count || !wants_fetch(); });
-    }
+    fetch_before_taking(count);
     const Range range = take(count);
     count -= range.size();
     append(ranges, range);
   }
   return ranges;
+}
+
+/// So that nothing is lost if the tag has no more.
+void HostTag::fetch_before_taking(std::uint64_t count) {
+  for (;;) {
+    range::DoubleBuffer& own = buffer();
+    const auto view = own.view();
+    if (view.rest.size() + view.next.size() >= count) return;
+    if (view.has_next) {
+      if (!view.rest.empty()) return;
+      own.advance(view);
+    } else {
+      await([&] { return left_in(buffer()) >= count || !wants_fetch(); });
+    }
+  }
 }
 
 /// Not before the first fetch: the step is not known until then.

@@ -29,6 +29,7 @@ class HostTag final : public TagSource, public host::SharedBuffer {
   void require_fitting(const host::State&) const override {
   }  // IDs of a tag are numbers whatever they come from
   void require_counter_caught_up(Store& store, const host::State& state) const;
+  void fetch_before_taking(std::uint64_t count);
   bool is_more_than_a_fetch_brings(std::uint64_t count);
   std::vector<Range> take_in_one_piece(std::uint64_t count);
 
