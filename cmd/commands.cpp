@@ -15,6 +15,7 @@ std::span<const CommandEntry> commands() {
       {"tags remove", "remove a tag for good", make_tags_remove},
       {"next", "print new IDs", make_next},
       {"status", "print what this host has buffered", make_status},
+      {"doctor", "tell whether all is well, and until when", make_doctor},
       {"workers", "list, take and free the workers of snowflake IDs", nullptr},
       {"workers list", "list workers", make_workers_list},
       {"workers acquire", "lease a worker", make_workers_acquire},

@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <vector>
 
 #include "command_tree.hpp"
+#include "line_wrap.hpp"
 
 namespace leafctl {
 
 namespace {
 
-constexpr std::size_t line_width = 80;
 constexpr std::size_t widest_label = 24;
 
 /// A label and what it means, as one entry of a list.
@@ -20,21 +19,6 @@ struct Entry {
   std::string label;
   std::string text;
 };
-
-/// Breaks `text` at blanks so that lines which begin at column `indent` stay within the width.
-std::vector<std::string> wrap(const std::string& text, std::size_t indent) {
-  std::vector<std::string> lines(1);
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    std::string& line = lines.back();
-    if (!line.empty() && indent + line.size() + 1 + word.size() > line_width) {
-      lines.push_back(word);
-    } else {
-      line += (line.empty() ? "" : " ") + word;
-    }
-  }
-  return lines;
-}
 
 std::string section(const std::string& title, const std::vector<Entry>& entries) {
   if (entries.empty()) return {};

@@ -55,6 +55,7 @@ class Output {
 
   OutputFormat format() const noexcept { return format_; }
   bool is_terminal() const noexcept { return file_.is_terminal(); }
+  bool has_color() const noexcept { return color_; }
 
   /// One line for each record; on a terminal below a head.
   template <class T, std::size_t n, class Records>

@@ -42,7 +42,8 @@ inline constexpr const char* warning = "01000";            ///< a WARNING came w
 inline constexpr const char* connection_lost = "08006";    ///< an open connection broke: outcome unknown
 inline constexpr const char* unable_to_connect = "08001";  ///< no connection came about
 inline constexpr const char* read_only = "25006";          ///< a standby, or a read-only file
-inline constexpr const char* timed_out = "57014";          ///< the deadline passed, or the server cancelled
+inline constexpr const char* insufficient_privilege = "42501";
+inline constexpr const char* timed_out = "57014";  ///< the deadline passed, or the server cancelled
 }  // namespace sqlstate
 
 /// One open connection to a database. Not thread safe. Never prints, and no call depends on session state
@@ -82,6 +83,8 @@ struct Driver {
   /// Opens `url` (for SQLite: the path). Throws Error.
   std::unique_ptr<Connection> (*connect)(const std::string& url, IfMissing,
                                          std::chrono::milliseconds timeout);
+  /// Fills in what only this kind of store knows of its health; `url` is what connect() was given.
+  StoreHealth (*inspect)(Connection&, const std::string& url, std::chrono::milliseconds timeout);
 };
 
 }  // namespace leaf::store

@@ -22,6 +22,8 @@ struct Sql {
   const char* runtime_role;
   /// $1 role -> what it can do beyond runtime_grants; NULL: nothing
   const char* runtime_excess;
+  /// -> the store's clock. Null: it has none but this host's.
+  const char* clock;
 
   /// $1 tag, $2 count -> lo, hi, step, limit, incarnation, 1 if the commit is durable and the database
   /// would have warned if it were not. No row: no tag, or fewer left.

@@ -48,6 +48,9 @@ class Store::Impl {
   void set_timeout(std::chrono::milliseconds timeout);
 
   const store::Driver& driver() const { return store::driver(url_.driver); }
+  StoreHealth inspect(store::Connection& connection, std::chrono::milliseconds timeout) const {
+    return driver().inspect(connection, url_.target, timeout);
+  }
   Clock& clock() const { return clock_; }
 
  private:

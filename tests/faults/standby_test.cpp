@@ -81,6 +81,15 @@ TEST_CASE("standby: alone it is out of reach, among several hosts the primary is
   CHECK(error.code() == leaf::ErrorCode::unavailable);
   CHECK(error.sqlstate() == "25006");
   CHECK(error.hint().find("standby") != std::string::npos);
+  const leaf::StoreHealth at_standby = reader.health();
+  const leaf::StoreHealth at_primary = leaf::Store({.url = primary.url()}).health();
+  CHECK(at_standby.is_standby);
+  CHECK_FALSE(at_primary.is_standby);
+  CHECK_FALSE(at_primary.is_read_only);
+  CHECK_FALSE(at_primary.system_identifier.empty());
+  CHECK(at_standby.system_identifier == at_primary.system_identifier);
+  CHECK(at_standby.timeline == 1);
+  CHECK(at_primary.timeline == 1);
 
   const std::string both =
       "host=" + standby.host() + "," + primary.host() + " port=5432 user=postgres dbname=postgres";
@@ -103,6 +112,7 @@ TEST_CASE("standby: alone it is out of reach, among several hosts the primary is
     leaf::test::SqlSession(standby.url()).run("SELECT pg_promote()");
   }
   CHECK(store.grant(order, 5).range == leaf::Range{6, 11});
+  CHECK(leaf::Store({.url = standby.url()}).health().timeline == 2);
   CHECK(reader.grant(order, 5).range == leaf::Range{11, 16});
 }
 

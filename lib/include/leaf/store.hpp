@@ -11,6 +11,7 @@
 
 #include "leaf/clock.hpp"
 #include "leaf/export.hpp"
+#include "leaf/health.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/range.hpp"
 #include "leaf/tag.hpp"
@@ -77,6 +78,9 @@ class LEAF_EXPORT Store {
   std::string runtime_role_script(const std::string& role);
   /// UUID that names this deployment; made by the first migrate().
   std::string deployment();
+
+  /// Looks at the store and changes nothing; does without a schema, and without any right on it.
+  StoreHealth health();
 
   /// Adds a tag and returns it as stored. A tag that was removed comes back with a new incarnation and goes
   /// on where it ended. An existing tag with the same values is no error. Throws `usage` for values out of

@@ -9,6 +9,7 @@
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "store/postgresql/errors.hpp"
+#include "store/postgresql/health.hpp"
 #include "store/postgresql/migrations.hpp"
 #include "store/postgresql/session.hpp"
 #include "store/postgresql/sql.hpp"
@@ -217,4 +218,5 @@ const leaf::store::Driver leaf_store_driver{
     .library_version = LEAF_VERSION,
     .migrations = leaf::store::postgresql::migrations(),
     .connect = &leaf::store::postgresql::connect,
+    .inspect = &leaf::store::postgresql::inspect,
 };

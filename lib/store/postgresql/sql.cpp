@@ -32,6 +32,15 @@
 #define NEW_WORKER \
   "$1::varchar, $2::uuid, " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK ", " LATEST
 
+#define TABLES "to_regclass('leaf_alloc'), to_regclass('leaf_worker'), to_regclass('leaf_meta')"
+#define PARTITIONS "(SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc'))"
+// What a runtime role may write; the same as in runtime_grants.
+#define RUNTIME_COLUMNS                                                                             \
+  "('leaf_alloc', 'max_id'), ('leaf_alloc', 'last_grant'), ('leaf_alloc', 'update_time'),"          \
+  " ('leaf_worker', 'owner'), ('leaf_worker', 'token'), ('leaf_worker', 'window_end'),"             \
+  " ('leaf_worker', 'held_after'), ('leaf_worker', 'renewed_at'), ('leaf_worker', 'clock_offset')," \
+  " ('leaf_worker', 'grant_before'), ('leaf_meta', 'next_worker'), ('leaf_meta', 'layout_fixed')"
+
 namespace leaf::store::postgresql {
 
 // The lock's number is arbitrary ("leaf" in ASCII), but the same in every version.
@@ -40,9 +49,9 @@ const Sql sql{
     .schema_exists = "SELECT (to_regclass('leaf_meta') IS NOT NULL)::integer",
     .schema =
         "SELECT schema_version, deployment,"
-        " (SELECT bool_and(relpersistence = 'p') FROM pg_class WHERE oid IN"
-        " (to_regclass('leaf_alloc'), to_regclass('leaf_worker'), to_regclass('leaf_meta'))"
-        " OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc')))::integer"
+        " (SELECT bool_and(relpersistence = 'p') FROM pg_class WHERE oid IN (" TABLES
+        ") OR oid IN " PARTITIONS
+        ")::integer"
         " FROM leaf_meta",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1::integer",
     .runtime_grants = R"(REVOKE ALL ON leaf_alloc, leaf_worker, leaf_meta FROM {role};
@@ -78,12 +87,9 @@ $way$;
         " UNION ALL SELECT 'UPDATE of ' || relname || '.' || attname FROM pg_class c"
         " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
         " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass)"
-        " AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND (relname, attname) NOT IN ("
-        "('leaf_alloc', 'max_id'), ('leaf_alloc', 'last_grant'), ('leaf_alloc', 'update_time'),"
-        " ('leaf_worker', 'owner'), ('leaf_worker', 'token'), ('leaf_worker', 'window_end'),"
-        " ('leaf_worker', 'held_after'), ('leaf_worker', 'renewed_at'), ('leaf_worker', 'clock_offset'),"
-        " ('leaf_worker', 'grant_before'), ('leaf_meta', 'next_worker'), ('leaf_meta', 'layout_fixed'))) AS "
-        "excess",
+        " AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND (relname, attname) NOT IN "
+        "(" RUNTIME_COLUMNS ")) AS excess",
+    .clock = "SELECT " CLOCK,
 
     .grant_exactly =
         "UPDATE leaf_alloc SET max_id = max_id + $2::bigint, last_grant = $2::bigint, update_time = now()"
@@ -187,6 +193,37 @@ $way$;
         " WHERE owner IS NOT NULL AND window_end <= least($1::bigint, " CLOCK ") AND renewed_at <= " CLOCK
         " - $2::bigint"
         " RETURNING worker_id",
+};
+
+const HealthSql health_sql{
+    .server =
+        "SELECT split_part(current_setting('server_version'), ' ', 1),"
+        " (current_setting('server_version_num')::integer >= 130000)::integer, current_database(), "
+        "current_user,"
+        " pg_is_in_recovery()::integer, (current_setting('transaction_read_only') = 'on')::integer",
+    .identity =
+        "SELECT system_identifier, CASE WHEN pg_is_in_recovery()"
+        " THEN (SELECT timeline_id FROM pg_control_checkpoint())"
+        " ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer END"
+        " FROM pg_control_system()",
+    .settings =
+        "SELECT name, setting, source FROM pg_settings WHERE name IN"
+        " ('synchronous_commit', 'client_min_messages', 'fsync', 'full_page_writes', "
+        "'default_transaction_read_only') ORDER BY name DESC",
+    .unlogged_tables = "SELECT oid::regclass FROM pg_class WHERE relpersistence <> 'p' AND (oid IN (" TABLES
+                       ") OR oid IN " PARTITIONS ") ORDER BY 1",
+    .missing_rights =
+        "SELECT format('USAGE on schema %I', n.nspname) FROM pg_class c JOIN pg_namespace n"
+        " ON n.oid = c.relnamespace WHERE c.relname = 'leaf_meta' AND to_regclass('leaf_meta') IS NULL"
+        " AND NOT has_schema_privilege(n.oid, 'USAGE')"
+        " UNION ALL SELECT need || ' on ' || name FROM (VALUES ('leaf_alloc', 'SELECT'),"
+        " ('leaf_worker', 'SELECT'), ('leaf_worker', 'INSERT'), ('leaf_meta', 'SELECT')) AS t (name, need)"
+        " WHERE NOT has_table_privilege(to_regclass(name), need)"
+        " UNION ALL SELECT 'UPDATE of ' || name || '.' || attname"
+        " FROM (VALUES " RUNTIME_COLUMNS
+        ") AS t (name, written) JOIN pg_attribute a"
+        " ON a.attrelid = to_regclass(name) AND a.attname = written"
+        " WHERE NOT has_column_privilege(a.attrelid, a.attnum, 'UPDATE')",
 };
 
 }  // namespace leaf::store::postgresql

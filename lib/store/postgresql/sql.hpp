@@ -6,4 +6,20 @@ namespace leaf::store::postgresql {
 
 extern const Sql sql;
 
+/// What only PostgreSQL is asked about its health. None of it needs a right on the store's tables.
+struct HealthSql {
+  /// -> version, 1 if it is supported, database, role, 1 if it is a standby, 1 if it is read-only
+  const char* server;
+  /// -> system identifier, timeline. Databases that only speak its protocol do not have them.
+  const char* identity;
+  /// -> name, value, source
+  const char* settings;
+  /// -> tables
+  const char* unlogged_tables;
+  /// -> what the present role may not do but has to, in words
+  const char* missing_rights;
+};
+
+extern const HealthSql health_sql;
+
 }  // namespace leaf::store::postgresql

@@ -9,6 +9,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
+#include "store/sqlite/health.hpp"
 #include "store/sqlite/migrations.hpp"
 #include "store/sqlite/sql.hpp"
 
@@ -184,4 +185,5 @@ const leaf::store::Driver leaf_store_driver{
     .library_version = LEAF_VERSION,
     .migrations = leaf::store::sqlite::migrations(),
     .connect = &leaf::store::sqlite::connect,
+    .inspect = &leaf::store::sqlite::inspect,
 };

@@ -36,6 +36,7 @@ const Sql sql{
     .runtime_grants = nullptr,
     .runtime_role = nullptr,
     .runtime_excess = nullptr,
+    .clock = nullptr,
 
     .grant_exactly = "UPDATE leaf_alloc SET max_id = max_id + $2, last_grant = $2, update_time = " NOW
                      " WHERE biz_tag = $1 AND removed_at IS NULL AND $2 - 1 <= coalesce(id_limit, " NO_LIMIT

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "check.hpp"
+#include "output.hpp"
+
+namespace leafctl {
+
+std::string_view name_of(CheckState state);
+
+/// How checks are printed for a program.
+inline constexpr Column<Check> check_columns[] = {
+    {"check", [](const Check& check) -> Cell { return check.name; }},
+    {"state", [](const Check& check) -> Cell { return std::string(name_of(check.state)); }},
+    {"detail", [](const Check& check) -> Cell { return check.detail; }},
+    {"hint", [](const Check& check) -> Cell { return check.hint.empty() ? Cell() : check.hint; }},
+};
+
+/// For a terminal of 80 columns: each check below a head, its hint on lines of its own. `color` paints head
+/// and states.
+std::string check_table(const Checks& checks, bool color);
+
+}  // namespace leafctl

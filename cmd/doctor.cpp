@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "check_text.hpp"
+#include "commands.hpp"
+#include "host_checks.hpp"
+#include "leaf/error.hpp"
+#include "store_checks.hpp"
+#include "supply_checks.hpp"
+#include "time_text.hpp"
+
+namespace leafctl {
+
+namespace {
+
+bool has_failed(const Check& check) {
+  return check.state == CheckState::failed;
+}
+
+void append(Checks& checks, Checks more) {
+  std::ranges::move(more, std::back_inserter(checks));
+}
+
+/// The store as what this host has buffered names it.
+std::string name_in_buffers(const std::string& url) {
+  constexpr std::string_view scheme = "sqlite:";
+  if (!url.starts_with(scheme)) return leaf::redact_url(url);
+  std::error_code failed;
+  const auto path = std::filesystem::weakly_canonical(url.substr(scheme.size()), failed);
+  return std::string(scheme) + path.string();
+}
+
+std::vector<TagPace> paces(const std::vector<leaf::HostBuffer>& buffers, const std::string& store) {
+  std::vector<TagPace> result;
+  for (const leaf::HostBuffer& buffer : buffers) {
+    if (buffer.kind == leaf::HostBuffer::Kind::tag && buffer.store == store && buffer.ids_per_second)
+      result.push_back({buffer.name, *buffer.ids_per_second});
+  }
+  return result;
+}
+
+class Doctor : public Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.description(
+        "Tells whether all is well, and until when: the store, its durability and clock, the rights on it, "
+        "what tags, workers and timestamps are left, and what this host has buffered. Nothing is changed. "
+        "Where the store cannot be reached, what has to be asked of it is left out.");
+    app.add_flag("--exit-code", exit_code_, "exit with 1 if a check failed; warnings do not count");
+    app.footer(
+        "Prints check, state (ok, warning or failed), detail and hint: what to do. There\n"
+        "may be several lines of a check. In a pipe they are tab-separated; with -o json\n"
+        "the keys are the same.\n\n"
+        "Examples:\n"
+        "  leafctl doctor\n"
+        "  leafctl doctor --exit-code\n"
+        "  leafctl doctor -o json | jq -r 'select(.state != \"ok\").hint'");
+  }
+
+  std::vector<std::string_view> setting_keys() const override {
+    std::vector<std::string_view> keys{"layout", "worker_name", "max_skew", "recycle_after"};
+    keys.insert(keys.end(), host_setting_keys.begin(), host_setting_keys.end());
+    return keys;
+  }
+
+  void run(Session& session) override {
+    const HostFindings host = look_at_host(session.host(), session.settings().host_buffer);
+    Checks checks;
+    check_store(checks, session, host.buffers);
+    checks.push_back(host.folder);
+    append(checks, buffer_checks(host.buffers));
+    print(checks, session.output);
+    const auto failed = std::ranges::count_if(checks, has_failed);
+    if (!exit_code_ || failed == 0) return;
+    session.output.flush();
+    throw leaf::Error(leaf::ErrorCode::failed, fmt::format("{} of {} checks failed", failed, checks.size()));
+  }
+
+ private:
+  static void check_store(Checks& checks, const Session& session,
+                          const std::vector<leaf::HostBuffer>& buffers) {
+    const Settings& settings = session.settings();
+    const std::string shown = leaf::redact_url(settings.store);
+    std::optional<leaf::Store> store;
+    leaf::StoreHealth health;
+    try {
+      store.emplace(session.store());
+      health = store->health();
+    } catch (const leaf::Error& error) {
+      checks.push_back(
+          {"connection", CheckState::failed, error.what(),
+           error.hint().empty() ? "see 'leafctl show-config' for the store that is used" : error.hint()});
+      return;
+    }
+    checks.push_back({"connection", CheckState::ok, fmt::format("store '{}'", shown)});
+    append(checks, store_checks(health, settings.max_skew));
+    try {
+      check_supply(checks, *store, health.time.value_or(current_time()), settings, buffers);
+    } catch (const leaf::Error& error) {
+      // One of the checks above may have told why.
+      if (std::ranges::none_of(checks, has_failed))
+        checks.push_back({"connection", CheckState::failed, error.what(), error.hint()});
+    }
+  }
+
+  static void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const Settings& settings,
+                           const std::vector<leaf::HostBuffer>& buffers) {
+    append(checks, tag_checks(store.tags(), paces(buffers, name_in_buffers(settings.store))));
+    const leaf::Layout layout = store.layout();
+    checks.push_back(layout_check(layout, settings.layout, now));
+    append(checks, worker_checks(store.workers(), layout, now,
+                                 {.owner = settings.worker_name,
+                                  .recycle_after = settings.recycle_after,
+                                  .max_skew = settings.max_skew}));
+  }
+
+  static void print(const Checks& checks, Output& output) {
+    if (output.format() == OutputFormat::text && output.is_terminal()) {
+      output.print_text(check_table(checks, output.has_color()));
+    } else {
+      output.print_list(check_columns, checks);
+    }
+  }
+
+  bool exit_code_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_doctor() {
+  return std::make_unique<Doctor>();
+}
+
+}  // namespace leafctl

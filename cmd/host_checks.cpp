@@ -1,0 +1,86 @@
+#include "host_checks.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "leaf/error.hpp"
+
+namespace leafctl {
+
+namespace {
+
+namespace fs = std::filesystem;
+using leaf::HostBuffer;
+
+constexpr const char* check_name = "host_buffer";
+constexpr const char* elsewhere = "name another one with --runtime-dir, or go without with --no-host-buffer";
+
+/// A folder that the first call is going to make.
+Check check_place_for(const std::string& folder) {
+  const fs::path parent = fs::path(folder).parent_path();
+  const auto cannot = [&](const std::string& why) -> Check {
+    return {check_name, CheckState::failed, fmt::format("folder '{}' cannot be made: {}", folder, why),
+            elsewhere};
+  };
+  if (access(parent.c_str(), F_OK) != 0) {
+    Check check = cannot(fmt::format("there is no '{}'", parent.string()));
+    check.hint = fmt::format("run 'mkdir -p {}', or name another one with --runtime-dir", parent.string());
+    return check;
+  }
+  if (access(parent.c_str(), W_OK | X_OK) != 0)
+    return cannot(fmt::format("this user may not write in '{}'", parent.string()));
+  if (!leaf::is_local_file_system(parent))
+    return cannot(fmt::format("'{}' is not on a local file system", parent.string()));
+  return {check_name, CheckState::ok, fmt::format("nothing yet; the first call makes '{}'", folder)};
+}
+
+std::string subject(const HostBuffer& buffer) {
+  return buffer.kind == HostBuffer::Kind::tag ? fmt::format("tag '{}'", buffer.name)
+                                              : fmt::format("the worker of '{}'", buffer.name);
+}
+
+}  // namespace
+
+HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_wanted) {
+  if (!is_wanted) return {{}, {check_name, CheckState::ok, "not used: each call asks the store"}};
+  if (!host) {
+    return {
+        {},
+        {check_name, CheckState::warning, "there is no local file system for it, so each call asks the store",
+         "name a folder on one with --runtime-dir, or choose --no-host-buffer"}};
+  }
+  try {
+    HostFindings found{.buffers = leaf::host_buffers(*host), .folder = {}};
+    struct stat folder {};
+    if (stat(host->folder.c_str(), &folder) != 0) {
+      found.folder = check_place_for(host->folder);
+    } else {
+      found.folder = {
+          check_name, CheckState::ok,
+          fmt::format("{} buffer{} in '{}', of mode {:04o}, on a local file system", found.buffers.size(),
+                      found.buffers.size() == 1 ? "" : "s", host->folder, folder.st_mode & 07777)};
+    }
+    return found;
+  } catch (const leaf::Error& error) {
+    return {{}, {check_name, CheckState::failed, error.what(), error.hint()}};
+  }
+}
+
+Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
+  Checks checks;
+  for (const HostBuffer& buffer : buffers) {
+    if (buffer.failures == 0) continue;
+    checks.push_back(
+        {check_name, CheckState::warning,
+         fmt::format("the last {} of {} from store '{}' failed: {}",
+                     buffer.failures == 1 ? "fetch" : fmt::format("{} fetches", buffer.failures),
+                     subject(buffer), buffer.store, buffer.failure),
+         buffer.failure_hint.empty() ? "see what 'leafctl doctor' says of that store" : buffer.failure_hint});
+  }
+  return checks;
+}
+
+}  // namespace leafctl

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "leaf/host.hpp"
+#include "leaf/layout.hpp"
+#include "leaf/tag.hpp"
+#include "leaf/worker.hpp"
+
+namespace leafctl {
+
+/// How fast this host draws IDs of a tag.
+struct TagPace {
+  std::string tag;
+  double ids_per_second = 0;
+};
+
+/// Judges how many IDs the tags have left, and until when those last at the paces that are known.
+Checks tag_checks(const std::vector<leaf::Tag>& tags, const std::vector<TagPace>& paces);
+
+/// Judges until when the layout's timestamps last, and whether it is `expected`, if that is given.
+Check layout_check(const leaf::Layout& layout, const std::optional<leaf::Layout>& expected,
+                   leaf::UnixTime now);
+
+/// What workers are judged by.
+struct WorkerPolicy {
+  std::string owner;  ///< the name of this host's own
+  std::chrono::milliseconds recycle_after{};
+  std::chrono::milliseconds max_skew{};
+};
+
+/// Judges how many workers are free, which are silent, and whether the clock `now` that grants them went
+/// back.
+Checks worker_checks(const std::vector<leaf::Worker>& workers, const leaf::Layout& layout, leaf::UnixTime now,
+                     const WorkerPolicy& policy);
+
+}  // namespace leafctl

@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rfc3339.hpp"
+#include "rough_duration.hpp"
+#include "supply_checks.hpp"
+
+namespace leafctl {
+
+namespace {
+
+using leaf::Layout;
+using leaf::UnixTime;
+using leaf::Worker;
+using std::chrono::milliseconds;
+
+constexpr auto year = std::chrono::duration_cast<milliseconds>(std::chrono::years(1));
+/// The date alone.
+constexpr std::size_t date_size = 10;
+
+bool is_silent(const Worker& worker, const WorkerPolicy& policy) {
+  return worker.silent_for >= policy.recycle_after;
+}
+
+/// Its window is over, and its holder neither gave it back nor asked for more.
+bool may_be_dead(const Worker& worker, UnixTime now, const WorkerPolicy& policy) {
+  return !worker.owner.empty() && worker.leased && worker.window_end <= now && is_silent(worker, policy) &&
+         worker.owner != policy.owner;
+}
+
+/// Whether another owner gets it for the asking.
+bool is_available(const Worker& worker, UnixTime now, const WorkerPolicy& policy) {
+  return worker.window_end <= now && (worker.owner.empty() || is_silent(worker, policy));
+}
+
+Check check_free(const std::vector<Worker>& workers, const Layout& layout, UnixTime now,
+                 const WorkerPolicy& policy) {
+  const std::int64_t total = layout.max_worker() + 1;
+  const auto taken = std::ranges::count_if(
+      workers, [&](const Worker& worker) { return !is_available(worker, now, policy); });
+  const std::int64_t available = std::max<std::int64_t>(total - taken, 0);
+  const bool has_own =
+      std::ranges::any_of(workers, [&](const Worker& worker) { return worker.owner == policy.owner; });
+  const std::string seen = fmt::format("{} of {} workers are taken", taken, total);
+  const std::string hint =
+      "see 'leafctl workers list', and free what is not used any more with 'leafctl workers recycle'";
+  if (available == 0 && !has_own) return {"workers", CheckState::failed, seen, hint};
+  constexpr std::int64_t share = 10;
+  if (total >= share && available < total / share)
+    return {"workers", CheckState::warning, fmt::format("{}: {} are free", seen, available), hint};
+  return {"workers", CheckState::ok, seen};
+}
+
+}  // namespace
+
+Check layout_check(const Layout& layout, const std::optional<Layout>& expected, UnixTime now) {
+  if (expected && *expected != layout) {
+    return {"layout", CheckState::failed,
+            fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
+                        expected->name()),
+            "name the right store or the right layout; 'leafctl show-config' tells where both come from"};
+  }
+  const std::string name = fmt::format("layout '{}'", layout.name());
+  if (now < layout.epoch()) {
+    return {"layout", CheckState::failed,
+            fmt::format("{} begins only at {}", name, format_rfc3339(layout.epoch())),
+            "set the clock right, or choose another layout with 'leafctl init-db --layout'"};
+  }
+  const milliseconds left = layout.last_time() - now;
+  const std::string end = format_rfc3339(layout.last_time()).substr(0, date_size);
+  const char* hint =
+      "go on in a new store with a layout that lasts; keep both kinds of IDs apart, they may be equal";
+  if (left <= milliseconds::zero())
+    return {"layout", CheckState::failed, fmt::format("the timestamps of {} ended on {}", name, end), hint};
+  if (left < year) {
+    return {"layout", CheckState::warning,
+            fmt::format("the timestamps of {} end on {}, in {}", name, end, rough_duration(left)), hint};
+  }
+  return {"layout", CheckState::ok,
+          fmt::format("the timestamps of {} last until {}, {} years", name, end, left / year)};
+}
+
+Checks worker_checks(const std::vector<Worker>& workers, const Layout& layout, UnixTime now,
+                     const WorkerPolicy& policy) {
+  Checks checks{check_free(workers, layout, now, policy)};
+  UnixTime latest{};
+  for (const Worker& worker : workers) {
+    latest = std::max(latest, worker.renewed_at);
+    if (!may_be_dead(worker, now, policy)) continue;
+    checks.push_back(
+        {"workers", CheckState::warning,
+         fmt::format("worker {} of '{}' was not given back, and silent for {}", worker.id, worker.owner,
+                     rough_duration(worker.silent_for)),
+         fmt::format("if its holder is gone, 'leafctl workers recycle {}' frees it", worker.id)});
+  }
+  if (now < latest - policy.max_skew) {
+    checks.push_back({"clock", CheckState::failed,
+                      fmt::format("the store's clock is {} behind an earlier grant, so no worker is leased",
+                                  rough_duration(latest - now)),
+                      "set it right; if it is right now, --max-skew with another --worker-name goes on"});
+  }
+  return checks;
+}
+
+}  // namespace leafctl

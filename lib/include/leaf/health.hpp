@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leaf/layout.hpp"
+
+namespace leaf {
+
+/// A setting of a database that tells how durable its commits are.
+struct StoreSetting {
+  std::string name;
+  std::string value;
+  /// What set it, in PostgreSQL's words: "default", "configuration file", "database", "user", "client".
+  std::string source{};
+};
+
+/// What a store lies on.
+enum class StoreMedium {
+  server,   ///< a database server's business
+  disk,     ///< a file system of this host
+  memory,   ///< one that is empty after a restart of this host
+  network,  ///< one of another host, whose locks and flushes may not hold
+};
+
+/// What a store is and how it is set up, as the present login finds it: nothing is judged. What a kind of
+/// store does not have is empty.
+struct StoreHealth {
+  std::string database;        ///< "PostgreSQL" or "SQLite"
+  std::string version;         ///< of the database, such as "15.14"
+  std::string oldest_version;  ///< that is supported
+  bool is_supported = false;
+  std::string client;         ///< the database's library in this process, such as "libpq 15.14"
+  std::string database_name;  ///< of the database in its server, or the file
+  std::string role;           ///< the one that is logged in
+
+  bool is_standby = false;
+  bool is_read_only = false;      ///< transactions cannot write unless they ask for it
+  std::string system_identifier;  ///< of the server's cluster; empty also if the role may not know
+  std::optional<int> timeline;    ///< of the server's cluster
+
+  /// 0: it has no tables; absent: the role may not look.
+  std::optional<int> schema_version;
+  int newest_schema_version = 0;  ///< the one that this library works with
+  std::string deployment;
+
+  std::vector<std::string> missing_rights;   ///< that drawing IDs and leasing workers need
+  std::vector<std::string> unlogged_tables;  ///< which a crash of the server empties
+  std::vector<StoreSetting> settings;
+  StoreMedium medium = StoreMedium::server;
+  std::string file_system;  ///< its name; empty if it is none of the well-known ones
+
+  /// The store's clock; absent if that is this host's.
+  std::optional<UnixTime> time;
+  /// This host's clock less the store's: what the time that the question took does not explain.
+  std::chrono::milliseconds clock_offset{};
+};
+
+}  // namespace leaf

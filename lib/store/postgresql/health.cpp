@@ -1,0 +1,56 @@
+#include "store/postgresql/health.hpp"
+
+#include <fmt/format.h>
+#include <libpq-fe.h>
+
+#include "leaf/error.hpp"
+#include "store/postgresql/sql.hpp"
+
+namespace leaf::store::postgresql {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+std::vector<std::string> texts(Connection& connection, const char* statement, milliseconds timeout) {
+  std::vector<std::string> result;
+  for (const Row& row : connection.execute(statement, {}, timeout)) result.push_back(row.text(0));
+  return result;
+}
+
+void identify(StoreHealth& health, Connection& connection, milliseconds timeout) {
+  try {
+    const Row row = connection.execute(health_sql.identity, {}, timeout).at(0);
+    health.system_identifier = row.text(0);
+    health.timeline = static_cast<int>(row.integer(1));
+  } catch (const Error&) {
+    // Other databases have none, and an administrator may have revoked it.
+    if (!connection.usable()) throw;
+  }
+}
+
+}  // namespace
+
+StoreHealth inspect(Connection& connection, const std::string&, milliseconds timeout) {
+  const Row server = connection.execute(health_sql.server, {}, timeout).at(0);
+  constexpr int versions_in_a_major = 10'000;
+  StoreHealth health;
+  health.database = "PostgreSQL";
+  health.version = server.text(0);
+  health.oldest_version = "13";
+  health.is_supported = server.integer(1) == 1;
+  health.client =
+      fmt::format("libpq {}.{}", PQlibVersion() / versions_in_a_major, PQlibVersion() % versions_in_a_major);
+  health.database_name = server.text(2);
+  health.role = server.text(3);
+  health.is_standby = server.integer(4) == 1;
+  health.is_read_only = server.integer(5) == 1;
+  identify(health, connection, timeout);
+  for (const Row& row : connection.execute(health_sql.settings, {}, timeout))
+    health.settings.push_back({row.text(0), row.text(1), row.text(2)});
+  health.unlogged_tables = texts(connection, health_sql.unlogged_tables, timeout);
+  health.missing_rights = texts(connection, health_sql.missing_rights, timeout);
+  return health;
+}
+
+}  // namespace leaf::store::postgresql

@@ -1,0 +1,96 @@
+#include "store/sqlite/health.hpp"
+
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sqlite3.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace leaf::store::sqlite {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+struct KnownFileSystem {
+  unsigned long magic;
+  const char* name;
+  StoreMedium medium;
+};
+
+/// <linux/magic.h> lacks some; their numbers are in statfs(2).
+constexpr KnownFileSystem known_file_systems[] = {
+    {EXT4_SUPER_MAGIC, "ext4", StoreMedium::disk},
+    {XFS_SUPER_MAGIC, "xfs", StoreMedium::disk},
+    {BTRFS_SUPER_MAGIC, "btrfs", StoreMedium::disk},
+    {F2FS_SUPER_MAGIC, "f2fs", StoreMedium::disk},
+    {OVERLAYFS_SUPER_MAGIC, "overlay", StoreMedium::disk},
+    {0x2FC12FC1, "zfs", StoreMedium::disk},
+    {TMPFS_MAGIC, "tmpfs", StoreMedium::memory},
+    {RAMFS_MAGIC, "ramfs", StoreMedium::memory},
+    {NFS_SUPER_MAGIC, "nfs", StoreMedium::network},
+    {SMB_SUPER_MAGIC, "smb", StoreMedium::network},
+    {CIFS_SUPER_MAGIC, "cifs", StoreMedium::network},
+    {SMB2_SUPER_MAGIC, "smb2", StoreMedium::network},
+    {V9FS_MAGIC, "9p", StoreMedium::network},
+    {AFS_SUPER_MAGIC, "afs", StoreMedium::network},
+    {CODA_SUPER_MAGIC, "coda", StoreMedium::network},
+    {CEPH_SUPER_MAGIC, "ceph", StoreMedium::network},
+    {OCFS2_SUPER_MAGIC, "ocfs2", StoreMedium::network},
+    {FUSE_SUPER_MAGIC, "fuse", StoreMedium::network},
+    {0x0BD00BD0, "lustre", StoreMedium::network},
+    {0x01161970, "gfs2", StoreMedium::network},
+};
+
+void look_at_file_system(StoreHealth& health, const std::string& path) {
+  health.medium = StoreMedium::disk;
+  struct statfs system {};
+  if (statfs(path.c_str(), &system) != 0) return;
+  for (const KnownFileSystem& known : known_file_systems) {
+    // The field is signed, and on some machines narrower than the numbers.
+    if (static_cast<std::uint32_t>(system.f_type) != static_cast<std::uint32_t>(known.magic)) continue;
+    health.file_system = known.name;
+    health.medium = known.medium;
+  }
+}
+
+/// The file, its journal and, for a journal to be made, the folder.
+std::vector<std::string> unwritable(const std::filesystem::path& path) {
+  std::vector<std::string> result;
+  const auto check = [&](const std::filesystem::path& file, const char* what) {
+    if (access(file.c_str(), F_OK) == 0 && access(file.c_str(), W_OK) != 0)
+      result.push_back(fmt::format("writing {} '{}'", what, file.string()));
+  };
+  check(path, "file");
+  check(path.string() + "-journal", "file");
+  check(path.has_parent_path() ? path.parent_path() : ".", "folder");
+  return result;
+}
+
+std::string pragma(Connection& connection, const char* statement, milliseconds timeout) {
+  return connection.execute(statement, {}, timeout).at(0).text(0);
+}
+
+}  // namespace
+
+StoreHealth inspect(Connection& connection, const std::string& path, milliseconds timeout) {
+  constexpr int oldest = 3'037'000;  // STRICT tables
+  constexpr const char* synchronous =
+      "SELECT CASE synchronous WHEN 0 THEN 'off' WHEN 1 THEN 'normal' WHEN 2 THEN 'full' ELSE 'extra' END"
+      " FROM pragma_synchronous";
+  StoreHealth health;
+  health.database = "SQLite";
+  health.version = sqlite3_libversion();
+  health.oldest_version = "3.37";
+  health.is_supported = sqlite3_libversion_number() >= oldest;
+  health.database_name = path;
+  health.settings = {{"journal_mode", pragma(connection, "PRAGMA journal_mode", timeout)},
+                     {"synchronous", pragma(connection, synchronous, timeout)}};
+  health.missing_rights = unwritable(path);
+  look_at_file_system(health, path);
+  return health;
+}
+
+}  // namespace leaf::store::sqlite

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "store/connection.hpp"
+
+namespace leaf::store::sqlite {
+
+/// See Driver::inspect.
+StoreHealth inspect(Connection& connection, const std::string& url, std::chrono::milliseconds timeout);
+
+}  // namespace leaf::store::sqlite

@@ -1,0 +1,296 @@
+load support
+load host_support
+
+setup() { new_initialized_store; }
+teardown() {
+  end_host_test
+  if [ -n "${role:-}" ]; then dropuser "$role"; fi
+}
+
+on_postgresql() { [ "$TEST_STORE" = postgresql ] || skip 'SQLite has none'; }
+
+# new_role: that may log in, and nothing else.
+new_role() {
+  role=${test_database}_role
+  psql -qX -d "$test_database" -c "CREATE ROLE $role LOGIN PASSWORD 'secret'"
+}
+as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
+
+# checks STATE [OPTION...]: the details of all checks in that state, as 'check: detail'.
+checks() {
+  local state=$1
+  shift
+  leafctl doctor "$@" | awk -F '\t' -v state="$state" '$2 == state { print $1 ": " $3 }'
+}
+
+# hint CHECK [OPTION...]: of the first one that is not ok.
+hint() {
+  local check=$1
+  shift
+  leafctl doctor "$@" | awk -F '\t' -v check="$check" '$1 == check && $2 != "ok" { print $4; exit }'
+}
+
+# command_in HINT: the first piece in quotes.
+command_in() { cut -d "'" -f 2 <<<"$1"; }
+
+run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in "$1")"; }
+
+@test "doctor looks at everything, and a store that was just made is well" {
+  expect 0 leafctl doctor --exit-code
+  says ''
+  wanted='connection server schema rights durability clock tags layout workers host_buffer'
+  if [ "$TEST_STORE" = postgresql ]; then
+    wanted='connection server primary schema rights durability clock identity tags layout workers host_buffer'
+  fi
+  same 'the checks' "$wanted" "$(cut -f 1 <<<"$output" | uniq | xargs)"
+  same 'the fields' 4 "$(awk -F '\t' '{ print NF }' <<<"$output" | sort -u)"
+  same 'those that failed' '' "$(checks failed)"
+  contains "$output" "$(leafctl init-db -o json | jq -r .deployment)"
+  contains "$output" "the timestamps of layout 'leaf' last until 2080-07-10"
+  expect 0 leafctl doctor -o json
+  same 'the keys' 'check state detail hint' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output" | sort -u)"
+  same 'the hint of what is well' null "$(jq 'select(.check == "schema").hint' <<<"$output")"
+}
+
+@test "doctor names the server's version, system identifier and timeline" {
+  on_postgresql
+  expect 0 leafctl doctor
+  version=$(psql -AtX -d "$test_database" -c 'SHOW server_version')
+  contains "$output" "PostgreSQL ${version%% *}, libpq "
+  identifier=$(psql -AtX -d "$test_database" -c 'SELECT system_identifier FROM pg_control_system()')
+  contains "$output" "system identifier $identifier, timeline 1"
+}
+
+@test "doctor of a server that is out of reach says so, and looks at the host all the same" {
+  export LEAFCTL_STORE=postgresql://127.0.0.1:1/ids
+  expect 0 leafctl doctor
+  says ''
+  same 'the checks' 'connection host_buffer' "$(cut -f 1 <<<"$output" | xargs)"
+  same 'what is to be done' 'check that the server runs, and the host and port' "$(hint connection)"
+  expect 1 leafctl doctor --exit-code
+  contains "$output" $'connection\tfailed\t'
+  says 'leafctl: 1 of 2 checks failed'
+}
+
+@test "doctor of a store that was not made yet names the command that makes it" {
+  remove_store
+  new_store
+  rm -f "${LEAFCTL_STORE#sqlite:}"
+  case $TEST_STORE in
+    sqlite) check=connection ;;
+    postgresql) check=schema ;;
+  esac
+  contains "$(checks failed)" "$check: "
+  $(command_in "$(hint $check)") -q
+  same 'those that failed' '' "$(checks failed)"
+}
+
+@test "doctor warns of a tag near its limit, and what it says mends it" {
+  leafctl -q add-tag order --limit 1000
+  same 'the tags' 'tags: 1 tag, not near its limit' "$(checks ok | grep '^tags')"
+  leafctl -q next order --direct -n 950 >"$BATS_TEST_TMPDIR/ids"
+  same 'the tag' "tags: tag 'order' has 50 IDs left up to its limit 1000" "$(checks warning | grep '^tags')"
+  expect 0 leafctl doctor --exit-code
+  leafctl -q next order --direct -n 50 >"$BATS_TEST_TMPDIR/ids"
+  same 'the tag' "tags: tag 'order' has 0 IDs left up to its limit 1000" "$(checks failed)"
+  expect 1 leafctl doctor --exit-code
+  command=$(command_in "$(hint tags)")
+  ${command/ID/100000} -q
+  same 'the tags' 'tags: 1 tag, not near its limit' "$(checks ok | grep '^tags')"
+}
+
+@test "doctor tells how long a tag lasts at the pace of this host" {
+  leafctl -q add-tag order --limit 100000000
+  leafctl -q next order -n 900 >"$BATS_TEST_TMPDIR/ids"
+  contains "$(checks warning | grep '^tags')" ', for about '
+  contains "$(checks warning | grep '^tags')" " at this host's pace"
+  lacks "$(checks warning --no-host-buffer)" "tags: "
+}
+
+@test "doctor tells which tags have IDs that others may not hold" {
+  leafctl -q add-tag middle --start 3000000000
+  leafctl -q add-tag great --start 9007199254740993
+  contains "$(checks ok)" "tags: IDs past 2^31, too great for 32-bit columns: of 'middle'"
+  contains "$(checks ok)" "tags: IDs past 2^53, which JavaScript keeps only as texts: of 'great'"
+}
+
+@test "doctor warns of a worker whose holder may be dead, and what it says frees it" {
+  leafctl -q workers acquire --worker-name gone --window 10ms >"$BATS_TEST_TMPDIR/lease"
+  until_state 0 lapsed
+  lacks "$(checks warning)" workers
+  lacks "$(checks warning --recycle-after 0s --worker-name gone)" workers
+  contains "$(checks warning --recycle-after 0s)" "workers: worker 0 of 'gone' was not given back, and silent for "
+  command=$(hint workers --recycle-after 0s | sed "s/.*'\(leafctl [^']*\)'.*/\1/")
+  $command -q
+  lacks "$(checks warning --recycle-after 0s)" workers
+}
+
+@test "doctor warns when few workers are free, and fails when there is none" {
+  leafctl -q init-db --layout 43,4,16
+  for ((i = 0; i < 16; ++i)); do
+    leafctl -q workers acquire --worker-name "w$i" >"$BATS_TEST_TMPDIR/lease"
+    case $i in
+      13) contains "$(checks ok)" 'workers: 14 of 16 workers are taken' ;;
+      15) contains "$(checks failed)" 'workers: 16 of 16 workers are taken' ;;
+    esac
+  done
+  lacks "$(checks failed --worker-name w3)" workers
+}
+
+@test "doctor names another layout than is expected" {
+  contains "$(checks failed --layout twitter)" "layout: the store's layout is 'leaf', but this host expects 'twitter'"
+  lacks "$(checks failed --layout leaf)" layout
+}
+
+@test "doctor warns a year before the timestamps end" {
+  export FAKETIME_DONT_FAKE_MONOTONIC=1
+  faketime '2079-12-01 00:00:00' leafctl doctor --max-skew 24h >"$BATS_TEST_TMPDIR/seen"
+  case $TEST_STORE in
+    sqlite) contains "$(<"$BATS_TEST_TMPDIR/seen")" $'layout\twarning\tthe timestamps of layout \'leaf\' end on 2080-07-10, in ' ;;
+    postgresql) contains "$(<"$BATS_TEST_TMPDIR/seen")" $'layout\tok' ;;
+  esac
+}
+
+@test "doctor compares this host's clock with the store's" {
+  on_postgresql
+  export FAKETIME_DONT_FAKE_MONOTONIC=1
+  faketime -f -1h leafctl doctor >"$BATS_TEST_TMPDIR/seen"
+  contains "$(<"$BATS_TEST_TMPDIR/seen")" $'clock\tfailed\tthis host\'s clock is '
+  contains "$(<"$BATS_TEST_TMPDIR/seen")" " behind the store's: more than 5s, so no worker is leased"
+  faketime -f -1h leafctl doctor --max-skew 100m >"$BATS_TEST_TMPDIR/seen"
+  contains "$(<"$BATS_TEST_TMPDIR/seen")" $'clock\twarning\t'
+}
+
+@test "doctor finds that the store's clock went back behind its grants" {
+  leafctl -q workers acquire >"$BATS_TEST_TMPDIR/lease"
+  hour=3600000
+  case $TEST_STORE in
+    sqlite) sqlite3 "${LEAFCTL_STORE#sqlite:}" "UPDATE leaf_worker SET renewed_at = renewed_at + $hour" ;;
+    postgresql) psql -qX -d "$test_database" -c "UPDATE leaf_worker SET renewed_at = renewed_at + $hour" ;;
+  esac
+  contains "$(checks failed)" "clock: the store's clock is 59m "
+}
+
+@test "doctor refuses a folder of another mode, and what it says mends it" {
+  mkdir -m 755 "$LEAFCTL_RUNTIME_DIR"
+  same 'the folder' "host_buffer: folder '$LEAFCTL_RUNTIME_DIR' has mode 0755, not 0700" "$(checks failed)"
+  $(command_in "$(hint host_buffer)")
+  same 'those that failed' '' "$(checks failed)"
+  contains "$(checks ok)" "host_buffer: 0 buffers in '$LEAFCTL_RUNTIME_DIR', of mode 0700"
+}
+
+@test "doctor names a folder that cannot be made, and makes none itself" {
+  contains "$(checks ok)" "the first call makes '$LEAFCTL_RUNTIME_DIR'"
+  [ ! -e "$LEAFCTL_RUNTIME_DIR" ]
+  export LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/a/b/c
+  contains "$(checks failed)" "host_buffer: folder '$LEAFCTL_RUNTIME_DIR' cannot be made"
+  $(command_in "$(hint host_buffer)")
+  same 'those that failed' '' "$(checks failed)"
+  export LEAFCTL_RUNTIME_DIR=/proc/leafctl
+  contains "$(checks failed)" "host_buffer: folder '/proc/leafctl' cannot be made"
+  contains "$(checks ok --no-host-buffer)" 'host_buffer: not used'
+}
+
+@test "doctor names a buffer whose fetches fail" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$BATS_TEST_TMPDIR/ids"
+  until_left order 19
+  lock_store
+  leafctl --timeout 100ms next order -n 10 >>"$BATS_TEST_TMPDIR/ids"
+  until_state_of order failing
+  unlock_store
+  contains "$(checks warning)" 'host_buffer: the last '
+  contains "$(checks warning)" "of tag 'order' from store '"
+}
+
+@test "doctor warns of an unlogged table, and what it says mends it" {
+  on_postgresql
+  psql -qX -d "$test_database" -c 'ALTER TABLE leaf_alloc SET UNLOGGED'
+  same 'what failed' 'durability: unlogged: leaf_alloc; a crash of the server empties it, so no IDs are drawn' \
+    "$(checks failed)"
+  expect 5 leafctl tags list
+  run_sql_in "$(hint durability)"
+  same 'those that failed' '' "$(checks failed)"
+}
+
+@test "doctor names where synchronous_commit is off, and what it says mends it" {
+  on_postgresql
+  new_role
+  leafctl -q init-db --runtime-role "$role"
+  seen='durability: synchronous_commit is off: a crash of the server loses commits, so no IDs are drawn'
+  for place in "ROLE $role" "DATABASE $test_database" "ROLE $role IN DATABASE $test_database"; do
+    psql -qX -d "$test_database" -c "ALTER $place SET synchronous_commit = off"
+    same "what failed at $place" "$seen" "$(as_role checks failed)"
+    run_sql_in "$(as_role hint durability)"
+    same "what failed after it was mended at $place" '' "$(as_role checks failed)"
+  done
+  export PGOPTIONS='-c synchronous_commit=off'
+  same 'what failed by PGOPTIONS' "$seen" "$(as_role checks failed)"
+  contains "$(as_role hint durability)" 'out of PGOPTIONS'
+}
+
+@test "doctor warns of fsync just where the server has it off" {
+  on_postgresql
+  case $(psql -AtX -d "$test_database" -c 'SHOW fsync') in
+    off) contains "$(checks warning)" 'durability: fsync is off: a crash of its machine loses commits' ;;
+    on) contains "$(checks ok)" 'fsync on' ;;
+  esac
+}
+
+@test "doctor names the rights that a role lacks, and what it says grants them" {
+  on_postgresql
+  new_role
+  seen=$(as_role checks failed)
+  contains "$seen" "rights: role '$role' lacks SELECT on leaf_alloc, SELECT on leaf_worker"
+  contains "$seen" 'UPDATE of leaf_alloc.max_id'
+  same 'the checks that failed' rights "$(cut -d : -f 1 <<<"$seen")"
+  command=$(command_in "$(as_role hint rights)")
+  $command -q
+  same 'those that failed' '' "$(as_role checks failed)"
+  psql -qX -d "$test_database" -c "REVOKE UPDATE (token) ON leaf_worker FROM $role"
+  same 'the right' "rights: role '$role' lacks UPDATE of leaf_worker.token" "$(as_role checks failed)"
+}
+
+@test "doctor names a schema that is closed to the role" {
+  on_postgresql
+  new_role
+  psql -qX -d "$test_database" -c 'CREATE SCHEMA "Own Ids"' \
+    -c "ALTER DATABASE $test_database SET search_path = \"Own Ids\""
+  leafctl -q init-db
+  psql -qX -d "$test_database" -c 'DROP TABLE public.leaf_alloc, public.leaf_worker, public.leaf_meta'
+  same 'the right' "rights: role '$role' lacks USAGE on schema \"Own Ids\"" "$(as_role checks failed)"
+  command=$(command_in "$(as_role hint rights)")
+  $command -q
+  same 'those that failed' '' "$(as_role checks failed)"
+}
+
+@test "doctor names a role that may only read, and what it says mends it" {
+  on_postgresql
+  new_role
+  leafctl -q init-db --runtime-role "$role"
+  psql -qX -d "$test_database" -c "ALTER ROLE $role SET default_transaction_read_only = on"
+  same 'what failed' 'primary: the server takes no writes of this role: default_transaction_read_only is on' \
+    "$(as_role checks failed)"
+  run_sql_in "$(as_role hint primary)"
+  same 'those that failed' '' "$(as_role checks failed)"
+}
+
+@test "doctor names a file that this user may not write" {
+  [ "$TEST_STORE" = sqlite ] || skip 'a server has roles for that'
+  [ "$(id -u)" -eq 0 ] || skip 'needs root, to be somebody else'
+  chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR"
+  chmod 644 "${LEAFCTL_STORE#sqlite:}"
+  seen=$(setpriv --reuid 65534 --clear-groups "$(command -v leafctl)" doctor)
+  contains "$seen" $'rights\tfailed\tthis user lacks writing file '
+}
+
+@test "on a terminal doctor prints a table of 80 columns, the hint below its check" {
+  mkdir -m 755 "$LEAFCTL_RUNTIME_DIR"
+  on_terminal 'leafctl doctor --color never'
+  same 'status' 0 "$status"
+  contains "$output" 'check        state'
+  contains "$output" 'hint: if nobody else has written in it, '
+  same 'lines that are too wide' '' "$(grep -E '^.{81}' <<<"$output" | grep -v / || true)"
+  on_terminal 'leafctl doctor --color always'
+  contains "$output" $'\033[31mfailed\033[0m'
+}
