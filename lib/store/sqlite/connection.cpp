@@ -33,8 +33,7 @@ using PreparedStatement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 class SqliteConnection final : public Connection {
  public:
   SqliteConnection(std::string path, IfMissing if_missing, milliseconds timeout)
-      : path_(std::move(path)), if_missing_(if_missing) {
-    deadline_ = steady_clock::now() + timeout;
+      : path_(std::move(path)), if_missing_(if_missing), deadline_(steady_clock::now() + timeout) {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                       (if_missing == IfMissing::create ? SQLITE_OPEN_CREATE : 0);
     sqlite3* db = nullptr;
