@@ -16,8 +16,7 @@ namespace leafctl {
 /// What the processes of a benchmark share.
 struct BenchBoard {
   explicit BenchBoard(const BenchPlan& plan)
-      : records(static_cast<std::size_t>(plan.drawers())),
-        newest_(static_cast<std::size_t>(plan.host_buffer ? 1 : plan.processes)) {
+      : records(static_cast<std::size_t>(plan.drawers())), newest_(static_cast<std::size_t>(plan.buffers())) {
     if (plan.verify) seen.emplace();
     for (std::atomic<std::int64_t>& newest : newest_) newest = IdCheck::none;
   }

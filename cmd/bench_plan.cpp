@@ -34,6 +34,10 @@ void BenchPlanOptions::declare(CLI::App& app, const Extent& extent) {
     app.add_flag("--verify", verify_,
                  "check every ID: drawn once, and above those whose calls had ended in its process");
   }
+  if (extent.host_buffer) {
+    app.add_flag("--host-buffer", host_buffer_,
+                 "have all processes draw from one buffer, as those of a host do");
+  }
 }
 
 BenchPlan BenchPlanOptions::plan() const {
@@ -47,6 +51,7 @@ BenchPlan BenchPlanOptions::plan() const {
   plan.count = count_;
   if (duration_) plan.duration = parse_duration("--duration", *duration_, duration_bounds);
   plan.verify = verify_;
+  plan.host_buffer = host_buffer_;
   return plan;
 }
 

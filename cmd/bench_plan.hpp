@@ -20,6 +20,7 @@ struct BenchPlan {
   bool host_buffer = false;  ///< all processes draw from one
 
   std::int64_t drawers() const noexcept { return processes * threads; }
+  std::int64_t buffers() const noexcept { return host_buffer ? 1 : processes; }
   /// How many items the drawer of this number, from 0 on, is to draw.
   std::int64_t quota(std::int64_t drawer) const noexcept {
     if (!count) return std::numeric_limits<std::int64_t>::max();
@@ -35,6 +36,7 @@ class BenchPlanOptions {
     const char* item;  ///< what is drawn, for the help: "IDs"
     bool batch = false;
     bool verify = false;
+    bool host_buffer = false;
   };
 
   /// Adds them to `app`; this has to live as long.
@@ -50,6 +52,7 @@ class BenchPlanOptions {
   std::optional<std::int64_t> count_;
   std::optional<std::string> duration_;
   bool verify_ = false;
+  bool host_buffer_ = false;
 };
 
 }  // namespace leafctl

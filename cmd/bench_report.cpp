@@ -30,16 +30,17 @@ Cell text_or_nothing(const std::optional<std::string>& text) {
   return text ? Cell(*text) : Cell();
 }
 
-/// What the layout allows all processes together, each of which has a worker.
+/// What the layout allows all processes together: a worker for each, or one for the host.
 std::optional<double> ceiling(const BenchSubject& subject, const BenchPlan& plan) {
   if (!subject.ceiling) return std::nullopt;
-  return *subject.ceiling * static_cast<double>(plan.processes);
+  return *subject.ceiling * static_cast<double>(plan.buffers());
 }
 
 std::string headline(const BenchSubject& subject, const BenchPlan& plan) {
   std::string line = "bench " + subject.name;
   if (subject.tag) line += fmt::format(", tag {}", *subject.tag);
   if (subject.layout) line += fmt::format(", layout {}", *subject.layout);
+  if (plan.host_buffer) line += ", the host's buffer";
   line += fmt::format(": {} {} of {} {}", plan.processes, plan.processes == 1 ? "process" : "processes",
                       plan.threads, plan.threads == 1 ? "thread" : "threads");
   return line + (subject.counts_calls
@@ -98,10 +99,11 @@ std::string bench_footer(const char* examples) {
 
 Keys bench_keys() {
   static constexpr const char* keys[] = {
-      "bench",       "store",     "tag",    "layout",      "processes", "threads",       "batch",
-      "elapsed_ms",  "calls",     "ids",    "calls_per_s", "ids_per_s", "ceiling_per_s", "ceiling_share_ppm",
-      "timed_calls", "clock_ns",  "p50_ns", "p90_ns",      "p99_ns",    "p99_9_ns",      "p99_99_ns",
-      "max_ns",      "violations"};
+      "bench",       "store",       "tag",       "layout",        "processes",
+      "threads",     "host_buffer", "batch",     "elapsed_ms",    "calls",
+      "ids",         "calls_per_s", "ids_per_s", "ceiling_per_s", "ceiling_share_ppm",
+      "timed_calls", "clock_ns",    "p50_ns",    "p90_ns",        "p99_ns",
+      "p99_9_ns",    "p99_99_ns",   "max_ns",    "violations"};
   return keys;
 }
 
@@ -114,6 +116,7 @@ Row bench_row(const BenchSubject& subject, const BenchPlan& plan, const BenchRes
           text_or_nothing(subject.layout),
           plan.processes,
           plan.threads,
+          std::string(plan.host_buffer ? "yes" : "no"),
           subject.counts_calls ? Cell() : plan.batch,
           std::chrono::round<std::chrono::milliseconds>(result.elapsed),
           number(result.calls),
@@ -138,8 +141,10 @@ std::string bench_report(const BenchSubject& subject, const BenchPlan& plan, con
                           100 * result.per_second(result.ids) / *most,
                           grouped(static_cast<std::uint64_t>(rounded(*most))));
   }
-  if (plan.verify && result.violations.count() == 0)
-    report += "  verified: every ID was drawn once, and above those whose calls had ended in its process\n";
+  if (plan.verify && result.violations.count() == 0) {
+    report += fmt::format("  verified: every ID was drawn once, and above those whose calls had ended {}\n",
+                          plan.host_buffer ? "on this host" : "in its process");
+  }
   return report + latency_lines(result);
 }
 

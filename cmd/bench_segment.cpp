@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "bench_host.hpp"
 #include "bench_report.hpp"
 #include "bench_tag.hpp"
 #include "commands.hpp"
@@ -13,8 +15,11 @@ namespace {
 
 class SegmentSource : public BenchSource {
  public:
-  SegmentSource(const leaf::StoreOptions& store, const leaf::TagName& tag, std::int64_t batch)
-      : allocator_(store, {.timeout = store.timeout}), tag_(allocator_.tag(tag)), batch_(batch) {}
+  SegmentSource(const leaf::StoreOptions& store, const std::optional<leaf::HostOptions>& host,
+                const leaf::TagName& tag, std::int64_t batch)
+      : allocator_(store, {.timeout = store.timeout, .host = host}),
+        tag_(allocator_.tag(tag)),
+        batch_(batch) {}
 
   void draw(Drawer& drawer) override {
     leaf::SegmentTag tag = tag_;
@@ -38,17 +43,24 @@ class SegmentSource : public BenchSource {
 
 class SegmentBenchmark : public Benchmark {
  public:
-  SegmentBenchmark(const Session& session, BenchTag& tag, std::int64_t batch)
-      : store_(session.store_options()), tag_(tag), name_(tag.name()), batch_(batch) {}
+  SegmentBenchmark(const Session& session, BenchTag& tag, const BenchPlan& plan)
+      : store_(session.store_options()),
+        host_(session, plan),
+        tag_(tag),
+        name_(tag.name()),
+        batch_(plan.batch) {}
 
   leaf::Range prepare() override {
     leaf::Store store(store_);
     return tag_.prepare(store);
   }
   std::unique_ptr<BenchSource> open() override {
-    return std::make_unique<SegmentSource>(store_, name_, batch_);
+    return std::make_unique<SegmentSource>(store_, host_.options(), name_, batch_);
   }
-  void clean_up() override { tag_.clean_up(store_); }
+  void clean_up() override {
+    host_.clean_up();
+    tag_.clean_up(store_);
+  }
 
   BenchSubject subject() const override {
     return {.name = "segment", .store = leaf::redact_url(store_.url), .tag = name_.str()};
@@ -59,6 +71,7 @@ class SegmentBenchmark : public Benchmark {
 
  private:
   leaf::StoreOptions store_;
+  BenchHost host_;
   BenchTag& tag_;
   leaf::TagName name_;
   std::int64_t batch_;
@@ -70,18 +83,21 @@ class BenchSegment : public Command {
     app.description(
         "Measures how fast IDs of a tag are drawn from memory, with segments fetched from the store as "
         "usual. "
-        "Each process has a buffer of its own.");
-    plan_.declare(app, {.item = "IDs", .batch = true, .verify = true});
+        "Each process has a buffer of its own, unless told otherwise.");
+    plan_.declare(app, {.item = "IDs", .batch = true, .verify = true, .host_buffer = true});
     tag_.declare(app, leaf::max_step);
     app.footer(
         bench_footer("  leafctl bench segment\n"
                      "  leafctl bench segment --threads 2 --batch 64 --duration 10s\n"
-                     "  leafctl bench segment --processes 4 -n 100000000 --verify -o json"));
+                     "  leafctl bench segment --processes 4 -n 100000000 --verify -o json\n"
+                     "  leafctl bench segment --processes 2 --host-buffer"));
   }
+
+  std::vector<std::string_view> setting_keys() const override { return {"runtime_dir", "group"}; }
 
   void run(Session& session) override {
     const BenchPlan plan = plan_.plan();
-    SegmentBenchmark benchmark(session, tag_, plan.batch);
+    SegmentBenchmark benchmark(session, tag_, plan);
     run_and_report(plan, benchmark, session);
   }
 

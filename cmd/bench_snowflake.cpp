@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "bench_host.hpp"
 #include "bench_report.hpp"
 #include "bench_tag.hpp"
 #include "commands.hpp"
@@ -67,10 +68,12 @@ class SnowflakeBenchmark : public Benchmark {
   SnowflakeBenchmark(const Session& session, const BenchPlan& plan)
       : settings_(session.settings()),
         store_(session.store_options()),
+        host_(session, plan),
         plan_(plan),
         options_{.worker = worker_request(settings_),
                  .max_backward = settings_.max_backward,
-                 .timeout = settings_.timeout} {
+                 .timeout = settings_.timeout,
+                 .host = host_.options()} {
     options_.worker.owner = throwaway_name();
     options_.worker.worker.reset();
     // A process that is killed keeps its worker from others but briefly.
@@ -85,6 +88,7 @@ class SnowflakeBenchmark : public Benchmark {
     return std::make_unique<SnowflakeSource>(store_, options_, plan_.batch);
   }
   void clean_up() override {
+    host_.clean_up();
     // Where the layout is not known, no process has come to lease a worker.
     if (layout_) leaf::Store(store_).release_workers(options_.worker.owner);
   }
@@ -101,6 +105,7 @@ class SnowflakeBenchmark : public Benchmark {
  private:
   const Settings& settings_;
   leaf::StoreOptions store_;
+  BenchHost host_;
   BenchPlan plan_;
   leaf::SnowflakeOptions options_;
   std::optional<leaf::Layout> layout_;
@@ -112,16 +117,17 @@ class BenchSnowflake : public Command {
     app.description(
         "Measures how fast snowflake IDs are made, beside the ceiling that the layout's sequence numbers "
         "set. "
-        "Each process leases a worker of its own and frees it afterwards.");
-    plan_.declare(app, {.item = "IDs", .batch = true, .verify = true});
+        "Each process leases a worker of its own, unless told otherwise, and frees it afterwards.");
+    plan_.declare(app, {.item = "IDs", .batch = true, .verify = true, .host_buffer = true});
     app.footer(
         bench_footer("  leafctl bench snowflake\n"
                      "  leafctl bench snowflake --threads 4 --batch 64 --verify\n"
-                     "  leafctl bench snowflake --processes 2 -o json | jq .ceiling_share_ppm"));
+                     "  leafctl bench snowflake --processes 2 -o json | jq .ceiling_share_ppm\n"
+                     "  leafctl bench snowflake --processes 2 --host-buffer --verify"));
   }
 
   std::vector<std::string_view> setting_keys() const override {
-    return {"layout", "window", "max_skew", "max_backward", "recycle_after"};
+    return {"layout", "window", "max_skew", "max_backward", "recycle_after", "runtime_dir", "group"};
   }
 
   void run(Session& session) override {

@@ -13,7 +13,7 @@ nothing_is_left() {
 }
 
 @test "bench prints one object, whose keys are the same for all that can be measured" {
-  keys='bench store tag layout processes threads batch elapsed_ms calls ids calls_per_s ids_per_s ceiling_per_s
+  keys='bench store tag layout processes threads host_buffer batch elapsed_ms calls ids calls_per_s ids_per_s ceiling_per_s
     ceiling_share_ppm timed_calls clock_ns p50_ns p90_ns p99_ns p99_9_ns p99_99_ns max_ns violations'
   for bench in segment snowflake decode; do
     expect 0 leafctl bench $bench -n 20000 -o json
@@ -33,7 +33,7 @@ nothing_is_left() {
 @test "bench prints one tab-separated line in a pipe, and a report with a histogram on a terminal" {
   expect 0 leafctl bench decode -n 1000
   same 'lines' 1 "$(wc -l <<<"$output")"
-  same 'fields' 23 "$(awk -F '\t' '{ print NF }' <<<"$output")"
+  same 'fields' 24 "$(awk -F '\t' '{ print NF }' <<<"$output")"
   on_terminal 'leafctl --color never bench decode -n 1000 --batch 10'
   contains "$output" 'bench decode, layout leaf: 1 process of 1 thread, 10 IDs a call'
   contains "$output" '1,000 IDs in '
@@ -59,6 +59,28 @@ nothing_is_left() {
   expect 0 leafctl bench store --threads 2 --processes 2 -n 12 --verify -o json
   same 'violations of store' 0 "$(field violations)"
   nothing_is_left
+}
+
+@test "bench --host-buffer has all processes draw from one buffer, and leaves no trace of it" {
+  for bench in 'segment --step 1000' 'segment --batch 100' snowflake 'snowflake --batch 100'; do
+    expect 0 leafctl bench $bench --host-buffer --threads 3 --processes 2 -n 60000 --verify -o json
+    same "violations of $bench" '0 yes' "$(field violations) $(field host_buffer)"
+    same "IDs of $bench" 60000 "$(field ids)"
+  done
+  same 'the ceiling of one worker' 4096000 "$(field ceiling_per_s)"
+  # Processes with segments of their own would have taken 1000 IDs each.
+  leafctl -q add-tag order --step 1000
+  expect 0 leafctl bench segment --host-buffer --tag order --processes 50 -n 50 -o json
+  [ "$(leafctl tags show order -o json | jq -r .next_id)" -lt 5000 ]
+  leafctl -q tags remove --yes order
+  nothing_is_left
+  same 'folders' '' "$(compgen -G "$LEAFCTL_RUNTIME_DIR*" || true)"
+  on_terminal 'leafctl --color never bench snowflake --host-buffer -n 1000 --verify'
+  contains "$output" "bench snowflake, layout leaf, the host's buffer: 1 process of 1 thread, 1 ID a call"
+  contains "$output" 'above those whose calls had ended on this host'
+  LEAFCTL_HOST_BUFFER=no expect 2 leafctl bench segment --host-buffer -n 10
+  contains "$stderr" "leafctl: '--host-buffer' is for a host whose buffers are used"
+  expect 2 leafctl bench store --host-buffer -n 10
 }
 
 @test "bench snowflake names the ceiling of all its workers" {

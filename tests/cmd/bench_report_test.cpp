@@ -67,10 +67,20 @@ TEST_CASE("bench report: a program gets numbers under keys that stay") {
   CHECK(
       leafctl::json_line(leafctl::bench_keys(), leafctl::bench_row(snowflake, plan, snowflake_result())) ==
       R"({"bench":"snowflake","store":"sqlite:x","tag":null,"layout":"leaf","processes":2,"threads":3,)"
-      R"("batch":64,"elapsed_ms":500,"calls":4000000,"ids":4000000,"calls_per_s":8000000,"ids_per_s":8000000,)"
+      R"("host_buffer":"no","batch":64,"elapsed_ms":500,"calls":4000000,"ids":4000000,"calls_per_s":8000000,"ids_per_s":8000000,)"
       R"("ceiling_per_s":8192000,"ceiling_share_ppm":976563,"timed_calls":1000,"clock_ns":20,"p50_ns":70,)"
       R"("p90_ns":70,"p99_ns":70,"p99_9_ns":600000,"p99_99_ns":600000,"max_ns":2100000,"violations":0})"
       "\n");
+}
+
+TEST_CASE("bench report: processes that share the host's buffer have one ceiling, and one order") {
+  const BenchPlan plan{.processes = 2, .threads = 1, .verify = true, .host_buffer = true};
+  CHECK(leafctl::bench_report(snowflake, plan, snowflake_result())
+            .starts_with(
+                "bench snowflake, layout leaf, the host's buffer: 2 processes of 1 thread, 1 ID a call\n"
+                "  4,000,000 IDs in 500 ms: 8,000,000 a second, 125 ns each\n"
+                "  195.31% of the layout's ceiling, 4,096,000 a second\n"
+                "  verified: every ID was drawn once, and above those whose calls had ended on this host\n"));
 }
 
 TEST_CASE("bench report: grants are counted by the call") {
