@@ -23,6 +23,8 @@ function(leaf_embed_migrations target database)
     DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/EmbedMigrations.cmake
     VERBATIM)
   target_sources(${target} PRIVATE ${generated})
+  add_custom_target(${target}-migrations DEPENDS ${generated})
+  add_dependencies(${target} ${target}-migrations)
   install(FILES ${files} DESTINATION ${CMAKE_INSTALL_DATADIR}/leafctl/migrations/${database}
     COMPONENT libleaf-${database})
 endfunction()
