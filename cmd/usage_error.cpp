@@ -30,6 +30,10 @@ Error unknown_option(const CLI::App& app, const std::string& argument) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   const std::string name = argument.starts_with("--") ? without_value(argument) : argument.substr(0, 2);
+  if (std::ranges::find(names, name) != names.end()) {
+    return {ErrorCode::usage, fmt::format("option '{}' stands before its command", name),
+            fmt::format("put it behind '{}'", full_name(app))};
+  }
   const std::string near = name.starts_with("--") && name.size() > 3 ? nearest(name, names) : std::string();
   return {ErrorCode::usage, fmt::format("unknown option '{}'", name),
           near.empty() ? see_help(app) : fmt::format("did you mean '{}'?", near)};

@@ -168,7 +168,12 @@ void SharedBuffer::alone(const std::function<void(Store&, State&)>& work) {
     const auto file = current_file();
     if (const auto lock = file->try_lock(folder_)) {
       const std::lock_guard store_lock(store_mutex_);
-      work(store_until(deadline), file->state());
+      try {
+        work(store_until(deadline), file->state());
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::refused) note_failure(*file, *lock, error);
+        throw;
+      }
       return;
     }
     if (clock().steady_now() >= deadline) throw timed_out();
@@ -194,6 +199,11 @@ void SharedBuffer::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   if (!its_lock || !another->state().deployment.empty()) return;
   require_higher(another->state(), granted.refill.range);
   put_in_place(another->state(), granted);
+}
+
+bool SharedBuffer::was_refused(const State& state) {
+  return state.fetch.failures.load(std::memory_order_relaxed) > 0 &&
+         state.fetch.failure_code.load(std::memory_order_relaxed) == static_cast<int>(ErrorCode::refused);
 }
 
 void SharedBuffer::require_higher(const State& state, Range range) const {

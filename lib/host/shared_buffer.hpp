@@ -66,6 +66,9 @@ class SharedBuffer : public range::Refillable {
   /// before the first of them is taken.
   virtual void require_fitting(const State& state) const = 0;
 
+  /// True if the last fetch was refused. The store is to be looked at before it is asked again: each grant
+  /// moves its counter on, so that one which has gone back would soon not be told from one that has not.
+  static bool was_refused(const State& state);
   /// Throws Error (refused) if `range` begins before the end of an earlier grant.
   void require_higher(const State& state, Range range) const;
   std::int64_t now_ms() const;

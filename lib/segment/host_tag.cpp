@@ -89,6 +89,7 @@ std::vector<Range> HostTag::take_in_one_piece(std::uint64_t count) {
   std::vector<Range> ranges;
   alone([&](Store& store, host::State& state) {
     std::vector<Range> granted;
+    if (was_refused(state)) require_counter_caught_up(store, state);
     const auto grant_more = [&](std::uint64_t more) {
       granted.push_back(store.grant(tag(), static_cast<std::int64_t>(more)).range);
       require_higher(state, granted.back());
@@ -111,7 +112,14 @@ std::vector<Range> HostTag::take_in_one_piece(std::uint64_t count) {
   return ranges;
 }
 
+/// Looks at the counter without moving it.
+void HostTag::require_counter_caught_up(Store& store, const host::State& state) const {
+  const Tag found = store.tag(tag());
+  if (found.incarnation == state.origin.get()) require_higher(state, {found.next_id, found.next_id});
+}
+
 host::GrantedRange HostTag::grant(Store& store, host::State& state) {
+  if (was_refused(state)) require_counter_caught_up(store, state);
   StepPolicy policy(max_step_, history_of(state.tag));
   const Segment segment = fetch_segment(store, tag(), policy, StepPolicy::Time(milliseconds(now_ms())));
   history_ = policy.history();

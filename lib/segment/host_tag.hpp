@@ -26,7 +26,9 @@ class HostTag final : public TagSource, public host::SharedBuffer {
  private:
   host::GrantedRange grant(Store& store, host::State& state) override;
   void note_granted(host::State& state) override;
-  void require_fitting(const host::State&) const override {}  // IDs of a tag are numbers whatever they come from
+  void require_fitting(const host::State&) const override {
+  }  // IDs of a tag are numbers whatever they come from
+  void require_counter_caught_up(Store& store, const host::State& state) const;
   bool is_more_than_a_fetch_brings(std::uint64_t count);
   std::vector<Range> take_in_one_piece(std::uint64_t count);
 

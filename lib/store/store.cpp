@@ -9,8 +9,7 @@ namespace leaf {
 using std::chrono::milliseconds;
 using store::Connection;
 
-Store::Impl::Impl(const StoreOptions& options)
-    : url_(store::parse_url(options.url)), clock_(*options.clock) {
+Store::Impl::Impl(const StoreOptions& options) : url_(store::parse_url(options.url)), clock_(*options.clock) {
   set_timeout(options.timeout);
 }
 

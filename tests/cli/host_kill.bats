@@ -42,7 +42,7 @@ killed_at_each() {
     done
   done
   echo "# $* was killed $deaths times" >&3
-  [ $deaths -gt 20 ]
+  [ $deaths -gt 10 ]
 }
 
 nothing() { :; }
@@ -66,10 +66,10 @@ without_state() { rm -rf "$LEAFCTL_RUNTIME_DIR"; }
 
 @test "killed at a call for many: the next call works, and no ID comes twice" {
   leafctl -q add-tag order --step 3
-  leafctl next order >>"$ids"
-  killed_at_each nothing leafctl --timeout 5s next order -n 40
-  all_different "$(wc -l <"$ids")" "$ids"
-  increasing "$ids"
+  leafctl next order --ranges >>"$ids"
+  # More than the longest step, so that it always goes to the store.
+  killed_at_each nothing leafctl --timeout 5s next order -n 2000000 --ranges
+  awk -F '\t' '$1 <= last || $2 < $1 { print "not above " last ": " $0; bad = 1 } { last = $2 } END { exit bad }' "$ids"
 }
 
 @test "killed at a first window: the next call works, and no ID comes twice" {

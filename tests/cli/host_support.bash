@@ -63,7 +63,7 @@ until_prints() {
   shift 2
   until [ "$("$@")" = "$wanted" ]; do
     looks=$((looks + 1))
-    if [ $looks -gt 2000 ]; then
+    if [ $looks -gt 1000 ]; then
       same "$what" "$wanted" "$("$@")"
       return 1
     fi

@@ -133,6 +133,12 @@ TEST_CASE("command line: any number of workers is taken, and what is no number r
         "unexpected argument '2'\nsee 'leafctl workers release --help'");
 }
 
+TEST_CASE("command line: an option that stands before its command is told where it goes") {
+  CHECK(error_of({"--window", "1s", "next"}) ==
+        "option '--window' stands before its command\nput it behind 'leafctl next'");
+  CHECK(error_of({"--winow", "1s", "next"}) == "unknown option '--winow'\ndid you mean '--window'?");
+}
+
 TEST_CASE("command line: a tag may be called like a command") {
   for (const char* tag : {"next", "tags", "list", "help"}) {
     CAPTURE(tag);

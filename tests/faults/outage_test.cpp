@@ -114,3 +114,30 @@ TEST_CASE_FIXTURE(Outage, "outage: a server that is frozen is given up at the ti
   CHECK(took < milliseconds(5000));
   audit->given("order", store.grant(order, 5).range);
 }
+
+TEST_CASE_FIXTURE(
+    Outage,
+    "outage: the processes of a host go on from their buffer, fail in time, and resume by themselves") {
+  const leaf::HostOptions host{.folder = cluster.host() + "/run", .fetch_ahead = false};
+  // Each as in a process of its own.
+  const auto draw = [&](milliseconds timeout) {
+    leaf::SegmentAllocator allocator(
+        {.url = cluster.url(), .timeout = timeout},
+        {.timeout = timeout, .max_step = step, .on_fetch_failure = {}, .host = host});
+    leaf::SegmentTag tag = allocator.tag(order);
+    const std::int64_t id = tag.next();
+    if (tag.claim_fetch()) leaf::test::error_code([&] { tag.fetch(); });
+    return id;
+  };
+  std::int64_t last = 0;
+  for (std::int64_t i = 0; i < step / 5; ++i) CHECK(draw(milliseconds(5000)) == ++last);
+  cluster.stop(PostgresqlCluster::Stop::fast);
+  while (last < 2 * step) CHECK(draw(milliseconds(500)) == ++last);
+  const auto begun = steady_clock::now();
+  CHECK(error_of([&] { draw(milliseconds(500)); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(steady_clock::now() - begun < std::chrono::seconds(20));
+  cluster.start();
+  CHECK(draw(milliseconds(60'000)) == ++last);
+  audit->reconnect();
+  for (std::int64_t id = 1; id <= last; ++id) audit->given("order", {id, id + 1});
+}

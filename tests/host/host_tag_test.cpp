@@ -309,6 +309,11 @@ TEST_CASE(
     });
   }
   CHECK(ended == ErrorCode::refused);
+  // Asking again and again does not move the counter past what other hosts have to be spared.
+  const std::int64_t counter = bed.admin.tag(bed.order).next_id;
+  for (int i = 0; i < 20; ++i)
+    CHECK(error_code([&] { bed.allocator().tag(bed.order).next(); }) == ErrorCode::refused);
+  CHECK(bed.admin.tag(bed.order).next_id == counter);
   CHECK(error_text([&] { bed.allocator().tag(bed.order).next(); }).find("--raise-to ID") !=
         std::string::npos);
   CHECK(error_code([&] { bed.allocator().tag(bed.order).next_ranges(1'000'000); }) == ErrorCode::refused);

@@ -251,6 +251,37 @@ TEST_CASE("host windows: the worker's record is as good as none where its token 
   CHECK(bed.workers().size() == 2);
 }
 
+TEST_CASE("host windows: a lease that was noted but not published is not taken to begin before it did") {
+  Bed bed;
+  const auto file = [&] { return leaf::test::state_file_in(bed.run); };
+  bed.generator().next();
+  const std::string before = leaf::test::read_bytes(file());
+  leaf::Store admin(bed.store_options());
+  const auto lease = [&](const std::string& owner, std::optional<std::int64_t> worker) {
+    leaf::WorkerRequest request;
+    request.owner = owner;
+    request.worker = worker;
+    request.window = 1h;
+    return admin.acquire_worker(request);
+  };
+  const leaf::UnixTime others_end = lease("other", 1).end;
+  admin.recycle_worker(1, true);
+  admin.recycle_worker(0, true);
+  bed.clock.advance(1h + 1s);
+  lease("third", 0);
+  REQUIRE(leaf::Layout::parse("leaf").worker_of(bed.generator().next()) == 1);
+  // As it was when that window was noted: the buffer is still the one before.
+  std::string bytes = leaf::test::read_bytes(file());
+  constexpr std::size_t begin = offsetof(leaf::host::State, buffer);
+  constexpr std::size_t length = offsetof(leaf::host::State, deployment) - begin;
+  bytes.replace(begin, length, before, begin, length);
+  leaf::test::write_bytes(file(), bytes);
+  bed.clock.set_back(1500ms);
+  const std::int64_t id = bed.generator().next();
+  CHECK(leaf::Layout::parse("leaf").worker_of(id) == 1);
+  CHECK(leaf::Layout::parse("leaf").time_of(id) >= others_end);
+}
+
 TEST_CASE("host windows: a store of another layout in the place of the first is used by those who come") {
   Bed bed;
   SnowflakeGenerator old = bed.generator();

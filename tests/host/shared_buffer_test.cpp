@@ -71,10 +71,12 @@ class Buffer : public SharedBuffer {
   std::function<void()> before_grant = [] {};
   std::function<void(State&)> on_note = [](State&) {};
   int asked = 0;
+  const leaf::Store* asked_of = nullptr;
 
  protected:
-  GrantedRange grant(leaf::Store&, State&) override {
+  GrantedRange grant(leaf::Store& store, State&) override {
     ++asked;
+    asked_of = &store;
     before_grant();
     if (grants.empty()) throw Error(ErrorCode::unavailable, "the store is away", "wait");
     const Range range = grants.front();
@@ -154,6 +156,26 @@ TEST_CASE(
   REQUIRE(WIFSIGNALED(status));
   buffer.grants = {{100, 200}};
   CHECK(buffer.draw() == 100);
+}
+
+TEST_CASE(
+    "shared buffer: a child that is forked has a connection of its own, and its parent keeps the old one") {
+  Bed bed;
+  Buffer buffer(bed);
+  buffer.grants = {{1, 2}, {2, 3}};
+  CHECK(buffer.draw() == 1);
+  const leaf::Store* const parents = buffer.asked_of;
+  const pid_t child = fork();
+  if (child == 0) {
+    buffer.draw();
+    _exit(buffer.asked_of == parents ? 1 : 0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  buffer.grants = {{3, 4}};
+  CHECK(buffer.draw() == 3);
+  CHECK(buffer.asked_of == parents);
 }
 
 TEST_CASE("shared buffer: nothing is fetched while another holds the lock; that is waited for with an end") {

@@ -255,17 +255,22 @@ TEST_CASE("state file: other rights than its owner's alone are refused, whatever
 }
 
 TEST_CASE("state file: many that need it first at once all map the same one") {
-  constexpr int processes = 24, rounds = 20;
+  constexpr int processes = 24, rounds = 100;
   Bed bed;
   for (int round = 0; round < rounds; ++round) {
     fs::remove(bed.path);
-    int pipe_ends[2];
+    int pipe_ends[2], start[2];
     REQUIRE(pipe(pipe_ends) == 0);
+    REQUIRE(pipe(start) == 0);
     std::vector<pid_t> children;
     for (int i = 0; i < processes; ++i) {
       children.push_back(fork());
       if (children.back() != 0) continue;
       try {
+        alarm(30);
+        close(start[1]);
+        char nothing = 0;
+        static_cast<void>(read(start[0], &nothing, 1));  // ends when the parent starts all
         const auto file = bed.open();
         const auto lock = file->try_lock(bed.folder);
         if (lock && file->state().buffer.published_end() == 0) file->state().buffer.publish({1, 100}, 1);
@@ -276,19 +281,21 @@ TEST_CASE("state file: many that need it first at once all map the same one") {
         _exit(2);
       }
     }
+    close(start[0]);
+    close(start[1]);
     for (const pid_t child : children) {
       int status = 0;
       REQUIRE(waitpid(child, &status, 0) == child);
       CHECK(status == 0);
     }
     std::set<std::int64_t> ids;
+    close(pipe_ends[1]);
     for (int i = 0; i < processes; ++i) {
       std::int64_t id = 0;
       REQUIRE(read(pipe_ends[0], &id, sizeof id) == sizeof id);
       ids.insert(id);
     }
     close(pipe_ends[0]);
-    close(pipe_ends[1]);
     CHECK(ids.size() == processes);
     CHECK(*ids.rbegin() == processes);
   }

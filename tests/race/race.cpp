@@ -25,11 +25,11 @@ constexpr microseconds shortest_peace{200};
 constexpr microseconds longest_peace{4000};
 /// Each racer's own naps: how long it runs before, and how long they last. Signals from outside mostly come
 /// to one that waits for a processor anyway; these come while it runs, at any instruction.
-constexpr microseconds longest_run{300};
-constexpr microseconds longest_nap{3000};
+constexpr microseconds longest_run{2000};
+constexpr microseconds longest_nap{40'000};
 
 /// Of the disturbances, one in so many kills; the others stop.
-constexpr std::size_t kill_one_in = 8;
+constexpr std::size_t kill_one_in = 16;
 constexpr int most_stopped = 3;
 
 microseconds random_up_to(microseconds most) {

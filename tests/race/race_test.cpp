@@ -25,7 +25,7 @@ constexpr int processes = 16;
 constexpr const char* tag_name = "order";
 
 /// Used up in a few milliseconds: whoever is stopped for longer wakes up several segments later.
-constexpr std::int64_t longest_segment = 50'000;
+constexpr std::int64_t longest_segment = 20'000;
 constexpr std::chrono::milliseconds window = 200ms;
 
 /// Nobody gives up because others are stopped, or because this machine has other work to do.

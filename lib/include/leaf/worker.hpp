@@ -31,7 +31,7 @@ struct WorkerRequest {
       std::chrono::hours(1);  ///< silence after which a worker may be taken
   std::chrono::milliseconds max_skew = std::chrono::seconds(5);  ///< between the host's clock and the store's
   UnixTime not_before{};                                         ///< the window starts here or later
-  std::optional<Layout> layout{};  ///< the one that the deployment has to have
+  std::optional<Layout> layout{};                                ///< the one that the deployment has to have
 };
 
 /// A worker and a window of time, [begin, end), in which IDs may be made with it by the holder of the token
