@@ -23,5 +23,17 @@ function(leaf_embed_migrations target database)
     DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/EmbedMigrations.cmake
     VERBATIM)
   target_sources(${target} PRIVATE ${generated})
-  install(FILES ${files} DESTINATION ${CMAKE_INSTALL_DATADIR}/leafctl/migrations/${database})
+  add_custom_target(${target}-migrations DEPENDS ${generated})
+  add_dependencies(${target} ${target}-migrations)
+  install(FILES ${files} DESTINATION ${CMAKE_INSTALL_DATADIR}/leafctl/migrations/${database}
+    COMPONENT libleaf-${database})
+endfunction()
+
+# leaf_find_library_from(TARGET FOLDER): installed in FOLDER, TARGET finds libleaf wherever the tree is moved to. In a
+# folder that the loader searches anyway nothing is said: each start would pay for one more search.
+function(leaf_find_library_from target folder)
+  if(NOT CMAKE_INSTALL_FULL_LIBDIR IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    file(RELATIVE_PATH to_library ${folder} ${CMAKE_INSTALL_FULL_LIBDIR})
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH $ORIGIN/${to_library})
+  endif()
 endfunction()

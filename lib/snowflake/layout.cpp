@@ -62,7 +62,7 @@ Layout::Layout(std::span<const FieldWidth> fields, std::chrono::milliseconds uni
   if (fields.empty() || fields.size() > max_fields) {
     refuse(fmt::format("a layout has from 1 to {} fields, not '{}'", max_fields, fields.size()));
   }
-  if (unit < 1ms || unit > 1h) refuse("the unit of a layout is from 1ms to 1h");
+  if (unit < std::chrono::milliseconds(1) || unit > 1h) refuse("the unit of a layout is from 1ms to 1h");
   if (epoch < UnixTime{} || epoch > end_of_9999)
     refuse("the epoch of a layout is from the year 1970 to 9999");
   bits_ = sum_of_bits(fields);

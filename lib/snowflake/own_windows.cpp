@@ -6,7 +6,8 @@ OwnWindows::Buffer::Buffer(Store& store, const WorkerRequest& wanted)
     : positions(store.layout()),
       request(valid_request(wanted, positions.layout())),
       lease(store.acquire_worker(request)) {
-  positions = Positions(store.layout());  // from now on it is fixed
+  // cppcheck-suppress useInitializationList // the lease has fixed the layout, and may have changed it
+  positions = Positions(store.layout());
   const range::Refill first = positions.refill_of(lease);
   buffer.publish(first.range, first.mark, first.label);
   buffer.advance(buffer.view());

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Builds the Debian packages in FOLDER and tries them in a root of their own: packages.sh FOLDER
+# They hold exactly what packages.txt lists, lintian finds nothing in them, they install, serve IDs, and leave nothing.
+set -euo pipefail
+folder=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/root
+triple=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+
+"$here/../../scripts/package" "$folder" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "scripts/package failed"; }
+packages=("$folder"/*.deb)
+names=()
+
+for package in "${packages[@]}"; do
+  name=$(dpkg-deb -f "$package" Package)
+  names+=("$name")
+  dpkg-deb --fsys-tarfile "$package" | tar -tf - | grep -v '/$' | sed "s|^\./|$name |; s|/$triple/|/TRIPLE/|" >>"$work/files"
+done
+sed -i 's|\.so\.0\.[0-9.]*$|.so.VERSION|' "$work/files"
+LC_ALL=C sort -o "$work/files" "$work/files"
+diff "$here/packages.txt" "$work/files" >&2 || fail "the packages' files differ from packages.txt"
+
+lintian --fail-on error,warning --tag-display-limit 0 "${packages[@]}" >&2 || fail "lintian finds fault with a package"
+
+# A root in which the packages of others that ours depend on count as installed, as they are here: dpkg checks versions.
+mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
+printf '%s\n' "${names[@]}" >"$work/names"
+for package in "${packages[@]}"; do dpkg-deb -f "$package" Depends; done | tr ',' '\n' | sed 's/^ *//; s/ .*//' |
+  sort -u | grep -vxFf "$work/names" >"$work/others"
+# shellcheck disable=SC2016 # dpkg-query's own fields
+xargs dpkg-query -W -f 'Package: ${Package}
+Status: install ok installed
+Architecture: ${Architecture}
+Version: ${Version}
+Maintainer: ${Maintainer}
+Description: counts as installed
+
+' <"$work/others" >"$root/var/lib/dpkg/status"
+
+# CPack's scripts call ldconfig, which has nothing to do here.
+mkdir "$work/stub"
+printf '#!/bin/sh\n' >"$work/stub/ldconfig"
+chmod +x "$work/stub/ldconfig"
+
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(unshare --map-root-user)
+in_root() {
+  PATH=$work/stub:$PATH "${as_root[@]}" dpkg --root="$root" --log="$work/dpkg.log" --force-script-chrootless "$@" \
+    >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "dpkg $* failed"; }
+}
+
+in_root --install "${packages[@]}"
+
+libraries=$root/usr/lib/$triple
+for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so; do
+  readelf -d "$file" >"$work/dynamic"
+  ! grep -E 'R(UN)?PATH' "$work/dynamic" >&2 || fail "'$file' has the loader search a folder of its own"
+done
+
+export LD_LIBRARY_PATH=$libraries LEAFCTL_STORE=sqlite:$work/leaf.db LEAFCTL_RUNTIME_DIR=$work/run LEAFCTL_CONFIG=/dev/null
+leafctl() { "$root/usr/bin/leafctl" "$@"; }
+leafctl -q init-db
+leafctl -q add-tag order
+[ "$(leafctl next order -n 3)" = $'1\n2\n3' ] || fail "the installed program does not draw 1, 2 and 3"
+gzip -t "$root"/usr/share/man/man*/*.gz
+
+in_root --purge "${names[@]}"
+find "$root" -mindepth 1 -not -path "$root/var" -not -path "$root/var/lib" -not -path "$root/var/lib/dpkg*" >"$work/left"
+[ ! -s "$work/left" ] || { cat "$work/left" >&2; fail "removing the packages leaves files"; }
