@@ -61,7 +61,8 @@ struct Surroundings {
   static Surroundings of_this_process();
 };
 
-/// One setting: all that is known of it. A new setting is a row in settings.cpp and a field in Settings.
+/// One setting: all that is known of it. A new setting is a row in settings_table.cpp and a field in
+/// Settings.
 struct Setting {
   const char* key;         ///< in a configuration file and in show-config
   const char* flags;       ///< as declared to CLI11; the long one is its name
