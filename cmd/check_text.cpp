@@ -32,7 +32,7 @@ std::string paint(std::string_view code, const std::string& text, bool color) {
 
 /// `text` from the column `indent` on, which the first line has reached.
 std::string block(const std::string& text, std::size_t indent) {
-  return fmt::format("{}\n", fmt::join(wrap(text, indent), "\n" + std::string(indent, ' ')));
+  return fmt::format("{}\n", fmt::join(wrap(text, indent), fmt::format("\n{:{}}", "", indent)));
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ std::string check_table(const Checks& checks, bool color) {
                           paint(color_of(check.state), std::string(state), color), "", states - state.size());
     result += block(escape_for_terminal(check.detail), indent);
     if (!check.hint.empty())
-      result += std::string(indent, ' ') + block("hint: " + escape_for_terminal(check.hint), indent);
+      result += fmt::format("{:{}}{}", "", indent, block("hint: " + escape_for_terminal(check.hint), indent));
   }
   return result;
 }

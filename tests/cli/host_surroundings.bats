@@ -91,7 +91,7 @@ as() {
 
 @test "namespaces of PIDs and of time change nothing" {
   need_root
-  unshare --pid --fork true 2>/dev/null || skip 'no namespaces of PIDs'
+  unshare --pid --fork --mount-proc true 2>/dev/null || skip 'no namespaces of PIDs'
   leafctl -q add-tag order --step 10
   for _ in {1..10}; do
     leafctl next order
