@@ -85,6 +85,8 @@ RaceResult Race::run(std::uint64_t ids) {
     disturb_one();
   }
   board.over = true;
+  // All go on before one is waited for: it may itself wait for a stopped one.
+  for (const Runner& runner : runners_) kill(runner.process, SIGCONT);
   for (Runner& runner : runners_) end(runner);
   if (rival_) end(rival);
   return result();
@@ -142,7 +144,6 @@ void Race::disturb_one() {
 
 /// One that was not killed has to come to its end.
 void Race::end(Runner& runner) {
-  kill(runner.process, SIGCONT);
   int status = 0;
   wait_for(runner.process, status);
   if (WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_FAILURE) return;
