@@ -26,8 +26,8 @@ bool is_ahead(std::int64_t time_ms, std::int64_t now_ms, milliseconds at_most) {
 
 HostOptions with_absolute_folder(HostOptions options) {
   if (options.folder.empty()) throw Error(ErrorCode::usage, "no folder is named for the host's buffer");
-  options.folder = std::filesystem::absolute(options.folder).lexically_normal().string();
-  if (options.folder.ends_with('/') && options.folder.size() > 1) options.folder.pop_back();
+  if (!options.folder.starts_with('/')) options.folder = std::filesystem::absolute(options.folder).string();
+  while (options.folder.ends_with('/') && options.folder.size() > 1) options.folder.pop_back();
   return options;
 }
 

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 
 #include "host/hash.hpp"
 #include "leaf/store.hpp"
@@ -15,9 +17,9 @@ namespace {
 
 /// One name for a file, however it was named.
 std::string absolute_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
+  if (real) return real.get();
   std::error_code failed;
-  const auto canonical = std::filesystem::canonical(path, failed);
-  if (!failed) return canonical.string();
   const auto absolute = std::filesystem::absolute(path, failed);
   return failed ? path : absolute.lexically_normal().string();
 }
