@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "options.hpp"
 #include "tag_record.hpp"
 
 namespace leafctl {
@@ -21,18 +21,19 @@ bool exists(leaf::Store& store, const leaf::TagName& name) {
 
 class AddTag : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Adds a tag: a sequence of IDs of its own. Adding it again with the same values does nothing.");
-    add_tag_argument(app, name_, "its name: 1 to 128 characters of A-Z a-z 0-9 . _ : -")->type_name("NAME");
-    add_integer_option(app, "--step", "N", step_, {1, leaf::max_step},
-                       fmt::format("IDs that a host takes at once, 1 to {} (default: {})", leaf::max_step,
-                                   leaf::default_step));
-    add_integer_option(app, "--start", "ID", start_, {0, leaf::max_id}, "the first ID (default: 1)");
-    add_integer_option(app, "--limit", "ID", limit_, {0, leaf::max_id},
-                       fmt::format("the last ID it may give, up to {} (default: none)", leaf::max_id));
-    add_text_option(app, "--description", "TEXT", description_, "what it is for, up to 256 characters");
-    app.footer(
+    command.add_new_tag_argument(name_, "its name: 1 to 128 characters of A-Z a-z 0-9 . _ : -");
+    command.add_integer_option("--step", "N", step_, {1, leaf::max_step},
+                               fmt::format("IDs that a host takes at once, 1 to {} (default: {})",
+                                           leaf::max_step, leaf::default_step));
+    command.add_integer_option("--start", "ID", start_, {0, leaf::max_id}, "the first ID (default: 1)");
+    command.add_integer_option(
+        "--limit", "ID", limit_, {0, leaf::max_id},
+        fmt::format("the last ID it may give, up to {} (default: none)", leaf::max_id));
+    command.add_text_option("--description", "TEXT", description_, "what it is for, up to 256 characters");
+    command.add_examples(
         "Examples:\n"
         "  leafctl add-tag order\n"
         "  leafctl add-tag invoice --start 1000 --step 100 --description 'since 2024'");

@@ -3,6 +3,7 @@
 
 #include "bench_report.hpp"
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "layout_options.hpp"
 #include "leaf/layout.hpp"
 #include "time_text.hpp"
@@ -68,11 +69,11 @@ class DecodeBenchmark : public Benchmark {
 
 class BenchDecode : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description("Measures how fast snowflake IDs are taken apart in memory. Needs no store.");
-    plan_.declare(app, {.item = "IDs", .batch = true});
-    layout_.declare(app);
-    app.footer(
+  void declare(Declaration& command) override {
+    command.describe("Measures how fast snowflake IDs are taken apart in memory. Needs no store.");
+    plan_.declare(command, {.item = "IDs", .batch = true});
+    layout_.declare(command);
+    command.add_examples(
         bench_footer("  leafctl bench decode\n"
                      "  leafctl bench decode --layout sonyflake --threads 2 --duration 500ms"));
   }

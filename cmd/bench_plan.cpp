@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "declaration.hpp"
 #include "leaf/error.hpp"
 #include "leaf/tag.hpp"
-#include "options.hpp"
 
 namespace leafctl {
 
@@ -17,26 +17,27 @@ constexpr DurationBounds duration_bounds{std::chrono::milliseconds(1), std::chro
 
 }  // namespace
 
-void BenchPlanOptions::declare(CLI::App& app, const Extent& extent) {
-  add_integer_option(app, "-t,--threads", "N", threads_, thread_bounds,
-                     fmt::format("threads in each process, 1 to {} (default: 1)", thread_bounds.highest));
-  add_integer_option(app, "--processes", "N", processes_, process_bounds,
-                     fmt::format("processes, 1 to {} (default: 1)", process_bounds.highest));
+void BenchPlanOptions::declare(Declaration& command, const Extent& extent) {
+  command.add_integer_option(
+      "-t,--threads", "N", threads_, thread_bounds,
+      fmt::format("threads in each process, 1 to {} (default: 1)", thread_bounds.highest));
+  command.add_integer_option("--processes", "N", processes_, process_bounds,
+                             fmt::format("processes, 1 to {} (default: 1)", process_bounds.highest));
   if (extent.batch) {
-    add_integer_option(
-        app, "--batch", "N", batch_, batch_bounds,
+    command.add_integer_option(
+        "--batch", "N", batch_, batch_bounds,
         fmt::format("{} in one call, 1 to {} (default: 1)", extent.item, batch_bounds.highest));
   }
-  add_text_option(app, "--duration", "DURATION", duration_, "how long, 1ms to 24h (default: 2s)");
-  add_integer_option(app, "-n,--count", "N", count_, {1, leaf::max_id},
-                     fmt::format("how many {} in all, instead of a duration", extent.item));
+  command.add_text_option("--duration", "DURATION", duration_, "how long, 1ms to 24h (default: 2s)");
+  command.add_integer_option("-n,--count", "N", count_, {1, leaf::max_id},
+                             fmt::format("how many {} in all, instead of a duration", extent.item));
   if (extent.verify) {
-    app.add_flag("--verify", verify_,
-                 "check every ID: drawn once, and above those whose calls had ended in its process");
+    command.add_flag("--verify", verify_,
+                     "check every ID: drawn once, and above those whose calls had ended in its process");
   }
   if (extent.host_buffer) {
-    app.add_flag("--host-buffer", host_buffer_,
-                 "have all processes draw from one buffer, as those of a host do");
+    command.add_flag("--host-buffer", host_buffer_,
+                     "have all processes draw from one buffer, as those of a host do");
   }
 }
 

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+
+#include "declaration.hpp"
 
 namespace leafctl {
 
@@ -39,8 +40,8 @@ class BenchPlanOptions {
     bool host_buffer = false;
   };
 
-  /// Adds them to `app`; this has to live as long.
-  void declare(CLI::App& app, const Extent& extent);
+  /// Adds them to `command`; this has to live as long.
+  void declare(Declaration& command, const Extent& extent);
 
   /// Throws leaf::Error (usage).
   BenchPlan plan() const;

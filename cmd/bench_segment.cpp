@@ -7,6 +7,7 @@
 #include "bench_report.hpp"
 #include "bench_tag.hpp"
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "leaf/segment.hpp"
 
 namespace leafctl {
@@ -79,14 +80,14 @@ class SegmentBenchmark : public Benchmark {
 
 class BenchSegment : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Measures how fast IDs of a tag are drawn from memory, with segments fetched from the store as "
         "usual. "
         "Each process has a buffer of its own, unless told otherwise.");
-    plan_.declare(app, {.item = "IDs", .batch = true, .verify = true, .host_buffer = true});
-    tag_.declare(app, leaf::max_step);
-    app.footer(
+    plan_.declare(command, {.item = "IDs", .batch = true, .verify = true, .host_buffer = true});
+    tag_.declare(command, leaf::max_step);
+    command.add_examples(
         bench_footer("  leafctl bench segment\n"
                      "  leafctl bench segment --threads 2 --batch 64 --duration 10s\n"
                      "  leafctl bench segment --processes 4 -n 100000000 --verify -o json\n"

@@ -8,6 +8,7 @@
 #include "bench_report.hpp"
 #include "bench_tag.hpp"
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "leaf/error.hpp"
 #include "leaf/snowflake.hpp"
 #include "time_text.hpp"
@@ -113,13 +114,13 @@ class SnowflakeBenchmark : public Benchmark {
 
 class BenchSnowflake : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Measures how fast snowflake IDs are made, beside the ceiling that the layout's sequence numbers "
         "set. "
         "Each process leases a worker of its own, unless told otherwise, and frees it afterwards.");
-    plan_.declare(app, {.item = "IDs", .batch = true, .verify = true, .host_buffer = true});
-    app.footer(
+    plan_.declare(command, {.item = "IDs", .batch = true, .verify = true, .host_buffer = true});
+    command.add_examples(
         bench_footer("  leafctl bench snowflake\n"
                      "  leafctl bench snowflake --threads 4 --batch 64 --verify\n"
                      "  leafctl bench snowflake --processes 2 -o json | jq .ceiling_share_ppm\n"

@@ -1,6 +1,7 @@
 #include "bench_report.hpp"
 #include "bench_tag.hpp"
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "leaf/store.hpp"
 
 namespace leafctl {
@@ -46,14 +47,14 @@ class StoreBenchmark : public Benchmark {
 
 class BenchStore : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Measures how fast the store grants segments: one statement each, one after the other on a "
         "connection. "
         "Each thread has a connection of its own.");
-    plan_.declare(app, {.item = "grants", .verify = true});
-    tag_.declare(app, leaf::default_step);
-    app.footer(
+    plan_.declare(command, {.item = "grants", .verify = true});
+    tag_.declare(command, leaf::default_step);
+    command.add_examples(
         bench_footer("  leafctl bench store\n"
                      "  leafctl bench store --threads 8 --store postgresql://db.example.org/ids\n"
                      "  leafctl bench store -n 10000 --verify -o json"));

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <random>
 
+#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "options.hpp"
 
 namespace leafctl {
 
@@ -21,12 +21,12 @@ std::string throwaway_name() {
   return fmt::format("leafctl-bench-{:08x}", std::random_device{}());
 }
 
-void BenchTag::declare(CLI::App& app, std::int64_t step) {
+void BenchTag::declare(Declaration& command, std::int64_t step) {
   default_step_ = step;
-  add_text_option(app, "--tag", "TAG", told_,
-                  "draw from this tag (default: one of its own, removed afterwards)");
-  add_integer_option(
-      app, "--step", "N", step_, {1, leaf::max_step},
+  command.add_text_option("--tag", "TAG", told_,
+                          "draw from this tag (default: one of its own, removed afterwards)");
+  command.add_integer_option(
+      "--step", "N", step_, {1, leaf::max_step},
       fmt::format("the step of a tag of its own, 1 to {} (default: {})", leaf::max_step, step));
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "declaration.hpp"
 #include "leaf/range.hpp"
 #include "leaf/store.hpp"
 #include "leaf/tag.hpp"
@@ -17,8 +17,8 @@ std::string throwaway_name();
 /// The tag that a benchmark draws from: the one it is told, or one of its own that goes with it.
 class BenchTag {
  public:
-  /// Adds `--tag` and `--step` to `app`; this has to live as long. `step` is that of a tag of its own.
-  void declare(CLI::App& app, std::int64_t step);
+  /// Adds `--tag` and `--step` to `command`; this has to live as long. `step` is that of a tag of its own.
+  void declare(Declaration& command, std::int64_t step);
 
   /// Makes a tag of its own, or looks for the one it was told. Returns which IDs may be drawn from it. Throws
   /// leaf::Error as Store does.

@@ -2,8 +2,8 @@
 #include <string>
 
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "layout_options.hpp"
-#include "options.hpp"
 #include "time_text.hpp"
 
 namespace leafctl {
@@ -17,18 +17,18 @@ constexpr Column<leaf::IdBounds> columns[] = {
 
 class Bounds : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Prints the first and the last snowflake ID of a stretch of time, to select by in a database.");
-    add_text_option(
-        app, "--from", "TIME", from_,
+    command.add_text_option(
+        "--from", "TIME", from_,
         "first time: 2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), now, now-1h, now-7d or Unix "
-        "milliseconds")
-        ->required();
-    add_text_option(app, "--to", "TIME", to_,
-                    "the time before which the stretch ends (default: all that follows)");
-    layout_.declare(app);
-    app.footer(
+        "milliseconds",
+        Presence::required);
+    command.add_text_option("--to", "TIME", to_,
+                            "the time before which the stretch ends (default: all that follows)");
+    layout_.declare(command);
+    command.add_examples(
         "Prints the first and the last ID, both included, of the times from --from to\n"
         "just before --to: stretches that follow each other share no ID and miss none.\n"
         "The time of an ID is the one that 'leafctl decode' prints.\n\n"

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "declaration.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
 #include "messages.hpp"
@@ -42,7 +42,7 @@ class Command {
   virtual ~Command() = default;
 
   /// Declares options, arguments, description and examples (as the footer). Does no I/O.
-  virtual void setup(CLI::App& app) = 0;
+  virtual void declare(Declaration& command) = 0;
 
   /// The settings that have a flag on this command beside the global ones.
   virtual std::vector<std::string_view> setting_keys() const { return {}; }

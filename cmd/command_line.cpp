@@ -1,13 +1,13 @@
 #include "command_line.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 
+#include "declaration.hpp"
 #include "help_text.hpp"
 #include "leaf/version.hpp"
-#include "options.hpp"
-#include "usage_error.hpp"
 
 namespace leafctl {
 
@@ -46,16 +46,25 @@ void settle_options(CLI::App& app) {
 
 }  // namespace
 
-CommandLine::CommandLine() : app_("Hands out unique 64-bit IDs, without a server of its own.", "leafctl") {
-  app_.set_help_flag("-h,--help", "print help and exit");
-  app_.fallthrough();
-  app_.require_subcommand(0, 1);
-  app_.footer(examples);
-  add_global_options();
+CommandLine::CommandLine()
+    : app_(std::make_unique<CLI::App>("Hands out unique 64-bit IDs, without a server of its own.",
+                                      "leafctl")) {
+  app_->fallthrough();
+  app_->require_subcommand(0, 1);
+  app_->set_help_flag();
 }
 
-void CommandLine::declare_commands(std::string_view group) {
+CommandLine::~CommandLine() = default;
+
+CLI::App& CommandLine::root() {
+  declare();
+  return *app_;
+}
+
+void CommandLine::declare(std::string_view group, Declaration::Extent extent) {
   if (!nodes_.empty()) return;
+  extent_ = extent;
+  if (extent == Declaration::Extent::all) declare_global_options();
   const auto is_of_group = [group](const CommandEntry& entry) {
     const std::string_view name = entry.name;
     return name.substr(0, name.find(' ')) == group;
@@ -67,36 +76,28 @@ void CommandLine::declare_commands(std::string_view group) {
   }
 }
 
-void CommandLine::add_global_options() {
-  for (const Setting& setting : all_settings()) {
-    if (setting.is_global) add_setting(app_, setting.key);
+void CommandLine::declare_global_options() {
+  // First, because each command takes it over.
+  app_->set_help_flag("-h,--help", "print help and exit");
+  Declaration declaration(*app_);
+  for (std::size_t i = 0; i < all_settings().size(); ++i) {
+    if (all_settings()[i].is_global) declaration.add_setting(all_settings()[i].key, options_.values[i]);
   }
-  add_text_option(app_, "--config", "FILE", options_.config_file,
-                  "settings in YAML (default: leafctl/leafctl.yaml in ~/.config, then in /etc)");
-  app_.add_flag("-q,--quiet", options_.quiet, "print errors only, no messages and warnings");
-  app_.add_flag("-v,--verbose", options_.verbose, "say more about what is done");
-  app_.set_version_flag("--version", fmt::format("leafctl {}\n", leaf::version()),
-                        "print the version and exit");
-  settle_options(app_);
-}
-
-void CommandLine::add_setting(CLI::App& app, std::string_view key) {
-  const std::size_t index = find_setting(key).value();
-  const Setting& setting = all_settings()[index];
-  if (setting.flag_stands_for == nullptr) {
-    add_text_option(app, setting.flags, setting.value_name, options_.values[index], setting.help);
-    return;
-  }
-  app.add_flag_callback(
-      setting.flags, [this, index, &setting] { options_.values[index] = setting.flag_stands_for; },
-      setting.help);
+  declaration.add_text_option("--config", "FILE", options_.config_file,
+                              "settings in YAML (default: leafctl/leafctl.yaml in ~/.config, then in /etc)");
+  declaration.add_flag("-q,--quiet", options_.quiet, "print errors only, no messages and warnings");
+  declaration.add_flag("-v,--verbose", options_.verbose, "say more about what is done");
+  declaration.add_examples(examples);
+  app_->set_version_flag("--version", fmt::format("leafctl {}\n", leaf::version()),
+                         "print the version and exit");
+  settle_options(*app_);
 }
 
 void CommandLine::add_command(const CommandEntry& entry) {
   const std::string_view name = entry.name;
   const std::size_t blank = name.rfind(' ');
-  CLI::App* parent = &app_;
-  if (blank != std::string_view::npos) parent = app_.get_subcommand(std::string(name.substr(0, blank)));
+  CLI::App* parent = app_.get();
+  if (blank != std::string_view::npos) parent = app_->get_subcommand(std::string(name.substr(0, blank)));
   CLI::App* app = parent->add_subcommand(std::string(name.substr(blank + 1)), entry.summary);
   app->require_subcommand(0, 1);
   app->footer("");
@@ -108,8 +109,11 @@ void CommandLine::add_command(const CommandEntry& entry) {
 void CommandLine::set_up(Node& node) {
   if (node.make == nullptr || node.command) return;
   node.command = node.make();
-  node.command->setup(*node.app);
-  for (const std::string_view key : node.command->setting_keys()) add_setting(*node.app, key);
+  Declaration declaration(*node.app, extent_);
+  node.command->declare(declaration);
+  for (const std::string_view key : node.command->setting_keys()) {
+    declaration.add_setting(key, options_.values[find_setting(key).value()]);
+  }
   settle_options(*node.app);
 }
 
@@ -120,24 +124,36 @@ CommandLine::Node* CommandLine::node_of(const CLI::App* app) {
 }
 
 CLI::App& CommandLine::selected() {
-  CLI::App* app = &app_;
+  CLI::App* app = app_.get();
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
   return *app;
 }
 
+leaf::Error CommandLine::rejected(const std::vector<std::string>& arguments, Rejection::Reason reason,
+                                  const std::exception& error) {
+  return usage_error(selected(), arguments, {reason, error.what(), app_->remaining(true)});
+}
+
 Request CommandLine::parse(std::vector<std::string> arguments) {
   arguments = split_empty_values(arguments);
-  // What a usual command line does not name is left out: half of a short call's own work was to declare it.
-  declare_commands(arguments.empty() ? "" : arguments.front());
+  // What a usual command line does not name is left out: most of a short call's own work was to declare it.
+  const bool names_options =
+      std::ranges::any_of(arguments, [](const std::string& text) { return text.starts_with('-'); });
+  declare(arguments.empty() ? "" : arguments.front(),
+          names_options ? Declaration::Extent::all : Declaration::Extent::arguments);
   try {
     // CLI11 takes the last argument first.
-    app_.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     return {.text = help_text(selected())};
   } catch (const CLI::CallForVersion& version) {
     return {.text = version.what()};
+  } catch (const CLI::ArgumentMismatch& error) {
+    throw rejected(arguments, Rejection::Reason::missing_value, error);
+  } catch (const CLI::RequiredError& error) {
+    throw rejected(arguments, Rejection::Reason::missing_argument, error);
   } catch (const CLI::ParseError& error) {
-    throw usage_error(app_, selected(), arguments, error);
+    throw rejected(arguments, Rejection::Reason::other, error);
   }
   Node* node = node_of(&selected());
   if (node == nullptr || !node->command) return {.text = short_help_text(selected()), .incomplete = true};
@@ -152,8 +168,8 @@ CLI::App* CommandLine::find_command(CLI::App& group, const std::string& word) {
 }
 
 std::string CommandLine::help(const std::vector<std::string>& words) {
-  declare_commands();
-  CLI::App* app = &app_;
+  declare();
+  CLI::App* app = app_.get();
   for (const std::string& word : words) {
     CLI::App* const command = find_command(*app, word);
     if (command == nullptr) throw unknown_command(*app, word);

@@ -1,12 +1,15 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cli11.hpp"
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "settings.hpp"
+#include "usage_error.hpp"
 
 namespace leafctl {
 
@@ -18,10 +21,11 @@ struct Request {
 };
 
 /// The tree of all commands and their options. A command is made, and its options declared, only when it is
-/// named.
+/// named; and options only where a word begins with a hyphen.
 class CommandLine {
  public:
   CommandLine();
+  ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
@@ -32,10 +36,7 @@ class CommandLine {
   std::string help(const std::vector<std::string>& words);
 
   /// The program itself, above all commands.
-  CLI::App& root() {
-    declare_commands();
-    return app_;
-  }
+  CLI::App& root();
   /// The command that `word` names in `group`, with its options declared; null if there is none.
   CLI::App* find_command(CLI::App& group, const std::string& word);
 
@@ -48,18 +49,21 @@ class CommandLine {
     std::unique_ptr<Command> command;
   };
 
-  void add_global_options();
-  void add_setting(CLI::App& app, std::string_view key);
-  /// Declares the commands whose first word is `group`, all if there is none; once.
-  void declare_commands(std::string_view group = {});
+  /// Declares the program with the commands whose first word is `group`, all if there is none. Once: later
+  /// calls do nothing.
+  void declare(std::string_view group = {}, Declaration::Extent extent = Declaration::Extent::all);
+  void declare_global_options();
   void add_command(const CommandEntry& entry);
   void set_up(Node& node);
   Node* node_of(const CLI::App* app);
   CLI::App& selected();
+  leaf::Error rejected(const std::vector<std::string>& arguments, Rejection::Reason reason,
+                       const std::exception& error);
 
-  CLI::App app_;
+  std::unique_ptr<CLI::App> app_;
   GlobalOptions options_;
   std::vector<Node> nodes_;
+  Declaration::Extent extent_ = Declaration::Extent::all;
 };
 
 }  // namespace leafctl

@@ -2,8 +2,8 @@
 
 #include "commands.hpp"
 #include "completion.hpp"
+#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "options.hpp"
 #include "time_limit.hpp"
 
 namespace leafctl {
@@ -15,13 +15,13 @@ constexpr std::chrono::milliseconds patience{400};
 
 class Complete : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Lists what may stand at the end of a command line in place of its last word, which may be empty. "
         "For shells: says nothing where it fails, changes nothing, and never takes long.");
-    add_texts_option(app, "WORD", "", words_,
-                     "the words of the command line after the program's name; '--' comes first");
-    app.footer(
+    command.add_texts_argument("WORD", "", words_,
+                               "the words of the command line after the program's name; '--' comes first");
+    command.add_examples(
         "Prints a word and its description, tab-separated, on a line each. A line without\n"
         "a word stands for the names of files, behind the text in the second column.\n\n"
         "Examples:\n"

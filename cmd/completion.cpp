@@ -17,7 +17,7 @@ std::string first_clause(const std::string& help) {
 std::vector<Candidate> commands(const CLI::App& group) {
   std::vector<Candidate> result;
   for (const CLI::App* command : subcommands_of(group)) {
-    result.push_back({command->get_name(), command->get_description()});
+    result.push_back({name_of(*command), description_of(*command)});
   }
   return result;
 }
@@ -26,9 +26,9 @@ std::vector<Candidate> options(const CompletionCursor& cursor) {
   std::vector<Candidate> result;
   for (const CLI::Option* option : options_of(*cursor.command)) {
     if (!takes_many(*option) && std::ranges::find(cursor.given, option) != cursor.given.end()) continue;
-    const std::string description = first_clause(option->get_description());
-    for (const std::string& name : option->get_lnames()) result.push_back({"--" + name, description});
-    for (const std::string& name : option->get_snames()) result.push_back({"-" + name, description});
+    const std::string description = first_clause(description_of(*option));
+    for (const std::string& name : long_names_of(*option)) result.push_back({"--" + name, description});
+    for (const std::string& name : short_names_of(*option)) result.push_back({"-" + name, description});
   }
   return result;
 }
@@ -41,7 +41,7 @@ const CLI::Option* argument(const CompletionCursor& cursor) {
 }
 
 std::vector<Candidate> arguments(const CLI::Option& argument, const CompletionCursor& cursor) {
-  std::vector<Candidate> result = candidate_values(argument.get_type_name(), cursor);
+  std::vector<Candidate> result = candidate_values(value_name_of(argument), cursor);
   std::erase_if(result, [&](const Candidate& candidate) {
     const bool looks_like_option = candidate.word.starts_with('-') && !cursor.options_ended;
     return looks_like_option || std::ranges::find(cursor.arguments, candidate.word) != cursor.arguments.end();
@@ -51,7 +51,7 @@ std::vector<Candidate> arguments(const CLI::Option& argument, const CompletionCu
 
 std::vector<Candidate> option_values(const CompletionCursor& cursor) {
   if (!takes_value(*cursor.option)) return {};
-  std::vector<Candidate> result = candidate_values(cursor.option->get_type_name(), cursor);
+  std::vector<Candidate> result = candidate_values(value_name_of(*cursor.option), cursor);
   for (Candidate& candidate : result) {
     (candidate.word.empty() ? candidate.description : candidate.word).insert(0, cursor.prefix);
   }

@@ -79,8 +79,9 @@ class Walk {
   }
 
   void note_value(const CLI::Option& option, const std::string& value) {
-    if (option.get_lnames().empty()) return;
-    const std::string flag = "--" + option.get_lnames().front();
+    const std::vector<std::string> names = long_names_of(option);
+    if (names.empty()) return;
+    const std::string flag = "--" + names.front();
     if (flag == "--config") cursor_.settings.config_file = value;
     for (std::size_t i = 0; i < all_settings().size(); ++i) {
       if (all_settings()[i].long_flag() == flag) cursor_.settings.values[i] = value;

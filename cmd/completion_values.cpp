@@ -1,7 +1,6 @@
 #include "completion_values.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 
 #include "command_tree.hpp"
@@ -82,7 +81,7 @@ Candidates commands(const CompletionCursor& cursor) {
   }
   Candidates result;
   for (const CLI::App* command : subcommands_of(*group)) {
-    result.push_back({command->get_name(), command->get_description()});
+    result.push_back({name_of(*command), description_of(*command)});
   }
   return result;
 }

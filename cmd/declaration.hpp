@@ -1,40 +1,80 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli11.hpp"
 #include "leaf/tag.hpp"
 #include "numbers.hpp"
 
 namespace leafctl {
 
-// CLI11 reads 0x10 as 16, wraps what overflows and drops an empty text; here the text itself is taken and
-// converted strictly. `target` has to outlive the parsing. `names` are as in CLI11: "-n,--count", or "TAG"
-// for an argument. A bad value throws leaf::Error (usage) out of the parsing. `value_name` also tells shells
-// which values to propose: see candidate_values().
+/// Whether a command line may leave an option or argument out.
+enum class Presence { optional, required };
 
-CLI::Option* add_text_option(CLI::App& app, const std::string& names, const std::string& value_name,
-                             std::optional<std::string>& target, const std::string& help);
+/// What a command says of itself before anything is parsed.
+///
+/// CLI11 reads 0x10 as 16, wraps what overflows and drops an empty text; here the text itself is taken and
+/// converted strictly. `target` has to outlive the parsing. `names` are as in CLI11: "-n,--count", or "TAG"
+/// for an argument. A bad value throws leaf::Error (usage) out of the parsing. `value_name` also tells shells
+/// which values to propose: see candidate_values().
+class Declaration {
+ public:
+  enum class Extent {
+    all,
+    arguments,  ///< for a line that names no option: what it cannot mention is not made
+  };
 
-/// An option that may be repeated, or an argument that takes many: `target` gets all texts. `value_name` is
-/// empty for an argument.
-CLI::Option* add_texts_option(CLI::App& app, const std::string& names, const std::string& value_name,
-                              std::vector<std::string>& target, const std::string& help);
+  /// Declares to `app`, which has to live longer.
+  explicit Declaration(CLI::App& app, Extent extent = Extent::all) noexcept : app_(app), extent_(extent) {}
 
-CLI::Option* add_integer_option(CLI::App& app, const std::string& names, const std::string& value_name,
-                                std::optional<std::int64_t>& target, IntegerBounds bounds,
-                                const std::string& help);
+  /// What the command does, as the head of its help.
+  void describe(const std::string& text);
 
-/// The argument ID: one worker.
-CLI::Option* add_worker_argument(CLI::App& app, std::optional<std::int64_t>& target, const std::string& help);
+  /// What ends its help, with examples.
+  void add_examples(const std::string& text);
 
-/// The argument ID...: any number of workers.
-CLI::Option* add_workers_argument(CLI::App& app, std::vector<std::int64_t>& target, const std::string& help);
+  /// An option without a value.
+  void add_flag(const std::string& names, bool& target, const std::string& help);
 
-/// The argument TAG, which is required: the name of a tag that exists.
-CLI::Option* add_tag_argument(CLI::App& app, std::optional<leaf::TagName>& target, const std::string& help);
+  void add_text_option(const std::string& names, const std::string& value_name,
+                       std::optional<std::string>& target, const std::string& help,
+                       Presence presence = Presence::optional);
+
+  /// An option that may be repeated: `target` gets all texts.
+  void add_texts_option(const std::string& names, const std::string& value_name,
+                        std::vector<std::string>& target, const std::string& help);
+
+  /// An argument that takes any number of texts.
+  void add_texts_argument(const std::string& name, const std::string& value_name,
+                          std::vector<std::string>& target, const std::string& help);
+
+  void add_integer_option(const std::string& names, const std::string& value_name,
+                          std::optional<std::int64_t>& target, IntegerBounds bounds, const std::string& help);
+
+  /// The argument ID: one worker.
+  void add_worker_argument(std::optional<std::int64_t>& target, const std::string& help);
+
+  /// The argument ID...: any number of workers.
+  void add_workers_argument(std::vector<std::int64_t>& target, const std::string& help);
+
+  /// The argument TAG: the name of a tag that exists.
+  void add_tag_argument(std::optional<leaf::TagName>& target, const std::string& help,
+                        Presence presence = Presence::required);
+
+  /// The argument TAG, which is required: a name that no tag has yet.
+  void add_new_tag_argument(std::optional<leaf::TagName>& target, const std::string& help);
+
+  /// The flags of the setting `key`, whose text `target` gets.
+  void add_setting(std::string_view key, std::optional<std::string>& target);
+
+ private:
+  bool leaves_out(const std::string& names, Presence presence = Presence::optional) const;
+
+  CLI::App& app_;
+  Extent extent_;
+};
 
 }  // namespace leafctl

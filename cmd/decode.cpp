@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "decoded_id.hpp"
 #include "id_form_options.hpp"
 #include "id_text.hpp"
 #include "layout_options.hpp"
 #include "line_reader.hpp"
-#include "options.hpp"
 
 namespace leafctl {
 
@@ -119,14 +119,14 @@ std::size_t decode_lines(IdReader& ids, Printer& printer, Messages& messages) {
 
 class Decode : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Prints what snowflake IDs hold: when each was made, by which worker, with which sequence number.");
-    add_texts_option(app, "ID", "", ids_,
-                     "IDs to decode; - or none reads them from standard input, one a line");
-    form_.declare(app, "read each ID");
-    layout_.declare(app);
-    app.footer(
+    command.add_texts_argument("ID", "", ids_,
+                               "IDs to decode; - or none reads them from standard input, one a line");
+    form_.declare(command, "read each ID");
+    layout_.declare(command);
+    command.add_examples(
         "Prints id, layout, time (UTC), unix_ms, then the layout's own fields such as\n"
         "worker and sequence: tab-separated in a pipe, an object a line with -o json.\n"
         "An ID in another form than decimal is read only where --format or --template\n"

@@ -5,6 +5,7 @@
 
 #include "check_text.hpp"
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "host_checks.hpp"
 #include "leaf/error.hpp"
 #include "store_checks.hpp"
@@ -43,13 +44,13 @@ std::vector<TagPace> paces(const std::vector<leaf::HostBuffer>& buffers, const s
 
 class Doctor : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Tells whether all is well, and until when: the store, its durability and clock, the rights on it, "
         "what tags, workers and timestamps are left, and what this host has buffered. Nothing is changed. "
         "Where the store cannot be reached, what has to be asked of it is left out.");
-    app.add_flag("--exit-code", exit_code_, "exit with 1 if a check failed; warnings do not count");
-    app.footer(
+    command.add_flag("--exit-code", exit_code_, "exit with 1 if a check failed; warnings do not count");
+    command.add_examples(
         "Prints check, state (ok, warning or failed), detail and hint: what to do. There\n"
         "may be several lines of a check. In a pipe they are tab-separated; with -o json\n"
         "the keys are the same.\n\n"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "decoded_id.hpp"
 #include "layout_options.hpp"
-#include "options.hpp"
 #include "time_text.hpp"
 
 namespace leafctl {
@@ -39,20 +39,20 @@ class FieldValues {
 
 class Encode : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description("Prints the snowflake ID of a time, a worker and a sequence number.");
-    add_text_option(
-        app, "--time", "TIME", time_,
-        "2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), now, now-1h, now-7d or Unix milliseconds")
-        ->required();
-    add_text_option(
-        app, "--worker", "N", worker_,
+  void declare(Declaration& command) override {
+    command.describe("Prints the snowflake ID of a time, a worker and a sequence number.");
+    command.add_text_option(
+        "--time", "TIME", time_,
+        "2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), now, now-1h, now-7d or Unix milliseconds",
+        Presence::required);
+    command.add_text_option(
+        "--worker", "N", worker_,
         "the field 'worker', or the layout's only one of its kind, such as 'machine' (default: 0)");
-    add_text_option(app, "--sequence", "N", sequence_, "the sequence number (default: 0)");
-    add_texts_option(app, "--field", "NAME=N", fields_,
-                     "any field by its name, such as datacenter=11; may be repeated");
-    layout_.declare(app);
-    app.footer(
+    command.add_text_option("--sequence", "N", sequence_, "the sequence number (default: 0)");
+    command.add_texts_option("--field", "NAME=N", fields_,
+                             "any field by its name, such as datacenter=11; may be repeated");
+    layout_.declare(command);
+    command.add_examples(
         "Prints the ID; with -o json also what it holds, as 'leafctl decode' does.\n"
         "It takes nothing from a store, so the ID may exist already.\n\n"
         "Examples:\n"

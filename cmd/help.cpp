@@ -1,5 +1,6 @@
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "manual_page.hpp"
 
 namespace leafctl {
@@ -8,12 +9,12 @@ namespace {
 
 class Help : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Shows the manual page of a command on a terminal, where man and the page are installed; else prints "
         "the same as the command's --help.");
-    app.add_option("COMMAND", words_, "the command's words")->type_name("COMMAND");
-    app.footer(
+    command.add_texts_argument("COMMAND", "COMMAND", words_, "the command's words");
+    command.add_examples(
         "Examples:\n"
         "  leafctl help next\n"
         "  leafctl help tags update");

@@ -42,24 +42,27 @@ std::string section(const std::string& title, const std::vector<Entry>& entries)
 }
 
 std::string option_label(const CLI::Option& option) {
-  std::string label = option.get_snames().empty() ? "    " : "-" + option.get_snames().front();
-  if (!option.get_lnames().empty()) {
-    label += (option.get_snames().empty() ? "" : ", ") + ("--" + option.get_lnames().front());
+  const std::vector<std::string> short_names = short_names_of(option);
+  const std::vector<std::string> long_names = long_names_of(option);
+  std::string label = short_names.empty() ? "    " : fmt::format("-{}", short_names.front());
+  if (!long_names.empty()) {
+    label += fmt::format("{}--{}", short_names.empty() ? "" : ", ", long_names.front());
   }
-  if (takes_value(option) && !option.get_type_name().empty()) label += " " + option.get_type_name();
+  if (const std::string value = value_name_of(option); takes_value(option) && !value.empty()) {
+    label += fmt::format(" {}", value);
+  }
   return label;
 }
 
 std::string argument_label(const CLI::Option& option) {
-  const std::string name = option.get_name(true) + (takes_many(option) ? "..." : "");
-  return option.get_required() ? name : "[" + name + "]";
+  const std::string name = argument_name_of(option) + (takes_many(option) ? "..." : "");
+  return is_required(option) ? name : "[" + name + "]";
 }
 
 std::vector<Entry> option_entries(const CLI::App& app) {
   std::vector<Entry> entries;
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->nonpositional() || option == app.get_help_ptr()) continue;
-    entries.push_back({option_label(*option), option->get_description()});
+  for (const CLI::Option* option : own_options_of(app)) {
+    if (!is_help(app, *option)) entries.push_back({option_label(*option), description_of(*option)});
   }
   return entries;
 }
@@ -67,7 +70,7 @@ std::vector<Entry> option_entries(const CLI::App& app) {
 std::vector<Entry> argument_entries(const CLI::App& app) {
   std::vector<Entry> entries;
   for (const CLI::Option* argument : arguments_of(app)) {
-    entries.push_back({argument_label(*argument), argument->get_description()});
+    entries.push_back({argument_label(*argument), description_of(*argument)});
   }
   return entries;
 }
@@ -75,13 +78,14 @@ std::vector<Entry> argument_entries(const CLI::App& app) {
 std::vector<Entry> command_entries(const CLI::App& app) {
   std::vector<Entry> entries;
   for (const CLI::App* command : subcommands_of(app)) {
-    entries.push_back({command->get_name(), command->get_description()});
+    entries.push_back({name_of(*command), description_of(*command)});
   }
   return entries;
 }
 
 const CLI::App& root_of(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app : root_of(*app.get_parent());
+  const CLI::App* parent = parent_of(app);
+  return parent == nullptr ? app : root_of(*parent);
 }
 
 std::string usage(const CLI::App& app) {
@@ -94,23 +98,26 @@ std::string usage(const CLI::App& app) {
 }  // namespace
 
 std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+  const CLI::App* parent = parent_of(app);
+  return parent == nullptr ? name_of(app) : full_name(*parent) + " " + name_of(app);
 }
 
 std::string help_text(const CLI::App& app) {
   const CLI::App& root = root_of(app);
   std::string result = usage(app) + "\n";
-  for (const std::string& line : wrap(app.get_description(), 0)) result += line + "\n";
+  for (const std::string& line : wrap(description_of(app), 0)) result += line + "\n";
   result += section("Commands", command_entries(app));
   result += section("Arguments", argument_entries(app));
   if (&app != &root) result += section("Options", option_entries(app));
   std::vector<Entry> global = option_entries(root);
-  global.push_back({"-h, --help", root.get_help_ptr()->get_description()});
+  for (const CLI::Option* option : own_options_of(root)) {
+    if (is_help(root, *option)) global.push_back({option_label(*option), description_of(*option)});
+  }
   result += section("Global options", global);
   if (&app != &root && !subcommands_of(app).empty()) {
     result += fmt::format("\nSee '{} COMMAND --help' for each of them.\n", full_name(app));
   }
-  if (!app.get_footer().empty()) result += "\n" + app.get_footer() + "\n";
+  if (const std::string footer = footer_of(app); !footer.empty()) result += fmt::format("\n{}\n", footer);
   return result;
 }
 

@@ -2,18 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "options.hpp"
 
 namespace leafctl {
 
-void IdFormOptions::declare(CLI::App& app, const std::string& purpose) {
-  add_text_option(app, "--format", "dec|hex|base32|base62", format_,
-                  purpose +
-                      " in dec, hex, base32 (Crockford's) or base62; all but dec in as many digits as the "
-                      "greatest ID has, so that they sort as the IDs do (default: dec)");
-  add_text_option(app, "--template", "TEXT", template_,
-                  purpose + " in a text of your own, such as 'ORD-{date:%Y%m%d}-{id:>012}'");
+void IdFormOptions::declare(Declaration& command, const std::string& purpose) {
+  command.add_text_option(
+      "--format", "dec|hex|base32|base62", format_,
+      purpose +
+          " in dec, hex, base32 (Crockford's) or base62; all but dec in as many digits as the "
+          "greatest ID has, so that they sort as the IDs do (default: dec)");
+  command.add_text_option("--template", "TEXT", template_,
+                          purpose + " in a text of your own, such as 'ORD-{date:%Y%m%d}-{id:>012}'");
 }
 
 std::optional<IdTemplate> IdFormOptions::form() const {

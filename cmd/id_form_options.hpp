@@ -1,9 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
+#include "declaration.hpp"
 #include "id_template.hpp"
 
 namespace leafctl {
@@ -11,8 +11,8 @@ namespace leafctl {
 /// The options --format and --template, for every command that writes or reads IDs.
 class IdFormOptions {
  public:
-  /// Adds them to `app`; this has to live as long. `purpose` begins their help, such as "print each ID".
-  void declare(CLI::App& app, const std::string& purpose);
+  /// Adds them to `command`; this has to live as long. `purpose` begins their help, such as "print each ID".
+  void declare(Declaration& command, const std::string& purpose);
 
   /// The form they name; none for plain decimal. Throws leaf::Error (usage).
   std::optional<IdTemplate> form() const;

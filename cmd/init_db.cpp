@@ -2,8 +2,8 @@
 
 #include "buffered_ids.hpp"
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "options.hpp"
 #include "store_folder.hpp"
 
 namespace leafctl {
@@ -46,19 +46,21 @@ constexpr Column<leaf::Migration> script_columns[] = {
 
 class InitDb : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Creates the tables that leafctl needs in the store, or brings older ones up to date; run again, it "
         "does "
         "nothing. A table 'leaf_alloc' of Leaf's own is taken over with its rows.");
-    add_text_option(app, "--layout", "LAYOUT", layout_,
-                    "how snowflake IDs are divided, as for 'leafctl decode'; for good once the first is made "
-                    "(default: as it is, leaf in a new store)");
-    add_text_option(app, "--runtime-role", "NAME", runtime_role_,
-                    "let this role of the database draw IDs and lease workers; what else it may do with the "
-                    "tables is revoked (PostgreSQL only)");
-    app.add_flag("--dry-run", dry_run_, "print the SQL and change nothing");
-    app.footer(
+    command.add_text_option(
+        "--layout", "LAYOUT", layout_,
+        "how snowflake IDs are divided, as for 'leafctl decode'; for good once the first is made "
+        "(default: as it is, leaf in a new store)");
+    command.add_text_option(
+        "--runtime-role", "NAME", runtime_role_,
+        "let this role of the database draw IDs and lease workers; what else it may do with the "
+        "tables is revoked (PostgreSQL only)");
+    command.add_flag("--dry-run", dry_run_, "print the SQL and change nothing");
+    command.add_examples(
         "Programs draw IDs best as a runtime role, which is neither superuser nor the\n"
         "tables' owner. It reads the store and uses 'leafctl next' and 'leafctl workers';\n"
         "it cannot add, change or remove tags, lower a counter, or set the layout. It can\n"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "options.hpp"
 #include "time_text.hpp"
 
 namespace leafctl {
@@ -21,13 +21,14 @@ std::string layout_help() {
 
 }  // namespace
 
-void LayoutOptions::declare(CLI::App& app) {
-  add_text_option(app, "--layout", "LAYOUT", layout_, layout_help());
-  add_text_option(app, "--bits", "WIDTHS", bits_,
-                  "instead of a layout: the bits of time, worker and sequence, or fields by name such as "
-                  "time:39,sequence:8,machine:16");
-  add_text_option(app, "--unit", "DURATION", unit_, "unit of the time, 1ms to 1h (default: the layout's)");
-  add_text_option(app, "--epoch", "TIME", epoch_, "when the time begins (default: the layout's)");
+void LayoutOptions::declare(Declaration& command) {
+  command.add_text_option("--layout", "LAYOUT", layout_, layout_help());
+  command.add_text_option(
+      "--bits", "WIDTHS", bits_,
+      "instead of a layout: the bits of time, worker and sequence, or fields by name such as "
+      "time:39,sequence:8,machine:16");
+  command.add_text_option("--unit", "DURATION", unit_, "unit of the time, 1ms to 1h (default: the layout's)");
+  command.add_text_option("--epoch", "TIME", epoch_, "when the time begins (default: the layout's)");
 }
 
 leaf::Layout LayoutOptions::layout(const Settings& settings) const {

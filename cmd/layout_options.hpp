@@ -1,9 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
+#include "declaration.hpp"
 #include "leaf/layout.hpp"
 #include "settings.hpp"
 
@@ -12,8 +12,8 @@ namespace leafctl {
 /// The options that name the layout of snowflake IDs, for every command that looks into such IDs.
 class LayoutOptions {
  public:
-  /// Adds them to `app`; this has to live as long.
-  void declare(CLI::App& app);
+  /// Adds them to `command`; this has to live as long.
+  void declare(Declaration& command);
 
   /// The layout they name: in place of the one in the settings, or of `leaf` where there is none, and with
   /// its unit and epoch where they say nothing of them. Throws leaf::Error (usage).

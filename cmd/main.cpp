@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <exception>
 
 #include "command_line.hpp"
@@ -46,8 +47,7 @@ void configure(Messages& messages, const GlobalOptions& options, const Configura
 }
 
 int run(std::vector<std::string> arguments, Messages& messages) {
-  // Not freed piece by piece: the process ends soon.
-  static CommandLine& command_line = *new CommandLine;
+  CommandLine command_line;
   const Request request = command_line.parse(std::move(arguments));
   if (request.incomplete) {
     OutputFile(STDERR_FILENO, "standard error").write(request.text);
@@ -100,7 +100,8 @@ int main(int argc, char** argv) {
   using namespace leafctl;
   fill_standard_streams();
   try {
-    return run_and_report({argv + (argc > 0 ? 1 : 0), argv + argc});
+    // Nothing is freed piece by piece: all output is written, and the kernel is quicker with the rest.
+    std::_Exit(run_and_report({argv + (argc > 0 ? 1 : 0), argv + argc}));
   } catch (const Interrupted& interrupted) {
     die_of(interrupted.signal);
   }

@@ -4,13 +4,13 @@
 #include <array>
 
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "detached_process.hpp"
 #include "id_form_options.hpp"
 #include "id_lines.hpp"
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/tag.hpp"
-#include "options.hpp"
 #include "snowflake_ids.hpp"
 
 namespace leafctl {
@@ -49,19 +49,22 @@ void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t next, std::in
 
 class Next : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Prints new IDs, of a tag or snowflake IDs, one a line and in increasing order. None is ever printed "
         "twice.");
-    add_tag_argument(app, tag_, "the tag to draw from")->required(false);
-    app.add_flag("--snowflake", snowflake_, "print snowflake IDs, which tell when they were made, of no tag");
-    add_integer_option(app, "-n,--count", "N", count_, {1, leaf::max_id},
-                       fmt::format("how many IDs, 1 to {}; of a tag all or none (default: 1)", leaf::max_id));
-    app.add_flag("--direct", direct_, "take exactly N consecutive IDs from the store, in order across hosts");
-    app.add_flag("--ranges", ranges_,
-                 "print the first and the last ID of each run, tab-separated, not each ID");
-    form_.declare(app, "write each ID");
-    app.footer(
+    command.add_tag_argument(tag_, "the tag to draw from", Presence::optional);
+    command.add_flag("--snowflake", snowflake_,
+                     "print snowflake IDs, which tell when they were made, of no tag");
+    command.add_integer_option(
+        "-n,--count", "N", count_, {1, leaf::max_id},
+        fmt::format("how many IDs, 1 to {}; of a tag all or none (default: 1)", leaf::max_id));
+    command.add_flag("--direct", direct_,
+                     "take exactly N consecutive IDs from the store, in order across hosts");
+    command.add_flag("--ranges", ranges_,
+                     "print the first and the last ID of each run, tab-separated, not each ID");
+    form_.declare(command, "write each ID");
+    command.add_examples(
         "With -o json each ID is an object, {\"tag\":\"order\",\"id\":\"1\"} of a tag and\n"
         "{\"id\":\"1256557484213448722\"} with --snowflake. The options on layout, workers,\n"
         "windows and clocks are for --snowflake, --direct and --ranges for tags.\n\n"

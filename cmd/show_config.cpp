@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "declaration.hpp"
 
 namespace leafctl {
 
@@ -13,13 +14,13 @@ constexpr Column<SettingOrigin> origin_columns[] = {
 
 class ShowConfig : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Prints each setting, its value and where that came from: a flag, a variable, a line of a file, or "
         "the default; the first of these that names it counts. Passwords are left out.\n\n"
         "The variable of a setting is LEAFCTL_ and its key in capitals, such as LEAFCTL_STORE. A file holds "
         "keys and values in YAML, such as 'timeout: 10s'.");
-    app.footer(
+    command.add_examples(
         "Examples:\n"
         "  leafctl show-config\n"
         "  LEAFCTL_TIMEOUT=10s leafctl show-config\n"

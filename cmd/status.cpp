@@ -4,10 +4,10 @@
 #include <thread>
 
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "interrupt.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
-#include "options.hpp"
 #include "time_text.hpp"
 
 namespace leafctl {
@@ -81,16 +81,16 @@ constexpr Column<Seen> worker_columns[] = {
 
 class Status : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Prints what this host has buffered: for each tag how many IDs are left, the next one, the step in "
         "use, "
         "how fast they go and when they were fetched; for each worker until when its windows last. The "
         "buffers "
         "of all stores are shown. Nothing is changed, and no store is asked.");
-    app.add_flag("--watch", watch_, "print it again and again, until interrupted");
-    add_text_option(app, "--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
-    app.footer(
+    command.add_flag("--watch", watch_, "print it again and again, until interrupted");
+    command.add_text_option("--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
+    command.add_examples(
         "In a pipe there is one tab-separated line for each buffer: tag, left, next_id,\n"
         "step, per_minute, fetched, state, failure and store; or worker, owner, layout,\n"
         "window_end, fetched, state, failure and store. With -o json the keys are the\n"

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "options.hpp"
 
 namespace leafctl {
 
-void TagFormatOption::declare(CLI::App& app, const std::string& fallback) {
-  add_text_option(app, "--format", "yaml|csv", text_, fmt::format("yaml or csv (default: {})", fallback));
+void TagFormatOption::declare(Declaration& command, const std::string& fallback) {
+  command.add_text_option("--format", "yaml|csv", text_, fmt::format("yaml or csv (default: {})", fallback));
 }
 
 std::optional<TagFormat> TagFormatOption::format() const {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
+#include "declaration.hpp"
 #include "input_file.hpp"
 
 namespace leafctl {
@@ -14,8 +14,8 @@ enum class TagFormat { yaml, csv };
 /// The option --format of commands on files of tags.
 class TagFormatOption {
  public:
-  /// Adds it to `app`; this has to live as long. `fallback` is what counts without it, for the help.
-  void declare(CLI::App& app, const std::string& fallback);
+  /// Adds it to `command`; this has to live as long. `fallback` is what counts without it, for the help.
+  void declare(Declaration& command, const std::string& fallback);
 
   /// The format that was named; none if there is no option. Throws leaf::Error (usage).
   std::optional<TagFormat> format() const;

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "declaration.hpp"
 #include "name_pattern.hpp"
-#include "options.hpp"
 
 namespace leafctl {
 
-void TagSelection::declare(CLI::App& app) {
-  add_text_option(app, "PATTERN", "TAG", pattern_,
-                  "only tags whose names match, such as 'order*'; * ? [ ] as for files (default: all)");
+void TagSelection::declare(Declaration& command) {
+  command.add_text_option(
+      "PATTERN", "TAG", pattern_,
+      "only tags whose names match, such as 'order*'; * ? [ ] as for files (default: all)");
 }
 
 std::vector<leaf::Tag> TagSelection::tags(leaf::Store& store, Messages& messages) const {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "declaration.hpp"
 #include "leaf/store.hpp"
 #include "messages.hpp"
 
@@ -13,8 +13,8 @@ namespace leafctl {
 /// The argument PATTERN, for every command that goes over tags.
 class TagSelection {
  public:
-  /// Adds it to `app`; this has to live as long.
-  void declare(CLI::App& app);
+  /// Adds it to `command`; this has to live as long.
+  void declare(Declaration& command);
 
   /// The tags whose names match, by name; says so where there is none.
   std::vector<leaf::Tag> tags(leaf::Store& store, Messages& messages) const;

@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "tag_csv.hpp"
 #include "tag_format.hpp"
 #include "tag_selection.hpp"
@@ -10,12 +11,12 @@ namespace {
 
 class TagsExport : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Prints tags as a file for 'leafctl tags import': to move them to another store, or to keep.");
-    selection_.declare(app);
-    format_.declare(app, "yaml");
-    app.footer(
+    selection_.declare(command);
+    format_.declare(command, "yaml");
+    command.add_examples(
         "The file has each tag's next_id, the first ID not yet granted: what is drawn\n"
         "afterwards is not in it. So stop drawing before you move, or IDs come twice.\n\n"
         "Examples:\n"

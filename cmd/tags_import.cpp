@@ -4,8 +4,8 @@
 
 #include "buffered_ids.hpp"
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "options.hpp"
 #include "tag_csv.hpp"
 #include "tag_format.hpp"
 #include "tag_import.hpp"
@@ -50,15 +50,16 @@ constexpr Column<TagImport> columns[] = {
 
 class TagsImport : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Adds the tags of a file, raises those that are behind it, and sets step, limit and description as "
         "in the "
         "file. No counter is lowered, what the file does not say stays, and done again it changes nothing.");
-    add_text_option(app, "FILE", "FILE", file_, "what to import; - reads standard input")->required();
-    format_.declare(app, "by the file's name or first line");
-    app.add_flag("--dry-run", dry_run_, "say what would be done and change nothing");
-    app.footer(
+    command.add_text_option("FILE", "FILE", file_, "what to import; - reads standard input",
+                            Presence::required);
+    format_.declare(command, "by the file's name or first line");
+    command.add_flag("--dry-run", dry_run_, "say what would be done and change nothing");
+    command.add_examples(
         "It takes what 'leafctl tags export' writes, and Leaf's own table from MySQL:\n"
         "biz_tag,max_id,step,description,update_time with or without a head, commas or\n"
         "tabs between, NULL and backslash escapes as MySQL writes them. The first ID is\n"

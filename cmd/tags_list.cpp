@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "tag_record.hpp"
 #include "tag_selection.hpp"
 
@@ -8,13 +9,13 @@ namespace {
 
 class TagsList : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Lists tags by name: tag, next_id (the first ID not yet granted), step, limit, updated, "
         "description. On a terminal times are told from now; in a pipe they are exact, tab-separated, "
         "without a head.");
-    selection_.declare(app);
-    app.footer(
+    selection_.declare(command);
+    command.add_examples(
         "Examples:\n"
         "  leafctl tags list\n"
         "  leafctl tags list 'order*'\n"

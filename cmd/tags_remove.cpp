@@ -3,7 +3,7 @@
 #include "buffered_ids.hpp"
 #include "commands.hpp"
 #include "confirmation.hpp"
-#include "options.hpp"
+#include "declaration.hpp"
 #include "tag_record.hpp"
 
 namespace leafctl {
@@ -17,14 +17,14 @@ constexpr Column<leaf::TagName> removed_columns[] = {
 
 class TagsRemove : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Removes a tag, after asking on a terminal. Its IDs stay used: a tag of this name that is added "
         "later goes on "
         "where it ended.");
-    add_tag_argument(app, name_, "the tag to remove");
-    app.add_flag("--yes", yes_, "do not ask; required where there is no terminal");
-    app.footer(
+    command.add_tag_argument(name_, "the tag to remove");
+    command.add_flag("--yes", yes_, "do not ask; required where there is no terminal");
+    command.add_examples(
         "Example:\n"
         "  leafctl tags remove order --yes");
   }

@@ -1,5 +1,5 @@
 #include "commands.hpp"
-#include "options.hpp"
+#include "declaration.hpp"
 #include "tag_record.hpp"
 
 namespace leafctl {
@@ -8,11 +8,11 @@ namespace {
 
 class TagsShow : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Shows one tag: a line for each value on a terminal, else one line as 'tags list' prints it.");
-    add_tag_argument(app, name_, "the tag to show");
-    app.footer(
+    command.add_tag_argument(name_, "the tag to show");
+    command.add_examples(
         "Examples:\n"
         "  leafctl tags show order\n"
         "  leafctl tags show order -o json");

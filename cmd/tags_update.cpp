@@ -2,8 +2,8 @@
 
 #include "buffered_ids.hpp"
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "options.hpp"
 #include "tag_record.hpp"
 
 namespace leafctl {
@@ -12,18 +12,18 @@ namespace {
 
 class TagsUpdate : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description("Changes a tag; what is not named stays. Each host follows at its next grant.");
-    add_tag_argument(app, name_, "the tag to change");
-    add_integer_option(app, "--step", "N", change_.step, {1, leaf::max_step},
-                       fmt::format("IDs that a host takes at once, 1 to {}", leaf::max_step));
-    add_text_option(app, "--limit", "ID|none", limit_,
-                    fmt::format("the last ID it may give, up to {}, or none", leaf::max_id));
-    add_text_option(app, "--description", "TEXT", change_.description,
-                    "what it is for, up to 256 characters");
-    add_integer_option(app, "--raise-to", "ID", change_.raise_to, {0, leaf::max_id},
-                       "let the next ID be at least this one; never lowers");
-    app.footer(
+  void declare(Declaration& command) override {
+    command.describe("Changes a tag; what is not named stays. Each host follows at its next grant.");
+    command.add_tag_argument(name_, "the tag to change");
+    command.add_integer_option("--step", "N", change_.step, {1, leaf::max_step},
+                               fmt::format("IDs that a host takes at once, 1 to {}", leaf::max_step));
+    command.add_text_option("--limit", "ID|none", limit_,
+                            fmt::format("the last ID it may give, up to {}, or none", leaf::max_id));
+    command.add_text_option("--description", "TEXT", change_.description,
+                            "what it is for, up to 256 characters");
+    command.add_integer_option("--raise-to", "ID", change_.raise_to, {0, leaf::max_id},
+                               "let the next ID be at least this one; never lowers");
+    command.add_examples(
         "Examples:\n"
         "  leafctl tags update order --step 5000\n"
         "  leafctl tags update order --limit none --raise-to 1000000");

@@ -27,7 +27,7 @@ std::string without_value(const std::string& argument) {
 Error unknown_option(const CLI::App& app, const std::string& argument) {
   std::vector<std::string> names;
   for (const CLI::Option* option : options_of(app)) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : long_names_of(*option)) names.push_back("--" + name);
   }
   const std::string name = argument.starts_with("--") ? without_value(argument) : argument.substr(0, 2);
   if (std::ranges::find(names, name) != names.end()) {
@@ -64,25 +64,28 @@ Error missing_value(const CLI::App& app, const std::vector<std::string>& argumen
 }
 
 Error missing_argument(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_required() || option->count() > 0) continue;
-    const std::string kind = option->get_positional() ? "argument" : "option";
-    return {ErrorCode::usage, fmt::format("{} '{}' is missing", kind, option->get_name()), see_help(app)};
+  for (const CLI::Option* argument : arguments_of(app)) {
+    if (!is_required(*argument) || is_given(*argument)) continue;
+    return {ErrorCode::usage, fmt::format("argument '{}' is missing", argument_name_of(*argument)),
+            see_help(app)};
+  }
+  for (const CLI::Option* option : own_options_of(app)) {
+    if (!is_required(*option) || is_given(*option)) continue;
+    return {ErrorCode::usage, fmt::format("option '--{}' is missing", long_names_of(*option).front()),
+            see_help(app)};
   }
   return {ErrorCode::usage, "an argument is missing", see_help(app)};
 }
 
 }  // namespace
 
-Error usage_error(const CLI::App& root, const CLI::App& selected, const std::vector<std::string>& arguments,
-                  const CLI::ParseError& error) {
+Error usage_error(const CLI::App& selected, const std::vector<std::string>& arguments,
+                  const Rejection& rejection) {
   // A mistyped option explains a missing one better than the other way round.
-  if (const auto extras = root.remaining(true); !extras.empty())
-    return unexpected_argument(selected, extras.front());
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
-    return missing_value(selected, arguments);
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) return missing_argument(selected);
-  std::string text = error.what();
+  if (!rejection.left_over.empty()) return unexpected_argument(selected, rejection.left_over.front());
+  if (rejection.reason == Rejection::Reason::missing_value) return missing_value(selected, arguments);
+  if (rejection.reason == Rejection::Reason::missing_argument) return missing_argument(selected);
+  std::string text = rejection.text;
   if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   return {ErrorCode::usage, text, see_help(selected)};
 }
@@ -143,12 +146,12 @@ constexpr Synonym synonyms[] = {
 
 /// What `word` was most likely meant to be: by its meaning, else by its letters. Empty if neither tells.
 std::string intended_command(const CLI::App& group, const std::string& word) {
-  const std::string prefix = group.get_parent() == nullptr ? "" : group.get_name();
+  const std::string prefix = parent_of(group) == nullptr ? "" : name_of(group);
   for (const Synonym& synonym : synonyms) {
     if (synonym.group == prefix && synonym.word == word) return synonym.command;
   }
   std::vector<std::string> names;
-  for (const CLI::App* command : subcommands_of(group)) names.push_back(command->get_name());
+  for (const CLI::App* command : subcommands_of(group)) names.push_back(name_of(*command));
   const std::string near = nearest(word, names);
   return near.empty() || prefix.empty() ? near : prefix + " " + near;
 }
@@ -157,7 +160,7 @@ std::string intended_command(const CLI::App& group, const std::string& word) {
 
 Error unknown_command(const CLI::App& group, const std::string& word) {
   const std::string meant = intended_command(group, word);
-  const std::string prefix = group.get_parent() == nullptr ? "" : group.get_name() + " ";
+  const std::string prefix = parent_of(group) == nullptr ? "" : name_of(group) + " ";
   return {ErrorCode::usage, fmt::format("unknown command '{}{}'", prefix, word),
           meant.empty() ? see_help(group) : fmt::format("did you mean '{}'?", meant)};
 }

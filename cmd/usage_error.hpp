@@ -1,17 +1,25 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli11.hpp"
 #include "leaf/error.hpp"
 
 namespace leafctl {
 
-/// What CLI11 found wrong in `arguments`, in leafctl's own words. `root` has been parsed as far as it went,
-/// and `selected` is the command that was recognized.
-leaf::Error usage_error(const CLI::App& root, const CLI::App& selected,
-                        const std::vector<std::string>& arguments, const CLI::ParseError& error);
+/// What CLI11 found wrong in a command line.
+struct Rejection {
+  enum class Reason { missing_value, missing_argument, other };
+
+  Reason reason;
+  std::string text;                    ///< CLI11's own
+  std::vector<std::string> left_over;  ///< arguments that the command does not take
+};
+
+/// The rejection of `arguments` in leafctl's own words; `selected` is the command that was recognized.
+leaf::Error usage_error(const CLI::App& selected, const std::vector<std::string>& arguments,
+                        const Rejection& rejection);
 
 /// Says that `group` has no command `word`, and which one may have been meant.
 leaf::Error unknown_command(const CLI::App& group, const std::string& word);

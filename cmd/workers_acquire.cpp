@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "rfc3339.hpp"
 #include "worker_request.hpp"
 
@@ -23,11 +24,11 @@ constexpr Column<Lease> columns[] = {
 
 class WorkersAcquire : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Leases a worker and a window of time, in which nobody else makes IDs with it: for a program with a "
         "generator of its own. 'leafctl next --snowflake' does all this by itself.");
-    app.footer(
+    command.add_examples(
         "Prints worker, owner, window_begin, window_end and token. IDs may be made for\n"
         "times from window_begin to just before window_end. The worker is held when the\n"
         "command ends, until its window is over or it is released.\n\n"

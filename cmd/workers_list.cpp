@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "leaf/error.hpp"
 #include "name_pattern.hpp"
-#include "options.hpp"
 
 namespace leafctl {
 
@@ -37,13 +37,14 @@ constexpr Column<leaf::Worker> columns[] = {
 
 class WorkersList : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description("Lists the workers that were ever taken, by number.");
-    add_text_option(app, "PATTERN", "", pattern_,
-                    "only those whose owners match, such as 'web-*'; * ? [ ] as for files (default: all)");
-    add_text_option(app, "--state", "held|lapsed|idle|free", state_,
-                    "only those that are held, lapsed, idle or free");
-    app.footer(
+  void declare(Declaration& command) override {
+    command.describe("Lists the workers that were ever taken, by number.");
+    command.add_text_option(
+        "PATTERN", "", pattern_,
+        "only those whose owners match, such as 'web-*'; * ? [ ] as for files (default: all)");
+    command.add_text_option("--state", "held|lapsed|idle|free", state_,
+                            "only those that are held, lapsed, idle or free");
+    command.add_examples(
         "Prints worker, owner, state, window_end, silent_ms (since the last grant) and\n"
         "clock_offset_ms (the owner's clock less the store's, at that grant). On a\n"
         "terminal times are told from now; in a pipe they are exact, tab-separated.\n\n"

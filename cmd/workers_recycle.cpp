@@ -5,10 +5,10 @@
 
 #include "commands.hpp"
 #include "confirmation.hpp"
+#include "declaration.hpp"
 #include "freed_workers.hpp"
 #include "leaf/error.hpp"
 #include "numbers.hpp"
-#include "options.hpp"
 #include "rfc3339.hpp"
 
 namespace leafctl {
@@ -17,14 +17,14 @@ namespace {
 
 class WorkersRecycle : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Frees workers for others: those named, or all whose window is over and whose owner was silent for "
         "--recycle-after.");
-    add_workers_argument(app, workers_, "the workers (default: all that are silent)");
-    app.add_flag("--force", force_, "also those whose window is not over; asks on a terminal");
-    app.add_flag("--yes", yes_, "do not ask; required with --force where there is no terminal");
-    app.footer(
+    command.add_workers_argument(workers_, "the workers (default: all that are silent)");
+    command.add_flag("--force", force_, "also those whose window is not over; asks on a terminal");
+    command.add_flag("--yes", yes_, "do not ask; required with --force where there is no terminal");
+    command.add_examples(
         "Recycling cannot make an ID repeat, not even with --force: whoever takes the\n"
         "worker gets only time after the last window that was leased with it, and a\n"
         "holder that lives keeps to that window and takes another worker then.\n\n"

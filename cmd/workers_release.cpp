@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "declaration.hpp"
 #include "freed_workers.hpp"
-#include "options.hpp"
 
 namespace leafctl {
 
@@ -10,13 +10,13 @@ namespace {
 
 class WorkersRelease : public Command {
  public:
-  void setup(CLI::App& app) override {
-    app.description(
+  void declare(Declaration& command) override {
+    command.describe(
         "Frees a worker that this host holds, for others, or all that it holds. A program that still uses "
         "one "
         "goes on to the end of its window and takes another worker then; no ID repeats.");
-    add_worker_argument(app, worker_, "the worker, which has to be this host's (default: all of them)");
-    app.footer(
+    command.add_worker_argument(worker_, "the worker, which has to be this host's (default: all of them)");
+    command.add_examples(
         "Whoever takes the worker gets only time after its window_end. What a host holds\n"
         "goes by its worker name, which --worker-name gives.\n\n"
         "Examples:\n"

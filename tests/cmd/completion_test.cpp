@@ -1,7 +1,9 @@
 #include "completion.hpp"
 
 #include <doctest/doctest.h>
+
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <string>

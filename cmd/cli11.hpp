@@ -1,0 +1,9 @@
+#pragma once
+
+// CLI11's header makes some twenty objects at each start of the program for each file that includes it, which
+// took a good part of a short call. So few files do, and the others go by these names.
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
