@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "buffered_ids.hpp"
 #include "commands.hpp"
 #include "declaration.hpp"
@@ -21,6 +23,8 @@ struct Outcome {
   std::vector<std::string> applied;
   std::string former_layout;  ///< where it was changed, but for a new store
   std::optional<std::string> runtime_role;
+  std::optional<std::int64_t> guard_steps;
+  std::optional<std::int64_t> former_guard;  ///< where it was changed
 };
 
 constexpr Column<Outcome> outcome_columns[] = {
@@ -31,6 +35,10 @@ constexpr Column<Outcome> outcome_columns[] = {
     {"runtime_role",
      [](const Outcome& outcome) -> Cell {
        return outcome.runtime_role ? Cell(*outcome.runtime_role) : Cell();
+     }},
+    {"guard_steps",
+     [](const Outcome& outcome) -> Cell {
+       return outcome.guard_steps ? Cell(*outcome.guard_steps) : Cell();
      }},
 };
 
@@ -59,6 +67,10 @@ class InitDb : public Command {
         "--runtime-role", "NAME", runtime_role_,
         "let this role of the database draw IDs and lease workers; what else it may do with the "
         "tables is revoked (PostgreSQL only)");
+    command.add_integer_option(
+        "--guard-steps", "N", guard_steps_, {0, std::numeric_limits<std::int32_t>::max()},
+        "steps that a tag leaves out after a failover or restore: the database may have lost grants; 0 for "
+        "none (PostgreSQL only; default: as it is, 100 in a new store)");
     command.add_flag("--dry-run", dry_run_, "print the SQL and change nothing");
     command.add_examples(
         "Programs draw IDs best as a runtime role, which is neither superuser nor the\n"
@@ -77,11 +89,14 @@ class InitDb : public Command {
   }
 
   void run(Session& session) override {
-    if (dry_run_ && layout_) {
+    if (dry_run_ && (layout_ || guard_steps_)) {
+      const std::string setting =
+          layout_ ? fmt::format("--layout {}", *layout_) : fmt::format("--guard-steps {}", *guard_steps_);
       throw leaf::Error(
-          leaf::ErrorCode::usage, "'--dry-run' and '--layout' exclude each other",
-          fmt::format("the SQL makes the tables; 'leafctl init-db --layout {}' then sets the layout",
-                      *layout_));
+          leaf::ErrorCode::usage,
+          fmt::format("'--dry-run' and '--{}' exclude each other", layout_ ? "layout" : "guard-steps"),
+          fmt::format("the SQL makes the tables; 'leafctl init-db {}' then sets the {}", setting,
+                      layout_ ? "layout" : "guard"));
     }
     if (dry_run_) {
       print_script(session);
@@ -110,14 +125,17 @@ class InitDb : public Command {
   void migrate(Session& session) const {
     const auto layout = layout_ ? std::optional(leaf::Layout::parse(*layout_)) : std::nullopt;
     leaf::Store store = session.store();
-    // Before anything is changed: not every store has roles.
+    // Before anything is changed: not every store has roles and a server.
     if (runtime_role_) store.runtime_role_script(*runtime_role_);
+    if (guard_steps_) store.require_guard_steps(*guard_steps_);
     create_default_store_folder(session.configuration);
-    Outcome outcome{leaf::redact_url(session.settings().store), {}, {}, {}, {}, runtime_role_};
+    Outcome outcome{leaf::redact_url(session.settings().store), {}, {}, {}, {}, runtime_role_, {}, {}};
     const auto applied = store.migrate();
     const bool created = !applied.empty() && applied.front().number == 1;
     if (layout) outcome.former_layout = set_layout(store, *layout, created);
     outcome.layout = store.layout().name();
+    outcome.guard_steps = store.guard_steps();
+    if (guard_steps_) set_guard(store, *guard_steps_, outcome);
     for (const leaf::Migration& migration : applied) outcome.applied.push_back(migration_name(migration));
     outcome.deployment = store.deployment();
     if (created) drop_all_buffered_ids(session);  // they are of a store that was here before
@@ -137,8 +155,14 @@ class InitDb : public Command {
     return created || former == layout ? "" : former.name();
   }
 
+  static void set_guard(leaf::Store& store, std::int64_t steps, Outcome& outcome) {
+    store.set_guard_steps(steps);
+    if (outcome.guard_steps != steps) outcome.former_guard = outcome.guard_steps;
+    outcome.guard_steps = steps;
+  }
+
   static void report(const Outcome& outcome, bool created, Messages& messages) {
-    const bool is_same = outcome.applied.empty() && outcome.former_layout.empty();
+    const bool is_same = outcome.applied.empty() && outcome.former_layout.empty() && !outcome.former_guard;
     messages.info(fmt::format("{} store '{}', deployment {}, layout {}",
                               created                   ? "created"
                               : is_same                 ? "up to date:"
@@ -149,10 +173,15 @@ class InitDb : public Command {
     if (!outcome.former_layout.empty()) {
       messages.info(fmt::format("the layout was {}, and is {} now", outcome.former_layout, outcome.layout));
     }
+    if (outcome.former_guard) {
+      messages.info(fmt::format("tags left out {} steps after a failover, and leave out {} now",
+                                *outcome.former_guard, *outcome.guard_steps));
+    }
   }
 
   std::optional<std::string> runtime_role_;
   std::optional<std::string> layout_;
+  std::optional<std::int64_t> guard_steps_;
   bool dry_run_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "numbers.hpp"
+#include "rfc3339.hpp"
 #include "rough_duration.hpp"
 
 namespace leafctl {
@@ -170,6 +171,27 @@ Check check_clock(const StoreHealth& health, milliseconds max_skew) {
   return {"clock", CheckState::ok, seen};
 }
 
+/// A server that took the place of another may lack its last grants.
+Check check_identity(const StoreHealth& health) {
+  const std::string seen =
+      fmt::format("system identifier {}, timeline {}", health.system_identifier, health.timeline.value_or(0));
+  if (!health.guard) return {"identity", CheckState::ok, seen};
+  const leaf::ServerGuard& guard = *health.guard;
+  const bool leases_wait = health.time && guard.leases_from > *health.time;
+  if (guard.tags_ahead == 0 && !leases_wait)
+    return {"identity", CheckState::ok, fmt::format("{}, as at the last grants", seen)};
+  std::string found = fmt::format("{}: not the server of earlier grants", seen);
+  if (guard.tags_ahead > 0) {
+    found += fmt::format("; {} {} leave out {} steps at the next grant", guard.tags_ahead,
+                         guard.tags_ahead == 1 ? "tag will" : "tags will", guard.steps);
+  }
+  if (leases_wait) {
+    found += fmt::format("; no worker is leased before {}", format_rfc3339(guard.leases_from));
+  }
+  return {"identity", CheckState::warning, found,
+          "if it lacks more grants than that, raise tags with 'leafctl tags update TAG --raise-to ID'"};
+}
+
 }  // namespace
 
 Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
@@ -179,11 +201,7 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   if (health.schema_version != 0) checks.push_back(check_rights(health));
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));
-  if (!health.system_identifier.empty()) {
-    checks.push_back({"identity", CheckState::ok,
-                      fmt::format("system identifier {}, timeline {}", health.system_identifier,
-                                  health.timeline.value_or(0))});
-  }
+  if (!health.system_identifier.empty()) checks.push_back(check_identity(health));
   return checks;
 }
 

@@ -25,6 +25,16 @@ struct Sql {
   /// -> the store's clock. Null: it has none but this host's.
   const char* clock;
 
+  // The guard against a server that took the place of another and may lack its last commits. Null: the store
+  // has no server.
+
+  /// -> how many steps a tag leaves out when the server is another one
+  const char* guard_steps;
+  /// $1 steps
+  const char* set_guard_steps;
+  /// -> from when on workers are leased, the store's clock. Notices another server.
+  const char* leases_from;
+
   /// $1 tag, $2 count -> lo, hi, step, limit, incarnation, 1 if the commit is durable and the database
   /// would have warned if it were not. No row: no tag, or fewer left.
   const char* grant_exactly;
@@ -64,7 +74,7 @@ struct Sql {
   const char* acquire_held;
   /// $6 greatest worker. One never used.
   const char* acquire_new;
-  /// $1 greatest worker -> 1 if acquire_new may succeed when it is tried again
+  /// $1 greatest worker, $2 the caller's clock -> 1 if acquire_new may succeed when it is tried again
   const char* has_new;
   /// $6 greatest worker, $7 silence. One whose owner was silent for so long, its window over.
   const char* acquire_silent;

@@ -21,7 +21,8 @@ void Store::Impl::set_timeout(milliseconds timeout) {
 std::vector<store::Row> Store::Impl::execute(const char* store::Sql::*statement,
                                              const std::vector<store::Value>& parameters) {
   return attempt(store::IfMissing::fail, true, [&](Connection& connection, milliseconds left) {
-    return connection.execute(connection.sql().*statement, parameters, left);
+    const char* const text = connection.sql().*statement;
+    return text == nullptr ? std::vector<store::Row>() : connection.execute(text, parameters, left);
   });
 }
 

@@ -36,7 +36,7 @@ class Store::Impl {
     }
   }
 
-  /// Runs one statement on a store with a current schema.
+  /// Runs one statement on a store with a current schema; nothing where this kind of store has no such.
   std::vector<store::Row> execute(const char* store::Sql::*statement,
                                   const std::vector<store::Value>& parameters);
 

@@ -108,6 +108,20 @@ Clocks clocks_of(const Row& row, UnixTime asked, UnixTime answered) {
   return {asked, answered, time_of(row.integer(3)), time_of(row.integer_or_null(4).value_or(0))};
 }
 
+/// Throws Error (unavailable) after another server took the place of the one that leased last, until every
+/// window is over that it may know nothing of. `found` is what Sql::leases_from gave.
+void require_lease_time(const std::vector<Row>& found, UnixTime host_now) {
+  if (found.empty()) return;
+  const UnixTime from = time_of(found[0].integer(0));
+  if (from <= std::min(time_of(found[0].integer(1)), host_now)) return;
+  throw Error(
+      ErrorCode::unavailable,
+      fmt::format("the database's server is another one than before: no worker is leased until {}, when "
+                  "all windows are over that it may know nothing of",
+                  to_rfc3339(from)),
+      "wait until then; hosts whose window is not over go on");
+}
+
 Error all_taken(const Layout& layout) {
   return {ErrorCode::exhausted, fmt::format("all {} workers are taken", layout.max_worker() + 1),
           "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"};
@@ -176,6 +190,11 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   const Layout layout = this->layout();
   require_expected_layout(request, layout);
   require_valid(request, layout);
+  const auto check_lease_time = [&] {
+    const auto found = impl_->execute(&store::Sql::leases_from, {});
+    require_lease_time(found, host_time(impl_->clock()));
+  };
+  check_lease_time();
   const std::string token = new_token();
   UnixTime asked;
   UnixTime answered;
@@ -202,11 +221,15 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     while (rows.empty()) {
       rows = claim(&store::Sql::acquire_new, layout.max_worker(), false);
       // One that is pinned may lie in the way: the next number is asked for then.
-      if (rows.empty() && impl_->execute(&store::Sql::has_new, {layout.max_worker()}).at(0).integer(0) == 0)
+      if (rows.empty() &&
+          impl_->execute(&store::Sql::has_new, {layout.max_worker(), unix_ms(asked)}).at(0).integer(0) == 0)
         break;
     }
     if (rows.empty()) rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
-    if (rows.empty()) throw all_taken(layout);
+    if (rows.empty()) {
+      check_lease_time();  // another server may have come meanwhile
+      throw all_taken(layout);
+    }
   }
   WorkerLease lease = lease_of(rows[0], token, impl_->deployment());
   try {

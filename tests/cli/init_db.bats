@@ -22,7 +22,7 @@ teardown() { remove_store; }
 
 @test "init-db -o json prints one object" {
   expect 0 leafctl init-db -o json
-  same 'the keys' 'store deployment layout applied runtime_role' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
+  same 'the keys' 'store deployment layout applied runtime_role guard_steps' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
   same 'the first migration' 0001_tags "$(jq -r '.applied[0]' <<<"$output")"
   expect 0 leafctl init-db -o json
   same 'nothing more to apply' 0 "$(jq '.applied | length' <<<"$output")"
@@ -87,4 +87,28 @@ teardown() { remove_store; }
   contains "$stderr" "'leef' is not a layout"
   expect 2 leafctl init-db --dry-run --layout leaf
   contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --layout leaf' then sets the layout"
+}
+
+@test "init-db --guard-steps says what tags leave out after a failover" {
+  [ "$TEST_STORE" = postgresql ] || skip "its store is a file"
+  expect 0 leafctl init-db -o json
+  same 'the default' 100 "$(jq .guard_steps <<<"$output")"
+  expect 0 leafctl init-db --guard-steps 0
+  contains "$stderr" 'changed store'
+  contains "$stderr" 'tags left out 100 steps after a failover, and leave out 0 now'
+  expect 0 leafctl init-db --guard-steps 0
+  contains "$stderr" 'up to date: '
+  same 'what is kept' 0 "$(leafctl -q init-db -o json | jq .guard_steps)"
+  expect 2 leafctl init-db --guard-steps -1
+  expect 2 leafctl init-db --guard-steps 5 --dry-run
+  contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --guard-steps 5' then sets the guard"
+}
+
+@test "init-db --guard-steps is refused where there is no server, before anything is made" {
+  [ "$TEST_STORE" = sqlite ] || skip "its store has a server"
+  expect 2 leafctl init-db --guard-steps 5
+  contains "$stderr" 'a SQLite store has no server'
+  [ ! -e "${LEAFCTL_STORE#sqlite:}" ]
+  expect 0 leafctl init-db -o json
+  same 'the guard' null "$(jq .guard_steps <<<"$output")"
 }

@@ -189,3 +189,24 @@ TEST_CASE("store checks: the clock may be off by as much as is allowed, and half
         "this host's clock is 1m 5s behind the store's: more than 5s, so no worker is leased");
   CHECK(found(health).state == CheckState::failed);
 }
+
+TEST_CASE(
+    "store checks: another server than that of the last grants is named until all have left out the guard") {
+  leaf::StoreHealth health = healthy_server();
+  health.guard = leaf::ServerGuard{.steps = 100, .tags_ahead = 0, .leases_from = leaf::UnixTime(0h)};
+  CHECK(judge(health).back().detail == "system identifier 7, timeline 1, as at the last grants");
+
+  health.guard->tags_ahead = 2;
+  CHECK(found(health).state == CheckState::warning);
+  CHECK(found(health).detail ==
+        "system identifier 7, timeline 1: not the server of earlier grants; 2 tags will leave out 100 steps "
+        "at the "
+        "next grant");
+  CHECK(found(health).hint.find("--raise-to") != std::string::npos);
+
+  health.guard->tags_ahead = 0;
+  health.guard->leases_from = leaf::UnixTime(2h);
+  CHECK(found(health).detail ==
+        "system identifier 7, timeline 1: not the server of earlier grants; no worker is leased before "
+        "1970-01-01T02:00:00.000Z");
+}

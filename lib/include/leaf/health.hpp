@@ -26,6 +26,13 @@ enum class StoreMedium {
   network,  ///< one of another host, whose locks and flushes may not hold
 };
 
+/// What a store leaves out because its server may lack commits of the one before: see Store::guard_steps().
+struct ServerGuard {
+  std::int64_t steps = 0;       ///< that a tag leaves out
+  std::int64_t tags_ahead = 0;  ///< tags that have not done so yet
+  UnixTime leases_from{};       ///< no worker is leased before
+};
+
 /// What a store is and how it is set up, as the present login finds it: nothing is judged. What a kind of
 /// store does not have is empty.
 struct StoreHealth {
@@ -41,6 +48,8 @@ struct StoreHealth {
   bool is_read_only = false;      ///< transactions cannot write unless they ask for it
   std::string system_identifier;  ///< of the server's cluster; empty also if the role may not know
   std::optional<int> timeline;    ///< of the server's cluster
+  /// What is left out where the server is another one than at the last change; absent: nothing is noticed.
+  std::optional<ServerGuard> guard;
 
   /// 0: it has no tables; absent: the role may not look.
   std::optional<int> schema_version;

@@ -79,6 +79,14 @@ class LEAF_EXPORT Store {
   /// UUID that names this deployment; made by the first migrate().
   std::string deployment();
 
+  /// How many steps a tag leaves out at its next change when the database's server is another one than at its
+  /// last, and may lack commits: after a failover, or from a backup. Absent: the store has no server.
+  std::optional<std::int64_t> guard_steps();
+  /// Throws `usage` for less than 0 or more than 2^31-1, and for a store without a server.
+  void set_guard_steps(std::int64_t steps);
+  /// Throws what set_guard_steps() would, and changes nothing; does without a schema.
+  void require_guard_steps(std::int64_t steps);
+
   /// Looks at the store and changes nothing; does without a schema, and without any right on it.
   StoreHealth health();
 
@@ -110,10 +118,11 @@ class LEAF_EXPORT Store {
   std::vector<Worker> workers();
   /// Leases a worker and a first window: one that this owner held and whose window is over, else the lowest
   /// free one, else one never used, else one whose owner was silent for `recycle_after`. Windows of one
-  /// worker never overlap. Throws `exhausted` if all are taken; `usage` if the layout is not the one that is
-  /// expected; `refused` if the one asked for is held, or if
-  /// a clock is not to be trusted: the host's is off the store's by more than `max_skew`, or the store's is
-  /// behind an earlier grant by more than that.
+  /// worker never overlap. Throws `unavailable` while the database's server is another one than before, and
+  /// may know nothing of windows that are not over; `exhausted` if all are taken; `usage` if the layout is
+  /// not the one that is expected; `refused` if the one asked for is held, or if a clock is not to be
+  /// trusted: the host's is off the store's by more than `max_skew`, or the store's is behind an earlier
+  /// grant by more than that.
   WorkerLease acquire_worker(const WorkerRequest& request);
   /// Leases the window that follows `lease.end`, at least `request.window` long and not in the past. Throws
   /// `not_found` if the worker was recycled meanwhile; `refused` for clocks as above.

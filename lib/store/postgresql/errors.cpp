@@ -34,6 +34,7 @@ Meaning meaning_of(std::string_view state) {
     return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"};
   if (state == "3D000")
     return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"};
+  if (state == "LF001") return {ErrorCode::refused, ""};  // raised by leaf_alloc_guard()
   if (state == "42501") return {ErrorCode::usage, "grant this role the rights it needs"};
   if (state == "42P01" || state == "42703")
     return {ErrorCode::usage, "bring the schema up to date with 'leafctl init-db'"};

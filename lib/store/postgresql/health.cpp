@@ -29,6 +29,19 @@ void identify(StoreHealth& health, Connection& connection, milliseconds timeout)
   }
 }
 
+void look_at_guard(StoreHealth& health, Connection& connection, milliseconds timeout) {
+  try {
+    const auto rows = connection.execute(health_sql.guard, {}, timeout);
+    if (rows.empty()) return;
+    health.guard = ServerGuard{.steps = rows[0].integer(0),
+                               .tags_ahead = rows[0].integer(1),
+                               .leases_from = UnixTime(milliseconds(rows[0].integer(2)))};
+  } catch (const Error&) {
+    // A standby does not tell, and the tables may be missing, older or closed: other checks name that.
+    if (!connection.usable()) throw;
+  }
+}
+
 }  // namespace
 
 StoreHealth inspect(Connection& connection, const std::string&, milliseconds timeout) {
@@ -46,6 +59,7 @@ StoreHealth inspect(Connection& connection, const std::string&, milliseconds tim
   health.is_standby = server.integer(4) == 1;
   health.is_read_only = server.integer(5) == 1;
   identify(health, connection, timeout);
+  look_at_guard(health, connection, timeout);
   for (const Row& row : connection.execute(health_sql.settings, {}, timeout))
     health.settings.push_back({row.text(0), row.text(1), row.text(2)});
   health.unlogged_tables = texts(connection, health_sql.unlogged_tables, timeout);

@@ -23,6 +23,9 @@
   ", $4::bigint,"          \
   " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
 #define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
+// False after another server has come, until leases_from has noticed it and its time has come.
+#define MAY_LEASE(now) \
+  "(SELECT granted_by IS NOT DISTINCT FROM leaf_server() AND leases_from <= " now " FROM leaf_meta)"
 #define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, " IS_DURABLE
 #define TAKE \
   "owner = $1::varchar, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
@@ -60,6 +63,7 @@ GRANT UPDATE (max_id, last_grant, update_time) ON leaf_alloc TO {role};
 GRANT INSERT, UPDATE (owner, token, window_end, held_after, renewed_at, clock_offset, grant_before)
   ON leaf_worker TO {role};
 GRANT UPDATE (next_worker, layout_fixed) ON leaf_meta TO {role};
+GRANT EXECUTE ON FUNCTION leaf_server(), leaf_leases_from() TO {role};
 DO $way$
 DECLARE
   home regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = 'leaf_alloc'::regclass);
@@ -90,6 +94,9 @@ $way$;
         " AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND (relname, attname) NOT IN "
         "(" RUNTIME_COLUMNS ")) AS excess",
     .clock = "SELECT " CLOCK,
+    .guard_steps = "SELECT guard_steps FROM leaf_meta",
+    .set_guard_steps = "UPDATE leaf_meta SET guard_steps = $1::integer",
+    .leases_from = "SELECT leaf_leases_from(), " CLOCK,
 
     .grant_exactly =
         "UPDATE leaf_alloc SET max_id = max_id + $2::bigint, last_grant = $2::bigint, update_time = now()"
@@ -139,30 +146,30 @@ $way$;
 
     .layout = "SELECT layout FROM leaf_meta",
     .set_layout = "UPDATE leaf_meta SET layout = $1 WHERE layout = $1 OR NOT layout_fixed RETURNING layout",
-    .acquire_held = "UPDATE leaf_worker w SET " TAKE
-                    " WHERE w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
+    .acquire_held = "UPDATE leaf_worker w SET " TAKE " WHERE " MAY_LEASE(NOW)
+                    " AND w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
                     " WHERE c.window_end <= " NOW
                     " AND (c.owner = $1::varchar OR c.owner IS NULL) AND c.worker_id <= $6::bigint"
                     " ORDER BY c.owner IS NULL, c.worker_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
                     " RETURNING " LEASE("window_end - $3::bigint"),
     .acquire_new =
         "WITH fresh AS (UPDATE leaf_meta SET next_worker = next_worker + 1, layout_fixed = true"
-        " WHERE next_worker <= $6::bigint RETURNING next_worker - 1 AS worker_id)"
+        " WHERE next_worker <= $6::bigint AND " MAY_LEASE(NOW)
+        " RETURNING next_worker - 1 AS worker_id)"
         " INSERT INTO leaf_worker " WORKER_COLUMNS " SELECT worker_id, " NEW_WORKER
         " FROM fresh ON CONFLICT (worker_id) DO NOTHING"
         " RETURNING " LEASE("window_end - $3::bigint"),
-    .has_new = "SELECT (next_worker <= $1::bigint)::integer FROM leaf_meta",
-    .acquire_silent = "UPDATE leaf_worker w SET " TAKE
-                      " WHERE w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
+    .has_new = "SELECT (next_worker <= $1::bigint AND " MAY_LEASE("least($2::bigint, " CLOCK ")") ")::integer FROM leaf_meta",
+    .acquire_silent = "UPDATE leaf_worker w SET " TAKE " WHERE " MAY_LEASE(NOW)
+                      " AND w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
                       " WHERE c.window_end <= " NOW " AND c.renewed_at <= " CLOCK
                       " - $7::bigint AND c.worker_id <= $6::bigint"
                       " ORDER BY c.renewed_at, c.worker_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
                       " RETURNING " LEASE("window_end - $3::bigint"),
     .acquire_this =
         "WITH fixed AS (UPDATE leaf_meta SET layout_fixed = true WHERE NOT layout_fixed)"
-        " INSERT INTO leaf_worker AS w " WORKER_COLUMNS " VALUES ($6::integer, " NEW_WORKER
-        ")"
-        " ON CONFLICT (worker_id) DO UPDATE SET " TAKE " WHERE w.window_end <= " NOW
+        " INSERT INTO leaf_worker AS w " WORKER_COLUMNS " SELECT $6::integer, " NEW_WORKER
+        " WHERE " MAY_LEASE(NOW) " ON CONFLICT (worker_id) DO UPDATE SET " TAKE " WHERE w.window_end <= " NOW
         " AND (w.owner IS NULL OR w.owner = $1::varchar OR w.renewed_at <= " CLOCK
         " - $7::bigint)"
         " RETURNING " LEASE("window_end - $3::bigint"),
@@ -206,6 +213,13 @@ const HealthSql health_sql{
         " THEN (SELECT timeline_id FROM pg_control_checkpoint())"
         " ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer END"
         " FROM pg_control_system()",
+    .guard =
+        "SELECT guard_steps, (SELECT count(*) FROM leaf_alloc WHERE removed_at IS NULL"
+        " AND granted_by IS DISTINCT FROM leaf_server()),"
+        " CASE WHEN granted_by IS NOT DISTINCT FROM leaf_server() THEN leases_from"
+        " ELSE " CLOCK
+        " + greatest(600000, (SELECT max(window_end - renewed_at) FROM leaf_worker)) END"
+        " FROM leaf_meta WHERE leaf_server() IS NOT NULL",
     .settings =
         "SELECT name, setting, source FROM pg_settings WHERE name IN"
         " ('synchronous_commit', 'client_min_messages', 'fsync', 'full_page_writes', "

@@ -6,12 +6,16 @@ namespace leaf::store::postgresql {
 
 extern const Sql sql;
 
-/// What only PostgreSQL is asked about its health. None of it needs a right on the store's tables.
+/// What only PostgreSQL is asked about its health. But for the guard, none of it needs a right on the store's
+/// tables.
 struct HealthSql {
   /// -> version, 1 if it is supported, database, role, 1 if it is a standby, 1 if it is read-only
   const char* server;
   /// -> system identifier, timeline. Databases that only speak its protocol do not have them.
   const char* identity;
+  /// -> the guard's steps, how many tags it will move, from when on workers are leased. Fails without a
+  /// schema of the present version, and on a standby.
+  const char* guard;
   /// -> name, value, source
   const char* settings;
   /// -> tables

@@ -37,6 +37,9 @@ const Sql sql{
     .runtime_role = nullptr,
     .runtime_excess = nullptr,
     .clock = nullptr,
+    .guard_steps = nullptr,
+    .set_guard_steps = nullptr,
+    .leases_from = nullptr,
 
     .grant_exactly = "UPDATE leaf_alloc SET max_id = max_id + $2, last_grant = $2, update_time = " NOW
                      " WHERE biz_tag = $1 AND removed_at IS NULL AND $2 - 1 <= coalesce(id_limit, " NO_LIMIT
@@ -93,7 +96,7 @@ const Sql sql{
         " FROM (SELECT min(id) AS id FROM (SELECT 0 AS id UNION ALL SELECT worker_id + 1 FROM leaf_worker)"
         " WHERE id NOT IN (SELECT worker_id FROM leaf_worker)) AS free WHERE free.id <= $6"
         " RETURNING " LEASE("window_end - $3"),
-    .has_new = "SELECT 0 FROM leaf_meta WHERE $1 IS NOT NULL",
+    .has_new = "SELECT 0 FROM leaf_meta WHERE $1 IS NOT NULL AND $2 IS NOT NULL",
     .acquire_silent = "UPDATE leaf_worker SET " TAKE
                       " WHERE worker_id = (SELECT c.worker_id FROM leaf_worker c"
                       " WHERE c.window_end <= $5 AND c.renewed_at <= $5 - $7 AND c.worker_id <= $6"

@@ -1,0 +1,183 @@
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/postgresql_cluster.hpp"
+#include "support/process.hpp"
+#include "support/sql_session.hpp"
+#include "support/test_database.hpp"
+#include "support/wait_for.hpp"
+
+using leaf::test::error_of;
+using leaf::test::PostgresqlCluster;
+using leaf::test::SqlSession;
+
+namespace {
+
+const leaf::TagName order("order");
+constexpr std::int64_t step = 10;
+constexpr std::int64_t guard = 100 * step;
+
+void add_tag(leaf::Store& store, const std::string& name, std::optional<std::int64_t> limit = {}) {
+  store.add_tag({.name = leaf::TagName(name), .step = step, .start = {}, .limit = limit, .description = {}});
+}
+
+leaf::WorkerRequest request_of(const std::string& owner) {
+  leaf::WorkerRequest request;
+  request.owner = owner;
+  return request;
+}
+
+/// A primary with an empty store, and a standby that falls behind.
+class LaggingStandby {
+ public:
+  LaggingStandby() { leaf::Store({.url = primary_.url()}).migrate(); }
+
+  PostgresqlCluster& primary() { return primary_; }
+  PostgresqlCluster& standby() { return *standby_; }
+
+  /// What is committed on the primary from here on is lost.
+  void cut_off() {
+    standby_ = std::make_unique<PostgresqlCluster>(PostgresqlCluster::StandbyOf{primary_});
+    SqlSession administrator(standby_->url());
+    administrator.run("ALTER SYSTEM SET primary_conninfo = ''");
+    administrator.run("SELECT pg_reload_conf()");
+    REQUIRE(leaf::test::wait_for(
+        [&] { return administrator.value("SELECT count(*) FROM pg_stat_wal_receiver") == "0"; }));
+  }
+
+  /// The primary is gone, and the standby takes its place.
+  void fail_over() {
+    primary_.stop(PostgresqlCluster::Stop::immediate);
+    SqlSession(standby_->url()).run("SELECT pg_promote()");
+  }
+
+ private:
+  PostgresqlCluster primary_;
+  std::unique_ptr<PostgresqlCluster> standby_;
+};
+
+}  // namespace
+
+TEST_CASE("failover: what a lagging standby does not know of is left out, once for each tag") {
+  LaggingStandby pair;
+  leaf::Store before({.url = pair.primary().url()});
+  for (const char* name : {"order", "bulk", "leaf", "changed", "few"}) add_tag(before, name);
+  for (const char* name : {"limited", "decided"}) add_tag(before, name, 1000);
+  CHECK(before.grant_segment(order).range == leaf::Range{1, 11});
+  pair.cut_off();
+  std::int64_t given = 0;
+  for (int i = 0; i < 50; ++i) given = before.grant_segment(order).range.hi;
+  CHECK(given == 511);
+  pair.fail_over();
+  leaf::Store after({.url = pair.standby().url()});
+
+  CHECK(after.health().guard.value().steps == 100);
+  CHECK(after.health().guard.value().tags_ahead == 7);
+  CHECK(after.grant_segment(order).range == leaf::Range{11 + guard, 21 + guard});
+  CHECK(after.grant_segment(order).range == leaf::Range{21 + guard, 31 + guard});
+  CHECK(after.health().guard.value().tags_ahead == 6);
+
+  // A grant of more IDs than a step leaves out as many times those.
+  CHECK(after.grant(leaf::TagName("bulk"), 25).range == leaf::Range{1 + 100 * 25, 26 + 100 * 25});
+
+  // Leaf's own servers know nothing of it.
+  SqlSession leaf(pair.standby().url());
+  leaf.run("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'leaf'");
+  CHECK(leaf.value("SELECT max_id - step FROM leaf_alloc WHERE biz_tag = 'leaf'") ==
+        std::to_string(1 + guard));
+  CHECK(after.grant(leaf::TagName("leaf"), 5).range.lo == 11 + guard);
+
+  const leaf::TagName changed("changed");
+  after.update_tag(changed, {.description = "shop"});
+  CHECK(after.grant(changed, 5).range.lo == 1 + guard);
+
+  // One that does not fit below the limit is refused until somebody decides.
+  const leaf::TagName limited("limited");
+  const leaf::Error error = error_of([&] { after.grant(limited, 5); });
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(std::string(error.what()).find("the guard of 1000 IDs goes past its limit") != std::string::npos);
+  CHECK(error.hint().find("leafctl init-db --guard-steps 0") != std::string::npos);
+  CHECK(after.tag(limited).next_id == 1);
+  after.update_tag(limited, {.limit = 2000});
+  CHECK(after.grant(limited, 5).range.lo == 1 + guard);
+
+  after.set_guard_steps(3);
+  CHECK(after.grant(leaf::TagName("few"), 5).range.lo == 1 + 3 * step);
+  after.set_guard_steps(0);
+  const leaf::TagName decided("decided");
+  CHECK(after.grant(decided, 5).range.lo == 1);
+  after.set_guard_steps(100);
+  CHECK(after.grant(decided, 5).range.lo == 6);
+}
+
+TEST_CASE("failover: a server that only stopped or crashed leaves nothing out") {
+  PostgresqlCluster cluster;
+  leaf::Store store({.url = cluster.url()});
+  store.migrate();
+  add_tag(store, "order");
+  CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
+  cluster.stop(PostgresqlCluster::Stop::fast);
+  cluster.start();
+  CHECK(store.grant(order, 5).range == leaf::Range{6, 11});
+  cluster.stop(PostgresqlCluster::Stop::immediate);
+  cluster.start();
+  CHECK(store.grant(order, 5).range == leaf::Range{11, 16});
+  CHECK(store.acquire_worker(request_of("a")).worker == 0);
+}
+
+TEST_CASE("restore: a dump that is read into another server leaves out what may have been granted since") {
+  leaf::test::TestDatabase original;
+  leaf::Store before({.url = original.url()});
+  before.migrate();
+  add_tag(before, "order");
+  CHECK(before.grant(order, 5).range == leaf::Range{1, 6});
+  const std::string dump = leaf::test::run({leaf::test::postgresql_program("pg_dump"), "--no-owner",
+                                            "--no-privileges", "--dbname", original.name()});
+  CHECK(before.grant(order, 500).range.hi == 506);
+
+  PostgresqlCluster other;
+  leaf::test::run({leaf::test::postgresql_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
+                   "--dbname", other.url()},
+                  dump);
+  leaf::Store after({.url = other.url()});
+  CHECK(after.grant(order, 5).range == leaf::Range{6 + guard, 11 + guard});
+}
+
+TEST_CASE("failover: no worker is leased anew while a window may run that the new server knows nothing of") {
+  LaggingStandby pair;
+  leaf::Store before({.url = pair.primary().url()});
+  const leaf::WorkerLease kept = before.acquire_worker(request_of("kept"));
+  pair.cut_off();
+  const leaf::WorkerLease lost = before.acquire_worker(request_of("lost"));
+  CHECK(lost.worker == 1);
+  pair.fail_over();
+
+  leaf::Store after({.url = pair.standby().url()});
+  // Its holder goes on: the window begins where its own last one ends.
+  const leaf::WorkerLease renewed = after.renew_worker(kept, request_of("kept"));
+  CHECK(renewed.worker == 0);
+  CHECK(renewed.begin >= kept.end);
+
+  for (const bool is_pinned : {false, true}) {
+    CAPTURE(is_pinned);
+    leaf::WorkerRequest request = request_of("other");
+    if (is_pinned) request.worker = lost.worker;
+    const leaf::Error error = error_of([&] { after.acquire_worker(request); });
+    CHECK(error.code() == leaf::ErrorCode::unavailable);
+    CHECK(std::string(error.what()).find("no worker is leased until") != std::string::npos);
+  }
+  CHECK(after.workers().size() == 1);
+  CHECK(after.health().guard.value().leases_from >= lost.end);
+
+  // What the time that passes would do.
+  SqlSession administrator(pair.standby().url());
+  administrator.run("UPDATE leaf_meta SET leases_from = " +
+                    std::to_string(lost.begin.time_since_epoch().count()));
+  CHECK(after.acquire_worker(request_of("other")).worker == 1);
+}
