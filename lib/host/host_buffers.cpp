@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "duration_text.hpp"
 #include "host/folder.hpp"
 #include "host/state_file.hpp"
 #include "host/store_identity.hpp"
@@ -60,12 +61,25 @@ void describe_worker(HostBuffer& buffer, const State& state) {
   buffer.next_window_end = view.has_next ? time_at(view.next.hi) : buffer.window_end;
 }
 
-HostBuffer describe(const State& state, UnixTime now) {
+HostBuffer identify(const State& state) {
   const host::Constants& constants = state.constants;
   HostBuffer buffer;
   buffer.kind = constants.kind;
   buffer.name = {constants.name, strnlen(constants.name, sizeof constants.name)};
   buffer.store = {constants.store, strnlen(constants.store, sizeof constants.store)};
+  return buffer;
+}
+
+HostBuffer damaged(const State& state, const std::string& path, const Error& error) {
+  HostBuffer buffer = identify(state);
+  buffer.failures = 1;
+  buffer.failure = fmt::format("its file '{}' is damaged: {}", path, error.what());
+  buffer.failure_hint = "remove the file: what was buffered is lost, no ID repeats";
+  return buffer;
+}
+
+HostBuffer describe(const State& state, UnixTime now) {
+  HostBuffer buffer = identify(state);
   buffer.in_use = load(state.fetch.fetched_at_ms) != 0;
   buffer.fetched_at = time_of(state.fetch.fetched_at_ms);
   buffer.failures = load(state.fetch.failures);
@@ -96,10 +110,9 @@ void when_nobody_fetches(const host::Folder& folder, const std::string& file_nam
       return;
     }
     if (clock.steady_now() >= deadline) {
-      throw Error(
-          ErrorCode::unavailable,
-          fmt::format("what this host has buffered could not be dropped within {} ms", timeout.count()),
-          "another process fetches; if that is stopped, let it go on or kill it, then try again");
+      throw Error(ErrorCode::unavailable,
+                  fmt::format("what this host has buffered could not be dropped within {}", text_of(timeout)),
+                  "another process fetches; if that is stopped, let it go on or kill it, then try again");
     }
     clock.sleep_for(milliseconds(1));
   }
@@ -113,7 +126,13 @@ std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
   if (!folder) return buffers;
   const UnixTime now = std::chrono::floor<milliseconds>(clock.now());
   for (const std::string& name : host::state_files(*folder)) {
-    if (const auto file = StateFile::find(*folder, name)) buffers.push_back(describe(file->state(), now));
+    const auto file = StateFile::find(*folder, name);
+    if (!file) continue;
+    try {
+      buffers.push_back(describe(file->state(), now));
+    } catch (const Error& error) {
+      buffers.push_back(damaged(file->state(), fmt::format("{}/{}", folder->path(), name), error));
+    }
   }
   std::ranges::sort(
       buffers, {}, [](const HostBuffer& buffer) { return std::tie(buffer.kind, buffer.name, buffer.store); });

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "duration_text.hpp"
 #include "leaf/error.hpp"
 
 namespace leaf::host {
@@ -266,7 +267,7 @@ void SharedBuffer::pause(Time deadline, milliseconds& length) {
 
 Error SharedBuffer::timed_out() {
   const FetchRecord& record = file()->state().fetch;
-  const std::string waited = fmt::format("no {} came within {}", what(), timeout_);
+  const std::string waited = fmt::format("no {} came within {}", what(), text_of(timeout_));
   if (record.failures.load(std::memory_order_relaxed) == 0) {
     return {ErrorCode::unavailable, waited,
             "another process of this host is about to fetch it; if that is stopped, let it go on or kill it"};

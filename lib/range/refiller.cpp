@@ -1,4 +1,5 @@
 #include "range/refiller.hpp"
+#include "duration_text.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -85,7 +86,7 @@ void Refiller::await(Refillable& buffer, const std::function<bool()>& ready) {
 }
 
 Error Refiller::timed_out(const Refillable& buffer) const {
-  const std::string waited = fmt::format("no {} came within {}", buffer.what(), options_.timeout);
+  const std::string waited = fmt::format("no {} came within {}", buffer.what(), text_of(options_.timeout));
   if (!buffer.failure_) return {ErrorCode::unavailable, waited, "the store is slow; try again"};
   return {ErrorCode::unavailable, fmt::format("{}: {}", waited, buffer.failure_->what()),
           buffer.failure_->hint(), buffer.failure_->sqlstate()};

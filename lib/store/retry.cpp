@@ -7,6 +7,7 @@
 #include <random>
 #include <string_view>
 
+#include "duration_text.hpp"
 #include "store/connection.hpp"
 
 namespace leaf::store {
@@ -43,7 +44,7 @@ Attempts::Attempts(Clock& clock, milliseconds timeout)
 milliseconds Attempts::time_left() const {
   const auto left = std::chrono::ceil<milliseconds>(deadline_ - clock_.steady_now());
   if (left <= milliseconds::zero()) {
-    throw Error(ErrorCode::unavailable, fmt::format("the store did not answer within {}", timeout_),
+    throw Error(ErrorCode::unavailable, fmt::format("the store did not answer within {}", text_of(timeout_)),
                 "try again, or allow more time with --timeout", sqlstate::timed_out);
   }
   return left;

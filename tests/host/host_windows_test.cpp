@@ -295,3 +295,21 @@ TEST_CASE("host windows: a store of another layout in the place of the first is 
   CHECK(anew.next() > 0);
   CHECK(error_code([&] { old.next(); }) == ErrorCode::refused);
 }
+
+TEST_CASE("host windows: a damaged file is named among the buffers, and the others are listed all the same") {
+  Bed bed;
+  bed.generator().next();
+  const auto file = leaf::test::state_file_in(bed.run);
+  std::string bytes = leaf::test::read_bytes(file);
+  const std::size_t layout = bytes.find("time:41");
+  REQUIRE(layout != std::string::npos);
+  bytes[layout] = '?';
+  leaf::test::write_bytes(file, bytes);
+  const auto buffers = bed.buffers();
+  REQUIRE(buffers.size() == 1);
+  CHECK(buffers[0].kind == leaf::HostBuffer::Kind::worker);
+  CHECK_FALSE(buffers[0].in_use);
+  CHECK(buffers[0].failures == 1);
+  CHECK(buffers[0].failure.find(file.string() + "' is damaged: ") != std::string::npos);
+  CHECK(buffers[0].failure_hint.starts_with("remove the file"));
+}

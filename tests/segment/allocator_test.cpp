@@ -194,7 +194,7 @@ TEST_CASE("allocator: a caller waits for a slow store until its deadline, and is
   clock.advance(5s);
   const Error timed_out = refused.get();
   CHECK(timed_out.code() == ErrorCode::unavailable);
-  CHECK(std::string(timed_out.what()).starts_with("no segment of tag 'order' came within 5000ms: "));
+  CHECK(std::string(timed_out.what()).starts_with("no segment of tag 'order' came within 5s: "));
 
   auto served = std::async(std::launch::async, [&] { return tag.next(); });
   clock.wait_for_sleepers(2);
