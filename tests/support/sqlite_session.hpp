@@ -10,7 +10,10 @@ namespace leaf::test {
 /// A connection to a SQLite file beside the library's own, as another program would have it.
 class SqliteSession {
  public:
-  explicit SqliteSession(const std::string& path) { REQUIRE(sqlite3_open(path.c_str(), &db_) == SQLITE_OK); }
+  explicit SqliteSession(const std::string& path) {
+    REQUIRE(sqlite3_open(path.c_str(), &db_) == SQLITE_OK);
+    sqlite3_busy_timeout(db_, 60'000);  // the library may be writing at this moment
+  }
   ~SqliteSession() { close(); }
   SqliteSession(const SqliteSession&) = delete;
   SqliteSession& operator=(const SqliteSession&) = delete;
