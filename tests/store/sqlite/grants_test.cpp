@@ -108,12 +108,14 @@ TEST_CASE("grants: eight processes at once get disjoint ranges without a gap") {
   SqliteStore store;
   leaf::Store admin = store.open();
   leaf::test::add_tag(admin, "order", 3);
+  leaf::StoreOptions patient = store.options();  // SQLite's lock has no queue
+  patient.timeout = std::chrono::minutes(1);
   int pipe_ends[2];
   REQUIRE(pipe(pipe_ends) == 0);
   for (int p = 0; p < processes; ++p) {
     if (fork() == 0) {
       try {
-        leaf::Store own = store.open();
+        leaf::Store own(patient);
         for (int i = 0; i < each; ++i) {
           const Range range = i % 2 == 0 ? own.grant_segment(TagName("order")).range
                                          : own.grant(TagName("order"), 1 + i % 7).range;
