@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
     fmt::print("layout {}, ceiling {:.0f} IDs/s\n", layout.name(), ceiling);
     fmt::print("{:>8} {:>6} {:>12} {:>10}\n", "threads", "batch", "IDs/s", "of ceiling");
     for (const int threads : {1, 2, 4}) {
-      for (const std::size_t batch : {1, 64}) {
+      for (const std::size_t batch : {1U, 64U}) {
         const Run result = run(generator, threads, batch, duration);
         const double rate = static_cast<double>(result.ids) / result.took.count();
         fmt::print("{:>8} {:>6} {:>12.0f} {:>9.2f}%\n", threads, batch, rate, 100 * rate / ceiling);

@@ -52,9 +52,9 @@ TEST_CASE("command line: a command that has another name here is named by its me
       {"list", "tags list"},          {"workers rm 3", "workers recycle"},
       {"remove x", "tags remove"},    {"workers free", "workers release"},
   };
-  for (const auto& [words, command] : meant) {
-    CAPTURE(words);
-    CHECK(error_of(words_of(words)).ends_with("\ndid you mean '" + command + "'?"));
+  for (const auto& pair : meant) {
+    CAPTURE(pair.first);
+    CHECK(error_of(words_of(pair.first)).ends_with("\ndid you mean '" + pair.second + "'?"));
   }
 }
 

@@ -53,9 +53,9 @@ TEST_CASE("ID template: padding, base, date and text are as they are asked for")
       {"{{{id}}}", "{42}"},
       {"größe {id}", "größe 42"},
   };
-  for (const auto& [form, text] : forms) {
-    CAPTURE(form);
-    CHECK(written(form, 42) == text);
+  for (const auto& pair : forms) {
+    CAPTURE(pair.first);
+    CHECK(written(pair.first, 42) == pair.second);
   }
 }
 

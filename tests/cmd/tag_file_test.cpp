@@ -182,9 +182,9 @@ TEST_CASE("tag files: the format is told by the name, else by the first line") {
       {{"x", "order,1,1\n"}, TagFormat::csv},
       {{"x", ""}, TagFormat::csv},
   };
-  for (const auto& [file, format] : files) {
-    CAPTURE(file.name);
-    CAPTURE(file.text);
-    CHECK(leafctl::format_of(file) == format);
+  for (const auto& pair : files) {
+    CAPTURE(pair.first.name);
+    CAPTURE(pair.first.text);
+    CHECK(leafctl::format_of(pair.first) == pair.second);
   }
 }

@@ -372,15 +372,15 @@ TEST_CASE("generator: units of time that a window holds in part are left out") {
 }
 
 TEST_CASE("generator: threads that draw singly and in batches never get the same ID, each in order") {
-  constexpr int threads = 4;
+  constexpr std::size_t threads = 4;
   SqliteStore store;  // with the real clock
   SnowflakeGenerator generator(store.options(), owned_by("a"));
   std::vector<std::vector<std::int64_t>> drawn(threads);
   {
     std::vector<std::jthread> drawers;
-    for (int t = 0; t < threads; ++t) {
+    for (std::size_t t = 0; t < threads; ++t) {
       drawers.emplace_back([&, t] {
-        for (int i = 0; i < 50'000; ++i) {
+        for (std::size_t i = 0; i < 50'000; ++i) {
           if (t % 2 == 0) {
             drawn[t].push_back(generator.next());
           } else {
