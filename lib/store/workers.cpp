@@ -138,6 +138,7 @@ Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
 
 std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
   std::vector<std::int64_t> numbers;
+  numbers.reserve(rows.size());
   for (const Row& row : rows) numbers.push_back(row.integer(0));
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -238,14 +239,13 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     if (this->layout() != layout) {
       throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again");
     }
-  } catch (const Error& error) {
-    const Error reason = error;
+  } catch (const Error&) {
     try {
       give_up_worker(lease, lease.begin);
     } catch (const Error&) {
       // The worker is free when its window is over.
     }
-    throw reason;
+    throw;
   }
   return lease;
 }
@@ -285,7 +285,7 @@ void Store::recycle_worker(std::int64_t worker, bool force) {
 
 std::vector<std::int64_t> Store::release_workers(const std::string& owner,
                                                  std::optional<std::int64_t> worker) {
-  const auto released =
+  auto released =
       numbers_of(impl_->execute(&store::Sql::release, {owner, worker ? Value(*worker) : Value()}));
   if (!released.empty() || !worker) return released;
   const Worker held = held_worker(workers(), *worker);
