@@ -127,6 +127,11 @@ Error all_taken(const Layout& layout) {
           "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"};
 }
 
+Error not_free(std::int64_t worker) {
+  return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", worker),
+          "see 'leafctl workers list'; 'leafctl workers recycle' frees it"};
+}
+
 /// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
 Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
   for (const Worker& worker : workers) {
@@ -212,11 +217,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   std::vector<Row> rows;
   if (request.worker) {
     rows = claim(&store::Sql::acquire_this, *request.worker, true);
-    if (rows.empty()) {
-      throw Error(ErrorCode::refused,
-                  fmt::format("worker {} is held by another, or its window is not over", *request.worker),
-                  "see 'leafctl workers list'; 'leafctl workers recycle' frees it");
-    }
+    if (rows.empty()) throw not_free(*request.worker);
   } else {
     rows = claim(&store::Sql::acquire_held, layout.max_worker(), false);
     while (rows.empty()) {
