@@ -26,7 +26,7 @@ leaf::Store store(const CompletionCursor& cursor) {
 /// A name that a command would refuse is none to propose.
 bool is_tag_name(const std::string& name) {
   try {
-    leaf::TagName{name};
+    static_cast<void>(leaf::TagName(name));
     return true;
   } catch (const leaf::Error&) {
     return false;

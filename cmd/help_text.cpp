@@ -91,7 +91,7 @@ const CLI::App& root_of(const CLI::App& app) {
 std::string usage(const CLI::App& app) {
   std::string line = "Usage: " + full_name(app);
   if (!subcommands_of(app).empty()) line += " COMMAND";
-  for (const CLI::Option* argument : arguments_of(app)) line += " " + argument_label(*argument);
+  for (const CLI::Option* argument : arguments_of(app)) line += fmt::format(" {}", argument_label(*argument));
   return line + " [OPTIONS]\n";
 }
 

@@ -7,7 +7,7 @@ namespace leafctl {
 
 namespace {
 
-constexpr std::size_t preferred_write = 64 * 1024;
+constexpr std::size_t preferred_write = 64UL * 1024;
 
 /// The keys of a line, with or without a tag and a text.
 Keys line_keys(bool has_tag, bool has_text) {

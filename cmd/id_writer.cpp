@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_digits = 19;
 /// Large enough that system calls do not count, small enough to stay in the second-level cache.
-constexpr std::size_t preferred_buffer = 256 * 1024;
+constexpr std::size_t preferred_buffer = 256UL * 1024;
 
 }  // namespace
 

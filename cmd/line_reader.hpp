@@ -17,7 +17,7 @@ class LineReader {
   /// until the next call. Throws leaf::Error (failed).
   std::string_view next_lines();
 
-  static constexpr std::size_t max_line = 128 * 1024;
+  static constexpr std::size_t max_line = 128UL * 1024;
 
  private:
   std::size_t read_more();

@@ -16,6 +16,7 @@ namespace {
 bool run_man(std::vector<std::string> arguments, bool silent) {
   arguments.insert(arguments.begin(), "man");
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
 

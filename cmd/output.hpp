@@ -61,6 +61,7 @@ class Output {
   template <class T, std::size_t n, class Records>
   void print_list(const Column<T> (&columns)[n], const Records& records) {
     std::vector<Row> rows;
+    rows.reserve(std::size(records));
     for (const T& record : records) rows.push_back(cells(columns, record));
     print_list(keys(columns), rows);
   }

@@ -91,7 +91,7 @@ class TagsImport : public Command {
  private:
   static void refuse_errors(const TagFile& content, const std::string& name, Messages& messages) {
     if (content.errors.empty()) return;
-    if (content.errors.size() == 1) throw content.errors.front();
+    if (content.errors.size() == 1) throw leaf::Error(content.errors.front());
     for (const leaf::Error& error : content.errors) messages.error(error);
     throw leaf::Error(leaf::ErrorCode::usage,
                       fmt::format("{} of the tags in '{}' are wrong", content.errors.size(), name),

@@ -142,6 +142,7 @@ std::vector<FieldWidth> resize_fields(const std::vector<FieldWidth>& known, std:
     refuse(text, fmt::format("the named layout has {} fields, not '{}'", known.size(), fields.size()));
   }
   std::vector<std::string_view> names;
+  names.reserve(known.size());
   for (const auto& field : known) names.push_back(field.name);
   name_fields(fields, names, text);
   return fields;

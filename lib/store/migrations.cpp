@@ -92,7 +92,7 @@ std::vector<Migration> pending(int version, std::span<const Migration> migration
 std::vector<Migration> migrate(Connection& connection, std::span<const Migration> migrations,
                                std::chrono::milliseconds timeout) {
   Transaction transaction(connection, timeout);
-  const auto missing = pending(read_schema(connection, timeout).version, migrations);
+  auto missing = pending(read_schema(connection, timeout).version, migrations);
   for (const Migration& migration : missing) {
     connection.run_script(migration.sql, timeout);
     const Value version = static_cast<std::int64_t>(migration.number);

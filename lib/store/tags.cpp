@@ -127,7 +127,7 @@ Tag Store::add_tag(const NewTag& tag) {
   if (!added.empty()) return tag_of(added[0]);
   const auto existing = impl_->execute(&store::Sql::tag, {tag.name.str()});
   if (!existing.empty()) {
-    const Tag found = tag_of(existing[0]);
+    Tag found = tag_of(existing[0]);
     require_same(found, tag);
     return found;
   }

@@ -127,6 +127,11 @@ Error all_taken(const Layout& layout) {
           "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"};
 }
 
+Error not_free(std::int64_t worker) {
+  return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", worker),
+          "see 'leafctl workers list'; 'leafctl workers recycle' frees it"};
+}
+
 /// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
 Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
   for (const Worker& worker : workers) {
@@ -138,6 +143,7 @@ Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
 
 std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
   std::vector<std::int64_t> numbers;
+  numbers.reserve(rows.size());
   for (const Row& row : rows) numbers.push_back(row.integer(0));
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -211,11 +217,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   std::vector<Row> rows;
   if (request.worker) {
     rows = claim(&store::Sql::acquire_this, *request.worker, true);
-    if (rows.empty()) {
-      throw Error(ErrorCode::refused,
-                  fmt::format("worker {} is held by another, or its window is not over", *request.worker),
-                  "see 'leafctl workers list'; 'leafctl workers recycle' frees it");
-    }
+    if (rows.empty()) throw not_free(*request.worker);
   } else {
     rows = claim(&store::Sql::acquire_held, layout.max_worker(), false);
     while (rows.empty()) {
@@ -238,14 +240,13 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     if (this->layout() != layout) {
       throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again");
     }
-  } catch (const Error& error) {
-    const Error reason = error;
+  } catch (const Error&) {
     try {
       give_up_worker(lease, lease.begin);
     } catch (const Error&) {
       // The worker is free when its window is over.
     }
-    throw reason;
+    throw;
   }
   return lease;
 }
@@ -285,7 +286,7 @@ void Store::recycle_worker(std::int64_t worker, bool force) {
 
 std::vector<std::int64_t> Store::release_workers(const std::string& owner,
                                                  std::optional<std::int64_t> worker) {
-  const auto released =
+  auto released =
       numbers_of(impl_->execute(&store::Sql::release, {owner, worker ? Value(*worker) : Value()}));
   if (!released.empty() || !worker) return released;
   const Worker held = held_worker(workers(), *worker);
