@@ -20,6 +20,9 @@ struct Meaning {
   const char* hint;
 };
 
+constexpr std::string_view wrong_password = "28P01";
+constexpr std::string_view not_let_in = "28000";
+
 /// What an SQLSTATE means to a caller. Classes are named by their first two characters.
 Meaning meaning_of(std::string_view state) {
   if (state == "25006") {
@@ -30,12 +33,16 @@ Meaning meaning_of(std::string_view state) {
   if (state == "55P03") return {ErrorCode::unavailable, "another transaction holds the row; try again"};
   if (state == "40001" || state == "40P01")
     return {ErrorCode::unavailable, "other transactions are in the way; try again"};
-  if (state == "28P01" || state == "28000")
-    return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"};
+  if (state == wrong_password) return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"};
+  if (state == not_let_in)
+    return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"};
   if (state == "3D000")
     return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"};
   if (state == "LF001") return {ErrorCode::refused, ""};  // raised by leaf_alloc_guard()
-  if (state == "42501") return {ErrorCode::usage, "grant this role the rights it needs"};
+  if (state == "42501") {
+    return {ErrorCode::usage,
+            "log in as the owner, who can let others draw IDs with 'leafctl init-db --runtime-role ROLE'"};
+  }
   if (state == "42P01" || state == "42703")
     return {ErrorCode::usage, "bring the schema up to date with 'leafctl init-db'"};
   const std::string_view group = state.substr(0, 2);
@@ -54,6 +61,55 @@ bool concerns_a_server(std::string_view reason) {
          reason.starts_with("could not translate host name");
 }
 
+/// What mends a TLS connection that does not come about; libpq tells of it in words alone.
+struct TlsTrouble {
+  std::string_view words;
+  const char* hint;
+};
+
+constexpr const char* name_root_certificate =
+    "put the certificate that signed the server's there, or name its file: sslrootcert=FILE";
+constexpr const char* name_own_certificate = "check the files that sslcert=FILE and sslkey=FILE name";
+
+constexpr TlsTrouble tls_troubles[] = {
+    {"root certificate file", name_root_certificate},
+    {"certificate verify failed", "name the certificate that signed the server's: sslrootcert=FILE"},
+    {"does not match host name", "name the server in host= as its certificate does"},
+    {"server does not support SSL", "turn on ssl in the server, or choose another sslmode"},
+    {"private key file", name_own_certificate},
+    {"could not read certificate file", name_own_certificate},
+    {"alert unknown ca", name_own_certificate},
+    {"alert certificate", name_own_certificate},
+};
+
+const char* tls_hint(std::string_view reason) {
+  const auto* const found = std::ranges::find_if(tls_troubles, [&](const TlsTrouble& trouble) {
+    return reason.find(trouble.words) != std::string_view::npos;
+  });
+  return found == std::end(tls_troubles) ? nullptr : found->hint;
+}
+
+/// What a login that failed for `reasons`, one for each server and way that was tried, means at `state`.
+Meaning login_meaning(const std::vector<std::string>& reasons, const std::string& state) {
+  const auto trouble = std::ranges::find_if(reasons, tls_hint);
+  // A server that could not be spoken to in TLS may have refused to be spoken to without.
+  if (trouble != reasons.end() && (state.empty() || state == not_let_in)) {
+    const bool is_all = !state.empty() || std::ranges::all_of(reasons, tls_hint);
+    return {is_all ? ErrorCode::usage : ErrorCode::unavailable, tls_hint(*trouble)};
+  }
+  if (!state.empty()) return meaning_of(state);
+  return {ErrorCode::unavailable, "check that the server runs, and the host and port"};
+}
+
+/// What mends a connection string that libpq did not take, for `reasons`.
+const char* malformed_hint(const std::vector<std::string>& reasons) {
+  const bool is_service = std::ranges::any_of(reasons, [](std::string_view reason) {
+    return reason.starts_with("definition of service") || reason.starts_with("service file");
+  });
+  return is_service ? "define it in ~/.pg_service.conf, or in the file that PGSERVICEFILE names"
+                    : "see 'Connection Strings' in PostgreSQL's libpq manual";
+}
+
 /// libpq quotes a malformed connection string in full.
 std::string without_password(const std::string& message, const std::string& connection_string) {
   const std::string redacted = redact_url(connection_string);
@@ -70,26 +126,26 @@ std::string without_password(const std::string& message, const std::string& conn
 Error login_error(const PGconn* connection, const std::string& connection_string) {
   std::istringstream message(without_password(PQerrorMessage(connection), connection_string));
   static const std::regex with_state(R"(^(?:.*\s)?\S+:  ([0-9A-Z]{5}): (.*)$)");
-  static const std::regex detail(R"(^(\s|[A-Z]+:).*)");
+  // What libpq advises about a certificate, to go without checking it, is left out too.
+  static const std::regex detail(R"(^(\s|[A-Z]+:|Either provide the file).*)");
   std::string state;
   std::vector<std::string> reasons;  // one for each server that was tried
   for (std::string line; std::getline(message, line);) {
     std::smatch match;
     if (std::regex_match(line, match, with_state)) {
-      state = match[1];
+      // A wrong password may be followed by a second try without TLS, which the server lets nobody in by.
+      if (state != wrong_password || match.str(1) != not_let_in) state = match[1];
       line = match[2];
     } else if (std::regex_match(line, detail)) {
       continue;
     }
     if (std::find(reasons.begin(), reasons.end(), line) == reasons.end()) reasons.push_back(line);
   }
-  Meaning meaning{ErrorCode::unavailable, "check that the server runs, and the host and port"};
-  if (!state.empty()) {
-    meaning = meaning_of(state);
-  } else if (PQconnectionNeedsPassword(connection) != 0) {
-    meaning = meaning_of("28P01");
-  } else if (std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {
-    meaning = {ErrorCode::usage, "see 'Connection Strings' in PostgreSQL's libpq manual"};
+  Meaning meaning = login_meaning(reasons, state);
+  if (state.empty() && PQconnectionNeedsPassword(connection) != 0) {
+    meaning = meaning_of(wrong_password);
+  } else if (state.empty() && std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {
+    meaning = {ErrorCode::usage, malformed_hint(reasons)};
     // What libpq says of a malformed string may quote any piece of it.
     if (redact_url(connection_string) != connection_string) reasons = {"its connection string is malformed"};
   }

@@ -1,8 +1,14 @@
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
@@ -33,7 +39,85 @@ std::string server(const char* name) {
   return std::getenv(name);
 }
 
+/// Listens on 127.0.0.1 and answers whoever asks for TLS with one byte: 'S' goes on in TLS, 'N' has none.
+class TlsAnswer {
+ public:
+  explicit TlsAnswer(char answer) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    if (bind(listener_, generic, size) != 0 || listen(listener_, 8) != 0 ||
+        getsockname(listener_, generic, &size) != 0) {
+      throw std::runtime_error("no port to listen on");
+    }
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this, answer] {
+      for (int peer = 0; (peer = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0; close(peer)) {
+        std::array<char, 8> request{};
+        if (recv(peer, request.data(), request.size(), MSG_WAITALL) == static_cast<ssize_t>(request.size()))
+          send(peer, &answer, 1, MSG_NOSIGNAL);
+        // Until libpq has had enough.
+        recv(peer, request.data(), request.size(), 0);
+      }
+    });
+  }
+  ~TlsAnswer() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    close(listener_);
+  }
+  TlsAnswer(const TlsAnswer&) = delete;
+  TlsAnswer& operator=(const TlsAnswer&) = delete;
+
+  std::string port() const { return std::to_string(port_); }
+  std::string url(const std::string& more) const {
+    return "host=127.0.0.1 port=" + port() + " user=alice dbname=leaf gssencmode=disable " + more;
+  }
+
+ private:
+  int listener_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
 }  // namespace
+
+TEST_CASE("login: a root certificate that is missing is named, with the setting that names another") {
+  const TlsAnswer tls('S');
+  for (const std::string mode : {"verify-ca", "verify-full"}) {
+    const leaf::Error error = login_error(tls.url("sslrootcert=/no/such/root.crt sslmode=" + mode));
+    CHECK(error.code() == leaf::ErrorCode::usage);
+    CHECK(!error.retryable());
+    CHECK(mentions(error, "root certificate file \"/no/such/root.crt\" does not exist"));
+    CHECK(error.hint().find("sslrootcert=FILE") != std::string::npos);
+    CHECK(!mentions(error, "disable server certificate verification"));
+  }
+}
+
+TEST_CASE("login: a certificate of one's own that cannot be read is named, and a server without TLS") {
+  const TlsAnswer tls('S');
+  const leaf::Error own = login_error(tls.url("sslmode=require sslcert=/proc/version sslkey=/no/such/key"));
+  CHECK(own.code() == leaf::ErrorCode::usage);
+  CHECK(mentions(own, "/proc/version"));
+  CHECK(own.hint().find("sslcert=FILE") != std::string::npos);
+
+  const TlsAnswer without('N');
+  const leaf::Error none = login_error(without.url("sslmode=require"));
+  CHECK(none.code() == leaf::ErrorCode::usage);
+  CHECK(mentions(none, "server does not support SSL"));
+  CHECK(none.hint().find("sslmode") != std::string::npos);
+}
+
+TEST_CASE("login: where one server is down and another's certificate cannot be checked, it is tried again") {
+  const TlsAnswer tls('S');
+  const leaf::Error error = login_error(tls.url(
+      "sslmode=verify-full sslrootcert=/no/such/root.crt host=127.0.0.1,127.0.0.1 port=1," + tls.port()));
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(mentions(error, "Connection refused"));
+  CHECK(error.hint().find("sslrootcert=FILE") != std::string::npos);
+}
 
 TEST_CASE("login: a port where nobody listens is out of reach, and no password is shown") {
   const leaf::Error error = login_error("postgresql://alice:geheim@127.0.0.1:1/leaf");
@@ -71,6 +155,22 @@ TEST_CASE("login: a wrong password and a user who is not there are matters of co
   CHECK(mentions(none, "PGPASSFILE"));
 }
 
+TEST_CASE("login: a role that the server does not let in is not blamed on the password") {
+  TestDatabase database;
+  const TestRole role("NOLOGIN PASSWORD 'right'");
+  const leaf::Error error = login_error(database.url("user=" + role.name() + " password=right"));
+  CHECK(error.code() == leaf::ErrorCode::usage);
+  CHECK(error.sqlstate() == "28000");
+  CHECK(error.hint().find("pg_hba.conf") != std::string::npos);
+}
+
+TEST_CASE("login: a service that is not defined is told where to be") {
+  const leaf::Error error = login_error("service=no_such_service");
+  CHECK(error.code() == leaf::ErrorCode::usage);
+  CHECK(mentions(error, "no_such_service"));
+  CHECK(error.hint().find("PGSERVICEFILE") != std::string::npos);
+}
+
 TEST_CASE("login: a database that does not exist is named") {
   const leaf::Error error = login_error("dbname=leaf_test_missing");
   CHECK(error.code() == leaf::ErrorCode::usage);
@@ -104,6 +204,7 @@ TEST_CASE("login: a role without rights is told so") {
   CHECK(error.code() == leaf::ErrorCode::usage);
   CHECK(error.sqlstate() == "42501");
   CHECK(mentions(error, "permission denied for table leaf_meta"));
+  CHECK(error.hint().find("leafctl init-db --runtime-role") != std::string::npos);
 }
 
 TEST_CASE("login: a role with rights to the two tables alone can draw IDs") {
