@@ -25,6 +25,15 @@ run_example() {
   same 'complaints' '' "$complaints"
 }
 
+@test "man shows every page in 80 columns, and no macro takes a bracket for its own" {
+  local file shown
+  for file in "$MANUAL"/man*/*; do
+    shown=$(LC_ALL=C MANWIDTH=80 man -l "$file" | col -bx)
+    same "lines of $file that are too wide" '' "$(grep -E '^.{81}' <<<"$shown" || true)"
+    lacks "$shown" "['']"
+  done
+}
+
 @test "pages that others refer to are there" {
   local reference
   for reference in $(cat "$MANUAL"/man*/* | awk '$1 == ".Xr" && $2 ~ /leaf/ { print $2 "." $3 }' | sort -u); do
