@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands.hpp"
 #include "declaration.hpp"
 #include "rfc3339.hpp"
@@ -21,6 +23,14 @@ constexpr Column<Lease> columns[] = {
     {"window_end", [](const Lease& lease) -> Cell { return lease.granted.end; }},
     {"token", [](const Lease& lease) -> Cell { return lease.granted.token; }},
 };
+
+/// Whether the next command goes by another name unless it is told this one too.
+bool is_named_by_flag(const Session& session) {
+  return std::ranges::any_of(session.configuration.origins, [](const SettingOrigin& origin) {
+    return origin.setting->key == std::string_view("worker_name") &&
+           origin.origin == origin.setting->long_flag();
+  });
+}
 
 class WorkersAcquire : public Command {
  public:
@@ -47,8 +57,9 @@ class WorkersAcquire : public Command {
     const Lease lease{store.acquire_worker(worker_request(session.settings())), owner};
     session.output.print_one(columns, lease);
     session.messages.info(
-        fmt::format("worker {} is held by '{}' until {}; 'leafctl workers release {}' frees it",
-                    lease.granted.worker, owner, format_rfc3339(lease.granted.end), lease.granted.worker));
+        fmt::format("worker {} is held by '{}' until {}; 'leafctl workers release {}{}' frees it",
+                    lease.granted.worker, owner, format_rfc3339(lease.granted.end), lease.granted.worker,
+                    is_named_by_flag(session) ? " --worker-name " + owner : ""));
   }
 };
 

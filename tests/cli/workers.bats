@@ -18,10 +18,18 @@ teardown() { remove_store; }
   end=$(date -d "$(jq -r .window_end <<<"$output")" +%s%3N)
   same 'the length' 3600000 "$((end - begin))"
   contains "$stderr" "worker 0 is held by 'web-1' until $(jq -r .window_end <<<"$output")"
-  contains "$stderr" "'leafctl workers release 0' frees it"
+  contains "$stderr" "'leafctl workers release 0 --worker-name web-1' frees it"
   same 'the state' held "$(state_of 0)"
   expect 0 leafctl -q workers acquire --worker-name web-2
   same 'the fields' 5 "$(awk -F '\t' '{ print NF }' <<<"$output")"
+  LEAFCTL_WORKER_NAME=web-3 expect 0 leafctl workers acquire
+  contains "$stderr" "'leafctl workers release 2' frees it"
+}
+
+@test "what workers acquire says frees the worker" {
+  expect 0 leafctl workers acquire --worker-name web-1
+  $(cut -d "'" -f 4 <<<"$stderr") -q
+  same 'the state' free "$(state_of 0)"
 }
 
 @test "workers list prints one line for each worker, exact in a pipe" {
