@@ -27,7 +27,8 @@ std::string read_all(int descriptor, const std::string& name) {
     if (count > 0) {
       text.append(block.data(), static_cast<std::size_t>(count));
     } else if (errno != EINTR) {
-      fail(leaf::ErrorCode::failed, name, errno);
+      const bool is_named_folder = errno == EISDIR && descriptor != STDIN_FILENO;
+      fail(is_named_folder ? leaf::ErrorCode::usage : leaf::ErrorCode::failed, name, errno);
     }
   }
 }

@@ -131,10 +131,17 @@ would change tag 'order': next ID 1, step 100
   says "leafctl: '--format' takes yaml or csv, not 'xml'"
 }
 
+@test "a table that MySQL drew for people is refused with what parts fields" {
+  printf '+---------+--------+\n| biz_tag | max_id |\n' >drawn.txt
+  expect 2 leafctl tags import drawn.txt
+  says "leafctl: drawn.txt:1:1: a line without a head above it has 3 to 5 fields, not 1
+hint: part the fields by commas or tabs, as 'mysql -B' does"
+}
+
 @test "a file that cannot be read is an error" {
   expect 2 leafctl tags import missing.csv
   says "leafctl: cannot read 'missing.csv': No such file or directory"
-  expect 1 leafctl tags import .
+  expect 2 leafctl tags import .
   says "leafctl: cannot read '.': Is a directory"
   expect 2 leafctl tags import
   contains "$stderr" "argument 'FILE' is missing"
