@@ -6,7 +6,7 @@ namespace leafctl {
 
 void Output::print_list(Keys keys, const std::vector<Row>& rows) {
   if (format_ == OutputFormat::text && is_terminal()) {
-    if (!rows.empty()) buffer_ += table(keys, rows, color_);
+    if (!rows.empty()) buffer_ += table(keys, rows, color_, file_.line_width());
     return;
   }
   for (const Row& row : rows) buffer_ += format_ == OutputFormat::json ? json_line(keys, row) : tsv_line(row);

@@ -31,11 +31,16 @@ struct TimeFromNow {
   leaf::UnixTime now;
 };
 
+/// A text that may be long: where a table is wider than the terminal it stands below its record.
+struct Remark {
+  std::string text;
+};
+
 /// One value of a record. Nothing is `-` in a table, empty in a tab-separated line, null in JSON; a list of
 /// texts is an array in JSON and parted by commas elsewhere. A duration is a number of milliseconds, but a
 /// text such as "3m 20s" in a table; its key ends with `_ms`, which a table leaves out.
-using Cell = std::variant<std::monostate, std::int64_t, Id, Count, std::string, leaf::UnixTime, TimeFromNow,
-                          std::chrono::milliseconds, std::vector<std::string>>;
+using Cell = std::variant<std::monostate, std::int64_t, Id, Count, std::string, Remark, leaf::UnixTime,
+                          TimeFromNow, std::chrono::milliseconds, std::vector<std::string>>;
 using Row = std::vector<Cell>;
 using Keys = std::span<const char* const>;
 

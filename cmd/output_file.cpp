@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,11 @@ namespace leafctl {
 
 OutputFile::OutputFile(int descriptor, std::string name)
     : descriptor_(descriptor), name_(std::move(name)), is_terminal_(isatty(descriptor) == 1) {}
+
+std::size_t OutputFile::line_width() const noexcept {
+  winsize window{};
+  return ioctl(descriptor_, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+}
 
 void OutputFile::write(std::string_view lines) {
   const InterruptGuard guard;

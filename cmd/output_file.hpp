@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,8 @@ class OutputFile {
   void close();
 
   bool is_terminal() const noexcept { return is_terminal_; }
+  /// How many columns the terminal has; 80 if that is not known.
+  std::size_t line_width() const noexcept;
 
  private:
   [[noreturn]] void fail(int error) const;

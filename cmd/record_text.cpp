@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "line_wrap.hpp"
 #include "rfc3339.hpp"
 #include "rough_duration.hpp"
 #include "text_escape.hpp"
@@ -22,6 +23,7 @@ struct ToJson {
   Json operator()(Id id) const { return std::to_string(id.value); }
   Json operator()(Count count) const { return count.value; }
   Json operator()(const std::string& text) const { return text; }
+  Json operator()(const Remark& remark) const { return remark.text; }
   Json operator()(leaf::UnixTime time) const { return format_rfc3339(time); }
   Json operator()(TimeFromNow time) const { return format_rfc3339(time.time); }
   Json operator()(milliseconds duration) const { return duration.count(); }
@@ -35,6 +37,7 @@ struct ToField {
   std::string operator()(Id id) const { return std::to_string(id.value); }
   std::string operator()(Count count) const { return std::to_string(count.value); }
   std::string operator()(const std::string& text) const { return text; }
+  std::string operator()(const Remark& remark) const { return remark.text; }
   std::string operator()(leaf::UnixTime time) const { return format_rfc3339(time); }
   std::string operator()(TimeFromNow time) const { return format_rfc3339(time.time); }
   std::string operator()(milliseconds duration) const { return std::to_string(duration.count()); }
@@ -77,9 +80,38 @@ std::string head(std::string_view key, const Cell& cell) {
 }
 
 constexpr std::size_t gap = 2;
+constexpr std::size_t indent_below = 4;
 
 void pad(std::string& line, std::size_t width) {
   line.append(width, ' ');
+}
+
+bool is_remark(const Cell& cell) {
+  const auto* const remark = std::get_if<Remark>(&cell);
+  return remark != nullptr && !remark->text.empty();
+}
+
+/// How many columns of a table stand beside each other: the last ones, where they hold remarks and nothing
+/// else, go below their records until the rest fits.
+std::size_t columns_beside(const std::vector<Row>& rows, const std::vector<std::size_t>& widths,
+                           std::size_t line_width) {
+  std::size_t count = widths.size();
+  std::size_t width = (count - 1) * gap;
+  for (const std::size_t one : widths) width += one;
+  const auto may_go_below = [&](std::size_t column) {
+    return std::ranges::all_of(rows, [&](const Row& row) {
+      return std::holds_alternative<Remark>(row[column]) ||
+             std::holds_alternative<std::monostate>(row[column]);
+    });
+  };
+  while (width > line_width && count > 1 && may_go_below(count - 1)) width -= widths[--count] + gap;
+  return count;
+}
+
+std::string line_below(const std::string& key, const std::string& text) {
+  const std::string line_break = fmt::format("\n{:{}}", "", indent_below);
+  return line_break.substr(1) +
+         fmt::format("{}\n", fmt::join(wrap(key + ": " + text, indent_below), line_break));
 }
 
 }  // namespace
@@ -97,7 +129,7 @@ std::string tsv_line(const Row& row) {
   return line;
 }
 
-std::string table(Keys keys, const std::vector<Row>& rows, bool color) {
+std::string table(Keys keys, const std::vector<Row>& rows, bool color, std::size_t line_width) {
   std::vector<std::vector<std::string>> texts(1);
   for (std::size_t i = 0; i < keys.size(); ++i) texts[0].push_back(head(keys[i], rows.front()[i]));
   std::vector<bool> right(keys.size());
@@ -112,19 +144,23 @@ std::string table(Keys keys, const std::vector<Row>& rows, bool color) {
   for (const auto& cells : texts) {
     for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], display_width(cells[i]));
   }
+  const std::size_t count = columns_beside(rows, widths, line_width);
 
   std::string result;
   for (std::size_t r = 0; r < texts.size(); ++r) {
     std::string line;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       const std::size_t padding = widths[i] - display_width(texts[r][i]);
       if (right[i]) pad(line, padding);
       line += texts[r][i];
-      if (i + 1 == keys.size()) break;
+      if (i + 1 == count) break;
       pad(line, (right[i] ? 0 : padding) + gap);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     result += r == 0 && color ? fmt::format("\033[1m{}\033[0m\n", line) : line + "\n";
+    for (std::size_t i = count; r > 0 && i < keys.size(); ++i) {
+      if (is_remark(rows[r - 1][i])) result += line_below(texts[0][i], texts[r][i]);
+    }
   }
   return result;
 }

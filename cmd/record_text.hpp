@@ -13,8 +13,9 @@ std::string json_line(Keys keys, const Row& row);
 /// `row` as one tab-separated line.
 std::string tsv_line(const Row& row);
 
-/// `rows`, of which there is one at least, below a head, aligned; `color` makes the head bold.
-std::string table(Keys keys, const std::vector<Row>& rows, bool color);
+/// `rows`, of which there is one at least, below a head, aligned; `color` makes the head bold. Remarks that
+/// do not fit in `line_width` stand below their row.
+std::string table(Keys keys, const std::vector<Row>& rows, bool color, std::size_t line_width = 80);
 
 /// One line for each column of `row`: its key and its value, aligned.
 std::string key_value_lines(Keys keys, const Row& row);

@@ -34,7 +34,7 @@ Cell state(const Seen& seen) {
 }
 
 Cell failure(const Seen& seen) {
-  return seen.buffer.failures == 0 ? Cell() : seen.buffer.failure;
+  return seen.buffer.failures == 0 ? Cell() : Remark{seen.buffer.failure};
 }
 
 Cell pace(const Seen& seen) {
@@ -60,7 +60,7 @@ constexpr Column<Seen> tag_columns[] = {
     {"fetched", fetched},
     {"state", state},
     {"failure", failure},
-    {"store", [](const Seen& seen) -> Cell { return seen.buffer.store; }},
+    {"store", [](const Seen& seen) -> Cell { return Remark{seen.buffer.store}; }},
 };
 
 constexpr Column<Seen> worker_columns[] = {
@@ -76,7 +76,7 @@ constexpr Column<Seen> worker_columns[] = {
     {"fetched", fetched},
     {"state", state},
     {"failure", failure},
-    {"store", [](const Seen& seen) -> Cell { return seen.buffer.store; }},
+    {"store", [](const Seen& seen) -> Cell { return Remark{seen.buffer.store}; }},
 };
 
 class Status : public Command {

@@ -17,7 +17,7 @@ inline constexpr Column<leaf::Tag> tag_columns[] = {
     {"step", [](const leaf::Tag& tag) -> Cell { return Count{tag.step}; }},
     {"limit", [](const leaf::Tag& tag) -> Cell { return tag.limit ? Cell(Id{*tag.limit}) : Cell(); }},
     {"updated", [](const leaf::Tag& tag) -> Cell { return updated(tag); }},
-    {"description", [](const leaf::Tag& tag) -> Cell { return tag.description; }},
+    {"description", [](const leaf::Tag& tag) -> Cell { return Remark{tag.description}; }},
 };
 
 /// What a tag is set to, for a message: "next ID 1, step 1000, limit 99".

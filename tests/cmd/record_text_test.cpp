@@ -72,6 +72,44 @@ TEST_CASE("record: a table aligns numbers to the right and texts to the left bel
   CHECK(table(three, rows, true).starts_with("\033[1mtag     next_id  description\033[0m\ngröße"));
 }
 
+TEST_CASE("record: remarks that do not fit beside a table stand below their records") {
+  constexpr const char* four[] = {"tag", "left", "failure", "store"};
+  const std::vector<Row> rows{{std::string("order"), Id{7}, {}, Remark{"sqlite:/a"}},
+                              {std::string("b"), Id{12}, Remark{"it is not there"}, Remark{"sqlite:/b"}}};
+  CHECK(table(four, rows, false, 42) ==
+        "tag    left  failure          store\n"
+        "order     7  -                sqlite:/a\n"
+        "b        12  it is not there  sqlite:/b\n");
+  CHECK(table(four, rows, false, 41) != table(four, rows, false, 35));
+  CHECK(table(four, rows, false, 35) ==
+        "tag    left  failure\n"
+        "order     7  -\n"
+        "    store: sqlite:/a\n"
+        "b        12  it is not there\n"
+        "    store: sqlite:/b\n");
+  CHECK(table(four, rows, false, 20) ==
+        "tag    left\n"
+        "order     7\n"
+        "    store: sqlite:/a\n"
+        "b        12\n"
+        "    failure: it is not there\n"
+        "    store: sqlite:/b\n");
+  CHECK(tsv_line(rows[1]) == "b\t12\tit is not there\tsqlite:/b\n");
+}
+
+TEST_CASE("record: a long remark is broken below its record, and what is no remark stays beside") {
+  constexpr const char* two[] = {"tag", "description"};
+  std::string words = "word";
+  for (int i = 0; i < 20; ++i) words += " word";
+  CHECK(table(two, {{std::string("order"), Remark{words}}, {std::string("b"), Remark{""}}}, false) ==
+        "tag\n"
+        "order\n"
+        "    description: word word word word word word word word word word word word\n"
+        "    word word word word word word word word word\n"
+        "b\n");
+  CHECK(table(two, {{std::string("order"), words}}, false).starts_with("tag    description\norder  word"));
+}
+
 TEST_CASE("record: one record on a terminal has a line for each key") {
   constexpr const char* two[] = {"tag", "next_id"};
   CHECK(key_value_lines(two, {std::string("a\nb"), Id{7}}) ==
