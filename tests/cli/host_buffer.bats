@@ -284,6 +284,8 @@ restored() {
   back_up_store
   leafctl next order -n 200000 >>"$ids"
   for _ in {1..5}; do leafctl next order; done >>"$ids"
+  # A fetch in the background that is not over would write its grant into the copy that is put in its place.
+  until_left order 55
   "$1"
   ended=0
   for _ in {1..100}; do
