@@ -43,6 +43,14 @@ hint: keep the file from others with 'chmod', or use PostgreSQL"
   contains "$stderr" "$BATS_TEST_TMPDIR/folder"
 }
 
+@test "a folder that takes no file is not taken for one that is missing" {
+  expect 2 leafctl --store sqlite:/proc/leaf.db init-db
+  says "leafctl: store '/proc/leaf.db' cannot be made in its folder
+hint: check who may write to that folder, or name another path"
+  expect 2 leafctl --store sqlite:/proc/none/leaf.db init-db
+  contains "$stderr" "the folder of store '/proc/none/leaf.db' does not exist"
+}
+
 @test "init-db --dry-run creates no file, and its SQL does what init-db does" {
   expect 0 leafctl init-db --dry-run
   [ ! -e "$(file)" ]

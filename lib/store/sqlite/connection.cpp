@@ -136,6 +136,10 @@ class SqliteConnection final : public Connection {
     switch (result & 0xFF) {
       case SQLITE_CANTOPEN:
         if (sqlite3_system_errno(db_.get()) == ENOENT) {
+          if (if_missing_ == IfMissing::create && has_folder()) {
+            return {ErrorCode::usage, fmt::format("store '{}' cannot be made in its folder", path_),
+                    "check who may write to that folder, or name another path"};
+          }
           if (if_missing_ == IfMissing::create) {
             return {ErrorCode::usage, fmt::format("the folder of store '{}' does not exist", path_),
                     "create it with mkdir, or check the path: '~' is not replaced here"};
@@ -164,6 +168,12 @@ class SqliteConnection final : public Connection {
       default:
         return {ErrorCode::failed, describe("failed")};
     }
+  }
+
+  /// SQLite says ENOENT of a folder that may not be written too.
+  bool has_folder() const {
+    std::error_code ignored;
+    return std::filesystem::is_directory(std::filesystem::absolute(path_, ignored).parent_path(), ignored);
   }
 
   std::string path_;
