@@ -7,6 +7,7 @@
 
 #include "declaration.hpp"
 #include "help_text.hpp"
+#include "leaf/error.hpp"
 #include "leaf/version.hpp"
 
 namespace leafctl {
@@ -34,6 +35,24 @@ std::vector<std::string> split_empty_values(const std::vector<std::string>& argu
     }
   }
   return result;
+}
+
+CLI::App* subcommand(CLI::App& group, const std::string& word) {
+  const auto found = group.get_subcommands([&](CLI::App* command) { return command->get_name() == word; });
+  return found.empty() ? nullptr : found.front();
+}
+
+/// Commands are no arguments, which CLI11 takes what follows `--` for. Throws leaf::Error (usage).
+void require_commands_before_dashes(CLI::App& root, const std::vector<std::string>& arguments) {
+  const auto dashes = std::ranges::find(arguments, "--");
+  if (dashes == arguments.end()) return;
+  CLI::App* app = &root;
+  for (auto argument = arguments.begin(); argument != dashes; ++argument) {
+    if (CLI::App* const command = subcommand(*app, *argument)) app = command;
+  }
+  if (app->get_subcommands([](CLI::App*) { return true; }).empty()) return;
+  throw leaf::Error(leaf::ErrorCode::usage, "'--' stands before the command",
+                    "put it behind, before arguments that begin with '-'");
 }
 
 /// One rule for all options: the last one counts, and a flag takes no value.
@@ -141,6 +160,7 @@ Request CommandLine::parse(std::vector<std::string> arguments) {
       std::ranges::any_of(arguments, [](const std::string& text) { return text.starts_with('-'); });
   declare(arguments.empty() ? "" : arguments.front(),
           names_options ? Declaration::Extent::all : Declaration::Extent::arguments);
+  require_commands_before_dashes(*app_, arguments);
   try {
     // CLI11 takes the last argument first.
     app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -161,10 +181,10 @@ Request CommandLine::parse(std::vector<std::string> arguments) {
 }
 
 CLI::App* CommandLine::find_command(CLI::App& group, const std::string& word) {
-  const auto found = group.get_subcommands([&](CLI::App* command) { return command->get_name() == word; });
-  if (found.empty()) return nullptr;
-  if (Node* node = node_of(found.front())) set_up(*node);
-  return found.front();
+  CLI::App* const command = subcommand(group, word);
+  if (command == nullptr) return nullptr;
+  if (Node* node = node_of(command)) set_up(*node);
+  return command;
 }
 
 std::string CommandLine::help(const std::vector<std::string>& words) {

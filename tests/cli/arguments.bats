@@ -90,6 +90,16 @@ hint: did you mean '--ranges'?"
   same 'a dash' 1 "$(leafctl next -- --odd)"
 }
 
+@test "two dashes before the command are named" {
+  local words
+  for words in '-- next order' 'tags -- list' '-q -- next' '--'; do
+    expect 2 leafctl $words
+    prints ''
+    says "leafctl: '--' stands before the command
+hint: put it behind, before arguments that begin with '-'"
+  done
+}
+
 @test "text from arguments cannot move the cursor of a terminal" {
   expect 2 leafctl next $'\033[2Jorder'
   lacks "$stderr" $'\033'
