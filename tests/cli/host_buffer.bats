@@ -256,7 +256,7 @@ teardown() { end_host_test; }
   contains "$stderr" "hint: another process of this host is about to fetch it; if that is stopped, let it go on or kill it"
   expect 3 leafctl --timeout 200ms next order -n 5000
   expect 0 leafctl --timeout 200ms tags update order --raise-to 100
-  contains "$stderr" 'warning: what this host has buffered could not be dropped within 200 ms'
+  contains "$stderr" 'warning: what this host has buffered could not be dropped within 200ms'
   kill -KILL "$fetcher"
   leafctl next order -n 3 >>"$ids"
   all_different 23 "$ids"
