@@ -232,8 +232,10 @@ void SharedBuffer::put_in_place(State& state, const GrantedRange& granted) {
 
 void SharedBuffer::note_failure(StateFile& file, const FetchLock& lock, const Error& error) {
   State& state = file.state();
-  if (error.code() == ErrorCode::not_found && state.buffer.view().rest.empty()) {
-    file.throw_away(folder_, lock);  // nothing is left to share
+  const bool is_mistaken = error.code() == ErrorCode::usage && state.deployment.empty();
+  const bool is_gone = error.code() == ErrorCode::not_found && state.buffer.view().rest.empty();
+  if (is_mistaken || is_gone) {
+    file.throw_away(folder_, lock);  // nothing is there to share
     return;
   }
   FetchRecord& record = state.fetch;

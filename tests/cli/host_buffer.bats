@@ -149,7 +149,7 @@ teardown() { end_host_test; }
   same 'the tag' '4 100 ok' "$(jq -r 'select(.tag == "order") | "\(.next_id) \(.step) \(.state)"' <<<"$output")"
   same 'the worker' '0 leaf ok' "$(jq -r 'select(.owner == "here") | "\(.worker) \(.layout) \(.state)"' <<<"$output")"
   same 'the ID is' string "$(jq -r 'select(.tag == "order").next_id | type' <<<"$output")"
-  leafctl --store "sqlite:$BATS_TEST_TMPDIR/a/folder/whose/path/is/long/enough/for/a/line/leaf.db" next order || true
+  leafctl --store postgresql://127.0.0.1:1/a-database-whose-name-is-long-enough-for-a-line --timeout 100ms next order || true
   on_terminal 'leafctl status --color never'
   same 'lines of numbers that are too wide' '' "$(grep -v '^    ' <<<"$output" | grep -E '^.{81}' || true)"
   contains "$output" '    store: '

@@ -365,6 +365,21 @@ TEST_CASE("shared buffer: a tag that does not exist leaves no file") {
   CHECK(leaf::test::state_files_in(bed.run).empty());
 }
 
+TEST_CASE("shared buffer: a store that was named by mistake leaves no file, unless one held something") {
+  Bed bed;
+  Buffer buffer(bed);
+  buffer.before_grant = [] { throw Error(ErrorCode::usage, "no such database"); };
+  CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::usage);
+  CHECK(leaf::test::state_files_in(bed.run).empty());
+  buffer.before_grant = [] {};
+  buffer.grants = {{1, 3}};
+  CHECK(buffer.draw() == 1);
+  CHECK(buffer.draw() == 2);
+  buffer.before_grant = [] { throw Error(ErrorCode::usage, "no such database"); };
+  CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::usage);
+  CHECK(leaf::test::state_files_in(bed.run).size() == 1);
+}
+
 TEST_CASE("shared buffer: names, kinds, stores and keys of stores have files of their own") {
   Bed bed;
   Buffer order(bed), invoice(bed, "invoice");
