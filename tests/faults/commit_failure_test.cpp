@@ -142,7 +142,8 @@ TEST_CASE("commit: a wait for a missing standby that is cancelled burns the rang
   }
 
   const bool by_timeout = end_wait.empty();
-  leaf::Store store({.url = cluster.url(), .timeout = std::chrono::milliseconds(by_timeout ? 2'000 : 60'000)});
+  leaf::Store store(
+      {.url = cluster.url(), .timeout = std::chrono::milliseconds(by_timeout ? 2'000 : 60'000)});
   std::jthread cancelling([&](std::stop_token stop) {
     leaf::test::SqlSession eyes(cluster.url());
     std::string last =
