@@ -217,7 +217,10 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   std::vector<Row> rows;
   if (request.worker) {
     rows = claim(&store::Sql::acquire_this, *request.worker, true);
-    if (rows.empty()) throw not_free(*request.worker);
+    if (rows.empty()) {
+      check_lease_time();  // another server may have come meanwhile
+      throw not_free(*request.worker);
+    }
   } else {
     rows = claim(&store::Sql::acquire_held, layout.max_worker(), false);
     while (rows.empty()) {
@@ -229,7 +232,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     }
     if (rows.empty()) rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
     if (rows.empty()) {
-      check_lease_time();  // another server may have come meanwhile
+      check_lease_time();  // as above
       throw all_taken(layout);
     }
   }

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,17 @@ leaf::WorkerRequest request_of(const std::string& owner) {
   return request;
 }
 
+/// A standby that gets nothing of what the primary commits from here on.
+std::unique_ptr<PostgresqlCluster> lagging_standby(PostgresqlCluster& primary) {
+  auto standby = std::make_unique<PostgresqlCluster>(PostgresqlCluster::StandbyOf{primary});
+  SqlSession administrator(standby->url());
+  administrator.run("ALTER SYSTEM SET primary_conninfo = ''");
+  administrator.run("SELECT pg_reload_conf()");
+  REQUIRE(leaf::test::wait_for(
+      [&] { return administrator.value("SELECT count(*) FROM pg_stat_wal_receiver") == "0"; }));
+  return standby;
+}
+
 /// A primary with an empty store, and a standby that falls behind.
 class LaggingStandby {
  public:
@@ -42,14 +54,7 @@ class LaggingStandby {
   PostgresqlCluster& standby() { return *standby_; }
 
   /// What is committed on the primary from here on is lost.
-  void cut_off() {
-    standby_ = std::make_unique<PostgresqlCluster>(PostgresqlCluster::StandbyOf{primary_});
-    SqlSession administrator(standby_->url());
-    administrator.run("ALTER SYSTEM SET primary_conninfo = ''");
-    administrator.run("SELECT pg_reload_conf()");
-    REQUIRE(leaf::test::wait_for(
-        [&] { return administrator.value("SELECT count(*) FROM pg_stat_wal_receiver") == "0"; }));
-  }
+  void cut_off() { standby_ = lagging_standby(primary_); }
 
   /// The primary is gone, and the standby takes its place.
   void fail_over() {
@@ -68,7 +73,7 @@ TEST_CASE("failover: what a lagging standby does not know of is left out, once f
   LaggingStandby pair;
   leaf::Store before({.url = pair.primary().url()});
   for (const char* name : {"order", "bulk", "leaf", "changed", "few"}) add_tag(before, name);
-  for (const char* name : {"limited", "decided"}) add_tag(before, name, 1000);
+  for (const char* name : {"limited", "removed", "decided"}) add_tag(before, name, 1000);
   CHECK(before.grant_segment(order).range == leaf::Range{1, 11});
   pair.cut_off();
   std::int64_t given = 0;
@@ -78,10 +83,10 @@ TEST_CASE("failover: what a lagging standby does not know of is left out, once f
   leaf::Store after({.url = pair.standby().url()});
 
   CHECK(after.health().guard.value().steps == 100);
-  CHECK(after.health().guard.value().tags_ahead == 7);
+  CHECK(after.health().guard.value().tags_ahead == 8);
   CHECK(after.grant_segment(order).range == leaf::Range{11 + guard, 21 + guard});
   CHECK(after.grant_segment(order).range == leaf::Range{21 + guard, 31 + guard});
-  CHECK(after.health().guard.value().tags_ahead == 6);
+  CHECK(after.health().guard.value().tags_ahead == 7);
 
   // A grant of more IDs than a step leaves out as many times those.
   CHECK(after.grant(leaf::TagName("bulk"), 25).range == leaf::Range{1 + 100 * 25, 26 + 100 * 25});
@@ -104,6 +109,9 @@ TEST_CASE("failover: what a lagging standby does not know of is left out, once f
   CHECK(std::string(error.what()).find("the guard of 1000 IDs goes past its limit") != std::string::npos);
   CHECK(error.hint().find("leafctl init-db --guard-steps 0") != std::string::npos);
   CHECK(after.tag(limited).next_id == 1);
+  const leaf::TagName removed("removed");
+  after.remove_tag(removed);
+  CHECK(error_of([&] { after.tag(removed); }).code() == leaf::ErrorCode::not_found);
   after.update_tag(limited, {.limit = 2000});
   CHECK(after.grant(limited, 5).range.lo == 1 + guard);
 
@@ -156,14 +164,10 @@ TEST_CASE("failover: no worker is leased anew while a window may run that the ne
   pair.cut_off();
   const leaf::WorkerLease lost = before.acquire_worker(request_of("lost"));
   CHECK(lost.worker == 1);
+  const leaf::WorkerLease lost_renewal = before.renew_worker(lost, request_of("lost"));
   pair.fail_over();
 
   leaf::Store after({.url = pair.standby().url()});
-  // Its holder goes on: the window begins where its own last one ends.
-  const leaf::WorkerLease renewed = after.renew_worker(kept, request_of("kept"));
-  CHECK(renewed.worker == 0);
-  CHECK(renewed.begin >= kept.end);
-
   for (const bool is_pinned : {false, true}) {
     CAPTURE(is_pinned);
     leaf::WorkerRequest request = request_of("other");
@@ -173,11 +177,112 @@ TEST_CASE("failover: no worker is leased anew while a window may run that the ne
     CHECK(std::string(error.what()).find("no worker is leased until") != std::string::npos);
   }
   CHECK(after.workers().size() == 1);
-  CHECK(after.health().guard.value().leases_from >= lost.end);
+  CHECK(after.health().guard.value().leases_from >= lost_renewal.end);
+
+  // Its holder goes on: the window begins where its own last one ends.
+  const leaf::WorkerLease renewed = after.renew_worker(kept, request_of("kept"));
+  CHECK(renewed.worker == 0);
+  CHECK(renewed.begin >= kept.end);
 
   // What the time that passes would do.
   SqlSession administrator(pair.standby().url());
   administrator.run("UPDATE leaf_meta SET leases_from = " +
                     std::to_string(lost.begin.time_since_epoch().count()));
   CHECK(after.acquire_worker(request_of("other")).worker == 1);
+}
+
+TEST_CASE(
+    "failover: a lease that was over is not renewed while a lost commit may have given the worker away") {
+  LaggingStandby pair;
+  leaf::Store before({.url = pair.primary().url()});
+  leaf::WorkerRequest brief = request_of("host");
+  brief.window = std::chrono::milliseconds(10);
+  const leaf::WorkerLease over = before.acquire_worker(brief);
+  pair.cut_off();
+  std::optional<leaf::WorkerLease> lost;
+  REQUIRE(leaf::test::wait_for([&] {
+    lost = before.acquire_worker(request_of("host"));
+    return lost->worker == over.worker;
+  }));
+  pair.fail_over();
+
+  leaf::Store after({.url = pair.standby().url()});
+  CHECK(error_of([&] { after.renew_worker(over, brief); }).code() == leaf::ErrorCode::not_found);
+  CHECK(error_of([&] { after.acquire_worker(brief); }).code() == leaf::ErrorCode::unavailable);
+  SqlSession(pair.standby().url()).run("UPDATE leaf_meta SET leases_from = 0");
+  CHECK(after.renew_worker(over, brief).worker == over.worker);
+}
+
+TEST_CASE("failover: a second one that lacks the first one's guard leaves out more") {
+  LaggingStandby pair;
+  leaf::Store first({.url = pair.primary().url()});
+  add_tag(first, "order");
+  CHECK(first.grant(order, 5).range == leaf::Range{1, 6});
+  pair.cut_off();
+  pair.fail_over();
+  const auto last = lagging_standby(pair.standby());
+  CHECK(leaf::Store({.url = pair.standby().url()}).grant(order, 5).range ==
+        leaf::Range{6 + guard, 11 + guard});
+  pair.standby().stop(PostgresqlCluster::Stop::immediate);
+  SqlSession(last->url()).run("SELECT pg_promote()");
+  CHECK(leaf::Store({.url = last->url()}).grant(order, 5).range ==
+        leaf::Range{6 + 2 * guard, 11 + 2 * guard});
+}
+
+TEST_CASE(
+    "failover: no counter goes back by as much as the guard adds, and Leaf's role needs no more than its "
+    "table") {
+  LaggingStandby pair;
+  leaf::Store before({.url = pair.primary().url()});
+  add_tag(before, "order");
+  before.grant(order, 50);
+  SqlSession(pair.primary().url()).run("CREATE ROLE leaf; GRANT SELECT, UPDATE ON leaf_alloc TO leaf");
+  pair.cut_off();
+  pair.fail_over();
+
+  SqlSession leaf(pair.standby().url());
+  leaf.run("SET ROLE leaf");
+  CHECK_THROWS(leaf.run("UPDATE leaf_alloc SET max_id = max_id - 50"));
+  leaf.run("UPDATE leaf_alloc SET max_id = max_id + step");
+  CHECK(leaf.value("SELECT max_id - step FROM leaf_alloc") == std::to_string(51 + 100 * 50));
+}
+
+TEST_CASE("restore: a dump that is read into the same server leaves out what may have been granted since") {
+  leaf::test::TestDatabase database;
+  leaf::Store before({.url = database.url()});
+  before.migrate();
+  add_tag(before, "order");
+  CHECK(before.grant(order, 5).range == leaf::Range{1, 6});
+  const std::string dump = leaf::test::run(
+      {leaf::test::postgresql_program("pg_dump"), "--clean", "--no-owner", "--dbname", database.name()});
+  CHECK(before.grant(order, 5).range == leaf::Range{6, 11});
+
+  leaf::test::run({leaf::test::postgresql_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
+                   "--dbname", database.name()},
+                  dump);
+  leaf::Store after({.url = database.url()});
+  CHECK(after.grant(order, 5).range == leaf::Range{6 + guard, 11 + guard});
+  CHECK(error_of([&] { after.acquire_worker(request_of("a")); }).code() == leaf::ErrorCode::unavailable);
+}
+
+TEST_CASE("schema: the guard works wherever the tables lie, and runs nothing that others put beside them") {
+  leaf::test::TestDatabase database;
+  SqlSession administrator(database.url());
+  administrator.run("CREATE SCHEMA \"MyIDs\"");
+  leaf::Store({.url = database.url("options='-c search_path=\"MyIDs\"'")}).migrate();
+  administrator.run("ALTER SCHEMA \"MyIDs\" RENAME TO ids");
+  administrator.run(
+      "CREATE FUNCTION ids.trap(bigint, text) RETURNS text LANGUAGE plpgsql AS"
+      " $$ BEGIN RAISE EXCEPTION 'trapped'; END $$;"
+      "CREATE OPERATOR ids.|| (LEFTARG = bigint, RIGHTARG = text, FUNCTION = ids.trap)");
+
+  leaf::Store store({.url = database.url("options='-c search_path=ids'")});
+  add_tag(store, "order");
+  CHECK(store.acquire_worker(request_of("a")).worker == 0);
+  administrator.run(
+      "ALTER TABLE ids.leaf_alloc DISABLE TRIGGER USER; ALTER TABLE ids.leaf_meta DISABLE TRIGGER USER;"
+      "UPDATE ids.leaf_alloc SET granted_by = 'another'; UPDATE ids.leaf_meta SET granted_by = 'another';"
+      "ALTER TABLE ids.leaf_alloc ENABLE TRIGGER USER; ALTER TABLE ids.leaf_meta ENABLE TRIGGER USER");
+  CHECK(store.grant(order, 5).range == leaf::Range{1 + guard, 6 + guard});
+  CHECK(error_of([&] { store.acquire_worker(request_of("b")); }).code() == leaf::ErrorCode::unavailable);
 }

@@ -125,7 +125,8 @@ class LEAF_EXPORT Store {
   /// grant by more than that.
   WorkerLease acquire_worker(const WorkerRequest& request);
   /// Leases the window that follows `lease.end`, at least `request.window` long and not in the past. Throws
-  /// `not_found` if the worker was recycled meanwhile; `refused` for clocks as above.
+  /// `not_found` if the worker was recycled meanwhile, or may have been: where `lease` is over and the
+  /// database's server is another one; `refused` for clocks as above.
   WorkerLease renew_worker(const WorkerLease& lease, const WorkerRequest& request);
   /// Gives back what lies after `used_until`. Nothing may be made with the lease any more. False if it was
   /// recycled.

@@ -24,8 +24,9 @@
   " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
 #define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
 // False after another server has come, until leases_from has noticed it and its time has come.
+#define SERVER "leaf_server('leaf_meta'::regclass)"
 #define MAY_LEASE(now) \
-  "(SELECT granted_by IS NOT DISTINCT FROM leaf_server() AND leases_from <= " now " FROM leaf_meta)"
+  "(SELECT granted_by IS NOT DISTINCT FROM " SERVER " AND leases_from <= " now " FROM leaf_meta)"
 #define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, " IS_DURABLE
 #define TAKE \
   "owner = $1::varchar, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
@@ -63,7 +64,7 @@ GRANT UPDATE (max_id, last_grant, update_time) ON leaf_alloc TO {role};
 GRANT INSERT, UPDATE (owner, token, window_end, held_after, renewed_at, clock_offset, grant_before)
   ON leaf_worker TO {role};
 GRANT UPDATE (next_worker, layout_fixed) ON leaf_meta TO {role};
-GRANT EXECUTE ON FUNCTION leaf_server(), leaf_leases_from() TO {role};
+GRANT EXECUTE ON FUNCTION leaf_server(oid) TO {role};
 DO $way$
 DECLARE
   home regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = 'leaf_alloc'::regclass);
@@ -96,7 +97,12 @@ $way$;
     .clock = "SELECT " CLOCK,
     .guard_steps = "SELECT guard_steps FROM leaf_meta",
     .set_guard_steps = "UPDATE leaf_meta SET guard_steps = $1::integer",
-    .leases_from = "SELECT leaf_leases_from(), " CLOCK,
+    // Any change of the row notices another server.
+    .leases_from = "WITH noticed AS (UPDATE leaf_meta SET layout_fixed = layout_fixed"
+                   " WHERE granted_by IS DISTINCT FROM " SERVER
+                   " RETURNING leases_from)"
+                   " SELECT coalesce((SELECT leases_from FROM noticed), leases_from), " CLOCK
+                   " FROM leaf_meta",
 
     .grant_exactly =
         "UPDATE leaf_alloc SET max_id = max_id + $2::bigint, last_grant = $2::bigint, update_time = now()"
@@ -173,10 +179,12 @@ $way$;
         " AND (w.owner IS NULL OR w.owner = $1::varchar OR w.renewed_at <= " CLOCK
         " - $7::bigint)"
         " RETURNING " LEASE("window_end - $3::bigint"),
+    // What is over may have been leased to another by a commit that was lost.
     .renew = "UPDATE leaf_worker SET window_end = greatest(window_end, greatest($3::bigint, " NOW
              ") + $4::bigint),"
              " renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK ", grant_before = " LATEST
              " WHERE worker_id = $1::integer AND token = $2::uuid"
+             " AND ($3::bigint > " CLOCK " OR " MAY_LEASE(NOW) ")"
              " RETURNING " LEASE("greatest($3::bigint, " NOW ")"),
     .give_up =
         "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = "
@@ -215,11 +223,12 @@ const HealthSql health_sql{
         " FROM pg_control_system()",
     .guard =
         "SELECT guard_steps, (SELECT count(*) FROM leaf_alloc WHERE removed_at IS NULL"
-        " AND granted_by IS DISTINCT FROM leaf_server()),"
-        " CASE WHEN granted_by IS NOT DISTINCT FROM leaf_server() THEN leases_from"
-        " ELSE " CLOCK
-        " + greatest(600000, (SELECT max(window_end - renewed_at) FROM leaf_worker)) END"
-        " FROM leaf_meta WHERE leaf_server() IS NOT NULL",
+        " AND granted_by IS DISTINCT FROM " SERVER
+        "),"
+        " CASE WHEN granted_by IS NOT DISTINCT FROM " SERVER " THEN leases_from ELSE " CLOCK
+        " + greatest(1200000, least((SELECT max(window_end::numeric - renewed_at) FROM leaf_worker) * 1.5,"
+        " 172800000))::bigint END"
+        " FROM leaf_meta WHERE " SERVER " IS NOT NULL",
     .settings =
         "SELECT name, setting, source FROM pg_settings WHERE name IN"
         " ('synchronous_commit', 'client_min_messages', 'fsync', 'full_page_writes', "
@@ -237,7 +246,9 @@ const HealthSql health_sql{
         " FROM (VALUES " RUNTIME_COLUMNS
         ") AS t (name, written) JOIN pg_attribute a"
         " ON a.attrelid = to_regclass(name) AND a.attname = written"
-        " WHERE NOT has_column_privilege(a.attrelid, a.attnum, 'UPDATE')",
+        " WHERE NOT has_column_privilege(a.attrelid, a.attnum, 'UPDATE')"
+        " UNION ALL SELECT 'EXECUTE on ' || found FROM to_regprocedure('leaf_server(oid)') AS found"
+        " WHERE NOT has_function_privilege(found, 'EXECUTE')",
 };
 
 }  // namespace leaf::store::postgresql
