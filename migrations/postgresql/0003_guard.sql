@@ -13,17 +13,17 @@ $path$;
 -- another cluster or in tables made anew. NULL where the database does not tell; then nothing is noticed.
 DO $server$
 DECLARE
-  body text := 'SELECT system_identifier::text || ''/'' ||'
-    ' (''x'' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer::text || ''/'' || $1::text'
-    ' FROM pg_control_system()';
+  name text := '(pg_control_system()).system_identifier::text || ''/'' ||'
+    ' (''x'' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer::text || ''/'' || $1::text';
 BEGIN
   BEGIN
-    EXECUTE body USING 0::oid;
+    EXECUTE 'SELECT ' || name USING 0::oid;
   EXCEPTION WHEN undefined_function OR insufficient_privilege THEN
-    body := 'SELECT NULL::text';
+    name := 'NULL::text';
   END;
-  EXECUTE format('CREATE FUNCTION leaf_server(meta oid) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER'
-                 ' SET search_path = pg_catalog, pg_temp AS %L', body);
+  -- In plpgsql, which plans it once in a session: as a function of SQL it took a third of a grant.
+  EXECUTE format('CREATE FUNCTION leaf_server(meta oid) RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER'
+                 ' SET search_path = pg_catalog, pg_temp AS %L', 'BEGIN RETURN ' || name || '; END');
 END
 $server$;
 

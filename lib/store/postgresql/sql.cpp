@@ -23,8 +23,8 @@
   ", $4::bigint,"          \
   " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
 #define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
-// False after another server has come, until leases_from has noticed it and its time has come.
 #define SERVER "leaf_server('leaf_meta'::regclass)"
+// False after another server has come, until leases_from has noticed it and its time has come.
 #define MAY_LEASE(now) \
   "(SELECT granted_by IS NOT DISTINCT FROM " SERVER " AND leases_from <= " now " FROM leaf_meta)"
 #define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, " IS_DURABLE
