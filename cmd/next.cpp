@@ -56,9 +56,9 @@ class Next : public Command {
     command.add_tag_argument(tag_, "the tag to draw from", Presence::optional);
     command.add_flag("--snowflake", snowflake_,
                      "print snowflake IDs, which tell when they were made, of no tag");
-    command.add_integer_option(
-        "-n,--count", "N", count_, {1, leaf::max_id},
-        fmt::format("how many IDs, 1 to {}; of a tag all or none (default: 1)", leaf::max_id));
+    static_assert(leaf::max_id == 9'223'372'036'854'775'806);
+    command.add_integer_option("-n,--count", "N", count_, {1, leaf::max_id},
+                               "how many IDs, 1 to 9223372036854775806; of a tag all or none (default: 1)");
     command.add_flag("--direct", direct_,
                      "take exactly N consecutive IDs from the store, in order across hosts");
     command.add_flag("--ranges", ranges_,

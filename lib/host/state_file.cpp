@@ -23,7 +23,7 @@ namespace {
 constexpr char magic[8] = {'l', 'e', 'a', 'f', 'h', 'o', 's', 't'};
 
 std::string suffix() {
-  return fmt::format(".v{}", state_format);
+  return std::string(".v").append(std::to_string(state_format));
 }
 
 /// Names this boot of the kernel.
@@ -144,9 +144,12 @@ bool has_name(const Folder& folder, const std::string& name, int descriptor) {
 
 }  // namespace
 
+// Each call from the buffer comes by: without fmt a start does not touch its library.
 std::string Subject::file_name() const {
-  return fmt::format("{}-{:016x}{}", kind == HostBuffer::Kind::tag ? "tag" : "worker",
-                     Hash().add_number(store_key).add(key).value(), suffix());
+  std::uint64_t hash = Hash().add_number(store_key).add(key).value();
+  std::string digits(16, '0');
+  for (auto digit = digits.rbegin(); hash != 0; hash >>= 4, ++digit) *digit = "0123456789abcdef"[hash & 15];
+  return std::string(kind == HostBuffer::Kind::tag ? "tag-" : "worker-").append(digits).append(suffix());
 }
 
 FetchLock::~FetchLock() {
