@@ -47,10 +47,14 @@ void require_commands_before_dashes(CLI::App& root, const std::vector<std::strin
   const auto dashes = std::ranges::find(arguments, "--");
   if (dashes == arguments.end()) return;
   CLI::App* app = &root;
+  bool has_unknown = false;  // a mistyped command, which is the greater fault, or an option's value
   for (auto argument = arguments.begin(); argument != dashes; ++argument) {
-    if (CLI::App* const command = subcommand(*app, *argument)) app = command;
+    CLI::App* const command = subcommand(*app, *argument);
+    if (command != nullptr) app = command;
+    has_unknown = has_unknown || (command == nullptr && !argument->starts_with('-'));
   }
   if (app->get_subcommands([](CLI::App*) { return true; }).empty()) return;
+  if (has_unknown && (dashes + 1 == arguments.end() || subcommand(*app, dashes[1]) == nullptr)) return;
   throw leaf::Error(leaf::ErrorCode::usage, "'--' stands before the command",
                     "put it behind, before arguments that begin with '-'");
 }

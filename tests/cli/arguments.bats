@@ -100,6 +100,12 @@ hint: put it behind, before arguments that begin with '-'"
   done
 }
 
+@test "two dashes behind a mistyped command do not hide it" {
+  expect 2 leafctl nex --
+  says "leafctl: unknown command 'nex'
+hint: did you mean 'next'?"
+}
+
 @test "text from arguments cannot move the cursor of a terminal" {
   expect 2 leafctl next $'\033[2Jorder'
   lacks "$stderr" $'\033'
