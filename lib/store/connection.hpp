@@ -78,7 +78,7 @@ enum class IfMissing {
 
 /// Everything that a driver module shows: what its symbol `leaf_store_driver` points to.
 struct Driver {
-  const char* library_version;  ///< of the libleaf that it was built with; must be the one that loads it
+  const char* built_with;  ///< the version of libleaf; must be that of the one that loads it
   std::span<const Migration> migrations;
   /// Opens `url` (for SQLite: the path). Throws Error.
   std::unique_ptr<Connection> (*connect)(const std::string& url, IfMissing,

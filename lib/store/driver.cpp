@@ -36,7 +36,7 @@ const Driver& load(const std::string& name) {
       throw Error(ErrorCode::usage, fmt::format("driver '{}' cannot be loaded: {}", name, dlerror()));
     }
     const auto* driver = static_cast<const Driver*>(dlsym(module, "leaf_store_driver"));
-    if (driver == nullptr || std::string_view(driver->library_version) != LEAF_VERSION) {
+    if (driver == nullptr || std::string_view(driver->built_with) != LEAF_VERSION) {
       throw Error(ErrorCode::usage,
                   fmt::format("driver '{}' is not of version {}", (folder / file).string(), LEAF_VERSION),
                   fmt::format("install the same version of libleaf and libleaf-{}", name));

@@ -44,15 +44,14 @@ Description: counts as installed
 
 ' <"$work/others" >"$root/var/lib/dpkg/status"
 
-# CPack's scripts call ldconfig, which has nothing to do here.
-mkdir "$work/stub"
-printf '#!/bin/sh\n' >"$work/stub/ldconfig"
-chmod +x "$work/stub/ldconfig"
+# Without a chroot the packages' scripts would have ldconfig write the cache of this machine, not of the root.
+mkdir "$work/bin"
+ln -s /bin/true "$work/bin/ldconfig"
 
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(unshare --map-root-user)
 in_root() {
-  PATH=$work/stub:$PATH "${as_root[@]}" dpkg --root="$root" --log="$work/dpkg.log" --force-script-chrootless "$@" \
+  PATH=$work/bin:$PATH "${as_root[@]}" dpkg --root="$root" --log="$work/dpkg.log" --force-script-chrootless "$@" \
     >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "dpkg $* failed"; }
 }
 

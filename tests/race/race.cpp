@@ -81,6 +81,7 @@ RaceResult Race::run(std::uint64_t ids) {
   if (rival_) rival.process = fork_racer(rival_, records_[runners_.size()], board.rivals_newest);
   std::uniform_int_distribution<microseconds::rep> peace(shortest_peace.count(), longest_peace.count());
   while (!board.over && drawn() < ids) {
+    // Not for anything to happen: a disturbance has to come at any moment, also when nobody gets on.
     std::this_thread::sleep_for(microseconds(peace(random_)));
     disturb_one();
   }

@@ -49,6 +49,9 @@ class Racer {
     check(floor, draw());
   }
 
+  /// The newest ID that one of the processes in the race has drawn.
+  std::int64_t newest_of_racers() const noexcept { return board_.newest.load(std::memory_order_relaxed); }
+
   /// 1 to `most`.
   std::uint64_t random(std::uint64_t most) {
     return std::uniform_int_distribution<std::uint64_t>(1, most)(random_);

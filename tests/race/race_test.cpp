@@ -4,13 +4,13 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 #include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
 #include "race/race.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
+#include "support/wait_for.hpp"
 
 using namespace std::chrono_literals;
 using leaf::Range;
@@ -81,12 +81,14 @@ void draw_from_tag(const RaceStore& store, Racer& racer) {
   }
 }
 
-/// As another host does: what is granted to it lies between the segments of the racers. With pauses, or it
-/// would keep the store to itself.
+/// As another host does: what is granted to it lies between the segments of the racers. It lets them draw in
+/// between, or it would keep the store to itself.
 void draw_from_store(const RaceStore& store, Racer& racer) {
   leaf::Store rival(store.options());
   while (!racer.is_over()) {
-    std::this_thread::sleep_for(5ms);
+    const std::int64_t before = racer.newest_of_racers();
+    leaf::test::wait_for(
+        [&] { return racer.is_over() || racer.newest_of_racers() > before + longest_segment; });
     racer.call(
         [&] { return rival.grant(TagName(tag_name), static_cast<std::int64_t>(racer.random(1000))).range; });
   }

@@ -215,7 +215,7 @@ std::unique_ptr<Connection> connect(const std::string& connection_string, IfMiss
 
 extern "C" LEAF_EXPORT const leaf::store::Driver leaf_store_driver;
 const leaf::store::Driver leaf_store_driver{
-    .library_version = LEAF_VERSION,
+    .built_with = LEAF_VERSION,
     .migrations = leaf::store::postgresql::migrations(),
     .connect = &leaf::store::postgresql::connect,
     .inspect = &leaf::store::postgresql::inspect,

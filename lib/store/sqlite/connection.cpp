@@ -192,7 +192,7 @@ std::unique_ptr<Connection> connect(const std::string& path, IfMissing if_missin
 
 extern "C" LEAF_EXPORT const leaf::store::Driver leaf_store_driver;
 const leaf::store::Driver leaf_store_driver{
-    .library_version = LEAF_VERSION,
+    .built_with = LEAF_VERSION,
     .migrations = leaf::store::sqlite::migrations(),
     .connect = &leaf::store::sqlite::connect,
     .inspect = &leaf::store::sqlite::inspect,
