@@ -177,7 +177,7 @@ Check check_identity(const StoreHealth& health) {
       fmt::format("system identifier {}, timeline {}", health.system_identifier, health.timeline.value_or(0));
   if (!health.guard) return {"identity", CheckState::ok, seen};
   const leaf::ServerGuard& guard = *health.guard;
-  const bool leases_wait = health.time && guard.leases_from > *health.time;
+  const bool leases_wait = !guard.leases_from || (health.time && *guard.leases_from > *health.time);
   if (guard.tags_ahead == 0 && !leases_wait)
     return {"identity", CheckState::ok, fmt::format("{}, as at the last grants", seen)};
   std::string found = fmt::format("{}: not the server of earlier grants", seen);
@@ -186,7 +186,9 @@ Check check_identity(const StoreHealth& health) {
                          guard.tags_ahead == 1 ? "tag will" : "tags will", guard.steps);
   }
   if (leases_wait) {
-    found += fmt::format("; no worker is leased before {}", format_rfc3339(guard.leases_from));
+    found += guard.leases_from
+                 ? fmt::format("; no worker is leased before {}", format_rfc3339(*guard.leases_from))
+                 : "; no worker is leased until some time after the first is asked for";
   }
   return {"identity", CheckState::warning, found,
           "if it lacks more grants than that, raise tags with 'leafctl tags update TAG --raise-to ID'"};

@@ -192,12 +192,7 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
 }
 
 @test "doctor names a buffer whose fetches fail" {
-  leafctl -q add-tag order --step 10
-  leafctl next order >"$BATS_TEST_TMPDIR/ids"
-  until_left order 19
-  lock_store
-  leafctl --timeout 100ms next order -n 10 >>"$BATS_TEST_TMPDIR/ids"
-  until_state_of order failing
+  let_a_fetch_fail "$BATS_TEST_TMPDIR/ids"
   unlock_store
   contains "$(checks warning)" 'host_buffer: the last '
   contains "$(checks warning)" "of tag 'order' from store '"

@@ -184,12 +184,7 @@ teardown() { end_host_test; }
 }
 
 @test "status shows a fetch that fails, and what is left meanwhile" {
-  leafctl -q add-tag order --step 10
-  leafctl next order >"$ids"
-  until_left order 19
-  lock_store
-  leafctl --timeout 100ms next order -n 10 >>"$ids"
-  until_state_of order failing
+  let_a_fetch_fail "$ids"
   expect 0 leafctl status -o json
   same 'what is left' 9 "$(jq .left <<<"$output")"
   lacks "$(jq .failure <<<"$output")" null

@@ -26,6 +26,17 @@ other() {
   esac
 }
 
+# let_a_fetch_fail FILE: adds tag order with step 10 and draws 11 IDs into FILE; the fetch behind the last ones fails, for
+# the store is locked.
+let_a_fetch_fail() {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$1"
+  until_left order 19
+  lock_store
+  leafctl --timeout 100ms next order -n 10 >>"$1"
+  until_state_of order failing
+}
+
 # From now on no grant gets through, until unlock_store.
 lock_store() {
   case $TEST_STORE in

@@ -205,6 +205,12 @@ TEST_CASE(
   CHECK(found(health).hint.find("--raise-to") != std::string::npos);
 
   health.guard->tags_ahead = 0;
+  health.guard->leases_from.reset();
+  CHECK(found(health).detail ==
+        "system identifier 7, timeline 1: not the server of earlier grants; no worker is leased until some "
+        "time after "
+        "the first is asked for");
+
   health.guard->leases_from = leaf::UnixTime(2h);
   CHECK(found(health).detail ==
         "system identifier 7, timeline 1: not the server of earlier grants; no worker is leased before "

@@ -168,6 +168,7 @@ TEST_CASE("failover: no worker is leased anew while a window may run that the ne
   pair.fail_over();
 
   leaf::Store after({.url = pair.standby().url()});
+  CHECK_FALSE(after.health().guard.value().leases_from);  // nobody has asked yet
   for (const bool is_pinned : {false, true}) {
     CAPTURE(is_pinned);
     leaf::WorkerRequest request = request_of("other");

@@ -30,7 +30,8 @@ enum class StoreMedium {
 struct ServerGuard {
   std::int64_t steps = 0;       ///< that a tag leaves out
   std::int64_t tags_ahead = 0;  ///< tags that have not done so yet
-  UnixTime leases_from{};       ///< no worker is leased before
+  /// No worker is leased before; absent: the wait begins when the first is asked for.
+  std::optional<UnixTime> leases_from{};
 };
 
 /// What a store is and how it is set up, as the present login finds it: nothing is judged. What a kind of

@@ -33,9 +33,10 @@ void look_at_guard(StoreHealth& health, Connection& connection, milliseconds tim
   try {
     const auto rows = connection.execute(health_sql.guard, {}, timeout);
     if (rows.empty()) return;
-    health.guard = ServerGuard{.steps = rows[0].integer(0),
-                               .tags_ahead = rows[0].integer(1),
-                               .leases_from = UnixTime(milliseconds(rows[0].integer(2)))};
+    health.guard =
+        ServerGuard{.steps = rows[0].integer(0), .tags_ahead = rows[0].integer(1), .leases_from = {}};
+    if (const auto from = rows[0].integer_or_null(2))
+      health.guard->leases_from = UnixTime(milliseconds(*from));
   } catch (const Error&) {
     // A standby does not tell, and the tables may be missing, older or closed: other checks name that.
     if (!connection.usable()) throw;

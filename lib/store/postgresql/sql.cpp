@@ -225,9 +225,8 @@ const HealthSql health_sql{
         "SELECT guard_steps, (SELECT count(*) FROM leaf_alloc WHERE removed_at IS NULL"
         " AND granted_by IS DISTINCT FROM " SERVER
         "),"
-        " CASE WHEN granted_by IS NOT DISTINCT FROM " SERVER " THEN leases_from ELSE " CLOCK
-        " + greatest(1200000, least((SELECT max(window_end::numeric - renewed_at) FROM leaf_worker) * 1.5,"
-        " 172800000))::bigint END"
+        " CASE WHEN granted_by IS NOT DISTINCT FROM " SERVER
+        " THEN leases_from END"
         " FROM leaf_meta WHERE " SERVER " IS NOT NULL",
     .settings =
         "SELECT name, setting, source FROM pg_settings WHERE name IN"

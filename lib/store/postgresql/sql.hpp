@@ -13,8 +13,8 @@ struct HealthSql {
   const char* server;
   /// -> system identifier, timeline. Databases that only speak its protocol do not have them.
   const char* identity;
-  /// -> the guard's steps, how many tags it will move, from when on workers are leased. Fails without a
-  /// schema of the present version, and on a standby.
+  /// -> the guard's steps, how many tags it will move, from when on workers are leased or NULL. Fails without
+  /// a schema of the present version, and on a standby.
   const char* guard;
   /// -> name, value, source
   const char* settings;
