@@ -7,12 +7,12 @@
 
 namespace leafctl {
 
-void drop_buffered_ids(const leaf::TagName& tag, std::int64_t floor, Session& session) {
+void drop_buffered_ids(leaf::Store& store, const leaf::TagName& tag, std::int64_t floor, Session& session) {
   const auto host = session.host();
   if (!host) return;
   try {
     const std::uint64_t dropped =
-        leaf::drop_host_buffer(session.settings().store, *host, tag, floor, session.settings().timeout);
+        leaf::drop_host_buffer(store.identity(), *host, tag, floor, session.settings().timeout);
     if (dropped > 0) {
       session.messages.detail(
           fmt::format("gave up {} IDs of tag '{}' that this host had buffered", dropped, tag.str()));
@@ -22,11 +22,11 @@ void drop_buffered_ids(const leaf::TagName& tag, std::int64_t floor, Session& se
   }
 }
 
-void drop_all_buffered_ids(Session& session) {
+void forget_former_store(Session& session) {
   const auto host = session.host();
   if (!host) return;
   try {
-    leaf::drop_host_buffers(session.settings().store, *host, session.settings().timeout);
+    leaf::forget_store(session.settings().store, *host, session.settings().timeout);
   } catch (const leaf::Error& error) {
     session.messages.warning(error.what(), error.hint());
   }

@@ -21,19 +21,28 @@ struct Session {
   Messages& messages;
 
   const Settings& settings() const { return configuration.settings; }
+  /// With what this host remembers of grants, also where its buffers are not used.
   leaf::StoreOptions store_options() const {
-    return {.url = settings().store, .timeout = settings().timeout};
+    return {.url = settings().store,
+            .timeout = settings().timeout,
+            .marks = settings().runtime_dir.empty() ? nullptr : leaf::host_marks(host_options())};
   }
   /// Where this host's buffers lie; none if they are not to be used, or there is no place for them.
   std::optional<leaf::HostOptions> host() const {
     if (!settings().host_buffer || settings().runtime_dir.empty()) return std::nullopt;
-    return leaf::HostOptions{.folder = settings().runtime_dir,
-                             .group = settings().group,
-                             .store_key = settings().store_key,
-                             .fetch_ahead = false};
+    return host_options();
   }
   /// The configured store. Connects to nothing yet. Throws leaf::Error (usage) if its URL is none.
   leaf::Store store() const { return leaf::Store(store_options()); }
+
+ private:
+  leaf::HostOptions host_options() const {
+    return {.folder = settings().runtime_dir,
+            .group = settings().group,
+            .store_key = settings().store_key,
+            .store_files = settings().store_files,
+            .fetch_ahead = false};
+  }
 };
 
 /// One subcommand.

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "check_text.hpp"
 #include "commands.hpp"
@@ -24,19 +23,11 @@ void append(Checks& checks, Checks more) {
   std::ranges::move(more, std::back_inserter(checks));
 }
 
-/// The store as what this host has buffered names it.
-std::string name_in_buffers(const std::string& url) {
-  constexpr std::string_view scheme = "sqlite:";
-  if (!url.starts_with(scheme)) return leaf::redact_url(url);
-  std::error_code failed;
-  const auto path = std::filesystem::weakly_canonical(url.substr(scheme.size()), failed);
-  return std::string(scheme) + path.string();
-}
-
-std::vector<TagPace> paces(const std::vector<leaf::HostBuffer>& buffers, const std::string& store) {
+std::vector<TagPace> paces(const std::vector<leaf::HostBuffer>& buffers, const std::string& deployment) {
   std::vector<TagPace> result;
   for (const leaf::HostBuffer& buffer : buffers) {
-    if (buffer.kind == leaf::HostBuffer::Kind::tag && buffer.store == store && buffer.ids_per_second)
+    if (buffer.kind == leaf::HostBuffer::Kind::tag && buffer.deployment == deployment &&
+        buffer.ids_per_second)
       result.push_back({buffer.name, *buffer.ids_per_second});
   }
   return result;
@@ -71,6 +62,7 @@ class Doctor : public Command {
     Checks checks;
     check_store(checks, session, host.buffers);
     checks.push_back(host.folder);
+    append(checks, folder_checks(session.settings().runtime_dir, Surroundings::of_this_process()));
     append(checks, buffer_checks(host.buffers));
     print(checks, session.output);
     const auto failed = std::ranges::count_if(checks, has_failed);
@@ -98,7 +90,9 @@ class Doctor : public Command {
     checks.push_back({"connection", CheckState::ok, fmt::format("store '{}'", shown)});
     append(checks, store_checks(health, settings.max_skew));
     try {
+      if (const auto host = session.host()) append(checks, name_checks(settings.store, *host, *store));
       check_supply(checks, *store, health.time.value_or(current_time()), settings, buffers);
+      append(checks, mark_checks(*store, health));
     } catch (const leaf::Error& error) {
       // One of the checks above may have told why.
       if (std::ranges::none_of(checks, has_failed))
@@ -108,7 +102,7 @@ class Doctor : public Command {
 
   static void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const Settings& settings,
                            const std::vector<leaf::HostBuffer>& buffers) {
-    append(checks, tag_checks(store.tags(), paces(buffers, name_in_buffers(settings.store))));
+    append(checks, tag_checks(store.tags(), paces(buffers, store.identity().deployment)));
     const leaf::Layout layout = store.layout();
     checks.push_back(layout_check(layout, settings.layout, now));
     append(checks, worker_checks(store.workers(), layout, now,

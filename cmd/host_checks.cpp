@@ -69,6 +69,15 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
   }
 }
 
+Checks folder_checks(const std::string& used, const Surroundings& surroundings) {
+  const std::string usual = usual_runtime_dir(surroundings);
+  if (usual.empty() || !belongs_to_another(usual, surroundings) || used != own_runtime_dir(surroundings))
+    return {};
+  return {{check_name, CheckState::warning,
+           fmt::format("'{}' belongs to another user, so the buffers are in '{}'", usual, used),
+           fmt::format("have root remove '{}', or name a folder with --runtime-dir", usual)}};
+}
+
 Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
   Checks checks;
   for (const HostBuffer& buffer : buffers) {
@@ -79,6 +88,38 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
                      buffer.failures == 1 ? "fetch" : fmt::format("{} fetches", buffer.failures),
                      subject(buffer), buffer.store, buffer.failure),
          buffer.failure_hint.empty() ? "see what 'leafctl doctor' says of that store" : buffer.failure_hint});
+  }
+  return checks;
+}
+
+Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::Store& store) {
+  const auto former = leaf::refresh_store_name(url, host, store);
+  if (!former) return {};
+  const std::string seen =
+      former->deployment == store.identity().deployment
+          ? fmt::format("the store's name led to another copy of deployment {} until now", former->deployment)
+          : fmt::format("the store's name led to deployment {} until now", former->deployment);
+  return {{check_name, CheckState::warning, seen + "; from now on this host draws from the one it leads to",
+           "if the name was not to lead elsewhere, set it right"}};
+}
+
+Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
+  Checks checks;
+  // Under a pending guard the next grant leaves out what may have been granted.
+  if (health.guard && health.guard->tags_ahead > 0) return checks;
+  for (const leaf::Tag& tag : store.tags()) {
+    if (!leaf::TagName::is_valid(tag.name)) continue;
+    const std::int64_t mark = store.granted_mark(leaf::TagName(tag.name));
+    if (tag.next_id >= mark) continue;
+    const std::string arguments = tag.name.starts_with('-') ? fmt::format("--raise-to {} -- {}", mark, tag.name)
+                                                            : fmt::format("{} --raise-to {}", tag.name, mark);
+    checks.push_back({"tags", CheckState::failed,
+                      fmt::format("tag '{}' would grant IDs from {} on, which this host knows to be granted up "
+                                  "to {}: the store has gone back",
+                                  tag.name, tag.next_id, mark - 1),
+                      fmt::format("run 'leafctl tags update {}', or a higher number if another host has drawn "
+                                  "higher IDs",
+                                  arguments)});
   }
   return checks;
 }

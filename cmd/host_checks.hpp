@@ -5,6 +5,8 @@
 
 #include "check.hpp"
 #include "leaf/host.hpp"
+#include "leaf/store.hpp"
+#include "settings.hpp"
 
 namespace leafctl {
 
@@ -17,7 +19,16 @@ struct HostFindings {
 /// Looks at the folder of `host`, if there is one. Makes nothing.
 HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_wanted);
 
+/// Tells where the folder that is used is not the usual one, because that belongs to another user.
+Checks folder_checks(const std::string& used, const Surroundings& surroundings);
+
 /// Judges the buffers whose last fetches failed.
 Checks buffer_checks(const std::vector<leaf::HostBuffer>& buffers);
+
+/// Compares where the store's name leads with where this host believes it does, and has it go by the truth.
+Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::Store& store);
+
+/// Finds the tags of which the store would grant IDs that were granted before: it has gone back.
+Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health);
 
 }  // namespace leafctl

@@ -137,8 +137,8 @@ class InitDb : public Command {
     outcome.guard_steps = store.guard_steps();
     if (guard_steps_) set_guard(store, *guard_steps_, outcome);
     for (const leaf::Migration& migration : applied) outcome.applied.push_back(migration_name(migration));
-    outcome.deployment = store.deployment();
-    if (created) drop_all_buffered_ids(session);  // they are of a store that was here before
+    outcome.deployment = store.identity().deployment;
+    if (created) forget_former_store(session);
     report(outcome, created, session.messages);
     if (runtime_role_) {
       store.grant_runtime_role(*runtime_role_);

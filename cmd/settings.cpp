@@ -1,10 +1,12 @@
 #include "settings.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 
 #include "config_file.hpp"
 #include "leaf/error.hpp"
@@ -22,10 +24,23 @@ constexpr const char* origin_default = "default";
 std::string libpq_variables(const Surroundings& surroundings) {
   std::string result;
   for (const char* name : {"PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE",
-                           "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGTARGETSESSIONATTRS"}) {
+                           "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGTARGETSESSIONATTRS",
+                           "PGLOADBALANCEHOSTS"}) {
     if (const auto value = surroundings.variable(name)) result += fmt::format("{}={}\n", name, *value);
   }
   return result;
+}
+
+/// Where libpq looks for services, whether there are such files or not.
+std::vector<std::string> libpq_service_files(const Surroundings& surroundings) {
+  std::vector<std::string> files;
+  if (const auto own = surroundings.variable("PGSERVICEFILE")) {
+    files.push_back(*own);
+  } else if (const auto home = surroundings.variable("HOME")) {
+    files.push_back(*home + "/.pg_service.conf");
+  }
+  files.push_back(surroundings.variable("PGSYSCONFDIR").value_or("/etc/postgresql-common") + "/pg_service.conf");
+  return files;
 }
 
 /// An XDG base folder; the specification has a relative one ignored.
@@ -125,7 +140,28 @@ Configuration resolve_settings(const GlobalOptions& options, const Surroundings&
     result.origins.push_back({&setting, found->text, found->origin});
   }
   result.settings.store_key = libpq_variables(surroundings);
+  result.settings.store_files = libpq_service_files(surroundings);
   return result;
+}
+
+/// The same from a login or a timer: not in XDG_RUNTIME_DIR, which only some processes have.
+std::string usual_runtime_dir(const Surroundings& surroundings) {
+  if (surroundings.is_root && surroundings.is_local("/run")) return "/run/leafctl";
+  return surroundings.is_local("/dev/shm") ? "/dev/shm/leafctl-" + surroundings.user_id : "";
+}
+
+bool belongs_to_another(const std::string& folder, const Surroundings& surroundings) {
+  struct stat status {};
+  return lstat(folder.c_str(), &status) == 0 &&
+         (!S_ISDIR(status.st_mode) || std::to_string(status.st_uid) != surroundings.user_id);
+}
+
+std::optional<std::string> own_runtime_dir(const Surroundings& surroundings) {
+  const auto state = xdg_folder(surroundings, "XDG_STATE_HOME", "/.local/state");
+  if (!state) return std::nullopt;
+  std::error_code failed;
+  std::filesystem::create_directories(*state, failed);
+  return *state + "/leafctl-run";
 }
 
 std::string default_store_folder(const Surroundings& surroundings) {

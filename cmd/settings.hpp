@@ -45,6 +45,7 @@ struct Settings {
   bool host_buffer = false;  ///< draw from the host's buffers
   bool group = false;        ///< they are shared by a group of users
   std::string store_key;     ///< what leads to the store besides its URL: libpq's variables
+  std::vector<std::string> store_files;  ///< and its service files
 };
 
 /// What settings are read from besides the command line; a test makes its own.
@@ -123,6 +124,17 @@ struct Configuration {
 /// user's file is `--config`, `LEAFCTL_CONFIG` or leafctl/leafctl.yaml in the XDG folder. Throws leaf::Error
 /// (usage).
 Configuration resolve_settings(const GlobalOptions& options, const Surroundings& surroundings);
+
+/// The folder for host state where that one belongs to somebody else: in the user's home, which is made ready
+/// for it. None if there is no home.
+std::optional<std::string> own_runtime_dir(const Surroundings& surroundings);
+
+/// The folder for host state that every process of this user agrees on, if nobody else has occupied it; empty
+/// if the system has no file system for it.
+std::string usual_runtime_dir(const Surroundings& surroundings);
+
+/// True if `folder` exists and does not belong to this user.
+bool belongs_to_another(const std::string& folder, const Surroundings& surroundings);
 
 /// The folder of the store that is used when none is configured. Throws leaf::Error (usage) if there is no
 /// home.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
@@ -132,11 +133,13 @@ void assign_choice(Settings& settings, std::string_view name, const std::string&
   settings.*member = parse_choice(name, text, choices);
 }
 
-/// The same for all processes of a user, from a login or a timer: not in XDG_RUNTIME_DIR, which only some of
-/// them have. None if the system has no file system for it.
+/// Any user may make folders in /dev/shm: where another one has made ours, it is in a place that only this
+/// user can write to.
 std::string default_runtime_dir(const Surroundings& surroundings) {
-  if (surroundings.is_root && surroundings.is_local("/run")) return "/run/leafctl";
-  return surroundings.is_local("/dev/shm") ? "/dev/shm/leafctl-" + surroundings.user_id : "";
+  const std::string usual = usual_runtime_dir(surroundings);
+  if (usual.empty() || !belongs_to_another(usual, surroundings)) return usual;
+  const auto own = own_runtime_dir(surroundings);
+  return own && surroundings.is_local(std::filesystem::path(*own).parent_path()) ? *own : usual;
 }
 
 std::string default_store(const Surroundings& surroundings) {

@@ -8,6 +8,7 @@
 #include "interrupt.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
+#include "leaf/store.hpp"
 #include "time_text.hpp"
 
 namespace leafctl {
@@ -79,6 +80,10 @@ constexpr Column<Seen> worker_columns[] = {
     {"store", [](const Seen& seen) -> Cell { return Remark{seen.buffer.store}; }},
 };
 
+constexpr Column<std::int64_t> forgotten_columns[] = {
+    {"forgotten", [](const std::int64_t& count) -> Cell { return count; }},
+};
+
 class Status : public Command {
  public:
   void declare(Declaration& command) override {
@@ -87,9 +92,12 @@ class Status : public Command {
         "use, "
         "how fast they go and when they were fetched; for each worker until when its windows last. The "
         "buffers "
-        "of all stores are shown. Nothing is changed, and no store is asked.");
+        "of all stores are shown. Without --forget nothing is changed, and no store is asked.");
     command.add_flag("--watch", watch_, "print it again and again, until interrupted");
     command.add_text_option("--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
+    command.add_flag("--forget", forget_,
+                     "give up what is buffered of STORE, or without one every buffer whose last fetch failed");
+    command.add_texts_argument("STORE", "URL", stores_, "with --forget: as for --store");
     command.add_examples(
         "In a pipe there is one tab-separated line for each buffer: tag, left, next_id,\n"
         "step, per_minute, fetched, state, failure and store; or worker, owner, layout,\n"
@@ -99,6 +107,7 @@ class Status : public Command {
         "Examples:\n"
         "  leafctl status\n"
         "  leafctl status --watch\n"
+        "  leafctl status --forget sqlite:/srv/old/leaf.db\n"
         "  leafctl status -o json | jq -r 'select(.state == \"failing\").failure'");
   }
 
@@ -107,9 +116,17 @@ class Status : public Command {
   }
 
   void run(Session& session) override {
+    if (!stores_.empty() && !forget_) {
+      throw leaf::Error(leaf::ErrorCode::usage, fmt::format("argument '{}' goes with '--forget'",
+                                                            leaf::redact_url(stores_.front())));
+    }
     const auto host = session.host();
     if (!host) {
       session.messages.info("this host's buffers are not used: see 'leafctl show-config'");
+      return;
+    }
+    if (forget_) {
+      forget(*host, session);
       return;
     }
     const std::chrono::milliseconds interval =
@@ -130,6 +147,17 @@ class Status : public Command {
   }
 
  private:
+  /// What was granted stays known, so that no store is taken back to before it.
+  void forget(const leaf::HostOptions& host, Session& session) const {
+    const std::chrono::milliseconds timeout = session.settings().timeout;
+    std::size_t forgotten = stores_.empty() ? leaf::forget_failing_buffers(host, timeout) : 0;
+    for (const std::string& store : stores_) forgotten += leaf::forget_store(store, host, timeout);
+    session.messages.info(
+        fmt::format("gave up {} buffer{}", forgotten, forgotten == 1 ? "" : "s"));
+    if (session.output.format() == OutputFormat::json)
+      session.output.print_one(forgotten_columns, static_cast<std::int64_t>(forgotten));
+  }
+
   static void print(const leaf::HostOptions& host, Session& session) {
     std::vector<Seen> tags;
     std::vector<Seen> workers;
@@ -147,6 +175,8 @@ class Status : public Command {
   }
 
   bool watch_ = false;
+  bool forget_ = false;
+  std::vector<std::string> stores_;
   std::optional<std::string> interval_text_;
 };
 

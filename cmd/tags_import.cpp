@@ -101,7 +101,7 @@ class TagsImport : public Command {
   static void carry_out(TagImport& import, leaf::Store& store, Session& session) {
     import.carry_out(store);
     if (import.action() != TagImport::Action::raise) return;
-    drop_buffered_ids(leaf::TagName(import.tag().name), import.tag().next_id, session);
+    drop_buffered_ids(store, leaf::TagName(import.tag().name), import.tag().next_id, session);
   }
 
   void report(const TagImport& import, Session& session) {

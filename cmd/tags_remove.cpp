@@ -37,7 +37,7 @@ class TagsRemove : public Command {
     leaf::Store store = session.store();
     if (!yes_) ask(store, session.messages);
     store.remove_tag(*name_);
-    drop_buffered_ids(*name_, leaf::max_id, session);
+    drop_buffered_ids(store, *name_, leaf::max_id, session);
     session.messages.info(fmt::format("removed tag '{}'", name_->str()));
     if (session.output.format() == OutputFormat::json) session.output.print_one(removed_columns, *name_);
   }

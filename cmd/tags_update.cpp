@@ -43,8 +43,9 @@ class TagsUpdate : public Command {
       throw leaf::Error(leaf::ErrorCode::usage, "nothing to change",
                         "name '--step', '--limit', '--description' or '--raise-to'");
     }
-    const leaf::Tag tag = session.store().update_tag(*name_, change_);
-    if (change_.raise_to) drop_buffered_ids(*name_, *change_.raise_to, session);
+    leaf::Store store = session.store();
+    const leaf::Tag tag = store.update_tag(*name_, change_);
+    if (change_.raise_to) drop_buffered_ids(store, *name_, *change_.raise_to, session);
     session.messages.info(fmt::format("updated tag '{}': {}", tag.name, describe(tag)));
     if (session.output.format() == OutputFormat::json) session.output.print_one(tag_columns, tag);
   }

@@ -10,6 +10,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <utility>
 
 #include "leaf/error.hpp"
 
@@ -102,6 +104,34 @@ Folder::Folder(const HostOptions& options, Descriptor descriptor)
                 // Of four digits chmod leaves a folder its set-group-ID bit.
                 fmt::format("if nobody else has written in it, 'chmod {:05o} {}' mends it", wanted, path_));
   }
+}
+
+bool Folder::is_current() const {
+  struct stat own {};
+  struct stat named {};
+  return fstat(descriptor_.get(), &own) == 0 && lstat(path_.c_str(), &named) == 0 &&
+         own.st_dev == named.st_dev && own.st_ino == named.st_ino && own.st_nlink > 0;
+}
+
+namespace {
+
+HostOptions with_absolute_folder(HostOptions options) {
+  if (options.folder.empty()) throw Error(ErrorCode::usage, "no folder is named for the host's buffer");
+  if (!options.folder.starts_with('/')) options.folder = std::filesystem::absolute(options.folder).string();
+  while (options.folder.ends_with('/') && options.folder.size() > 1) options.folder.pop_back();
+  return options;
+}
+
+}  // namespace
+
+CurrentFolder::CurrentFolder(HostOptions options)
+    : options_(with_absolute_folder(std::move(options))),
+      folder_(std::make_shared<const Folder>(Folder::open(options_))) {}
+
+std::shared_ptr<const Folder> CurrentFolder::get() {
+  const std::lock_guard lock(mutex_);
+  if (!folder_->is_current()) folder_ = std::make_shared<const Folder>(Folder::open(options_));
+  return folder_;
 }
 
 bool Folder::trusts_owner_of(const struct stat& file) const noexcept {

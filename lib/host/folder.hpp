@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -19,6 +21,9 @@ class Folder {
   /// As open(), but makes nothing: none if there is no such folder.
   static std::optional<Folder> find(const HostOptions& options);
 
+  /// False once it was removed, or another one is in its place.
+  bool is_current() const;
+
   int descriptor() const noexcept { return descriptor_.get(); }
   const std::string& path() const noexcept { return path_; }
   /// What a file in it is made with, and has to have.
@@ -33,6 +38,22 @@ class Folder {
   bool group_;
   gid_t gid_ = 0;
   Descriptor descriptor_;
+};
+
+/// The folder that a name leads to, also where that was removed and made anew under a process that runs.
+/// Thread safe.
+class CurrentFolder {
+ public:
+  /// Throws Error as Folder::open() does, and `usage` if no folder is named.
+  explicit CurrentFolder(HostOptions options);
+
+  /// Throws Error as Folder::open() does.
+  std::shared_ptr<const Folder> get();
+
+ private:
+  const HostOptions options_;
+  std::mutex mutex_;
+  std::shared_ptr<const Folder> folder_;
 };
 
 }  // namespace leaf::host

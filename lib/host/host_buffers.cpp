@@ -6,9 +6,10 @@
 #include "duration_text.hpp"
 #include "host/folder.hpp"
 #include "host/state_file.hpp"
-#include "host/store_identity.hpp"
+#include "host/store_name.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
+#include "leaf/store.hpp"
 #include "snowflake/positions.hpp"
 
 namespace leaf {
@@ -61,25 +62,32 @@ void describe_worker(HostBuffer& buffer, const State& state) {
   buffer.next_window_end = view.has_next ? time_at(view.next.hi) : buffer.window_end;
 }
 
-HostBuffer identify(const State& state) {
-  const host::Constants& constants = state.constants;
+bool is_buffer(StateFile& file) {
+  const host::FileKind kind = file.state().header.kind;
+  return kind == host::FileKind::tag || kind == host::FileKind::worker;
+}
+
+HostBuffer identify(StateFile& file) {
   HostBuffer buffer;
-  buffer.kind = constants.kind;
-  buffer.name = {constants.name, strnlen(constants.name, sizeof constants.name)};
-  buffer.store = {constants.store, strnlen(constants.store, sizeof constants.store)};
+  const bool is_tag = file.state().header.kind == host::FileKind::tag;
+  buffer.kind = is_tag ? HostBuffer::Kind::tag : HostBuffer::Kind::worker;
+  buffer.name = file.name();
+  buffer.store = file.shown_store();
+  buffer.deployment = file.identity().deployment;
   return buffer;
 }
 
-HostBuffer damaged(const State& state, const std::string& path, const Error& error) {
-  HostBuffer buffer = identify(state);
+HostBuffer damaged(StateFile& file, const std::string& path, const Error& error) {
+  HostBuffer buffer = identify(file);
   buffer.failures = 1;
   buffer.failure = fmt::format("its file '{}' is damaged: {}", path, error.what());
   buffer.failure_hint = "remove the file: what was buffered is lost, no ID repeats";
   return buffer;
 }
 
-HostBuffer describe(const State& state, UnixTime now) {
-  HostBuffer buffer = identify(state);
+HostBuffer describe(StateFile& file, UnixTime now) {
+  const State& state = file.state();
+  HostBuffer buffer = identify(file);
   buffer.in_use = load(state.fetch.fetched_at_ms) != 0;
   buffer.fetched_at = time_of(state.fetch.fetched_at_ms);
   buffer.failures = load(state.fetch.failures);
@@ -118,6 +126,22 @@ void when_nobody_fetches(const host::Folder& folder, const std::string& file_nam
   }
 }
 
+/// Runs `work(file, lock)` for each buffer of `store`, as above.
+template <class Work>
+void for_buffers_of(const StoreIdentity& store, const host::Folder& folder, milliseconds timeout, Clock& clock,
+                    Work work) {
+  for (const std::string& name : host::state_files(folder)) {
+    const auto file = StateFile::find(folder, name);
+    if (!file || !is_buffer(*file) || file->identity() != store) continue;
+    when_nobody_fetches(folder, name, timeout, clock, work);
+  }
+}
+
+void drop(StateFile& file, const host::Folder& folder, const host::FetchLock& lock) {
+  file.state().buffer.close();
+  file.throw_away(folder, lock);
+}
+
 }  // namespace
 
 std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
@@ -127,11 +151,11 @@ std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
   const UnixTime now = std::chrono::floor<milliseconds>(clock.now());
   for (const std::string& name : host::state_files(*folder)) {
     const auto file = StateFile::find(*folder, name);
-    if (!file) continue;
+    if (!file || !is_buffer(*file)) continue;
     try {
-      buffers.push_back(describe(file->state(), now));
+      buffers.push_back(describe(*file, now));
     } catch (const Error& error) {
-      buffers.push_back(damaged(file->state(), fmt::format("{}/{}", folder->path(), name), error));
+      buffers.push_back(damaged(*file, fmt::format("{}/{}", folder->path(), name), error));
     }
   }
   std::ranges::sort(
@@ -139,19 +163,15 @@ std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
   return buffers;
 }
 
-std::uint64_t drop_host_buffer(const std::string& url, const HostOptions& options, const TagName& tag,
+std::uint64_t drop_host_buffer(const StoreIdentity& store, const HostOptions& options, const TagName& tag,
                                std::int64_t floor, milliseconds timeout, Clock& clock) {
   const auto folder = host::Folder::find(options);
   if (!folder) return 0;
-  const host::StoreIdentity store = host::identify_store(url, options.store_key);
-  const host::Subject subject{.kind = HostBuffer::Kind::tag,
-                              .name = tag.str(),
-                              .key = tag.str(),
-                              .store = store.shown,
-                              .store_key = store.key};
+  const host::FileKey key{
+      .kind = host::FileKind::tag, .name = tag.str(), .key = tag.str(), .identity = store};
   std::uint64_t dropped = 0;
   when_nobody_fetches(
-      *folder, subject.file_name(), timeout, clock, [&](StateFile& file, const host::FetchLock&) {
+      *folder, key.file_name(), timeout, clock, [&](StateFile& file, const host::FetchLock&) {
         const auto view = file.state().buffer.view();
         const bool has_lower =
             (!view.rest.empty() && view.rest.lo < floor) || (view.has_next && view.next.lo < floor);
@@ -160,18 +180,50 @@ std::uint64_t drop_host_buffer(const std::string& url, const HostOptions& option
   return dropped;
 }
 
-void drop_host_buffers(const std::string& url, const HostOptions& options, milliseconds timeout,
-                       Clock& clock) {
+std::optional<StoreIdentity> refresh_store_name(const std::string& url, const HostOptions& options,
+                                                Store& store, Clock& clock) {
   const auto folder = host::Folder::find(options);
-  if (!folder) return;
-  const std::uint64_t key = host::identify_store(url, options.store_key).key;
-  for (const std::string& name : host::state_files(*folder)) {
-    when_nobody_fetches(*folder, name, timeout, clock, [&](StateFile& file, const host::FetchLock& lock) {
-      if (file.state().constants.store_key != key) return;
-      file.state().buffer.drain();
-      file.throw_away(*folder, lock);
+  if (!folder) return std::nullopt;
+  const host::StoreName name(url, options);
+  const auto led_to = name.led_to(*folder);
+  if (!led_to) return std::nullopt;
+  const auto before = name.stamp();
+  const StoreIdentity leads_to = store.identity();
+  name.note(*folder, leads_to, before, std::chrono::floor<milliseconds>(clock.now()));
+  return *led_to == leads_to ? std::nullopt : led_to;
+}
+
+std::size_t forget_store(const std::string& url, const HostOptions& options, milliseconds timeout,
+                         Clock& clock) {
+  const auto folder = host::Folder::find(options);
+  if (!folder) return 0;
+  const host::StoreName name(url, options);
+  const auto store = name.led_to(*folder);
+  name.forget(*folder);
+  std::size_t forgotten = 0;
+  if (store) {
+    for_buffers_of(*store, *folder, timeout, clock, [&](StateFile& file, const host::FetchLock& lock) {
+      drop(file, *folder, lock);
+      ++forgotten;
     });
   }
+  return forgotten;
+}
+
+std::size_t forget_failing_buffers(const HostOptions& options, milliseconds timeout, Clock& clock) {
+  const auto folder = host::Folder::find(options);
+  if (!folder) return 0;
+  std::size_t forgotten = 0;
+  for (const std::string& name : host::state_files(*folder)) {
+    const auto file = StateFile::find(*folder, name);
+    if (!file || !is_buffer(*file)) continue;
+    when_nobody_fetches(*folder, name, timeout, clock, [&](StateFile& locked, const host::FetchLock& lock) {
+      if (load(locked.state().fetch.failures) == 0) return;
+      drop(locked, *folder, lock);
+      ++forgotten;
+    });
+  }
+  return forgotten;
 }
 
 }  // namespace leaf

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "duration_text.hpp"
+#include "host/host_marks.hpp"
 #include "leaf/error.hpp"
 
 namespace leaf::host {
@@ -20,83 +20,116 @@ namespace {
 constexpr milliseconds claim_lasts{1000};
 /// No pause is longer. A time further ahead was written before the clock was set back.
 constexpr milliseconds longest_pause{60'000};
+/// How long a call that the buffer could serve may take to ask where the store's name leads to.
+constexpr milliseconds check_patience{250};
 
 bool is_ahead(std::int64_t time_ms, std::int64_t now_ms, milliseconds at_most) {
   return time_ms > now_ms && time_ms - now_ms <= at_most.count();
 }
 
-HostOptions with_absolute_folder(HostOptions options) {
-  if (options.folder.empty()) throw Error(ErrorCode::usage, "no folder is named for the host's buffer");
-  if (!options.folder.starts_with('/')) options.folder = std::filesystem::absolute(options.folder).string();
-  while (options.folder.ends_with('/') && options.folder.size() > 1) options.folder.pop_back();
-  return options;
-}
-
-Subject subject_of(const StoreIdentity& store, HostBuffer::Kind kind, const std::string& name,
-                   const std::string& key) {
-  return {.kind = kind, .name = name, .key = key, .store = store.shown, .store_key = store.key};
-}
-
 }  // namespace
 
-SharedBuffer::SharedBuffer(const StoreOptions& store, const HostOptions& host, HostBuffer::Kind kind,
+SharedBuffer::SharedBuffer(const StoreOptions& store, const HostOptions& host, FileKind kind,
                            const std::string& name, const std::string& key, milliseconds timeout)
-    : store_options_(store),
+    : store_options_(with_marks(store, host)),
       timeout_(timeout),
-      identity_(identify_store(store.url, host.store_key)),
-      subject_(subject_of(identity_, kind, name, key)),
-      folder_(Folder::open(with_absolute_folder(host))) {
-  files_.push_back(StateFile::open(folder_, subject_));
-  state_.store(&files_.back()->state(), std::memory_order_release);
-  drop_what_another_store_granted();
+      key_{.kind = kind, .name = name, .key = key},
+      name_(store.url, host),
+      folder_(host) {
+  const auto known = name_.look_up(*folder_.get(), now());
+  if (!known) return;
+  go_to(known->store);
+  go_to_current_file();
+  if (!known->check_is_due || !name_.claim_check(*folder_.get(), now())) return;
+  try {
+    const std::lock_guard store_lock(store_mutex_);
+    check_name(store_until(clock().steady_now() + std::min(timeout_, check_patience)));
+  } catch (const Error&) {
+    // The store is away, which is what the buffer is for.
+  }
 }
 
 SharedBuffer::~SharedBuffer() {
   if (store_process_ != getpid()) static_cast<void>(store_.release());
 }
 
-/// Where the store's file was replaced, what was buffered of it may be in use twice: a copy that was put back
-/// grants it again.
-void SharedBuffer::drop_what_another_store_granted() {
-  const auto is_of_this_store = [this](State& state) {
-    return state.deployment.empty() || state.store_stamp.load(std::memory_order_relaxed) == identity_.stamp;
-  };
-  if (is_of_this_store(state())) return;
-  alone([&](Store&, State& state) {
-    if (is_of_this_store(state)) return;
-    state.buffer.drain();
-    state.store_stamp.store(identity_.stamp, std::memory_order_relaxed);
-  });
+bool SharedBuffer::is_known() {
+  {
+    const std::lock_guard lock(files_mutex_);
+    if (identity_) return true;
+  }
+  const auto known = name_.look_up(*folder_.get(), now());
+  if (known) go_to(known->store);
+  return known.has_value();
 }
 
-std::int64_t SharedBuffer::now_ms() const {
-  return std::chrono::floor<milliseconds>(clock().now()).time_since_epoch().count();
-}
-
-std::shared_ptr<StateFile> SharedBuffer::file() {
+void SharedBuffer::go_to(const StoreIdentity& store) {
   const std::lock_guard lock(files_mutex_);
-  return files_.back();
+  if (identity_ == store) return;
+  if (identity_) moves_.fetch_add(1, std::memory_order_acq_rel);
+  identity_ = store;
 }
 
 std::shared_ptr<StateFile> SharedBuffer::current_file() {
+  const auto folder = folder_.get();
   const std::lock_guard lock(files_mutex_);
-  if (!files_.back()->is_current(folder_)) {
-    files_.push_back(StateFile::open(folder_, subject_));
+  if (!identity_) return nullptr;
+  if (files_.empty() || files_.back()->identity() != *identity_ || !files_.back()->is_current(*folder)) {
+    FileKey key = key_;
+    key.shown_store = name_.shown();
+    key.identity = *identity_;
+    files_.push_back(StateFile::open(*folder, key));
   }
   return files_.back();
 }
 
 void SharedBuffer::go_to_current_file() {
-  State& current = current_file()->state();
-  if (&current == &state() || current.buffer.published_end() == 0) return;
-  require_fitting(current);
-  state_.store(&current, std::memory_order_release);
+  const auto current = current_file();
+  State* const next =
+      current && current->state().buffer.published_end() != 0 ? &current->state() : &nowhere_;
+  if (next == &state()) return;
+  if (next != &nowhere_) require_fitting(*next);
+  state_.store(next, std::memory_order_release);
+}
+
+void SharedBuffer::find_store(Time deadline) {
+  if (is_known()) return;
+  const std::lock_guard store_lock(store_mutex_);
+  const auto before = name_.stamp();
+  const StoreIdentity store = identify(store_until(deadline));
+  name_.note(*folder_.get(), store, before, now());
+  go_to(store);
+}
+
+bool SharedBuffer::leads_elsewhere(const StoreIdentity& store, const StateFile& file,
+                                   const StoreName::Stamp& before) {
+  name_.note(*folder_.get(), store, before, now());
+  go_to(store);
+  return file.identity() != store;
+}
+
+void SharedBuffer::check_name(Store& store) {
+  const auto before = name_.stamp();
+  const StoreIdentity found = identify(store);
+  name_.note(*folder_.get(), found, before, now());
+  go_to(found);
+  go_to_current_file();
+}
+
+void SharedBuffer::check(Store& store) {
+  go_to_current_file();
+  const std::uint64_t word = buffer().view().word;
+  if (std::exchange(checked_word_, word) == word || !is_known()) return;
+  const auto known = name_.look_up(*folder_.get(), now());
+  if (known) go_to(known->store);
+  if ((!known || known->check_is_due) && name_.claim_check(*folder_.get(), now())) check_name(store);
+  go_to_current_file();
 }
 
 /// False while all wait for the end of a pause. A failure that waiting does not cure is looked at anew by
 /// whoever needs the range: somebody may have mended it.
-bool SharedBuffer::may_try() {
-  const FetchRecord& record = file()->state().fetch;
+bool SharedBuffer::may_try(StateFile& file) {
+  const FetchRecord& record = file.state().fetch;
   if (record.failures.load(std::memory_order_relaxed) == 0) return true;
   const auto code = static_cast<ErrorCode>(record.failure_code.load(std::memory_order_relaxed));
   return code != ErrorCode::unavailable ||
@@ -104,6 +137,7 @@ bool SharedBuffer::may_try() {
 }
 
 bool SharedBuffer::claim_fetch() {
+  if (&state() == &nowhere_ && is_known()) go_to_current_file();
   const auto view = buffer().view();
   if (view.has_next || !(view.mark_reached || view.rest.empty())) return false;
   FetchRecord& record = state().fetch;
@@ -120,21 +154,43 @@ bool SharedBuffer::claim_fetch() {
 void SharedBuffer::await(const std::function<bool()>& ready) {
   const Time deadline = clock().steady_now() + timeout_;
   milliseconds length{1};
+  LockWait wait;
+  std::optional<Error> failure;
   for (;;) {
+    try {
+      find_store(deadline);
+    } catch (const Error& error) {
+      if (!error.retryable()) throw;
+      failure = error;
+    }
     go_to_current_file();
     if (ready()) return;
-    if (may_try()) try_to_fetch(deadline, ready);
+    try_to_fetch(deadline, ready, wait);
     go_to_current_file();
     if (ready()) return;
-    if (clock().steady_now() >= deadline) throw timed_out();
+    if (clock().steady_now() >= deadline) throw timed_out(failure);
     pause(deadline, length);
   }
 }
 
+/// None if another holds the lock; one who has held it for long may have stopped for good, and loses the file.
+std::optional<FetchLock> SharedBuffer::lock(const std::shared_ptr<StateFile>& file, LockWait& wait) {
+  const auto folder = folder_.get();
+  if (auto lock = file->try_lock(*folder)) {
+    file->state().fetch.fetcher.store(getpid(), std::memory_order_relaxed);
+    return lock;
+  }
+  const Time now = clock().steady_now();
+  if (wait.file != file) wait = {.file = file, .since = now};
+  if (may_take_over() && now - wait.since >= timeout_ * 2 / 5) file->take_from_holder(*folder);
+  return std::nullopt;
+}
+
 /// Returns at once if another process is at it. Throws Error if waiting does not cure the failure.
-void SharedBuffer::try_to_fetch(Time deadline, const std::function<bool()>& is_done) {
-  const auto file = this->file();
-  const auto lock = file->try_lock(folder_);
+void SharedBuffer::try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait) {
+  const auto file = current_file();
+  if (!file || !may_try(*file)) return;
+  const auto lock = this->lock(file, wait);
   if (!lock || is_done()) return;
   const std::lock_guard store_lock(store_mutex_);
   try {
@@ -146,13 +202,17 @@ void SharedBuffer::try_to_fetch(Time deadline, const std::function<bool()>& is_d
 }
 
 void SharedBuffer::fetch() {
+  const Time deadline = clock().steady_now() + timeout_;
+  find_store(deadline);
   const std::lock_guard store_lock(store_mutex_);
-  fetch(store_until(clock().steady_now() + timeout_));
+  fetch(store_until(deadline));
 }
 
 void SharedBuffer::fetch(Store& store) {
   const auto file = current_file();
-  const auto lock = file->try_lock(folder_);
+  if (!file) return;
+  LockWait no_wait;
+  const auto lock = this->lock(file, no_wait);
   if (!lock || !file->state().buffer.wants_next()) return;
   try {
     fetch_locked(store, *file, *lock);
@@ -160,65 +220,57 @@ void SharedBuffer::fetch(Store& store) {
     note_failure(*file, *lock, error);
     throw;
   }
+  go_to_current_file();
 }
 
-void SharedBuffer::alone(const std::function<void(Store&, State&)>& work) {
+void SharedBuffer::alone(const std::function<bool(Store&, StateFile&)>& work) {
   const Time deadline = clock().steady_now() + timeout_;
   milliseconds length{1};
+  LockWait wait;
   for (;;) {
+    find_store(deadline);
     const auto file = current_file();
-    if (const auto lock = file->try_lock(folder_)) {
+    if (const auto lock = this->lock(file, wait)) {
       const std::lock_guard store_lock(store_mutex_);
       try {
-        work(store_until(deadline), file->state());
+        if (work(store_until(deadline), *file)) return;
       } catch (const Error& error) {
         if (error.code() == ErrorCode::refused) note_failure(*file, *lock, error);
         throw;
       }
-      return;
     }
-    if (clock().steady_now() >= deadline) throw timed_out();
+    if (clock().steady_now() >= deadline) throw timed_out(std::nullopt);
     pause(deadline, length);
   }
 }
 
 void SharedBuffer::fetch_locked(Store& store, StateFile& file, const FetchLock& lock) {
   State& state = file.state();
-  const GrantedRange granted = grant(store, state);
-  const bool is_of_same = state.deployment.empty() || (state.deployment.get() == granted.deployment &&
-                                                       state.origin.get() == granted.origin);
-  if (is_of_same) {
-    require_higher(state, granted.refill.range);
-    put_in_place(state, granted);
+  const std::uint32_t turn = state.buffer.next_turn();
+  if (!file.is_current(*folder_.get())) return;  // it was taken away, and this turn comes after that
+  const auto before = name_.stamp();
+  const GrantedRange granted = grant(store, file);
+  const bool is_of_store = !leads_elsewhere(granted.refill.store, file, before);
+  const bool is_of_origin = state.origin.empty() || state.origin.get() == granted.origin;
+  if (is_of_store && is_of_origin && file.is_current(*folder_.get())) {
+    put_in_place(state, granted, turn);
     return;
   }
-  // The file is left to those who still draw from it; whoever comes next finds another one.
-  file.throw_away(folder_, lock);
-  const auto another = current_file();
-  const auto its_lock = another->try_lock(folder_);
-  // Somebody may have been faster: then this grant is lost.
-  if (!its_lock || !another->state().deployment.empty()) return;
-  require_higher(another->state(), granted.refill.range);
-  put_in_place(another->state(), granted);
-}
-
-bool SharedBuffer::was_refused(const State& state) {
-  return state.fetch.failures.load(std::memory_order_relaxed) > 0 &&
-         state.fetch.failure_code.load(std::memory_order_relaxed) == static_cast<int>(ErrorCode::refused);
-}
-
-void SharedBuffer::require_higher(const State& state, Range range) const {
-  const std::int64_t highest =
-      std::max(state.fetch.highest.load(std::memory_order_relaxed), state.buffer.published_end());
-  if (range.lo < highest) throw went_back(highest);
-}
-
-void SharedBuffer::put_in_place(State& state, const GrantedRange& granted) {
-  if (state.deployment.empty()) {
-    state.store_stamp.store(identity_.stamp, std::memory_order_relaxed);
-    state.origin.set(granted.origin);
-    state.deployment.set(granted.deployment);
+  if (is_of_store && !is_of_origin) {
+    // What is left is lower than what others have been granted since.
+    state.buffer.close();
+    file.throw_away(*folder_.get(), lock);
   }
+  const auto another = current_file();
+  const auto its_lock = another->try_lock(*folder_.get());
+  // Somebody may have been faster: then this grant is lost.
+  if (!its_lock || another->state().buffer.published_end() > granted.refill.range.lo) return;
+  if (!another->state().origin.empty() && another->state().origin.get() != granted.origin) return;
+  put_in_place(another->state(), granted, another->state().buffer.next_turn());
+}
+
+void SharedBuffer::put_in_place(State& state, const GrantedRange& granted, std::uint32_t turn) {
+  if (state.origin.empty()) state.origin.set(granted.origin);
   FetchRecord& record = state.fetch;
   record.fetched_before_ms.store(record.fetched_at_ms.load(std::memory_order_relaxed),
                                  std::memory_order_relaxed);
@@ -226,16 +278,15 @@ void SharedBuffer::put_in_place(State& state, const GrantedRange& granted) {
   record.failures.store(0, std::memory_order_relaxed);
   record.claimed_until_ms.store(0, std::memory_order_relaxed);
   note_granted(state);
-  if (!state.buffer.wants_next()) state.buffer.retire();  // await() found that neither range will do
-  state.buffer.publish(granted.refill.range, granted.refill.mark, granted.refill.label);
+  state.buffer.publish(granted.refill.range, granted.refill.mark, granted.refill.label, turn);
 }
 
 void SharedBuffer::note_failure(StateFile& file, const FetchLock& lock, const Error& error) {
   State& state = file.state();
-  const bool is_mistaken = error.code() == ErrorCode::usage && state.deployment.empty();
+  const bool is_mistaken = error.code() == ErrorCode::usage && state.origin.empty();
   const bool is_gone = error.code() == ErrorCode::not_found && state.buffer.view().rest.empty();
   if (is_mistaken || is_gone) {
-    file.throw_away(folder_, lock);  // nothing is there to share
+    file.throw_away(*folder_.get(), lock);  // nothing is there to share
     return;
   }
   FetchRecord& record = state.fetch;
@@ -267,34 +318,27 @@ void SharedBuffer::pause(Time deadline, milliseconds& length) {
   length = std::min(length * 2, longest);
 }
 
-Error SharedBuffer::timed_out() {
-  const FetchRecord& record = file()->state().fetch;
+Error SharedBuffer::timed_out(const std::optional<Error>& failure) {
   const std::string waited = fmt::format("no {} came within {}", what(), text_of(timeout_));
-  if (record.failures.load(std::memory_order_relaxed) == 0) {
-    return {ErrorCode::unavailable, waited,
-            "another process of this host is about to fetch it; if that is stopped, let it go on or kill it"};
+  const auto file = current_file();
+  if (!file && failure) {
+    return {ErrorCode::unavailable, fmt::format("{}: {}", waited, failure->what()), failure->hint(),
+            failure->sqlstate()};
   }
-  return {ErrorCode::unavailable, fmt::format("{}: {}", waited, record.failure.get()),
-          record.failure_hint.get()};
+  if (file && file->state().fetch.failures.load(std::memory_order_relaxed) > 0) {
+    const FetchRecord& record = file->state().fetch;
+    return {ErrorCode::unavailable, fmt::format("{}: {}", waited, record.failure.get()),
+            record.failure_hint.get()};
+  }
+  const std::int64_t fetcher = file ? file->state().fetch.fetcher.load(std::memory_order_relaxed) : 0;
+  return {ErrorCode::unavailable, waited,
+          fmt::format("process {} of this host is about to fetch it; if that is stopped, let it go on or "
+                      "kill it",
+                      fetcher)};
 }
 
 std::string SharedBuffer::what() const {
-  return subject_.kind == HostBuffer::Kind::tag ? fmt::format("segment of tag '{}'", subject_.name)
-                                                : "window of time";
-}
-
-Error SharedBuffer::went_back(std::int64_t highest) const {
-  constexpr const char* why = "it was put back to a backup, or an old standby took over";
-  if (subject_.kind == HostBuffer::Kind::worker) {
-    return {ErrorCode::refused, fmt::format("the store has leased the same time before: {}", why),
-            "choose another --worker-name, or wait until that time is over"};
-  }
-  return {
-      ErrorCode::refused,
-      fmt::format("the store has granted IDs of tag '{}' before, up to {}: {}", subject_.name, highest - 1,
-                  why),
-      fmt::format("find out what other hosts have got, then 'leafctl tags update {} --raise-to ID' above it",
-                  subject_.name)};
+  return key_.kind == FileKind::tag ? fmt::format("segment of tag '{}'", key_.name) : "window of time";
 }
 
 }  // namespace leaf::host

@@ -12,23 +12,32 @@
 namespace leaf::host {
 
 /// The version of all that this file declares; a part of the files' names.
-inline constexpr std::uint32_t state_format = 1;
+inline constexpr std::uint32_t state_format = 2;
+
+/// What a file holds.
+enum class FileKind : std::uint32_t {
+  tag,         ///< the segments of a tag
+  worker,      ///< the windows of a worker
+  mark,        ///< how far a tag or worker is known to be granted
+  store_name,  ///< which store a name leads to
+};
 
 /// Where a file belongs, and to what. Never changed once the file has its name.
-struct Constants {
+struct FileHeader {
   char magic[8];
   std::uint32_t format;
-  HostBuffer::Kind kind;
+  FileKind kind;
   std::uint64_t device;
   std::uint64_t inode;
   std::uint64_t birth_ns;  ///< of the inode; 0 where the file system does not tell
-  std::uint64_t store_key;
   char boot[40];
-  char name[256];
-  char store[512];
+  char name[296];
+  char shown_store[512];
+  char deployment[40];
+  char copy[136];
   std::uint64_t checksum;  ///< of all before it
 };
-static_assert(std::is_trivially_copyable_v<Constants>);
+static_assert(std::is_trivially_copyable_v<FileHeader>);
 
 template <class T>
 using Shared = std::atomic<T>;
@@ -39,7 +48,7 @@ struct FetchRecord {
   Shared<std::int64_t> claimed_until_ms{0};  ///< somebody has promised to fetch until then
   Shared<std::int64_t> fetched_at_ms{0};     ///< 0: never
   Shared<std::int64_t> fetched_before_ms{0};
-  Shared<std::int64_t> highest{0};  ///< the end of what was granted beside the buffer
+  Shared<std::int64_t> fetcher{0};  ///< the process that took the lock last, by its own number
   Shared<std::int64_t> retry_at_ms{0};
   Shared<std::int32_t> failures{0};  ///< in a row
   Shared<std::int32_t> failure_code{0};
@@ -59,6 +68,18 @@ struct TagRecord {
   Shared<std::int64_t> used_before{0};  ///< and at the one before it
 };
 
+/// Only in the file of a mark.
+struct MarkRecord {
+  Shared<std::int64_t> highest{0};
+};
+
+/// Only in the file of a store's name. Unix milliseconds of the host's clock.
+struct NameRecord {
+  Shared<std::uint64_t> stamp{0};  ///< of the files that the name goes through, when it was looked up
+  Shared<std::int64_t> checked_at_ms{0};
+  Shared<std::int64_t> claimed_at_ms{0};  ///< somebody checks, or has failed to: nobody else does for a while
+};
+
 /// Only in the file of a worker: what was leased last. Where its time ends only the buffer says: a window
 /// that was leased but not published is leased again.
 struct WorkerRecord {
@@ -67,20 +88,20 @@ struct WorkerRecord {
   SharedText<40> token;
 };
 
-/// What lies in a file, which is new when all behind the constants is zero.
+/// What lies in a file, which is new when all behind the header is zero.
 struct State {
-  Constants constants;
-  range::DoubleBuffer buffer;
+  FileHeader header{};
+  range::DoubleBuffer buffer{};
 
-  /// What the buffered ranges come from; under the lock. Set before the first range is published, and then
-  /// kept: another origin gets another file.
-  SharedText<40> deployment;
-  SharedText<512> origin;  ///< the tag's incarnation or the layout
-  Shared<std::uint64_t> store_stamp{0};
+  /// What the buffered ranges come from: the tag's incarnation, or the layout; under the lock. Set before the
+  /// first range is published, and then kept: another origin gets another file.
+  SharedText<512> origin{};
 
-  FetchRecord fetch;
-  TagRecord tag;
-  WorkerRecord worker;
+  FetchRecord fetch{};
+  TagRecord tag{};
+  WorkerRecord worker{};
+  MarkRecord mark{};
+  NameRecord store_name{};
 };
 
 inline constexpr std::size_t state_size = 4096;

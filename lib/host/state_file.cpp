@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -26,20 +27,23 @@ std::string suffix() {
   return std::string(".v").append(std::to_string(state_format));
 }
 
-/// Names this boot of the kernel.
-std::string boot_id() {
-  const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  std::array<char, sizeof Constants::boot> text{};
-  const ssize_t length = file ? read(file.get(), text.data(), text.size() - 1) : -1;
-  if (length <= 0) {
-    throw Error(ErrorCode::failed, "the system does not tell its boot: '/proc' is missing",
-                "go without the host's buffer: --no-host-buffer");
-  }
-  return {text.data(), strcspn(text.data(), "\n")};
+/// Names this boot of the kernel, which a process does not outlive.
+const std::string& boot_id() {
+  static const std::string id = [] {
+    const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    std::array<char, sizeof FileHeader::boot> text{};
+    const ssize_t length = file ? read(file.get(), text.data(), text.size() - 1) : -1;
+    if (length <= 0) {
+      throw Error(ErrorCode::failed, "the system does not tell its boot: '/proc' is missing",
+                  "go without the host's buffer: --no-host-buffer");
+    }
+    return std::string(text.data(), strcspn(text.data(), "\n"));
+  }();
+  return id;
 }
 
-std::uint64_t checksum_of(const Constants& constants) {
-  return Hash().add({reinterpret_cast<const char*>(&constants), offsetof(Constants, checksum)}).value();
+std::uint64_t checksum_of(const FileHeader& header) {
+  return Hash().add({reinterpret_cast<const char*>(&header), offsetof(FileHeader, checksum)}).value();
 }
 
 template <std::size_t size>
@@ -71,25 +75,26 @@ std::optional<Birth> birth_of(int descriptor) {
       .has_space = file.stx_blocks > 0};
 }
 
-Constants constants_of(const Subject& subject, const Birth& birth, const std::string& boot) {
-  Constants constants{};
-  std::copy(std::begin(magic), std::end(magic), constants.magic);
-  constants.format = state_format;
-  constants.kind = subject.kind;
-  constants.device = birth.device;
-  constants.inode = birth.inode;
-  constants.birth_ns = birth.time_ns;
-  constants.store_key = subject.store_key;
-  copy_text(constants.boot, boot);
-  copy_text(constants.name, subject.name);
-  copy_text(constants.store, subject.store);
-  constants.checksum = checksum_of(constants);
-  return constants;
+FileHeader header_of(const FileKey& key, const Birth& birth, const std::string& boot) {
+  FileHeader header{};
+  std::copy(std::begin(magic), std::end(magic), header.magic);
+  header.format = state_format;
+  header.kind = key.kind;
+  header.device = birth.device;
+  header.inode = birth.inode;
+  header.birth_ns = birth.time_ns;
+  copy_text(header.boot, boot);
+  copy_text(header.name, key.name);
+  copy_text(header.shown_store, key.shown_store);
+  copy_text(header.deployment, key.identity.deployment);
+  copy_text(header.copy, key.identity.copy);
+  header.checksum = checksum_of(header);
+  return header;
 }
 
-bool is_for(const Constants& constants, const Subject& subject) {
-  return constants.kind == subject.kind && constants.store_key == subject.store_key &&
-         text_of(constants.name) == subject.name;
+bool is_for(const FileHeader& header, const FileKey& key) {
+  return header.kind == key.kind && text_of(header.name) == key.name &&
+         text_of(header.deployment) == key.identity.deployment && text_of(header.copy) == key.identity.copy;
 }
 
 Error cannot(const Folder& folder, const std::string& file, const char* what) {
@@ -145,11 +150,15 @@ bool has_name(const Folder& folder, const std::string& name, int descriptor) {
 }  // namespace
 
 // Each call from the buffer comes by: without fmt a start does not touch its library.
-std::string Subject::file_name() const {
-  std::uint64_t hash = Hash().add_number(store_key).add(key).value();
+std::string FileKey::file_name() const {
+  static constexpr const char* prefixes[] = {"tag-", "worker-", "mark-", "store-"};
+  Hash hash;
+  if (kind != FileKind::store_name) hash.add(identity.deployment).add(identity.copy);
+  std::uint64_t number = hash.add(key).value();
   std::string digits(16, '0');
-  for (auto digit = digits.rbegin(); hash != 0; hash >>= 4, ++digit) *digit = "0123456789abcdef"[hash & 15];
-  return std::string(kind == HostBuffer::Kind::tag ? "tag-" : "worker-").append(digits).append(suffix());
+  for (auto digit = digits.rbegin(); number != 0; number >>= 4, ++digit)
+    *digit = "0123456789abcdef"[number & 15];
+  return std::string(prefixes[static_cast<std::size_t>(kind)]).append(digits).append(suffix());
 }
 
 FetchLock::~FetchLock() {
@@ -184,11 +193,11 @@ StateFile::~StateFile() {
 bool StateFile::counts(const std::string& boot) const {
   const auto birth = birth_of(descriptor_.get());
   if (!birth || !birth->has_space) return false;
-  const Constants& constants = state_->constants;
-  return std::equal(std::begin(magic), std::end(magic), constants.magic) &&
-         constants.format == state_format && constants.checksum == checksum_of(constants) &&
-         constants.device == birth->device && constants.inode == birth->inode &&
-         constants.birth_ns == birth->time_ns && text_of(constants.boot) == boot;
+  const FileHeader& header = state_->header;
+  return std::equal(std::begin(magic), std::end(magic), header.magic) &&
+         header.format == state_format && header.checksum == checksum_of(header) &&
+         header.device == birth->device && header.inode == birth->inode &&
+         header.birth_ns == birth->time_ns && text_of(header.boot) == boot;
 }
 
 std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::string& file_name) {
@@ -199,26 +208,26 @@ std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::stri
   return file->counts(boot_id()) ? file : nullptr;
 }
 
-std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const Subject& subject) {
-  auto file = find(folder, subject.file_name());
-  return file && is_for(file->state().constants, subject) ? file : nullptr;
+std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const FileKey& key) {
+  auto file = find(folder, key.file_name());
+  return file && is_for(file->state().header, key) ? file : nullptr;
 }
 
-std::shared_ptr<StateFile> StateFile::open(const Folder& folder, const Subject& subject) {
+std::shared_ptr<StateFile> StateFile::open(const Folder& folder, const FileKey& key) {
   for (;;) {
-    if (auto file = find(folder, subject)) return file;
-    throw_away_foreign(folder, subject);
-    if (auto file = make(folder, subject)) return file;
+    if (auto file = find(folder, key)) return file;
+    throw_away_foreign(folder, key);
+    if (auto file = make(folder, key)) return file;
   }
 }
 
 /// Takes the name from a file that does not count. Whoever holds its lock is about to do the same.
-void StateFile::throw_away_foreign(const Folder& folder, const Subject& subject) {
-  const std::string name = subject.file_name();
+void StateFile::throw_away_foreign(const Folder& folder, const FileKey& key) {
+  const std::string name = key.file_name();
   const Descriptor file = open_trusted(folder, name);
   if (!file) return;
   const bool is_locked = lock(file.get());
-  if (find(folder, subject)) return;  // another process has put it there meanwhile
+  if (find(folder, key)) return;  // another process has put it there meanwhile
   if (!is_locked) {
     throw Error(
         ErrorCode::unavailable,
@@ -230,8 +239,8 @@ void StateFile::throw_away_foreign(const Folder& folder, const Subject& subject)
 }
 
 /// The new file has no name until it is complete. Null if another was faster.
-std::shared_ptr<StateFile> StateFile::make(const Folder& folder, const Subject& subject) {
-  const std::string name = subject.file_name();
+std::shared_ptr<StateFile> StateFile::make(const Folder& folder, const FileKey& key) {
+  const std::string name = key.file_name();
   Descriptor descriptor(openat(folder.descriptor(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, folder.file_mode()));
   if (!descriptor || fchmod(descriptor.get(), folder.file_mode()) != 0) throw cannot(folder, name, "made");
   // Without it a full file system would show at the first write into the mapping, by a SIGBUS.
@@ -243,14 +252,7 @@ std::shared_ptr<StateFile> StateFile::make(const Folder& folder, const Subject& 
   if (!birth) throw cannot(folder, name, "looked at");
   const std::string own_path = fmt::format("/proc/self/fd/{}", descriptor.get());
   auto file = map(name, std::move(descriptor));
-  new (file->state_) State{.constants = constants_of(subject, *birth, boot_id()),
-                           .buffer = {},
-                           .deployment = {},
-                           .origin = {},
-                           .store_stamp = {},
-                           .fetch = {},
-                           .tag = {},
-                           .worker = {}};
+  new (file->state_) State{.header = header_of(key, *birth, boot_id())};
   if (linkat(AT_FDCWD, own_path.c_str(), folder.descriptor(), name.c_str(), AT_SYMLINK_FOLLOW) == 0)
     return file;
   if (errno != EEXIST) throw cannot(folder, name, "made");
@@ -267,6 +269,30 @@ std::optional<FetchLock> StateFile::try_lock(const Folder& folder) const {
   if (!own || !lock(own.get())) return std::nullopt;
   FetchLock held(std::move(own));
   return is_current(folder) && held.is_of(descriptor_) ? std::optional(std::move(held)) : std::nullopt;
+}
+
+std::string StateFile::name() const {
+  return text_of(state_->header.name);
+}
+
+std::string StateFile::shown_store() const {
+  return text_of(state_->header.shown_store);
+}
+
+StoreIdentity StateFile::identity() const {
+  return {.deployment = text_of(state_->header.deployment), .copy = text_of(state_->header.copy)};
+}
+
+bool StateFile::take_from_holder(const Folder& folder) {
+  // Two who took it from the same holder would each take the name: the second one from a file that is new.
+  const Descriptor whole(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!whole || flock(whole.get(), LOCK_EX | LOCK_NB) != 0 || !is_current(folder)) return false;
+  // Closed before, should this process die in between; and after, since who fetches makes sure that the file
+  // has its name once it has its turn.
+  state_->buffer.close();
+  unlinkat(folder.descriptor(), name_.c_str(), 0);
+  state_->buffer.close();
+  return true;
 }
 
 void StateFile::throw_away(const Folder& folder, const FetchLock&) const {

@@ -8,16 +8,17 @@
 #include "host/descriptor.hpp"
 #include "host/folder.hpp"
 #include "host/state.hpp"
+#include "leaf/store_identity.hpp"
 
 namespace leaf::host {
 
 /// What a file is for.
-struct Subject {
-  HostBuffer::Kind kind;
+struct FileKey {
+  FileKind kind;
   std::string name;
-  std::string key;  ///< what tells it from others of its kind and store; usually the name
-  std::string store;
-  std::uint64_t store_key;
+  std::string key;             ///< what tells it from others of its kind and store; usually the name
+  std::string shown_store{};   ///< for people
+  StoreIdentity identity{};    ///< of a name: where it leads to, which is no part of the file's name
 
   /// The name of its file.
   std::string file_name() const;
@@ -41,33 +42,41 @@ class FetchLock {
 /// One mapped file. The mapping is for all threads, and stays where it is until the object goes.
 class StateFile {
  public:
-  /// The file of `subject`, made if there is none that counts. What does not match this boot, device, inode,
-  /// version or subject is thrown away. Throws Error: `refused` for what may not be trusted, `failed` if
-  /// there is no space, `unavailable` if the lock of a file to throw away is held.
-  static std::shared_ptr<StateFile> open(const Folder& folder, const Subject& subject);
+  /// The file of `key`, made if there is none that counts. What does not match this boot, device, inode,
+  /// version or key is thrown away. Throws Error: `refused` for what may not be trusted, `failed` if there is
+  /// no space, `unavailable` if the lock of a file to throw away is held.
+  static std::shared_ptr<StateFile> open(const Folder& folder, const FileKey& key);
   /// As open(), but makes nothing and throws nothing away; null if there is none that counts.
   static std::shared_ptr<StateFile> find(const Folder& folder, const std::string& file_name);
+  static std::shared_ptr<StateFile> find(const Folder& folder, const FileKey& key);
   ~StateFile();
   StateFile(const StateFile&) = delete;
   StateFile& operator=(const StateFile&) = delete;
 
   State& state() noexcept { return *state_; }
+  /// What its key says.
+  std::string name() const;
+  std::string shown_store() const;
+  /// The store that it belongs to, or that it says a name leads to.
+  StoreIdentity identity() const;
 
   /// False once the file was thrown away or put aside: others draw from another one. What is buffered in it
   /// may still be used.
   bool is_current(const Folder& folder) const;
   /// None if another holds the lock, or the file is not current any more.
   std::optional<FetchLock> try_lock(const Folder& folder) const;
-  /// Takes the file's name from it. The caller holds the lock.
+  /// Takes the file's name from it, for whoever holds its lock.
   void throw_away(const Folder& folder, const FetchLock& lock) const;
+  /// As throw_away(), where the one who holds the lock has stopped: what that process publishes later is lost.
+  /// False if another does the same.
+  bool take_from_holder(const Folder& folder);
 
  private:
   StateFile(std::string name, Descriptor descriptor, State* state)
       : name_(std::move(name)), descriptor_(std::move(descriptor)), state_(state) {}
   static std::shared_ptr<StateFile> map(std::string name, Descriptor descriptor);
-  static std::shared_ptr<StateFile> find(const Folder& folder, const Subject& subject);
-  static void throw_away_foreign(const Folder& folder, const Subject& subject);
-  static std::shared_ptr<StateFile> make(const Folder& folder, const Subject& subject);
+  static void throw_away_foreign(const Folder& folder, const FileKey& key);
+  static std::shared_ptr<StateFile> make(const Folder& folder, const FileKey& key);
   bool counts(const std::string& boot) const;
 
   std::string name_;

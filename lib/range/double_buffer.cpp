@@ -87,12 +87,16 @@ bool DoubleBuffer::advance(const View& view) noexcept {
   return is_published(next) && swap(expected, word_of(next, 0));
 }
 
-void DoubleBuffer::retire() noexcept {
+std::uint32_t DoubleBuffer::next_turn() const noexcept {
+  const std::uint32_t next = generation_of(word_.load(std::memory_order_acquire)) + 1;
+  return is_published(next) ? next + 1 : next;
+}
+
+void DoubleBuffer::close() noexcept {
+  // No turn that somebody has reaches so far; and no offset is left in a slot, whatever its size becomes.
+  constexpr std::uint32_t past_all_turns = 3;
   std::uint64_t word = word_.load(std::memory_order_acquire);
-  for (;;) {
-    const std::uint32_t next = generation_of(word) + 1;
-    if (!is_published(next)) return;  // a taker has gone there meanwhile
-    if (swap(word, word_of(next, slot(next).size.load(std::memory_order_relaxed)))) return;
+  while (!swap(word, word_of(generation_of(word) + past_all_turns, UINT32_MAX))) {
   }
 }
 
@@ -112,15 +116,21 @@ bool DoubleBuffer::wants_next() const noexcept {
   return !is_published(generation_of(word_.load(std::memory_order_acquire)) + 1);
 }
 
-void DoubleBuffer::publish(Range range, std::uint32_t mark, std::uint32_t label) noexcept {
-  const std::uint32_t next = generation_of(word_.load(std::memory_order_acquire)) + 1;
-  Slot& free = slot(next);
+void DoubleBuffer::publish(Range range, std::uint32_t mark, std::uint32_t label,
+                           std::uint32_t turn) noexcept {
+  std::uint64_t word = word_.load(std::memory_order_acquire);
+  // The range before is still to come: takers leave it and the current one, or have gone there meanwhile.
+  while (generation_of(word) + 2 == turn) {
+    const std::uint32_t before = turn - 1;
+    if (swap(word, word_of(before, slot(before).size.load(std::memory_order_relaxed)))) break;
+  }
+  Slot& free = slot(turn);
   // Whoever sees one of these also sees that the cursor has left the slot; view() relies on it.
   free.lo.store(range.lo, std::memory_order_release);
   free.size.store(static_cast<std::uint32_t>(range.size()), std::memory_order_release);
   free.mark.store(mark, std::memory_order_release);
   free.label.store(label, std::memory_order_release);
-  free.generation.store(next, std::memory_order_release);
+  free.generation.store(turn, std::memory_order_release);
 }
 
 }  // namespace leaf::range

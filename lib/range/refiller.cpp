@@ -12,10 +12,41 @@ namespace leaf::range {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+constexpr std::chrono::seconds check_every{1};
+
+}  // namespace
+
 milliseconds pause_after(int failures, bool retryable) {
   thread_local std::minstd_rand random(std::random_device{}());
   const int longest = std::min(retryable ? 2'000 : 60'000, 100 << std::min(failures - 1, 10));
   return milliseconds(std::uniform_int_distribution<int>(longest * 3 / 4, longest)(random));
+}
+
+void RefilledBuffer::note_granted_by(const StoreIdentity& store) {
+  const std::lock_guard lock(store_mutex_);
+  granted_by_ = store;
+}
+
+void RefilledBuffer::fetch(Store& store) {
+  const Refill next = refill(store);
+  {
+    const std::lock_guard lock(store_mutex_);
+    if (next.replaces_rest || (granted_by_ && *granted_by_ != next.store)) buffer.drain();
+    granted_by_ = next.store;
+  }
+  buffer.publish(next.range, next.mark, next.label);
+}
+
+void RefilledBuffer::check(Store& store) {
+  const auto now = clock_.steady_now();
+  const std::uint64_t word = buffer.view().word;
+  if (now - checked_at_ < name_lasts || std::exchange(checked_word_, word) == word) return;
+  checked_at_ = now;
+  const StoreIdentity here = store.identity();
+  const std::lock_guard lock(store_mutex_);
+  if (granted_by_ && *granted_by_ != here) buffer.drain();
 }
 
 Refiller::Refiller(StoreOptions store, Options options)
@@ -50,18 +81,28 @@ bool Refiller::fetch_now(Refillable& buffer, const Lock& lock) {
   enqueue(buffer, clock_.steady_now(), lock);
   work_.notify_one();
   // A thread that was told of other work and has not woken yet still counts as idle.
-  const bool all_busy = queue_.size() > static_cast<std::size_t>(idle_threads_);
+  if (have_thread(queue_.size() > static_cast<std::size_t>(idle_threads_))) return true;
+  queue_.erase({buffer.due_, &buffer});
+  buffer.queued_ = false;
+  buffer.requested_.store(false, std::memory_order_relaxed);
+  return false;
+}
+
+bool Refiller::have_thread(bool all_busy) {
   if (!all_busy || threads_.size() >= static_cast<std::size_t>(options_.max_threads)) return true;
   try {
     threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
-    if (!threads_.empty()) return true;
-    queue_.erase({buffer.due_, &buffer});
-    buffer.queued_ = false;
-    buffer.requested_.store(false, std::memory_order_relaxed);
-    return false;
+    return !threads_.empty();
   }
   return true;
+}
+
+void Refiller::watch(Refillable& buffer) {
+  const Lock lock(mutex_);
+  checks_.emplace(clock_.steady_now() + check_every, &buffer);
+  have_thread(threads_.empty());
+  work_.notify_one();
 }
 
 void Refiller::await(Refillable& buffer, const std::function<bool()>& ready) {
@@ -92,31 +133,54 @@ Error Refiller::timed_out(const Refillable& buffer) const {
           buffer.failure_->hint(), buffer.failure_->sqlstate()};
 }
 
-Refillable* Refiller::next_due(Lock& lock) {
+Refiller::Task Refiller::next_due(Lock& lock) {
   while (!stopping_) {
-    if (queue_.empty()) {
-      ++idle_threads_;
-      work_.wait(lock);
-      --idle_threads_;
-      continue;
-    }
-    const auto [due, buffer] = *queue_.begin();
-    if (due <= clock_.steady_now()) {
+    const Time now = clock_.steady_now();
+    if (!queue_.empty() && queue_.begin()->first <= now) {
+      Refillable* const buffer = queue_.begin()->second;
       queue_.erase(queue_.begin());
       buffer->queued_ = false;
-      return buffer;
+      return {.buffer = buffer};
+    }
+    if (!checks_.empty() && checks_.begin()->first <= now) {
+      Refillable* const buffer = checks_.begin()->second;
+      checks_.erase(checks_.begin());
+      return {.buffer = buffer, .is_check = true};
     }
     ++idle_threads_;
-    clock_.wait_until(lock, work_, due);
+    if (queue_.empty() && checks_.empty()) {
+      work_.wait(lock);
+    } else {
+      const Time fetch_at = queue_.empty() ? Time::max() : queue_.begin()->first;
+      const Time check_at = checks_.empty() ? Time::max() : checks_.begin()->first;
+      clock_.wait_until(lock, work_, std::min(fetch_at, check_at));
+    }
     --idle_threads_;
   }
-  return nullptr;
+  return {};
 }
 
 void Refiller::run() {
   Store store(store_options_);
   Lock lock(mutex_);
-  while (Refillable* buffer = next_due(lock)) fetch(*buffer, store, lock);
+  for (Task task = next_due(lock); task.buffer != nullptr; task = next_due(lock)) {
+    if (task.is_check) {
+      check(*task.buffer, store, lock);
+    } else {
+      fetch(*task.buffer, store, lock);
+    }
+  }
+}
+
+void Refiller::check(Refillable& buffer, Store& store, Lock& lock) {
+  lock.unlock();
+  try {
+    buffer.check(store);
+  } catch (const std::exception&) {
+    // The store is away, or a folder is: whoever needs a range is told.
+  }
+  lock.lock();
+  checks_.emplace(clock_.steady_now() + check_every, &buffer);
 }
 
 void Refiller::fetch(Refillable& buffer, Store& store, Lock& lock) {

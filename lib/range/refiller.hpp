@@ -16,6 +16,7 @@
 #include "leaf/detail/double_buffer.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "leaf/store_identity.hpp"
 
 namespace leaf::range {
 
@@ -24,6 +25,9 @@ struct Refill {
   Range range;
   std::uint32_t mark = 1;  ///< how many of its IDs may be taken before the next refill is due
   std::uint32_t label = 0;
+  StoreIdentity store{};  ///< the one that granted it
+  /// What is left in the buffer comes from something else, such as a tag that was removed: it is given up.
+  bool replaces_rest = false;
 };
 
 /// Something that a Refiller keeps filled.
@@ -39,6 +43,9 @@ class Refillable {
   virtual bool is_used_up() = 0;
   /// What is waited for, for messages: "segment of tag 'order'".
   virtual std::string what() const = 0;
+  /// Looks whether what is buffered may still be drawn, each second while it is watched. Called from one
+  /// thread at a time, perhaps during a fetch. Errors are of no consequence.
+  virtual void check(Store&) {}
 
  private:
   friend class Refiller;
@@ -56,19 +63,35 @@ class Refillable {
 /// A buffer in this process's own memory. `buffer` is for all threads.
 class RefilledBuffer : public Refillable {
  public:
+  explicit RefilledBuffer(Clock& clock) : clock_(clock) {}
+
   /// Has `store` grant the next range. Called from one thread at a time. Throws Error.
   virtual Refill refill(Store& store) = 0;
 
   bool wants_fetch() override { return buffer.wants_next(); }
   bool is_used_up() override { return buffer.view().rest.empty(); }
-  void fetch(Store& store) override {
-    const Refill next = refill(store);
-    if (!buffer.wants_next()) buffer.retire();  // await() found that neither range will do
-    buffer.publish(next.range, next.mark, next.label);
-  }
+  void fetch(Store& store) override;
+  /// Gives up what is buffered if the store's name leads to another one now.
+  void check(Store& store) override;
 
   DoubleBuffer buffer;
+
+ protected:
+  /// For what was granted before there was a refiller.
+  void note_granted_by(const StoreIdentity& store);
+
+ private:
+  Clock& clock_;
+  std::mutex store_mutex_;
+  std::optional<StoreIdentity> granted_by_;  ///< what is buffered
+
+  // Of check() alone.
+  std::uint64_t checked_word_ = 0;
+  std::chrono::steady_clock::time_point checked_at_{};
 };
+
+/// How long the name of a store that is in use may be relied on before the store is asked which one it is.
+inline constexpr std::chrono::seconds name_lasts{60};
 
 /// How long to wait before the next attempt, after that many failures in a row: 100 ms, doubled with each up
 /// to 2 s, less a random quarter, so that hosts that failed together come back apart. What waiting alone does
@@ -92,6 +115,9 @@ class Refiller {
   Refiller(const Refiller&) = delete;
   Refiller& operator=(const Refiller&) = delete;
 
+  /// From now on `buffer` is checked each second.
+  void watch(Refillable& buffer);
+
   /// Has the next range fetched, unless that is under way or it is there already.
   void request(Refillable& buffer);
 
@@ -106,7 +132,14 @@ class Refiller {
   void enqueue(Refillable& buffer, Time due, const Lock&);
   /// False if there is no thread to do it, and none could be started.
   bool fetch_now(Refillable& buffer, const Lock& lock);
-  Refillable* next_due(Lock& lock);
+  struct Task {
+    Refillable* buffer = nullptr;  ///< null: the refiller ends
+    bool is_check = false;
+  };
+  /// False if there is no thread, and none could be started.
+  bool have_thread(bool all_busy);
+  Task next_due(Lock& lock);
+  void check(Refillable& buffer, Store& store, Lock& lock);
   void run();
   void fetch(Refillable& buffer, Store& store, Lock& lock);
   Error timed_out(const Refillable& buffer) const;
@@ -119,6 +152,7 @@ class Refiller {
   std::mutex mutex_;
   std::condition_variable work_;
   std::set<std::pair<Time, Refillable*>> queue_;
+  std::set<std::pair<Time, Refillable*>> checks_;
   std::vector<std::thread> threads_;
   int idle_threads_ = 0;
   bool stopping_ = false;

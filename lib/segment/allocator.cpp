@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "host/host_marks.hpp"
 #include "leaf/segment.hpp"
 #include "range/refiller.hpp"
 #include "segment/host_tag.hpp"
@@ -87,7 +88,7 @@ range::Refiller::Options refiller_options(const SegmentOptions& options) {
 class SegmentAllocator::Impl {
  public:
   Impl(StoreOptions store, SegmentOptions options)
-      : store_(std::move(store)),
+      : store_(host::with_marks(std::move(store), options.host)),
         options_(std::move(options)),
         refiller_(store_, refiller_options(options_)) {}
 
@@ -101,6 +102,7 @@ class SegmentAllocator::Impl {
     auto& tag = tags_[name];
     if (!tag) {
       tag = std::make_unique<segment::TagBuffer>(name, refiller_, options_.max_step, *store_.clock);
+      refiller_.watch(*tag);
     }
     return SegmentTag(&tag->buffer, tag.get());
   }

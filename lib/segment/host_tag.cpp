@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "leaf/error.hpp"
+#include "store/grant_marks.hpp"
 
 namespace leaf::segment {
 
@@ -36,9 +37,11 @@ std::uint64_t left_in(const range::DoubleBuffer& buffer) {
 HostTag::HostTag(const StoreOptions& store, const HostOptions& host, const TagName& tag,
                  std::int64_t max_step, milliseconds timeout, range::Refiller* refiller)
     : TagSource(tag),
-      SharedBuffer(store, host, HostBuffer::Kind::tag, tag.str(), tag.str(), timeout),
+      SharedBuffer(store, host, host::FileKind::tag, tag.str(), tag.str(), timeout),
       max_step_(max_step),
-      refiller_(refiller) {}
+      refiller_(refiller) {
+  if (refiller_ != nullptr) refiller_->watch(*this);
+}
 
 Range HostTag::take(std::uint64_t at_most) {
   auto taken = buffer().take(at_most);
@@ -62,6 +65,15 @@ std::int64_t HostTag::limit() {
 }
 
 std::vector<Range> HostTag::take_all(std::uint64_t count) {
+  for (;;) {
+    const int moves_before = moves();
+    std::vector<Range> ranges = take_from_one_store(count);
+    // IDs of two stores would be no answer: where the name led to another one meanwhile the first are lost.
+    if (moves() == moves_before) return ranges;
+  }
+}
+
+std::vector<Range> HostTag::take_from_one_store(std::uint64_t count) {
   std::vector<Range> ranges;
   while (count > 0) {
     if (is_more_than_a_fetch_brings(count)) {
@@ -99,44 +111,43 @@ bool HostTag::is_more_than_a_fetch_brings(std::uint64_t count) {
 
 std::vector<Range> HostTag::take_in_one_piece(std::uint64_t count) {
   std::vector<Range> ranges;
-  alone([&](Store& store, host::State& state) {
+  alone([&](Store& store, host::StateFile& file) {
+    range::DoubleBuffer& buffer = file.state().buffer;
+    ranges.clear();
     std::vector<Range> granted;
-    if (was_refused(state)) require_counter_caught_up(store, state);
     const auto grant_more = [&](std::uint64_t more) {
-      granted.push_back(store.grant(tag(), static_cast<std::int64_t>(more)).range);
-      require_higher(state, granted.back());
-      store_in(state.fetch.highest, granted.back().hi);
+      const auto before = stamp();
+      const Grant grant = store.grant(tag(), static_cast<std::int64_t>(more));
+      granted.push_back(grant.range);
+      return !leads_elsewhere(grant.store, file, before);
     };
     // First the grant, so that nothing buffered is lost if it is refused.
-    const std::uint64_t left = left_in(state.buffer);
+    const std::uint64_t left = left_in(buffer);
     std::uint64_t wanted = std::min(count, left);
-    if (count > left) grant_more(count - left);
+    if (count > left && !grant_more(count - left)) return false;
     // If anything was granted the buffer ends empty: whoever draws after this call gets higher IDs.
     while (wanted > 0) {
-      const Range range = state.buffer.take(wanted).range;
+      const Range range = buffer.take(wanted).range;
       if (range.empty()) break;
       append(ranges, range);
       wanted -= range.size();
     }
-    if (wanted > 0) grant_more(wanted);  // others have taken some meanwhile
+    if (wanted > 0 && !grant_more(wanted)) return false;  // others have taken some meanwhile
     for (const Range range : granted) append(ranges, range);
+    return true;
   });
   return ranges;
 }
 
-/// Looks at the counter without moving it.
-void HostTag::require_counter_caught_up(Store& store, const host::State& state) const {
-  const Tag found = store.tag(tag());
-  if (found.incarnation == state.origin.get()) require_higher(state, {found.next_id, found.next_id});
-}
-
-host::GrantedRange HostTag::grant(Store& store, host::State& state) {
-  if (was_refused(state)) require_counter_caught_up(store, state);
+host::GrantedRange HostTag::grant(Store& store, host::StateFile& file) {
+  const host::State& state = file.state();
+  // Its own file may outlive the mark.
+  marks().raise(file.identity().deployment, mark_of(tag()), state.buffer.published_end());
   StepPolicy policy(max_step_, history_of(state.tag));
   const Segment segment = fetch_segment(store, tag(), policy, StepPolicy::Time(milliseconds(now_ms())));
   history_ = policy.history();
   granted_ = segment.grant;
-  return {.refill = segment.refill, .deployment = granted_.deployment, .origin = granted_.incarnation};
+  return {.refill = segment.refill, .origin = granted_.incarnation};
 }
 
 void HostTag::note_granted(host::State& state) {

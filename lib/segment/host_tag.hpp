@@ -24,14 +24,12 @@ class HostTag final : public TagSource, public host::SharedBuffer {
   using SharedBuffer::fetch;
 
  private:
-  host::GrantedRange grant(Store& store, host::State& state) override;
+  host::GrantedRange grant(Store& store, host::StateFile& file) override;
   void note_granted(host::State& state) override;
-  void require_fitting(const host::State&) const override {
-  }  // IDs of a tag are numbers whatever they come from
-  void require_counter_caught_up(Store& store, const host::State& state) const;
   void fetch_before_taking(std::uint64_t count);
   bool is_more_than_a_fetch_brings(std::uint64_t count);
   std::vector<Range> take_in_one_piece(std::uint64_t count);
+  std::vector<Range> take_from_one_store(std::uint64_t count);
 
   const std::int64_t max_step_;
   range::Refiller* const refiller_;

@@ -19,7 +19,7 @@ Segment fetch_segment(Store& store, const TagName& tag, StepPolicy& policy, Step
   policy.fetched(wish, grant.step, now);
   // As in Leaf the next segment is due when a tenth of this one is used.
   const auto mark = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, grant.range.size() / 10));
-  return {.grant = grant, .refill = {.range = grant.range, .mark = mark}};
+  return {.grant = grant, .refill = {.range = grant.range, .mark = mark, .store = grant.store}};
 }
 
 }  // namespace leaf::segment

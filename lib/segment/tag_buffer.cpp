@@ -19,8 +19,10 @@ Range TagBuffer::take(std::uint64_t at_most) {
 }
 
 range::Refill TagBuffer::refill(Store& store) {
-  const Segment segment = fetch_segment(store, tag(), step_policy_, clock_.steady_now());
+  Segment segment = fetch_segment(store, tag(), step_policy_, clock_.steady_now());
   limit_.store(segment.grant.limit, std::memory_order_relaxed);
+  segment.refill.replaces_rest = !incarnation_.empty() && incarnation_ != segment.grant.incarnation;
+  incarnation_ = segment.grant.incarnation;
   return segment.refill;
 }
 

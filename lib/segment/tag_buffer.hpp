@@ -16,7 +16,7 @@ namespace leaf::segment {
 class TagBuffer final : public range::RefilledBuffer, public TagSource {
  public:
   TagBuffer(const TagName& tag, range::Refiller& refiller, std::int64_t max_step, Clock& clock)
-      : TagSource(tag), refiller_(refiller), step_policy_(max_step), clock_(clock) {}
+      : RefilledBuffer(clock), TagSource(tag), refiller_(refiller), step_policy_(max_step), clock_(clock) {}
 
   Range take(std::uint64_t at_most) override;
   void request_fetch() override { refiller_.request(*this); }
@@ -29,6 +29,7 @@ class TagBuffer final : public range::RefilledBuffer, public TagSource {
   StepPolicy step_policy_;
   Clock& clock_;
   std::atomic<std::int64_t> limit_{max_id};
+  std::string incarnation_;  ///< as of the last grant
 };
 
 }  // namespace leaf::segment

@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 
+#include "host/host_marks.hpp"
 #include "leaf/snowflake.hpp"
 #include "range/refiller.hpp"
 #include "snowflake/host_windows.hpp"
@@ -46,7 +47,9 @@ const SnowflakeOptions& valid(const SnowflakeOptions& options) {
   return options;
 }
 
-std::unique_ptr<snowflake::Windows> make_windows(const StoreOptions& store, const SnowflakeOptions& options) {
+std::unique_ptr<snowflake::Windows> make_windows(const StoreOptions& options_of_store,
+                                                 const SnowflakeOptions& options) {
+  const StoreOptions store = host::with_marks(options_of_store, options.host);
   const auto refiller = refiller_options(valid(options));
   if (!options.host) return std::make_unique<snowflake::OwnWindows>(store, options.worker, refiller);
   return std::make_unique<snowflake::HostWindows>(store, *options.host, options.worker, options.timeout,

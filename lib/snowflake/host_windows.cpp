@@ -29,7 +29,7 @@ UnixTime end_of_published(host::State& state) {
 
 HostWindows::HostWindows(const StoreOptions& store, const HostOptions& host, const WorkerRequest& request,
                          std::chrono::milliseconds timeout, const range::Refiller::Options& refiller)
-    : SharedBuffer(store, host, HostBuffer::Kind::worker, request.owner, key_of(request), timeout),
+    : SharedBuffer(store, host, host::FileKind::worker, request.owner, key_of(request), timeout),
       request_(request) {
   const auto is_filled = [this] {
     const auto view = buffer().view();
@@ -38,7 +38,9 @@ HostWindows::HostWindows(const StoreOptions& store, const HostOptions& host, con
   if (!is_filled()) SharedBuffer::await(is_filled);
   positions_.emplace(Layout::parse(state().origin.get()));
   require_expected_layout(request_, positions_->layout());
-  if (host.fetch_ahead) refiller_.emplace(store, refiller);
+  if (!host.fetch_ahead) return;
+  refiller_.emplace(store, refiller);
+  refiller_->watch(*this);
 }
 
 void HostWindows::request() {
@@ -53,11 +55,13 @@ void HostWindows::require_fitting(const host::State& state) const {
               "start again");
 }
 
-host::GrantedRange HostWindows::grant(Store& store, host::State& state) {
+host::GrantedRange HostWindows::grant(Store& store, host::StateFile& file) {
+  host::State& state = file.state();
   Layout layout = store.layout();
   const WorkerRequest request = valid_request(request_, layout);
-  // Another deployment knows nothing of the last lease, and need not begin behind it.
-  if (state.worker.token.empty() || state.deployment.get() != store.deployment()) {
+  // Another store knows nothing of the last lease, and need not begin behind it.
+  const bool is_first = state.worker.token.empty() || store.identity() != file.identity();
+  if (is_first) {
     last_ = store.acquire_worker(request);
     layout = store.layout();  // from now on it is fixed
   } else {
@@ -68,7 +72,13 @@ host::GrantedRange HostWindows::grant(Store& store, host::State& state) {
     last_ = next_lease(store, lease, request);
   }
   const range::Refill refill = Positions(layout).refill_of(last_);
-  return {.refill = refill, .deployment = last_.deployment, .origin = layout.text()};
+  if (!is_first && last_.store == file.identity() && refill.range.lo < state.buffer.published_end()) {
+    throw Error(ErrorCode::refused,
+                "the store has leased the same time before: it was put back to a backup, or an old standby took "
+                "over",
+                "try again when that time has passed");
+  }
+  return {.refill = refill, .origin = layout.text()};
 }
 
 void HostWindows::note_granted(host::State& state) {

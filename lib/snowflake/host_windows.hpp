@@ -25,9 +25,11 @@ class HostWindows final : public Windows, public host::SharedBuffer {
   using SharedBuffer::fetch;
 
  private:
-  host::GrantedRange grant(Store& store, host::State& state) override;
+  host::GrantedRange grant(Store& store, host::StateFile& file) override;
   void note_granted(host::State& state) override;
   void require_fitting(const host::State& state) const override;
+  /// A pinned worker is held until the window of the one who fetches is over.
+  bool may_take_over() const override { return !request_.worker; }
 
   const WorkerRequest request_;
   std::optional<Positions> positions_;

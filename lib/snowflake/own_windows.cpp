@@ -1,20 +1,31 @@
 #include "snowflake/own_windows.hpp"
 
+#include <fmt/format.h>
+
+#include "leaf/error.hpp"
+
 namespace leaf::snowflake {
 
-OwnWindows::Buffer::Buffer(Store& store, const WorkerRequest& wanted)
-    : positions(store.layout()),
+OwnWindows::Buffer::Buffer(Store& store, const WorkerRequest& wanted, Clock& clock)
+    : RefilledBuffer(clock),
+      positions(store.layout()),
       request(valid_request(wanted, positions.layout())),
       lease(store.acquire_worker(request)) {
   // cppcheck-suppress useInitializationList // the lease has fixed the layout, and may have changed it
   positions = Positions(store.layout());
   const range::Refill first = positions.refill_of(lease);
   buffer.publish(first.range, first.mark, first.label);
+  note_granted_by(lease.store);
   buffer.advance(buffer.view());
 }
 
 range::Refill OwnWindows::Buffer::refill(Store& store) {
   WorkerLease next = next_lease(store, lease, request);
+  if (next.store != lease.store && store.layout() != positions.layout()) {
+    throw Error(ErrorCode::refused,
+                fmt::format("the store is another deployment now, with the layout '{}'", store.layout().name()),
+                "start again");
+  }
   const range::Refill refill = positions.refill_of(next);
   lease = next;
   return refill;
@@ -22,7 +33,9 @@ range::Refill OwnWindows::Buffer::refill(Store& store) {
 
 OwnWindows::OwnWindows(const StoreOptions& store, const WorkerRequest& request,
                        const range::Refiller::Options& options)
-    : store_(store), windows_(store_, request), refiller_(std::in_place, store, options) {}
+    : store_(store), windows_(store_, request, *store.clock), refiller_(std::in_place, store, options) {
+  refiller_->watch(windows_);
+}
 
 OwnWindows::~OwnWindows() {
   refiller_.reset();  // no lease may come in any more

@@ -23,7 +23,7 @@ class OwnWindows final : public Windows {
  private:
   class Buffer final : public range::RefilledBuffer {
    public:
-    Buffer(Store& store, const WorkerRequest& wanted);
+    Buffer(Store& store, const WorkerRequest& wanted, Clock& clock);
     range::Refill refill(Store& store) override;
     std::string what() const override { return "window of time"; }
 

@@ -25,7 +25,8 @@ range::Refill Positions::refill_of(WorkerLease& lease) const {
   // Half of a window is left to wait for a store that is away.
   return {.range = positions,
           .mark = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, positions.size() / 2)),
-          .label = static_cast<std::uint32_t>(lease.worker)};
+          .label = static_cast<std::uint32_t>(lease.worker),
+          .store = lease.store};
 }
 
 WorkerRequest valid_request(WorkerRequest request, const Layout& layout) {

@@ -17,6 +17,8 @@ namespace leaf::store {
 /// A bound parameter: NULL, a number or text.
 using Value = std::variant<std::monostate, std::int64_t, std::string>;
 
+class Connection;
+
 /// One row of a result, every column as the database prints it.
 class Row {
  public:
@@ -32,6 +34,10 @@ class Row {
  private:
   std::vector<std::optional<std::string>> columns_;
 };
+
+/// The store that `row` names in two columns from `first` on: the deployment, and the server with its
+/// tables, or NULL.
+StoreIdentity identity_of(const Row& row, std::size_t first, const Connection& connection);
 
 /// Throws Error (refused) unless `column` says that the commit which granted the row will last.
 void require_durable(const Row& row, std::size_t column);
@@ -54,6 +60,9 @@ class Connection {
 
   /// This database's statements.
   virtual const Sql& sql() const noexcept = 0;
+
+  /// Tells which copy of a deployment this is, where no statement does: the file that was opened.
+  virtual std::string copy() const { return {}; }
 
   /// Runs one statement in a transaction of its own and returns its rows once the database has acknowledged a
   /// complete and clean commit. Throws Error with an sqlstate otherwise; after anything but a refusal by the

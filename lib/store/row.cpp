@@ -22,6 +22,17 @@ std::int64_t Row::integer(std::size_t column) const {
   return *value;
 }
 
+StoreIdentity identity_of(const Row& row, std::size_t first, const Connection& connection) {
+  StoreIdentity store{.deployment = row.text(first), .copy = connection.copy()};
+  if (row.is_null(first + 1)) return store;
+  // "SYSTEM/TIMELINE/TABLES": a failover moves to another timeline, and what was granted before still holds.
+  const std::string server = row.text(first + 1);
+  const auto timeline = server.find('/');
+  const auto tables = server.find('/', timeline + 1);
+  store.copy = tables == std::string::npos ? server : server.substr(0, timeline) + server.substr(tables);
+  return store;
+}
+
 void require_durable(const Row& row, std::size_t column) {
   if (row.integer(column) == 1) return;
   throw Error(

@@ -14,6 +14,8 @@ struct Sql {
   const char* schema;
   /// $1 version
   const char* set_schema_version;
+  /// -> deployment, and what names the server and the tables, or NULL. An "identity" is these two.
+  const char* identity;
 
   /// Gives the role {role}, quoted as a name and as {role_text} as a text, the rights of a runtime role and
   /// no more. Null: the store has no roles.
@@ -35,10 +37,11 @@ struct Sql {
   /// -> from when on workers are leased, the store's clock. Notices another server.
   const char* leases_from;
 
-  /// $1 tag, $2 count -> lo, hi, step, limit, incarnation, 1 if the commit is durable and the database
-  /// would have warned if it were not. No row: no tag, or fewer left.
+  /// $1 tag, $2 count, $3 floor -> lo, hi, step, limit, incarnation, 1 if the commit is durable and the
+  /// database would have warned if it were not, identity. No row: no tag, fewer left, or the store has gone
+  /// back: IDs from below the floor would be granted. A guard against another server counts before the floor.
   const char* grant_exactly;
-  /// $1 tag, $2 wish -> as grant_exactly, with max(step, wish) IDs or what is left. No row: no tag, or none
+  /// $1 tag, $2 wish, $3 floor -> as grant_exactly, with max(step, wish) IDs or what is left. No row: no tag, or none
   /// left.
   const char* grant_segment;
 
@@ -64,7 +67,7 @@ struct Sql {
   // as named -> the lease. No row: there is none to be had in this way. All times and lengths in (Unix)
   // milliseconds.
 
-  // The lease's last column is 1 if the commit is durable.
+  // The lease's last columns are 1 if the commit is durable, and the identity.
 
   /// -> the layout's text
   const char* layout;

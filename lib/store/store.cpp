@@ -9,7 +9,10 @@ namespace leaf {
 using std::chrono::milliseconds;
 using store::Connection;
 
-Store::Impl::Impl(const StoreOptions& options) : url_(store::parse_url(options.url)), clock_(*options.clock) {
+Store::Impl::Impl(const StoreOptions& options)
+    : url_(store::parse_url(options.url)),
+      clock_(*options.clock),
+      marks_(options.marks ? options.marks : marks_in_memory()) {
   set_timeout(options.timeout);
 }
 
@@ -37,6 +40,13 @@ void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const 
     deployment_ = schema.deployment;
     schema_checked_ = true;
   }
+}
+
+void Store::Impl::require_connected_to(const StoreIdentity& identity) {
+  if (identity.deployment == deployment_) return;
+  connection_.reset();
+  throw Error(ErrorCode::unavailable, "the store's name led to another deployment meanwhile", "try again",
+              store::sqlstate::connection_lost);
 }
 
 Store::Store(const StoreOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -69,9 +79,12 @@ std::string Store::migration_script() {
       });
 }
 
-std::string Store::deployment() {
-  return impl_->attempt(store::IfMissing::fail, true,
-                        [&](Connection&, milliseconds) { return impl_->deployment(); });
+StoreIdentity Store::identity() {
+  return impl_->attempt(store::IfMissing::fail, true, [](Connection& connection, milliseconds left) {
+    const auto rows = connection.execute(connection.sql().identity, {}, left);
+    if (rows.empty()) throw Error(ErrorCode::failed, "table 'leaf_meta' has lost its row");
+    return store::identity_of(rows[0], 0, connection);
+  });
 }
 
 }  // namespace leaf

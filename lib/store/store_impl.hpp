@@ -2,12 +2,15 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 #include "store/driver.hpp"
+#include "store/grant_marks.hpp"
 #include "store/migrations.hpp"
 #include "store/retry.hpp"
 #include "store/url.hpp"
@@ -43,8 +46,39 @@ class Store::Impl {
   /// Whether the last call took more than one attempt: what it finds done may be its own work.
   bool retried() const noexcept { return retried_; }
 
+  /// Runs one statement that grants. `make_parameters(deployment)` gives its parameters; `read(row,
+  /// identity)` what it granted, the row's identity being in the two columns from `first` on. Nothing where
+  /// no row came back. A grant of another deployment than was connected to is given up, and asked for again.
+  template <typename MakeParameters>
+  std::optional<std::pair<store::Row, StoreIdentity>> grant(const char* store::Sql::*statement,
+                                                            std::size_t identity_column,
+                                                            MakeParameters make_parameters) {
+    return attempt(store::IfMissing::fail, true,
+                   [&](store::Connection& connection, std::chrono::milliseconds left)
+                       -> std::optional<std::pair<store::Row, StoreIdentity>> {
+                     const std::vector<store::Value> parameters = make_parameters(deployment_);
+                     auto rows = connection.execute(connection.sql().*statement, parameters, left);
+                     if (rows.empty()) return std::nullopt;
+                     StoreIdentity identity = store::identity_of(rows[0], identity_column, connection);
+                     require_connected_to(identity);
+                     return std::pair(std::move(rows[0]), std::move(identity));
+                   });
+  }
+
+  /// Runs grant_exactly or grant_segment with `count`, and heeds and raises the tag's mark. Throws as
+  /// Store::grant().
+  Grant grant_ids(const char* store::Sql::*statement, const TagName& name, std::int64_t count);
+
+  /// Runs a statement that leases, and notes which store did. No rows: there is no lease in this way.
+  std::vector<store::Row> lease(const char* store::Sql::*statement,
+                                const std::vector<store::Value>& parameters, StoreIdentity& store);
+  /// Throws Error (refused) if time before the worker's mark was leased.
+  void require_above_mark(const WorkerLease& lease);
+  void raise_mark(const WorkerLease& lease);
+
   /// The deployment that the present connection leads to.
   const std::string& deployment() const noexcept { return deployment_; }
+  GrantMarks& marks() const noexcept { return *marks_; }
   void set_timeout(std::chrono::milliseconds timeout);
 
   const store::Driver& driver() const { return store::driver(url_.driver); }
@@ -55,10 +89,13 @@ class Store::Impl {
 
  private:
   void connect(store::IfMissing if_missing, bool check_schema, const store::Attempts& attempts);
+  /// Throws Error, after which attempt() connects anew, where `identity` is of another deployment.
+  void require_connected_to(const StoreIdentity& identity);
 
   store::Url url_;
   std::chrono::milliseconds timeout_;
   Clock& clock_;
+  const std::shared_ptr<GrantMarks> marks_;
   std::unique_ptr<store::Connection> connection_;
   bool schema_checked_ = false;
   std::string deployment_;

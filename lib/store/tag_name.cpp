@@ -31,6 +31,10 @@ std::string shown(std::string_view name) {
 
 }  // namespace
 
+bool TagName::is_valid(std::string_view name) noexcept {
+  return !name.empty() && name.size() <= max_length && std::all_of(name.begin(), name.end(), allowed);
+}
+
 TagName::TagName(std::string_view name) : name_(name) {
   constexpr const char* hint = "a tag's name has 1 to 128 characters of A-Z a-z 0-9 . _ : -";
   if (name.empty()) throw Error(ErrorCode::usage, "the name of a tag is empty", hint);

@@ -32,13 +32,13 @@ Tag tag_of(const Row& row) {
 }
 
 /// The grant in a row, or nothing where the row says that it might not last.
-Grant grant_of(const Row& row, const std::string& deployment) {
+Grant grant_of(const Row& row, const StoreIdentity& store) {
   store::require_durable(row, 5);
   Grant grant{.range = {row.integer(0), row.integer(1)},
               .step = row.integer(2),
               .limit = row.integer(3),
               .incarnation = row.text(4),
-              .deployment = deployment};
+              .store = store};
   if (grant.range.lo < 0 || grant.range.lo >= grant.range.hi) {
     throw Error(ErrorCode::failed,
                 fmt::format("the store granted no valid range: [{}, {})", grant.range.lo, grant.range.hi));
@@ -188,10 +188,21 @@ void Store::remove_tag(const TagName& name) {
 
 namespace {
 
+/// IDs up to `mark` were granted to this host before.
+Error gone_back(const TagName& name, std::int64_t mark) {
+  return {ErrorCode::refused,
+          fmt::format("the store has granted IDs of tag '{}' before, up to {}: it was put back to a backup, or "
+                      "an old standby took over",
+                      name.str(), mark - 1),
+          fmt::format("run {}, or a higher number if another host has drawn higher IDs",
+                      command_on(name.str(), "tags update", fmt::format("--raise-to {}", mark)))};
+}
+
 /// Why no row came back from a grant.
-Error no_grant(const TagName& name, const std::vector<Row>& found) {
+Error no_grant(const TagName& name, const std::vector<Row>& found, std::int64_t mark) {
   if (found.empty()) return no_such_tag(name);
   const Tag tag = tag_of(found[0]);
+  if (tag.next_id < mark) return gone_back(name, mark);
   const std::int64_t limit = tag.limit.value_or(max_id);
   return {ErrorCode::exhausted,
           fmt::format("tag '{}' has {} IDs left up to its limit {}", tag.name,
@@ -203,16 +214,32 @@ Error no_grant(const TagName& name, const std::vector<Row>& found) {
 
 Grant Store::grant(const TagName& name, std::int64_t count) {
   require_between("the number of IDs", count, 1, max_id);
-  const auto rows = impl_->execute(&store::Sql::grant_exactly, {name.str(), count});
-  if (rows.empty()) throw no_grant(name, impl_->execute(&store::Sql::tag, {name.str()}));
-  return grant_of(rows[0], impl_->deployment());
+  return impl_->grant_ids(&store::Sql::grant_exactly, name, count);
 }
 
 Grant Store::grant_segment(const TagName& name, std::int64_t wish) {
   require_between("the segment's size", wish, 0, max_step);
-  const auto rows = impl_->execute(&store::Sql::grant_segment, {name.str(), wish});
-  if (rows.empty()) throw no_grant(name, impl_->execute(&store::Sql::tag, {name.str()}));
-  return grant_of(rows[0], impl_->deployment());
+  return impl_->grant_ids(&store::Sql::grant_segment, name, wish);
+}
+
+std::int64_t Store::granted_mark(const TagName& name) {
+  return impl_->marks().highest(identity().deployment, mark_of(name));
+}
+
+Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& name, std::int64_t count) {
+  const std::string subject = mark_of(name);
+  std::int64_t mark = 0;
+  const auto granted = grant(statement, 6, [&](const std::string& deployment) {
+    // Read before the store is asked: what other threads and processes are granted meanwhile is no sign of
+    // its having gone back.
+    mark = marks_->highest(deployment, subject);
+    return std::vector<Value>{name.str(), count, mark};
+  });
+  if (!granted) throw no_grant(name, execute(&store::Sql::tag, {name.str()}), mark);
+  Grant ids = grant_of(granted->first, granted->second);
+  if (ids.range.lo < mark) throw gone_back(name, mark);
+  marks_->raise(ids.store.deployment, subject, ids.range.hi);
+  return ids;
 }
 
 }  // namespace leaf

@@ -59,6 +59,10 @@ Url parse_url(std::string_view url) {
   throw Error(ErrorCode::usage, fmt::format("store '{}' is of no known kind", redact_url(url)), hint);
 }
 
+std::string identity_text(std::string_view url) {
+  return std::string(url);
+}
+
 }  // namespace store
 
 namespace {

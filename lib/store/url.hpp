@@ -14,4 +14,7 @@ struct Url {
 /// Throws Error (usage) if `url` is neither `sqlite:PATH` nor a libpq URL nor key=value pairs.
 Url parse_url(std::string_view url);
 
+/// A text that two URLs share only if they lead to the same target.
+std::string identity_text(std::string_view url);
+
 }  // namespace leaf::store

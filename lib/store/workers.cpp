@@ -93,13 +93,13 @@ void require_trusted(const Clocks& clocks, milliseconds max_skew) {
   }
 }
 
-WorkerLease lease_of(const Row& row, std::string token, const std::string& deployment) {
+WorkerLease lease_of(const Row& row, std::string token, StoreIdentity store) {
   store::require_durable(row, 5);
   WorkerLease lease{.worker = row.integer(0),
                     .token = std::move(token),
                     .begin = time_of(row.integer(1)),
                     .end = time_of(row.integer(2)),
-                    .deployment = deployment};
+                    .store = std::move(store)};
   if (lease.begin >= lease.end) throw Error(ErrorCode::failed, "the store leased no time");
   return lease;
 }
@@ -150,6 +150,28 @@ std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
 }
 
 }  // namespace
+
+std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const std::vector<Value>& parameters,
+                                    StoreIdentity& store) {
+  auto granted = grant(statement, 6, [&](const std::string&) { return parameters; });
+  if (!granted) return {};
+  store = std::move(granted->second);
+  return {std::move(granted->first)};
+}
+
+void Store::Impl::require_above_mark(const WorkerLease& lease) {
+  const UnixTime mark = time_of(marks_->highest(lease.store.deployment, mark_of(lease.worker)));
+  if (lease.begin >= mark) return;
+  throw Error(ErrorCode::refused,
+              fmt::format("the store has leased worker {} up to {} before: it was put back to a backup, or an "
+                          "old standby took over",
+                          lease.worker, to_rfc3339(mark)),
+              "try again when that time has passed");
+}
+
+void Store::Impl::raise_mark(const WorkerLease& lease) {
+  marks_->raise(lease.store.deployment, mark_of(lease.worker), unix_ms(lease.end));
+}
 
 Layout Store::layout() {
   const auto rows = impl_->execute(&store::Sql::layout, {});
@@ -204,12 +226,13 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   const std::string token = new_token();
   UnixTime asked;
   UnixTime answered;
+  StoreIdentity store;
   const auto claim = [&](const char* store::Sql::*statement, std::int64_t worker, bool with_silence) {
     asked = host_time(impl_->clock());
     std::vector<Value> parameters{request.owner,  token, request.window.count(), unix_ms(request.not_before),
                                   unix_ms(asked), worker};
     if (with_silence) parameters.emplace_back(static_cast<std::int64_t>(request.recycle_after.count()));
-    auto rows = impl_->execute(statement, parameters);
+    auto rows = impl_->lease(statement, parameters, store);
     answered = host_time(impl_->clock());
     return rows;
   };
@@ -236,8 +259,9 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
       throw all_taken(layout);
     }
   }
-  WorkerLease lease = lease_of(rows[0], token, impl_->deployment());
+  WorkerLease lease = lease_of(rows[0], token, store);
   try {
+    impl_->require_above_mark(lease);
     require_trusted(clocks_of(rows[0], asked, answered), request.max_skew);
     // A worker that is leased fixes the layout; until then it may have been chosen anew.
     if (this->layout() != layout) {
@@ -251,23 +275,32 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     }
     throw;
   }
+  impl_->raise_mark(lease);
   return lease;
 }
 
 WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& request) {
   const UnixTime asked = host_time(impl_->clock());
-  const auto rows = impl_->execute(
-      &store::Sql::renew, {lease.worker, lease.token, unix_ms(std::max(lease.end, request.not_before)),
-                           static_cast<std::int64_t>(request.window.count()), unix_ms(asked)});
+  StoreIdentity store;
+  const auto rows = impl_->lease(
+      &store::Sql::renew,
+      {lease.worker, lease.token, unix_ms(std::max(lease.end, request.not_before)),
+       static_cast<std::int64_t>(request.window.count()), unix_ms(asked)},
+      store);
   if (rows.empty()) {
     throw Error(ErrorCode::not_found,
                 fmt::format("worker {} was recycled and is held no longer", lease.worker));
   }
   require_trusted(clocks_of(rows[0], asked, host_time(impl_->clock())), request.max_skew);
-  return lease_of(rows[0], lease.token, impl_->deployment());
+  WorkerLease next = lease_of(rows[0], lease.token, store);
+  impl_->raise_mark(next);
+  return next;
 }
 
 bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
+  // First: another process of this host may get what is given up at once.
+  if (!lease.store.deployment.empty())
+    impl_->marks().lower(lease.store.deployment, mark_of(lease.worker), unix_ms(used_until));
   return !impl_->execute(&store::Sql::give_up, {lease.worker, lease.token, unix_ms(used_until)}).empty();
 }
 

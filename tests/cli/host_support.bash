@@ -104,6 +104,7 @@ until_fetching() {
   done
 }
 
+until_gone() { until_prints "process $1" '' ps -o pid= -p "$1"; }
 until_nobody_fetches() { until_prints 'who fetches' '' fetchers; }
 
 back_up_store() {

@@ -273,7 +273,7 @@ TEST_CASE("host windows: a lease that was noted but not published is not taken t
   // As it was when that window was noted: the buffer is still the one before.
   std::string bytes = leaf::test::read_bytes(file());
   constexpr std::size_t begin = offsetof(leaf::host::State, buffer);
-  constexpr std::size_t length = offsetof(leaf::host::State, deployment) - begin;
+  constexpr std::size_t length = offsetof(leaf::host::State, origin) - begin;
   bytes.replace(begin, length, before, begin, length);
   leaf::test::write_bytes(file(), bytes);
   bed.clock.set_back(1500ms);
@@ -293,6 +293,8 @@ TEST_CASE("host windows: a store of another layout in the place of the first is 
   SnowflakeGenerator anew = bed.generator();
   CHECK(anew.layout().name() == "sonyflake");
   CHECK(anew.next() > 0);
+  CHECK(old.next() > 0);  // its window is the first store's
+  bed.clock.advance(11min);
   CHECK(error_code([&] { old.next(); }) == ErrorCode::refused);
 }
 

@@ -24,6 +24,7 @@ using leaf::Range;
 using leaf::host::GrantedRange;
 using leaf::host::SharedBuffer;
 using leaf::host::State;
+using leaf::host::StateFile;
 using leaf::test::error_code;
 using leaf::test::error_text;
 using leaf::test::ManualClock;
@@ -32,14 +33,12 @@ using leaf::test::TemporaryFolder;
 
 namespace {
 
-/// A file that stands for a store, a folder of host state, and time.
+/// The name of a store that nobody connects to, a folder of host state, and time.
 struct Bed {
-  Bed() { std::ofstream(store) << "one"; }
-  leaf::StoreOptions store_options() { return {.url = "sqlite:" + store.string(), .clock = &clock}; }
+  leaf::StoreOptions store_options() { return {.url = "postgresql://h/ids", .clock = &clock}; }
   leaf::HostOptions host() const { return {.folder = run, .fetch_ahead = false}; }
 
   TemporaryFolder home;
-  fs::path store = home.path() / "store";
   fs::path run = home.path() / "run";
   ManualClock clock;
 };
@@ -48,7 +47,7 @@ struct Bed {
 class Buffer : public SharedBuffer {
  public:
   explicit Buffer(Bed& bed, const std::string& name = "order", std::chrono::milliseconds timeout = 1s)
-      : SharedBuffer(bed.store_options(), bed.host(), leaf::HostBuffer::Kind::tag, name, name, timeout) {}
+      : SharedBuffer(bed.store_options(), bed.host(), leaf::host::FileKind::tag, name, name, timeout) {}
 
   /// One ID, as a process draws it.
   std::int64_t draw() {
@@ -63,28 +62,35 @@ class Buffer : public SharedBuffer {
   }
 
   using SharedBuffer::alone;
+  using SharedBuffer::check;
   using SharedBuffer::fetch;
 
   std::deque<Range> grants;
   std::string deployment = "d1";
   std::string origin = "o1";
   std::function<void()> before_grant = [] {};
+  std::function<void()> before_identify = [] {};
+  bool takes_over = true;
   std::function<void(State&)> on_note = [](State&) {};
   int asked = 0;
   const leaf::Store* asked_of = nullptr;
 
  protected:
-  GrantedRange grant(leaf::Store& store, State&) override {
+  GrantedRange grant(leaf::Store& store, StateFile&) override {
     ++asked;
     asked_of = &store;
     before_grant();
     if (grants.empty()) throw Error(ErrorCode::unavailable, "the store is away", "wait");
     const Range range = grants.front();
     grants.pop_front();
-    return {.refill = {.range = range, .mark = 1}, .deployment = deployment, .origin = origin};
+    return {.refill = {.range = range, .mark = 1, .store = {deployment, ""}}, .origin = origin};
   }
+  leaf::StoreIdentity identify(leaf::Store&) override {
+    before_identify();
+    return {deployment, ""};
+  }
+  bool may_take_over() const override { return takes_over; }
   void note_granted(State& state) override { on_note(state); }
-  void require_fitting(const State&) const override {}
 };
 
 /// Holds the lock of the only file of host state, as a process does that fetches.
@@ -126,9 +132,7 @@ TEST_CASE("shared buffer: all is written down before the first ID can be taken")
   buffer.on_note = [&](State& state) {
     ++notes;
     CHECK(state.buffer.published_end() == end);
-    CHECK(state.deployment.get() == "d1");
     CHECK(state.origin.get() == "o1");
-    CHECK(state.store_stamp.load() != 0);
     CHECK(state.fetch.fetched_at_ms.load() > 0);
   };
   CHECK(buffer.draw() == 1);
@@ -182,6 +186,7 @@ TEST_CASE("shared buffer: nothing is fetched while another holds the lock; that 
   Bed bed;
   Buffer buffer(bed);
   buffer.grants = {{1, 3}, {3, 4}};
+  buffer.takes_over = false;
   CHECK(buffer.draw() == 1);
   {
     const HeldLock held(bed.run);
@@ -191,90 +196,107 @@ TEST_CASE("shared buffer: nothing is fetched while another holds the lock; that 
     CHECK(bed.clock.steady_now() - begin >= 1s);
     CHECK(bed.clock.steady_now() - begin < 2s);
     CHECK(error_text([&] { buffer.draw(); }).find("let it go on or kill it") != std::string::npos);
-    CHECK(error_code([&] { buffer.alone([](leaf::Store&, State&) {}); }) == ErrorCode::unavailable);
+    CHECK(error_code([&] { buffer.alone([](leaf::Store&, StateFile&) { return true; }); }) == ErrorCode::unavailable);
     buffer.fetch();
     CHECK(buffer.asked == 1);
   }
   CHECK(buffer.draw() == 3);
 }
 
-TEST_CASE("shared buffer: a grant below what was granted before is refused, and can be mended") {
+TEST_CASE("shared buffer: a name that leads elsewhere takes its users to that store's buffer, and back") {
   Bed bed;
-  Buffer buffer(bed);
-  buffer.grants = {{1000, 1001}, {1, 1001}, {1000, 2000}, {1001, 2000}};
-  CHECK(buffer.draw() == 1000);
-  CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::refused);
-  const std::string text = error_text([&] { buffer.draw(); });
-  CHECK(text.find("up to 1000") != std::string::npos);
-  CHECK(text.find("leafctl tags update order --raise-to") != std::string::npos);
-  CHECK(buffer.draw() == 1001);
-}
-
-TEST_CASE("shared buffer: a grant below what was granted beside the buffer is refused too") {
-  Bed bed;
-  Buffer buffer(bed);
-  buffer.grants = {{1, 2}, {2, 3}, {5000, 6000}};
-  CHECK(buffer.draw() == 1);
-  buffer.alone([](leaf::Store&, State& state) { state.fetch.highest.store(5000); });
-  CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::refused);
-  CHECK(buffer.draw() == 5000);
-}
-
-TEST_CASE(
-    "shared buffer: whoever opens it for a store file that took another's place draws nothing of the old") {
-  Bed bed;
-  {
-    Buffer buffer(bed);
-    buffer.grants = {{1, 100}, {100, 200}};
-    CHECK(buffer.draw() == 1);
-    buffer.fetch();
+  Buffer one(bed);
+  one.grants = {{1000, 1003}, {1003, 1010}};
+  CHECK(one.draw() == 1000);
+  one.deployment = "d2";
+  one.grants = {{1, 10}};
+  SUBCASE("found at the next fetch") {
+    one.fetch();
   }
-  std::ofstream(bed.home.path() / "copy") << "two";
-  fs::rename(bed.home.path() / "copy", bed.store);
-  Buffer buffer(bed);
-  buffer.grants = {{200, 300}};
-  CHECK(buffer.draw() == 200);
-  Buffer another(bed);  // drops nothing a second time
-  CHECK(another.draw() == 201);
-}
-
-TEST_CASE("shared buffer: while the lock is held nobody draws what another store file granted") {
-  Bed bed;
-  {
-    Buffer buffer(bed);
-    buffer.grants = {{1, 100}};
-    CHECK(buffer.draw() == 1);
+  SUBCASE("found by the check of each minute") {
+    bed.clock.advance(61s);
+    leaf::Store store(bed.store_options());
+    one.check(store);
   }
-  std::ofstream(bed.home.path() / "copy") << "two";
-  fs::rename(bed.home.path() / "copy", bed.store);
-  const HeldLock held(bed.run);
-  CHECK(error_code([&] { Buffer buffer(bed); }) == ErrorCode::unavailable);
+  CHECK(one.draw() == 1);
+  Buffer other(bed);
+  CHECK(other.draw() == 2);
+  CHECK(leaf::test::state_files_in(bed.run).size() == 2);
+  one.deployment = "d1";
+  one.grants = {{1010, 1020}};
+  one.fetch();
+  CHECK(one.draw() == 1001);  // what is left there is as good as it was
 }
 
-TEST_CASE(
-    "shared buffer: another deployment or origin gets another file, and those at the old one end it first") {
+TEST_CASE("shared buffer: a name is checked once a minute, by one process, while something is drawn") {
   Bed bed;
-  Buffer old(bed);
+  int asked = 0;
+  Buffer one(bed), other(bed);
+  for (Buffer* buffer : {&one, &other}) buffer->before_identify = [&] { ++asked; };
+  leaf::Store store(bed.store_options());
+  one.grants = {{1, 100}};
+  CHECK(one.draw() == 1);
+  CHECK(other.draw() == 2);
+  CHECK(asked == 1);
+  bed.clock.advance(59s);
+  one.check(store);
+  CHECK(asked == 1);
+  bed.clock.advance(2s);
+  one.check(store);
+  CHECK(asked == 1);  // nothing was drawn since
+  CHECK(one.draw() == 3);
+  one.check(store);
+  other.check(store);
+  CHECK(asked == 2);
+}
+
+TEST_CASE("shared buffer: a process that starts checks a name that nobody has checked for a minute") {
+  Bed bed;
+  Buffer first(bed);
+  first.grants = {{1, 100}};
+  CHECK(first.draw() == 1);
+  bed.clock.advance(61s);
+  // No server answers, so what is buffered is drawn.
+  CHECK(Buffer(bed).draw() == 2);
+  CHECK(Buffer(bed).draw() == 3);
+}
+
+TEST_CASE("shared buffer: users of a tag that was removed leave its buffer at once, in order") {
+  Bed bed;
+  Buffer old(bed), anew(bed);
   old.grants = {{1000, 1003}};
   CHECK(old.draw() == 1000);
-  const std::string before = leaf::test::read_bytes(state_file_in(bed.run));
-  Buffer anew(bed);
-  anew.deployment = "d2";
-  SUBCASE("deployment") {}
-  SUBCASE("origin") {
-    anew.deployment = "d1";
-    anew.origin = "o2";
-  }
-  anew.grants = {{1, 10}};
+  anew.origin = "o2";
+  anew.grants = {{1010, 1020}};
   anew.fetch();
   CHECK(anew.asked == 1);
-  CHECK(leaf::test::read_bytes(state_file_in(bed.run)) != before);
-  CHECK(old.draw() == 1001);
-  Buffer third(bed);
-  CHECK(third.draw() == 1);
-  CHECK(old.draw() == 1002);
-  CHECK(old.draw() == 2);
+  CHECK(old.draw() == 1010);
+  CHECK(Buffer(bed).draw() == 1011);
+  CHECK(old.draw() == 1012);
   CHECK(old.asked == 1);
+}
+
+TEST_CASE("shared buffer: who has stopped while it fetches is waited for, then others go on without it") {
+  Bed bed;
+  Buffer stopped(bed, "order", 10s), other(bed, "order", 10s);
+  stopped.grants = {{1, 2}, {2, 100}};
+  other.grants = {{100, 200}};
+  CHECK(stopped.draw() == 1);
+  CHECK(other.state().buffer.view().rest.empty());
+  std::int64_t drawn = 0;
+  stopped.before_grant = [&] {
+    // As after a SIGSTOP, while another process goes on.
+    const auto begin = bed.clock.steady_now();
+    drawn = other.draw();
+    CHECK(bed.clock.steady_now() - begin >= 4s);
+    CHECK(bed.clock.steady_now() - begin < 5s);
+  };
+  stopped.fetch();
+  CHECK(drawn == 100);
+  stopped.before_grant = [] {};
+  CHECK(other.draw() == 101);
+  CHECK(stopped.draw() == 102);  // what it was granted meanwhile is lower, and lost
+  CHECK(Buffer(bed).draw() == 103);
 }
 
 TEST_CASE("shared buffer: a file that was removed only makes a gap, for those at it and those that come") {
@@ -380,21 +402,96 @@ TEST_CASE("shared buffer: a store that was named by mistake leaves no file, unle
   CHECK(leaf::test::state_files_in(bed.run).size() == 1);
 }
 
-TEST_CASE("shared buffer: names, kinds, stores and keys of stores have files of their own") {
+TEST_CASE("shared buffer: tags have files of their own") {
   Bed bed;
   Buffer order(bed), invoice(bed, "invoice");
   order.grants = {{1, 10}};
   invoice.grants = {{1, 10}};
   CHECK(order.draw() == 1);
   CHECK(invoice.draw() == 1);
-  const auto key = [](const std::string& url, const std::string& variables) {
-    return leaf::host::identify_store(url, variables).key;
+}
+
+namespace {
+
+/// What `name` of a store is known to lead to after `noted` led to d1.
+bool is_same_name(Bed& bed, const std::string& noted, const std::string& variables, const std::string& name,
+                  const std::string& other_variables) {
+  const leaf::host::Folder folder = leaf::host::Folder::open(bed.host());
+  const auto name_of = [&](const std::string& url, const std::string& key) {
+    leaf::HostOptions host = bed.host();
+    host.store_key = key;
+    return leaf::host::StoreName(url, host);
   };
-  CHECK(key("sqlite:/a", "") != key("sqlite:/b", ""));
-  CHECK(key("postgresql://h/a", "") != key("postgresql://h/b", ""));
-  CHECK(key("postgresql://h", "PGDATABASE=a\n") != key("postgresql://h", "PGDATABASE=b\n"));
-  CHECK(key("postgresql://u:one@h/a", "") == key("postgresql://u:two@h/a", ""));
-  fs::create_symlink(bed.store, bed.home.path() / "link");
-  CHECK(key("sqlite:" + bed.store.string(), "") ==
-        key("sqlite:" + (bed.home.path() / "." / "link").string(), ""));
+  const leaf::host::StoreName first = name_of(noted, variables);
+  first.note(folder, {"d1", ""}, first.stamp(), leaf::UnixTime{});
+  const bool same = name_of(name, other_variables).look_up(folder, leaf::UnixTime{}).has_value();
+  first.forget(folder);
+  return same;
+}
+
+}  // namespace
+
+TEST_CASE("store name: what may lead to different stores has different names") {
+  Bed bed;
+  CHECK_FALSE(is_same_name(bed, "sqlite:/a", "", "sqlite:/b", ""));
+  CHECK_FALSE(is_same_name(bed, "postgresql://h/a", "", "postgresql://h/b", ""));
+  CHECK_FALSE(is_same_name(bed, "postgresql://h", "PGDATABASE=a\n", "postgresql://h", "PGDATABASE=b\n"));
+  CHECK_FALSE(is_same_name(bed, "postgresql://h:5432/shop?application_name=leaf@web1", "",
+                           "postgresql://h:5432/billing?application_name=leaf@web1", ""));
+  CHECK(is_same_name(bed, "postgresql://h/a", "", "postgresql://h/a", ""));
+  const fs::path store = bed.home.path() / "store";
+  std::ofstream(store) << "one";
+  fs::create_symlink(store, bed.home.path() / "link");
+  CHECK(is_same_name(bed, "sqlite:" + store.string(), "",
+                     "sqlite:" + (bed.home.path() / "." / "link").string(), ""));
+}
+
+TEST_CASE("store name: one that goes through a file which has changed is looked up anew") {
+  Bed bed;
+  const fs::path services = bed.home.path() / "services";
+  std::ofstream(services) << "[ids]\ndbname=staging\n";
+  leaf::HostOptions host = bed.host();
+  host.store_files = {services, bed.home.path() / "none"};
+  const leaf::host::Folder folder = leaf::host::Folder::open(host);
+  const leaf::host::StoreName name("service=ids", host);
+  const auto is_known = [&] { return name.look_up(folder, leaf::UnixTime{}).has_value(); };
+  const auto before = name.stamp();
+  name.note(folder, {"d1", ""}, before, leaf::UnixTime{});
+  REQUIRE(is_known());
+  SUBCASE("edited") {
+    std::ofstream(services) << "[ids]\ndbname=production\n";
+  }
+  SUBCASE("replaced") {
+    std::ofstream(bed.home.path() / "another") << "[ids]\ndbname=staging\n";
+    fs::rename(bed.home.path() / "another", services);
+  }
+  SUBCASE("made") {
+    std::ofstream(bed.home.path() / "none") << "";
+  }
+  SUBCASE("removed") {
+    fs::remove(services);
+  }
+  CHECK_FALSE(is_known());
+  CHECK(name.led_to(folder) == leaf::StoreIdentity{"d1", ""});
+  name.note(folder, {"d2", ""}, name.stamp(), leaf::UnixTime{});
+  REQUIRE(is_known());
+  CHECK(name.look_up(folder, leaf::UnixTime{})->store.deployment == "d2");
+}
+
+TEST_CASE("store name: where it leads is checked when a minute is over, by one of all who see that") {
+  Bed bed;
+  const leaf::host::Folder folder = leaf::host::Folder::open(bed.host());
+  const leaf::host::StoreName name("postgresql://h/a", bed.host());
+  const leaf::UnixTime begin(1h);
+  name.note(folder, {"d1", ""}, name.stamp(), begin);
+  const auto is_due = [&](leaf::UnixTime now) { return name.look_up(folder, now)->check_is_due; };
+  CHECK_FALSE(is_due(begin));
+  CHECK_FALSE(is_due(begin + 59s));
+  CHECK(is_due(begin + 60s));
+  CHECK(is_due(begin - 1s));  // the clock was set back
+  CHECK(name.claim_check(folder, begin + 60s));
+  CHECK_FALSE(name.claim_check(folder, begin + 61s));
+  CHECK(name.claim_check(folder, begin + 70s));
+  name.note(folder, {"d1", ""}, name.stamp(), begin + 70s);
+  CHECK_FALSE(is_due(begin + 129s));
 }

@@ -19,14 +19,14 @@
 
 namespace fs = std::filesystem;
 using leaf::ErrorCode;
-using leaf::HostBuffer;
-using leaf::host::Constants;
+using leaf::host::FileHeader;
 using leaf::host::Folder;
 using leaf::host::StateFile;
-using leaf::host::Subject;
+using leaf::host::FileKey;
+using leaf::host::FileKind;
 using leaf::test::error_code;
 using leaf::test::error_text;
-using leaf::test::patch_constants;
+using leaf::test::patch_header;
 using leaf::test::read_bytes;
 using leaf::test::write_bytes;
 
@@ -36,8 +36,8 @@ namespace {
 struct Bed {
   Bed() { first->state().buffer.publish({100, 200}, 10); }
 
-  std::shared_ptr<StateFile> open() const { return StateFile::open(folder, subject); }
-  std::shared_ptr<StateFile> find() const { return StateFile::find(folder, subject.file_name()); }
+  std::shared_ptr<StateFile> open() const { return StateFile::open(folder, key); }
+  std::shared_ptr<StateFile> find() const { return StateFile::find(folder, key.file_name()); }
   bool is_found() const { return find() != nullptr; }
   /// True if what `path` leads to is not believed, and a new file without IDs takes its place.
   bool is_discarded() const {
@@ -48,9 +48,12 @@ struct Bed {
 
   leaf::test::TemporaryFolder home;
   Folder folder = Folder::open({.folder = home.path() / "run"});
-  Subject subject{
-      .kind = HostBuffer::Kind::tag, .name = "order", .key = "order", .store = "sqlite:/a", .store_key = 7};
-  fs::path path = home.path() / "run" / subject.file_name();
+  FileKey key{.kind = FileKind::tag,
+              .name = "order",
+              .key = "order",
+              .shown_store = "sqlite:/a",
+              .identity = {.deployment = "d", .copy = "c"}};
+  fs::path path = home.path() / "run" / key.file_name();
   std::shared_ptr<StateFile> first = open();
 };
 
@@ -79,19 +82,19 @@ TEST_CASE(
     "state file: one of another boot, device, inode or birth is discarded though its checksum is right") {
   Bed bed;
   SUBCASE("boot") {
-    patch_constants(bed.path, [](Constants& constants) { constants.boot[0] ^= 1; });
+    patch_header(bed.path, [](FileHeader& header) { header.boot[0] ^= 1; });
   }
   SUBCASE("no boot") {
-    patch_constants(bed.path, [](Constants& constants) { constants.boot[0] = '\0'; });
+    patch_header(bed.path, [](FileHeader& header) { header.boot[0] = '\0'; });
   }
   SUBCASE("device") {
-    patch_constants(bed.path, [](Constants& constants) { ++constants.device; });
+    patch_header(bed.path, [](FileHeader& header) { ++header.device; });
   }
   SUBCASE("inode") {
-    patch_constants(bed.path, [](Constants& constants) { ++constants.inode; });
+    patch_header(bed.path, [](FileHeader& header) { ++header.inode; });
   }
   SUBCASE("birth") {
-    patch_constants(bed.path, [](Constants& constants) { ++constants.birth_ns; });
+    patch_header(bed.path, [](FileHeader& header) { ++header.birth_ns; });
   }
   CHECK(bed.is_discarded());
   CHECK_FALSE(bed.first->is_current(bed.folder));
@@ -99,27 +102,30 @@ TEST_CASE(
 
 TEST_CASE("state file: a patch that changes nothing keeps it, so that the patches above are what tells") {
   Bed bed;
-  patch_constants(bed.path, [](Constants&) {});
+  patch_header(bed.path, [](FileHeader&) {});
   CHECK(bed.is_found());
 }
 
 TEST_CASE("state file: one of another kind, store or tag that has its name by chance is discarded") {
   Bed bed;
   SUBCASE("kind") {
-    patch_constants(bed.path, [](Constants& constants) { constants.kind = HostBuffer::Kind::worker; });
+    patch_header(bed.path, [](FileHeader& header) { header.kind = FileKind::worker; });
   }
-  SUBCASE("store") {
-    patch_constants(bed.path, [](Constants& constants) { ++constants.store_key; });
+  SUBCASE("deployment") {
+    patch_header(bed.path, [](FileHeader& header) { set_text(header.deployment, "other"); });
+  }
+  SUBCASE("copy") {
+    patch_header(bed.path, [](FileHeader& header) { set_text(header.copy, "other"); });
   }
   SUBCASE("tag") {
-    patch_constants(bed.path, [](Constants& constants) { set_text(constants.name, "other"); });
+    patch_header(bed.path, [](FileHeader& header) { set_text(header.name, "other"); });
   }
   CHECK(bed.open()->state().buffer.published_end() == 0);
 }
 
 TEST_CASE("state file: any single bit of what is constant that flips discards it") {
   Bed bed;
-  const std::string good = read_bytes(bed.path).substr(0, sizeof(Constants));
+  const std::string good = read_bytes(bed.path).substr(0, sizeof(FileHeader));
   int believed = 0;
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     std::string bad = good;
@@ -135,9 +141,9 @@ TEST_CASE("state file: a copy of the folder is worth nothing, and the original s
   Bed bed;
   fs::copy(bed.home.path() / "run", bed.home.path() / "copy");
   const Folder copy = Folder::open({.folder = bed.home.path() / "copy"});
-  REQUIRE(fs::exists(bed.home.path() / "copy" / bed.subject.file_name()));
-  CHECK(StateFile::find(copy, bed.subject.file_name()) == nullptr);
-  CHECK(StateFile::open(copy, bed.subject)->state().buffer.published_end() == 0);
+  REQUIRE(fs::exists(bed.home.path() / "copy" / bed.key.file_name()));
+  CHECK(StateFile::find(copy, bed.key.file_name()) == nullptr);
+  CHECK(StateFile::open(copy, bed.key)->state().buffer.published_end() == 0);
   CHECK(bed.open()->state().buffer.published_end() == 200);
 }
 
@@ -187,20 +193,20 @@ TEST_CASE("state file: what was cut, stretched or is no such file at all is disc
 
 TEST_CASE("state file: another version's lies beside it, and neither touches the other's") {
   Bed bed;
-  REQUIRE(bed.subject.file_name().ends_with(".v1"));
+  REQUIRE(bed.key.file_name().ends_with(".v2"));
   fs::path other = bed.path;
-  other.replace_extension(".v2");
+  other.replace_extension(".v3");
   fs::copy(bed.path, other);
   const std::string before = read_bytes(other);
   fs::remove(bed.path);
   CHECK(bed.open()->state().buffer.published_end() == 0);
   CHECK(read_bytes(other) == before);
-  CHECK(leaf::host::state_files(bed.folder) == std::vector<std::string>{bed.subject.file_name()});
+  CHECK(leaf::host::state_files(bed.folder) == std::vector<std::string>{bed.key.file_name()});
 }
 
 TEST_CASE("state file: one that says it is of another version is discarded") {
   Bed bed;
-  patch_constants(bed.path, [](Constants& constants) { ++constants.format; });
+  patch_header(bed.path, [](FileHeader& header) { ++header.format; });
   CHECK(bed.is_discarded());
 }
 
@@ -367,7 +373,7 @@ TEST_CASE("state file: one that does not count and whose lock is held is waited 
   Bed bed;
   const auto lock = bed.first->try_lock(bed.folder);
   REQUIRE(lock);
-  patch_constants(bed.path, [](Constants& constants) { constants.boot[0] ^= 1; });
+  patch_header(bed.path, [](FileHeader& header) { header.boot[0] ^= 1; });
   const ino_t before = inode_of(bed.path);
   CHECK(error_code([&] { bed.open(); }) == ErrorCode::unavailable);
   CHECK(inode_of(bed.path) == before);

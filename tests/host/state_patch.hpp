@@ -13,14 +13,17 @@
 
 namespace leaf::test {
 
-/// The files of host state in `folder`, in no order.
+/// The files in `folder` that hold buffers, in no order.
 inline std::vector<std::filesystem::path> state_files_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("tag-") || name.starts_with("worker-")) files.push_back(entry.path());
+  }
   return files;
 }
 
-/// The only file of host state in `folder`.
+/// The only buffer's file in `folder`.
 inline std::filesystem::path state_file_in(const std::filesystem::path& folder) {
   const auto files = state_files_in(folder);
   REQUIRE(files.size() == 1);
@@ -38,18 +41,18 @@ inline void write_bytes(const std::filesystem::path& file, const std::string& by
   REQUIRE(out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush());
 }
 
-/// Changes what a file says of itself as `change(constants)` does, with a checksum that is right again.
+/// Changes what a file says of itself as `change(header)` does, with a checksum that is right again.
 template <class Change>
-void patch_constants(const std::filesystem::path& file, Change change) {
+void patch_header(const std::filesystem::path& file, Change change) {
   std::string bytes = read_bytes(file);
   REQUIRE(bytes.size() == host::state_size);
-  host::Constants constants;
-  std::memcpy(&constants, bytes.data(), sizeof constants);
-  change(constants);
-  const std::string_view summed(reinterpret_cast<const char*>(&constants),
-                                offsetof(host::Constants, checksum));
-  constants.checksum = host::Hash().add(summed).value();
-  std::memcpy(bytes.data(), &constants, sizeof constants);
+  host::FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  change(header);
+  const std::string_view summed(reinterpret_cast<const char*>(&header),
+                                offsetof(host::FileHeader, checksum));
+  header.checksum = host::Hash().add(summed).value();
+  std::memcpy(bytes.data(), &header, sizeof header);
   write_bytes(file, bytes);
 }
 

@@ -12,8 +12,9 @@ namespace {
 
 constexpr int forever = 1'000'000;
 
-/// One publisher, that may be killed, and two takers. Every ID must come from a range that was published as a
-/// whole, once, and in order.
+/// One publisher, that may be killed, and two takers, of whom one may close the buffer, take its file's name
+/// away and draw from another one. Every ID must come from a range that was published as a whole, once, and in
+/// order.
 struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
   static constexpr std::size_t max_grants = 6;
   static constexpr std::int64_t max_ids = 64;
@@ -38,13 +39,11 @@ struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
     for (int i = 0; i < 4; ++i) {
       const bool retiring = !buffer.wants_next();
       if (retiring && rl::rand(2) == 0) continue;  // as an owner that sees that there is a next range
+      const std::uint32_t turn = buffer.next_turn();
+      if (is_closed) return;  // the file has lost its name
       const Granted& granted = grant();
       if (rl::rand(2) == 0) leaf_model::writes_to_live = static_cast<int>(rl::rand(7));
-      if (retiring) {
-        buffer.retire();
-        RL_ASSERT(leaf_model::writes_to_live < 0 || buffer.wants_next());
-      }
-      buffer.publish(granted.range, 1, granted.label);
+      buffer.publish(granted.range, 1, granted.label, turn);
       if (leaf_model::writes_to_live < 0) grants[grant_count - 1].lost = true;
       leaf_model::writes_to_live = forever;  // another publisher has the lock now
     }
@@ -61,7 +60,7 @@ struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
 
   void take_somehow() {
     const std::int64_t ended_before = greatest_ended;
-    switch (rl::rand(3)) {
+    switch (rl::rand(is_closed ? 3 : 4)) {
       case 0: {
         std::int64_t id = 0;
         bool mark_reached = false;
@@ -72,14 +71,21 @@ struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
         if (const Range range = buffer.take(1 + rl::rand(3)).range; !range.empty())
           taken(range, ended_before);
         break;
-      default:
+      case 2:
         take_from_view(ended_before);
+        break;
+      default:
+        is_closed = true;
+        buffer.close();
+        greatest_ended = next_id++;  // from the other file
     }
   }
 
   void take_from_view(std::int64_t ended_before) {
     const DoubleBuffer::View view = buffer.view();
-    if (view.word >> 32 != 0) require_same(view.rest, view.label, find(view.rest.hi - 1));
+    const bool was_closed = static_cast<std::uint32_t>(view.word) == UINT32_MAX;
+    if (was_closed) RL_ASSERT(view.rest.empty() && !view.has_next);
+    if (view.word >> 32 != 0 && !was_closed) require_same(view.rest, view.label, find(view.rest.hi - 1));
     if (view.has_next) RL_ASSERT(view.next == find(view.next.lo)->range);
     if (view.rest.empty()) {
       buffer.advance(view);
@@ -119,6 +125,7 @@ struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
   std::size_t grant_count = 0;
   std::array<bool, max_ids> seen{};
   std::int64_t next_id = 1;
+  bool is_closed = false;
   std::int64_t greatest_ended = 0;  ///< the greatest ID of all calls that have ended
 };
 

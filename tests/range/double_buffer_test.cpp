@@ -52,16 +52,54 @@ TEST_CASE("range: takers are told to fetch from the mark on, until the next rang
   CHECK_FALSE(buffer.take(1).fetch_next);
 }
 
-TEST_CASE("range: retiring gives up what is left of both ranges, and the next one is served as a whole") {
+TEST_CASE("range: a third range gives up what is left of both, and is served as a whole") {
   DoubleBuffer buffer;
   buffer.publish({0, 100}, 10);
   CHECK(buffer.take(30).range == Range{0, 30});
   buffer.publish({100, 200}, 10);
-  buffer.retire();
-  CHECK(buffer.take(1).range.empty());
-  REQUIRE(buffer.wants_next());
+  REQUIRE_FALSE(buffer.wants_next());
   buffer.publish({500, 503}, 1);
   CHECK(buffer.take(1000).range == Range{500, 503});
+  CHECK(buffer.take(1).range.empty());
+}
+
+TEST_CASE("range: a third range in its turn gives up nothing of a second that takers have gone to meanwhile") {
+  DoubleBuffer buffer;
+  buffer.publish({0, 100}, 10);
+  CHECK(buffer.take(1).range == Range{0, 1});
+  buffer.publish({100, 200}, 10);
+  const std::uint32_t turn = buffer.next_turn();
+  CHECK(buffer.take(100).range == Range{1, 100});
+  CHECK(buffer.take(1).range == Range{100, 101});
+  buffer.publish({500, 503}, 1, 0, turn);
+  CHECK(buffer.take(1000).range == Range{101, 200});
+  CHECK(buffer.take(1000).range == Range{500, 503});
+}
+
+TEST_CASE("range: of a closed buffer nothing is taken, nor of what is published in a turn from before") {
+  for (int published = 0; published < 4; ++published) {
+    DoubleBuffer buffer;
+    for (int i = 0; i < published; ++i) {
+      buffer.publish({i * 100, i * 100 + 100}, 10);
+      CHECK_FALSE(buffer.take(1).range.empty());
+    }
+    const std::uint32_t turn = buffer.next_turn();
+    buffer.close();
+    const auto gives_nothing = [&] {
+      std::int64_t id = 0;
+      bool mark_reached = false;
+      CHECK_FALSE(buffer.take_one(id, mark_reached));
+      CHECK(buffer.take(10).range.empty());
+      CHECK(buffer.view().rest.empty());
+      CHECK_FALSE(buffer.view().has_next);
+      CHECK(buffer.wants_next());
+    };
+    gives_nothing();
+    buffer.publish({1000, 1000 + DoubleBuffer::max_size}, 10, 0, turn);
+    gives_nothing();
+    buffer.publish({2000, 2010}, 1);  // a later turn counts again
+    CHECK(buffer.take(100).range == Range{2000, 2010});
+  }
 }
 
 TEST_CASE("range: a view tells what take() would give, and holds until somebody takes") {

@@ -215,7 +215,7 @@ TEST_CASE(
   options.timeout = 1ms;
   std::atomic<int> failures{0};
   SegmentAllocator allocator(options,
-                             {.timeout = 1h, .on_fetch_failure = [&](const TagName&, const Error& error) {
+                             {.timeout = 1h, .max_connections = 1, .on_fetch_failure = [&](const TagName&, const Error& error) {
                                 CHECK(error.retryable());
                                 ++failures;
                               }});
@@ -224,6 +224,7 @@ TEST_CASE(
 
   WriteLock lock(store.path());
   for (std::int64_t expected = 2; expected <= 100; ++expected) CHECK(tag.next() == expected);
+  while (failures == 0) std::this_thread::yield();
   clock.wait_for_sleepers(1);
   CHECK(failures == 1);
   for (int pause_ms : {100, 200, 400, 800, 1600, 2000, 2000}) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,10 +13,13 @@
 #include "leaf/export.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/range.hpp"
+#include "leaf/store_identity.hpp"
 #include "leaf/tag.hpp"
 #include "leaf/worker.hpp"
 
 namespace leaf {
+
+class GrantMarks;
 
 /// Where the processes of one host share what the store has granted to them: a buffer for each tag and each
 /// worker, in a file that all of them map. All that name the same folder and the same store draw from the
@@ -30,8 +35,11 @@ struct HostOptions {
   /// Shared by a group of users: the folder has mode 2770, its files 0660. Whoever is in the group is
   /// trusted.
   bool group = false;
-  /// Whatever tells the store apart besides its URL, such as the variables that libpq reads.
+  /// Whatever leads to the store besides its URL, such as the variables that libpq reads.
   std::string store_key{};
+  /// The files that the URL goes through, such as libpq's service files: when one changes, the store is asked
+  /// anew which one it is.
+  std::vector<std::string> store_files{};
   /// False for a program that ends soon: nothing is fetched in the background then but where claim_fetch()
   /// and fetch() of a SegmentTag or SnowflakeGenerator are called, perhaps in a child process.
   bool fetch_ahead = true;
@@ -47,7 +55,8 @@ struct HostBuffer {
 
   Kind kind = Kind::tag;
   std::string name;     ///< the tag, or the worker's owner
-  std::string store;    ///< its URL, without a password
+  std::string store;    ///< a URL of it, without a password
+  std::string deployment;
   bool in_use = false;  ///< something was ever granted; what follows is void otherwise
   UnixTime fetched_at;  ///< of the last grant
 
@@ -77,17 +86,33 @@ struct HostBuffer {
 /// folder. Throws Error (refused) if the folder is not to be trusted.
 LEAF_EXPORT std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock = Clock::real());
 
-/// Gives up the IDs of `tag` below `floor` that this host has buffered of the store `url`, so that the next
-/// one comes from the store; a tag that was removed is found out at once then. Returns how many were given
-/// up. Throws Error: `unavailable` if a fetch that is under way does not end within `timeout`; `refused` as
-/// above.
-LEAF_EXPORT std::uint64_t drop_host_buffer(const std::string& url, const HostOptions& options,
+class Store;
+
+/// Asks `store`, which was made of `url`, which one it is, and has this host go by that from now on. Returns
+/// where the name led until now, if that is known and was elsewhere. Throws Error as Store::identity().
+LEAF_EXPORT std::optional<StoreIdentity> refresh_store_name(const std::string& url, const HostOptions& options,
+                                                            Store& store, Clock& clock = Clock::real());
+
+/// Gives up the IDs of `tag` below `floor` that this host has buffered of `store`, so that the next one comes
+/// from the store; a tag that was removed is found out at once then. Returns how many were given up. Throws
+/// Error: `unavailable` if a fetch that is under way does not end within `timeout`; `refused` as above.
+LEAF_EXPORT std::uint64_t drop_host_buffer(const StoreIdentity& store, const HostOptions& options,
                                            const TagName& tag, std::int64_t floor,
                                            std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
-/// Gives up all that this host has buffered of the store `url`: for whoever has made that store anew. Throws
-/// as drop_host_buffer().
-LEAF_EXPORT void drop_host_buffers(const std::string& url, const HostOptions& options,
-                                   std::chrono::milliseconds timeout, Clock& clock = Clock::real());
+/// Gives up all that this host has buffered of the store that `url` led to last, and asks anew where it leads
+/// when it is used again. What was granted is remembered all the same. Returns how many buffers were given
+/// up. Throws as drop_host_buffer().
+LEAF_EXPORT std::size_t forget_store(const std::string& url, const HostOptions& options,
+                                     std::chrono::milliseconds timeout, Clock& clock = Clock::real());
+
+/// Gives up the buffers whose last fetch has failed. Returns how many. Throws as drop_host_buffer().
+LEAF_EXPORT std::size_t forget_failing_buffers(const HostOptions& options, std::chrono::milliseconds timeout,
+                                               Clock& clock = Clock::real());
+
+/// What this host remembers of grants, for StoreOptions::marks: no process of it that has these marks takes
+/// IDs or time that one of them was granted before, as a store that was put back to a backup would grant it.
+/// Where there can be no files in the folder, what is remembered goes with the process.
+LEAF_EXPORT std::shared_ptr<GrantMarks> host_marks(const HostOptions& options);
 
 }  // namespace leaf

@@ -14,10 +14,13 @@
 #include "leaf/health.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/range.hpp"
+#include "leaf/store_identity.hpp"
 #include "leaf/tag.hpp"
 #include "leaf/worker.hpp"
 
 namespace leaf {
+
+class GrantMarks;
 
 struct StoreOptions {
   /// `sqlite:PATH`, or anything libpq takes: a `postgresql://` URL, `service=...`, key=value pairs.
@@ -26,6 +29,9 @@ struct StoreOptions {
   std::chrono::milliseconds timeout{5000};
   /// Borrowed; must outlive whatever is made from these options.
   Clock* clock = &Clock::real();
+  /// What was granted before: nothing lower is ever taken again. Absent: what is made from these options
+  /// remembers for itself. See host_marks() for what a host remembers.
+  std::shared_ptr<GrantMarks> marks{};
 };
 
 /// A segment that the store has durably given to the caller and to nobody else.
@@ -34,7 +40,7 @@ struct Grant {
   std::int64_t step = 0;   ///< the tag's own step at that moment
   std::int64_t limit = 0;  ///< the last ID the tag may give; max_id if it has none
   std::string incarnation;
-  std::string deployment;  ///< the UUID of the store's deployment
+  StoreIdentity store;  ///< the one that granted it
 };
 
 /// One numbered migration that a store still lacks.
@@ -48,7 +54,8 @@ struct Migration {
 /// connection was lost. Use one object from one thread at a time, and not across fork().
 ///
 /// Every call throws Error: `unavailable` if the store cannot be reached or did not answer in time, `usage`
-/// if it has no schema, one of another version, or refuses the login, besides what each call names.
+/// if it has no schema, one of another version, or refuses the login, besides what each call names. Grants
+/// and leases throw `refused` where the store has gone back: it would grant what was granted before.
 class LEAF_EXPORT Store {
  public:
   /// Looks at the URL only. Throws Error (usage) if it is none.
@@ -76,8 +83,8 @@ class LEAF_EXPORT Store {
   /// The SQL, in one transaction, that does by hand what grant_runtime_role() would. Throws `usage` for a
   /// store without roles.
   std::string runtime_role_script(const std::string& role);
-  /// UUID that names this deployment; made by the first migrate().
-  std::string deployment();
+  /// Asks which store this is.
+  StoreIdentity identity();
 
   /// How many steps a tag leaves out at its next change when the database's server is another one than at its
   /// last, and may lack commits: after a failover, or from a backup. Absent: the store has no server.
@@ -108,6 +115,10 @@ class LEAF_EXPORT Store {
   Grant grant(const TagName& name, std::int64_t count);
   /// Grants max(the tag's step, wish) IDs, or what is left below the limit. Throws as grant() does.
   Grant grant_segment(const TagName& name, std::int64_t wish = 0);
+
+  /// The end of what is known to be granted of a tag in this deployment (see StoreOptions::marks); 0 if nothing
+  /// is. While the tag's next ID is lower, grants are refused.
+  std::int64_t granted_mark(const TagName& name);
 
   /// The layout of all snowflake IDs of this deployment; `leaf` until it is set.
   Layout layout();

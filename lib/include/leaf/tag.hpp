@@ -26,6 +26,7 @@ class LEAF_EXPORT TagName {
  public:
   /// Throws Error (usage) that names the first thing wrong.
   explicit TagName(std::string_view name);
+  static bool is_valid(std::string_view name) noexcept;
 
   const std::string& str() const noexcept { return name_; }
   friend auto operator<=>(const TagName&, const TagName&) = default;

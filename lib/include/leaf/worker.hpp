@@ -6,6 +6,7 @@
 #include <string>
 
 #include "leaf/layout.hpp"
+#include "leaf/store_identity.hpp"
 
 namespace leaf {
 
@@ -41,7 +42,7 @@ struct WorkerLease {
   std::string token;
   UnixTime begin;
   UnixTime end;
-  std::string deployment{};  ///< the UUID of the deployment that granted it
+  StoreIdentity store{};  ///< the one that granted it
 };
 
 }  // namespace leaf

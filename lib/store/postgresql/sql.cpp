@@ -12,7 +12,9 @@
   "(current_setting('synchronous_commit', true) IS DISTINCT FROM 'off'"         \
   " AND coalesce(current_setting('client_min_messages', true), '') <> 'error')" \
   "::integer"
-#define GRANT "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE
+#define GRANT                                                                           \
+  "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, "  \
+  IS_DURABLE ", (SELECT deployment FROM leaf_meta), granted_by"
 
 #define CLOCK "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 #define NOW "least($5::bigint, " CLOCK ")"
@@ -24,10 +26,14 @@
   " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
 #define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
 #define SERVER "leaf_server('leaf_meta'::regclass)"
+// Where another server came the guard leaves out more than the floor asks for, or less, which is seen afterwards.
+#define ABOVE_FLOOR "(max_id >= $3::bigint OR granted_by IS DISTINCT FROM " SERVER ")"
 // False after another server has come, until leases_from has noticed it and its time has come.
 #define MAY_LEASE(now) \
   "(SELECT granted_by IS NOT DISTINCT FROM " SERVER " AND leases_from <= " now " FROM leaf_meta)"
-#define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, " IS_DURABLE
+#define LEASE(begin)                                                          \
+  "worker_id, " begin ", window_end, renewed_at, grant_before, " IS_DURABLE   \
+  ", (SELECT deployment FROM leaf_meta), (SELECT granted_by FROM leaf_meta)"
 #define TAKE \
   "owner = $1::varchar, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
   " held_after = w.window_end, renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK ", grant_before = " LATEST
@@ -58,6 +64,7 @@ const Sql sql{
         ")::integer"
         " FROM leaf_meta",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1::integer",
+    .identity = "SELECT deployment, " SERVER " FROM leaf_meta",
     .runtime_grants = R"(REVOKE ALL ON leaf_alloc, leaf_worker, leaf_meta FROM {role};
 GRANT SELECT ON leaf_alloc, leaf_worker, leaf_meta TO {role};
 GRANT UPDATE (max_id, last_grant, update_time) ON leaf_alloc TO {role};
@@ -108,7 +115,7 @@ $way$;
         "UPDATE leaf_alloc SET max_id = max_id + $2::bigint, last_grant = $2::bigint, update_time = now()"
         " WHERE biz_tag = $1 AND removed_at IS NULL"
         " AND $2::bigint - 1 <= coalesce(id_limit, " NO_LIMIT
-        ") - max_id"
+        ") - max_id AND " ABOVE_FLOOR
         " RETURNING " GRANT,
     .grant_segment =
         "UPDATE leaf_alloc SET update_time = now(),"
@@ -119,7 +126,7 @@ $way$;
         " least(greatest(step, $2::bigint, 1), coalesce(id_limit, " NO_LIMIT
         ") - max_id + 1)"
         " WHERE biz_tag = $1 AND removed_at IS NULL AND max_id <= coalesce(id_limit, " NO_LIMIT
-        ")"
+        ") AND " ABOVE_FLOOR
         " RETURNING " GRANT,
 
     .add_tag =

@@ -1,7 +1,9 @@
 #include "store/connection.hpp"
 
 #include <fmt/format.h>
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <random>
@@ -31,6 +33,14 @@ struct FinalizeStatement {
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 using PreparedStatement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
+/// Another one for each file, also where an inode is used again. Empty if there is no such file.
+std::string name_of_file(const std::string& path) {
+  struct statx file {};
+  if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &file) != 0) return {};
+  return fmt::format("{}:{}/{}/{}.{:09}", file.stx_dev_major, file.stx_dev_minor, file.stx_ino,
+                     file.stx_btime.tv_sec, file.stx_btime.tv_nsec);
+}
+
 class SqliteConnection final : public Connection {
  public:
   SqliteConnection(std::string path, IfMissing if_missing, milliseconds timeout)
@@ -42,6 +52,7 @@ class SqliteConnection final : public Connection {
     const int result = sqlite3_open_v2(pretend ? ":memory:" : path_.c_str(), &db, flags, nullptr);
     db_.reset(db);
     if (result != SQLITE_OK) throw error(result);
+    copy_ = name_of_file(path_);
     sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
     require_own_file();
     // With a rollback journal the one file is the whole store whenever nobody writes, so that a copy of it is
@@ -51,6 +62,7 @@ class SqliteConnection final : public Connection {
   }
 
   const Sql& sql() const noexcept override { return sqlite::sql; }
+  std::string copy() const override { return copy_; }
 
   std::vector<Row> execute(const char* text, std::span<const Value> parameters,
                            milliseconds timeout) override {
@@ -177,6 +189,7 @@ class SqliteConnection final : public Connection {
   }
 
   std::string path_;
+  std::string copy_;
   IfMissing if_missing_;
   steady_clock::time_point deadline_;
   Database db_;

@@ -10,7 +10,8 @@
   "biz_tag, max_id, step, start_id, id_limit, description," \
   " CAST(round((julianday(update_time) - 2440587.5) * 86400000) AS INTEGER), incarnation"
 // A commit is durable by the connection's `synchronous` setting, which the driver makes.
-#define GRANT "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, 1"
+#define IDENTITY "(SELECT deployment FROM leaf_meta), NULL"
+#define GRANT "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, 1, " IDENTITY
 
 // The store's clock is this host's, and so the caller's.
 #define BEGIN_AFTER(end)                                            \
@@ -18,7 +19,7 @@
   ", $5, $4, coalesce((SELECT max(o.window_end) FROM leaf_worker o" \
   " WHERE o.owner = $1 AND o.token IS NULL), 0))"
 #define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
-#define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, 1"
+#define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, 1, " IDENTITY
 #define TAKE \
   "owner = $1, token = $2, window_end = " BEGIN_AFTER("leaf_worker.window_end") " + $3,"   \
   " held_after = leaf_worker.window_end, renewed_at = $5, clock_offset = 0, grant_before = " LATEST
@@ -33,6 +34,7 @@ const Sql sql{
     .schema_exists = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'leaf_meta'",
     .schema = "SELECT schema_version, deployment, 1 FROM leaf_meta",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1",
+    .identity = "SELECT " IDENTITY,
     .runtime_grants = nullptr,
     .runtime_role = nullptr,
     .runtime_excess = nullptr,
@@ -43,7 +45,7 @@ const Sql sql{
 
     .grant_exactly = "UPDATE leaf_alloc SET max_id = max_id + $2, last_grant = $2, update_time = " NOW
                      " WHERE biz_tag = $1 AND removed_at IS NULL AND $2 - 1 <= coalesce(id_limit, " NO_LIMIT
-                     ") - max_id"
+                     ") - max_id AND max_id >= $3"
                      " RETURNING " GRANT,
     .grant_segment = "UPDATE leaf_alloc SET update_time = " NOW
                      ","
@@ -52,7 +54,7 @@ const Sql sql{
                      " last_grant = min(max(step, $2, 1), coalesce(id_limit, " NO_LIMIT
                      ") - max_id + 1)"
                      " WHERE biz_tag = $1 AND removed_at IS NULL AND max_id <= coalesce(id_limit, " NO_LIMIT
-                     ")"
+                     ") AND max_id >= $3"
                      " RETURNING " GRANT,
 
     .add_tag =

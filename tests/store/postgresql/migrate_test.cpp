@@ -37,13 +37,13 @@ TEST_CASE("migrate: a fresh database gets the schema, and a second time nothing"
   REQUIRE(!applied.empty());
   REQUIRE(pending.size() == applied.size());
   CHECK(pending.front().name == applied.front().name);
-  const std::string deployment = store.deployment();
+  const std::string deployment = store.identity().deployment;
   CHECK(deployment.size() == 36);
 
   CHECK(store.migrate().empty());
   CHECK(store.pending_migrations().empty());
   CHECK(store.migration_script().empty());
-  CHECK(store.deployment() == deployment);
+  CHECK(store.identity().deployment == deployment);
 }
 
 TEST_CASE("migrate: two at once leave one schema, and one of them did the work") {
@@ -172,5 +172,5 @@ TEST_CASE("schema: two deployments have two names") {
   leaf::Store first({.url = one.url()}), second({.url = two.url()});
   first.migrate();
   second.migrate();
-  CHECK(first.deployment() != second.deployment());
+  CHECK(first.identity() != second.identity());
 }

@@ -45,12 +45,12 @@ TEST_CASE("sqlite: migrating twice applies everything once and keeps the deploym
   CHECK_FALSE(std::filesystem::exists(folder.path() / "leaf.db"));  // looking does not create
   store = Store(options_for(folder.path() / "leaf.db"));
   CHECK(store.migrate().size() >= 1);
-  const std::string deployment = store.deployment();
+  const std::string deployment = store.identity().deployment;
   CHECK(deployment.size() == 36);
   CHECK(store.migrate().empty());
   CHECK(store.pending_migrations().empty());
   CHECK(store.migration_script().empty());
-  CHECK(store.deployment() == deployment);
+  CHECK(store.identity().deployment == deployment);
 }
 
 TEST_CASE("sqlite: the script that is printed does what migrating does") {

@@ -86,15 +86,21 @@ class LEAF_EXPORT DoubleBuffer {
   /// True if a range can be published: there is no next one yet.
   bool wants_next() const noexcept;
 
-  /// Gives up what is left of both ranges, so that a range can be published. Where a taker goes on to the
-  /// next range at the same moment, that has the same end and nothing is given up. Precondition as of
-  /// publish(), but there is a next range.
-  void retire() noexcept;
+  /// Whose turn a range is that is asked for now: what publish() is given when it has come. Precondition: as
+  /// of publish().
+  std::uint32_t next_turn() const noexcept;
 
-  /// Makes `range` (1 to max_size IDs) the next one. Takers are told to fetch once `mark` of its IDs are
-  /// taken. `label` is whatever its takers have to know of it. Precondition: wants_next(), and nobody else
-  /// publishes.
-  void publish(Range range, std::uint32_t mark, std::uint32_t label = 0) noexcept;
+  /// Makes `range` (1 to max_size IDs) the next one, in its turn. Where there is a next one already, what is
+  /// left of both is given up. Takers are told to fetch once `mark` of its IDs are taken. `label` is whatever
+  /// its takers have to know of it. Precondition: nobody else publishes.
+  void publish(Range range, std::uint32_t mark, std::uint32_t label, std::uint32_t turn) noexcept;
+  void publish(Range range, std::uint32_t mark, std::uint32_t label = 0) noexcept {
+    publish(range, mark, label, next_turn());
+  }
+
+  /// Gives up what is left of both ranges, and what is published later in a turn that was had before: nothing
+  /// is ever taken of it. For whoever cannot wait for a publisher that has stopped.
+  void close() noexcept;
 
  private:
   struct Slot {

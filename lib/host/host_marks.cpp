@@ -1,0 +1,104 @@
+#include "host/host_marks.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "host/folder.hpp"
+#include "host/state_file.hpp"
+#include "leaf/error.hpp"
+#include "store/grant_marks.hpp"
+
+namespace leaf {
+
+namespace {
+
+using host::StateFile;
+
+using Mark = host::Shared<std::int64_t>;
+
+/// Marks of all processes of a host: a file for each. Where there can be none a mark goes with the process:
+/// what needs the folder for more than this guard complains of it.
+class HostMarks final : public GrantMarks {
+ public:
+  explicit HostMarks(HostOptions options) : options_(std::move(options)) {}
+
+  std::int64_t highest(const std::string& deployment, const std::string& subject) override {
+    const Mark* const mark = mark_of(deployment, subject, IfMissing::leave);
+    return mark == nullptr ? 0 : mark->load(std::memory_order_acquire);
+  }
+
+  void raise(const std::string& deployment, const std::string& subject, std::int64_t end) override {
+    raise(*mark_of(deployment, subject, IfMissing::make), end);
+  }
+
+  void lower(const std::string& deployment, const std::string& subject, std::int64_t end) override {
+    Mark* const mark = mark_of(deployment, subject, IfMissing::leave);
+    if (mark == nullptr) return;
+    std::int64_t highest = mark->load(std::memory_order_relaxed);
+    while (highest > end && !mark->compare_exchange_weak(highest, end, std::memory_order_acq_rel)) {
+    }
+  }
+
+ private:
+  struct Kept {
+    std::shared_ptr<StateFile> file{};
+    Mark in_memory{0};
+  };
+
+  static void raise(Mark& mark, std::int64_t end) {
+    std::int64_t highest = mark.load(std::memory_order_relaxed);
+    while (highest < end && !mark.compare_exchange_weak(highest, end, std::memory_order_acq_rel)) {
+    }
+  }
+
+  enum class IfMissing { leave, make };
+
+  /// Stays where it is as long as this object. Null if it is missing, and is to be left so.
+  Mark* mark_of(const std::string& deployment, const std::string& subject, IfMissing if_missing) {
+    const std::lock_guard lock(mutex_);
+    Kept& kept = marks_[{deployment, subject}];
+    Mark& known = kept.file ? kept.file->state().mark.highest : kept.in_memory;
+    try {
+      if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_)) return &known;
+      if (!folder_) folder_.emplace(options_);
+      const auto folder = folder_->get();
+      if (kept.file && kept.file->is_current(*folder)) return &known;
+      const host::FileKey key{.kind = host::FileKind::mark,
+                              .name = subject,
+                              .key = subject,
+                              .identity = {.deployment = deployment, .copy = {}}};
+      const bool is_known = known.load(std::memory_order_relaxed) != 0;
+      if (if_missing == IfMissing::leave && !is_known && !StateFile::find(*folder, key)) return nullptr;
+      const auto found = StateFile::open(*folder, key);
+      raise(found->state().mark.highest, known.load(std::memory_order_relaxed));
+      if (kept.file) removed_.push_back(kept.file);
+      kept.file = found;
+      return &found->state().mark.highest;
+    } catch (const Error&) {
+      return &known;
+    }
+  }
+
+  const HostOptions options_;
+  std::mutex mutex_;
+  std::optional<host::CurrentFolder> folder_;
+  std::map<std::pair<std::string, std::string>, Kept> marks_;
+  std::vector<std::shared_ptr<StateFile>> removed_;  ///< others may still use what lies in them
+};
+
+}  // namespace
+
+StoreOptions host::with_marks(StoreOptions store, const std::optional<HostOptions>& host) {
+  if (!store.marks) store.marks = host ? host_marks(*host) : marks_in_memory();
+  return store;
+}
+
+std::shared_ptr<GrantMarks> host_marks(const HostOptions& options) {
+  return std::make_shared<HostMarks>(options);
+}
+
+}  // namespace leaf

@@ -1,0 +1,182 @@
+# What a host's buffer belongs to: a store, by whatever name it is reached and wherever that name led before.
+# shellcheck disable=SC2154 # set by support.bash
+
+setup() {
+  load support
+  load host_support
+  new_initialized_store
+  ids=$BATS_TEST_TMPDIR/ids
+}
+
+teardown() { end_host_test; }
+
+# on_two_databases: a second one with tag order from 1000000 on, whose name is in $other_database.
+on_two_databases() {
+  leafctl -q add-tag order --step 10
+  leafctl -q next order >/dev/null
+  other_database=${test_database}_other
+  createdb "$other_database"
+  leafctl -q --store "dbname=$other_database" init-db
+  leafctl -q --store "dbname=$other_database" add-tag order --step 10 --start 1000000
+}
+
+@test "two databases whose URLs are shown alike are kept apart" {
+  [ "$TEST_STORE" = postgresql ] || skip 'of servers'
+  on_two_databases
+  for _ in {1..25}; do
+    leafctl --store "postgresql:///$test_database?application_name=leaf@web1" next order >>"$ids.1"
+    leafctl --store "postgresql:///$other_database?application_name=leaf@web1" next order >>"$ids.2"
+  done
+  same 'of the first' "$(seq 2 26)" "$(cat "$ids.1")"
+  same 'of the second' "$(seq 1000000 1000024)" "$(cat "$ids.2")"
+}
+
+@test "a service that is led to another database gives that one's IDs from the next call on" {
+  [ "$TEST_STORE" = postgresql ] || skip 'of servers'
+  on_two_databases
+  export PGSERVICEFILE=$BATS_TEST_TMPDIR/services LEAFCTL_STORE=service=ids
+  printf '[ids]\ndbname=%s\n' "$test_database" >"$PGSERVICEFILE"
+  same 'before' 2 "$(leafctl next order)"
+  printf '[ids]\ndbname=%s\n' "$other_database" >"$PGSERVICEFILE"
+  same 'after' 1000000 "$(leafctl next order)"
+  leafctl next --snowflake >"$ids"
+  printf '[ids]\ndbname=%s\n' "$test_database" >"$PGSERVICEFILE.new"
+  mv "$PGSERVICEFILE.new" "$PGSERVICEFILE"
+  same 'back again' 3 "$(leafctl next order)"
+}
+
+@test "all names and users of one store draw from one buffer, in order" {
+  [ "$TEST_STORE" = postgresql ] || skip 'of servers'
+  leafctl -q add-tag order --step 100
+  role=leaf_names_$$
+  psql -qAtX -d "$test_database" -c "CREATE ROLE $role LOGIN SUPERUSER"
+  for _ in 1 2 3; do
+    leafctl next order
+    leafctl --store "dbname=$test_database" next order
+    PGDATABASE=$test_database leafctl --store postgresql:// next order
+    leafctl --store "dbname=$test_database connect_timeout=9" next order
+    # Peers are let in under their own name alone, so this one comes by TCP, if the cluster lets it in.
+    PGUSER=$role leafctl next order 2>/dev/null || leafctl next order
+  done >"$ids"
+  psql -qAtX -d "$test_database" -c "DROP ROLE $role"
+  same 'the IDs' "$(seq 1 15)" "$(cat "$ids")"
+  same 'buffers' 1 "$(leafctl status -o json | wc -l)"
+}
+
+@test "a database that is dropped and made anew is found out within a minute, or at once by doctor" {
+  [ "$TEST_STORE" = postgresql ] || skip 'of servers'
+  leafctl -q add-tag order --step 100
+  leafctl next order >"$ids"
+  until_left order 199
+  dropdb --force "$test_database"
+  createdb "$test_database"
+  # As another host does: this one is told nothing.
+  LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q init-db
+  LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q add-tag order --start 5000
+  same 'a minute later' 5000 "$(faketime -f +61s leafctl next order)"
+  dropdb --force "$test_database"
+  createdb "$test_database"
+  LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q init-db
+  LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q add-tag order --start 7000
+  found=$(leafctl doctor -o json | jq -r 'select(.check == "host_buffer" and .state == "warning").detail')
+  contains "$found" "the store's name led to deployment "
+  same 'after doctor' 7000 "$(leafctl next order)"
+}
+
+@test "while the server is away a name that nobody has checked is relied on" {
+  [ "$TEST_STORE" = postgresql ] || skip 'of servers'
+  leafctl -q add-tag order --step 100
+  psql -qAtX -d postgres -c "ALTER DATABASE $test_database RENAME TO ${test_database}_away"
+  expect 2 leafctl next order
+  psql -qAtX -d postgres -c "ALTER DATABASE ${test_database}_away RENAME TO $test_database"
+  same 'the first' 1 "$(leafctl next order)"
+  until_left order 199
+  psql -qAtX -d postgres -c "ALTER DATABASE $test_database RENAME TO ${test_database}_away"
+  same 'later' 2 "$(faketime -f +61s leafctl next order)"
+  same 'and again' 3 "$(faketime -f +10min leafctl next order)"
+  psql -qAtX -d postgres -c "ALTER DATABASE ${test_database}_away RENAME TO $test_database"
+}
+
+@test "two mount namespaces with different stores under one path are kept apart" {
+  [ "$TEST_STORE" = sqlite ] || skip 'of files'
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  leafctl -q add-tag order --step 10
+  export FOLDER=$BATS_TEST_TMPDIR/store OTHER=$BATS_TEST_TMPDIR/other IDS=$ids
+  mkdir "$FOLDER" "$OTHER"
+  export LEAFCTL_STORE=sqlite:$FOLDER/leaf.db
+  leafctl -q init-db
+  leafctl -q add-tag order --step 10
+  leafctl -q --store "sqlite:$OTHER/leaf.db" init-db
+  leafctl -q --store "sqlite:$OTHER/leaf.db" add-tag order --step 10 --start 1000000
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  unshare --mount bash -euc 'mount --bind "$OTHER" "$FOLDER"
+    for _ in {1..40}; do leafctl next order; done >"$IDS.2"' &
+  for _ in {1..40}; do leafctl next order; done >"$ids.1"
+  wait
+  same 'here' "$(seq 1 40)" "$(cat "$ids.1")"
+  same 'there' "$(seq 1000000 1000039)" "$(cat "$ids.2")"
+}
+
+@test "a store that another is written over gives the other's IDs from the next call on" {
+  [ "$TEST_STORE" = sqlite ] || skip 'of files'
+  leafctl -q add-tag order --step 10
+  same 'before' 1 "$(leafctl next order)"
+  until_left order 19
+  leafctl -q --store "sqlite:$BATS_TEST_TMPDIR/other.db" init-db
+  leafctl -q --store "sqlite:$BATS_TEST_TMPDIR/other.db" add-tag order --start 500
+  cat "$BATS_TEST_TMPDIR/other.db" >"$BATS_TEST_TMPDIR/leaf.db"
+  same 'after' 500 "$(leafctl next order)"
+}
+
+@test "a copy that was put back is refused on every path, and burns nothing" {
+  leafctl -q add-tag order --step 10
+  back_up_store
+  leafctl next order -n 50 >"$ids"
+  put_store_back
+  if [ "$TEST_STORE" = postgresql ]; then leafctl -q init-db --guard-steps 0; fi
+  before=$(leafctl tags show order -o json | jq -r .next_id)
+  for options in --direct --no-host-buffer '--direct -n 7' '-n 1000' '-n 100 --no-host-buffer'; do
+    # shellcheck disable=SC2086 # several words
+    expect 5 leafctl next order $options
+    prints ''
+    contains "$stderr" "up to 50"
+  done
+  if [ "$TEST_STORE" = sqlite ]; then
+    same 'the next ID' "$before" "$(leafctl tags show order -o json | jq -r .next_id)"
+  fi
+  expect 1 leafctl doctor --exit-code
+  leafctl -q tags update order --raise-to 51
+  expect 0 leafctl doctor --exit-code
+  same 'after its hint' 51 "$(leafctl next order --direct)"
+}
+
+@test "a name that was mistyped leaves nothing behind; status --forget drops what is buffered of a store" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >/dev/null
+  leafctl next --snowflake >/dev/null
+  expect 3 leafctl --timeout 100ms --store postgresql://127.0.0.1:1/nothing next order
+  expect 2 leafctl --store "sqlite:$BATS_TEST_TMPDIR/nothing.db" next order
+  same 'buffers' 2 "$(leafctl status -o json | wc -l)"
+  expect 2 leafctl status "$LEAFCTL_STORE"
+  says "leafctl: argument '$LEAFCTL_STORE' goes with '--forget'"
+  until_nobody_fetches
+  expect 0 leafctl status --forget
+  says 'gave up 0 buffers'
+  expect 0 leafctl status --forget "$LEAFCTL_STORE" -o json
+  prints '{"forgotten":2}'
+  same 'buffers' 0 "$(leafctl status -o json | wc -l)"
+  leafctl next order >"$ids"
+  [ "$(cat "$ids")" -gt 10 ]
+}
+
+@test "status --forget drops the buffers whose last fetch failed, and no others" {
+  let_a_fetch_fail "$ids"
+  leafctl -q --store "sqlite:$BATS_TEST_TMPDIR/other.db" init-db
+  leafctl -q --store "sqlite:$BATS_TEST_TMPDIR/other.db" add-tag order
+  leafctl --store "sqlite:$BATS_TEST_TMPDIR/other.db" next order >/dev/null
+  until_nobody_fetches
+  expect 0 leafctl status --forget
+  says 'gave up 1 buffer'
+  same 'what is left' ok "$(leafctl status -o json | jq -r .state)"
+  unlock_store
+}
