@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <filesystem>
 #include <map>
@@ -47,11 +48,32 @@ const Driver& load(const std::string& name) {
               fmt::format("install the package 'libleaf-{}'", name));
 }
 
+using Drivers = std::map<std::string, const Driver*>;
+
+std::mutex mutex;
+Drivers& loaded = *new Drivers;  // also for a fork() at the very end
+
+void before_fork() {
+  mutex.lock();
+  for (const auto& [name, driver] : loaded) {
+    if (driver->before_fork != nullptr) driver->before_fork();
+  }
+}
+
+void after_fork(bool is_child) {
+  for (const auto& [name, driver] : loaded) {
+    if (driver->after_fork != nullptr) driver->after_fork(is_child);
+  }
+  mutex.unlock();
+}
+
+/// Here and not at the first use: a thread may be at that while another one forks.
+[[maybe_unused]] const int handled =
+    pthread_atfork(&before_fork, [] { after_fork(false); }, [] { after_fork(true); });
+
 }  // namespace
 
 const Driver& driver(const std::string& name) {
-  static std::mutex mutex;
-  static std::map<std::string, const Driver*> loaded;
   const std::lock_guard lock(mutex);
   const auto found = loaded.find(name);
   if (found != loaded.end()) return *found->second;

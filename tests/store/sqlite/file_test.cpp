@@ -20,6 +20,7 @@ using leaf::ErrorCode;
 using leaf::Store;
 using leaf::TagName;
 using leaf::test::error_code;
+using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
@@ -115,6 +116,28 @@ TEST_CASE("sqlite: a database that another process has locked is unavailable aft
   CHECK(error_code([&] { Store(options).grant(TagName("order"), 1); }) == ErrorCode::unavailable);
   REQUIRE(other.run("COMMIT"));
   CHECK(Store(options).grant(TagName("order"), 1).range.lo == 1);
+}
+
+TEST_CASE("sqlite: a store that another program holds open in WAL mode is named so, and goes on once it is closed") {
+  SqliteStore store;
+  {
+    Store admin = store.open();
+    leaf::test::add_tag(admin, "order", 1);
+  }
+  auto options = store.options();
+  options.timeout = 50ms;
+  {
+    SqliteSession other(store.path());
+    CHECK(other.value("PRAGMA journal_mode = WAL") == "wal");
+    CHECK(other.value("SELECT max_id FROM leaf_alloc") == "1");
+    const auto error = error_of([&] { Store(options).grant(TagName("order"), 1); });
+    CHECK(error.code() == ErrorCode::unavailable);
+    CHECK(std::string(error.what()).ends_with("' is in WAL mode, held open by another program"));
+    CHECK(error.hint() == "close it in that program, then try again");
+  }
+  CHECK(Store(options).grant(TagName("order"), 1).range.lo == 1);
+  SqliteSession other(store.path());
+  CHECK(other.value("PRAGMA journal_mode") == "delete");  // of a connection of its own
 }
 
 TEST_CASE("sqlite: of four who migrate at once one does the work, and all succeed") {
