@@ -68,8 +68,8 @@ void after_fork(bool is_child) {
 }
 
 /// Here and not at the first use: a thread may be at that while another one forks.
-[[maybe_unused]] const int handled =
-    pthread_atfork(&before_fork, [] { after_fork(false); }, [] { after_fork(true); });
+[[maybe_unused]] const int handled = pthread_atfork(
+    &before_fork, [] { after_fork(false); }, [] { after_fork(true); });
 
 }  // namespace
 

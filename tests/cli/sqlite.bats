@@ -74,3 +74,107 @@ hint: check who may write to that folder, or name another path"
   wait "$LOCK_PID" || true
   same 'an ID' 1 "$(leafctl next order)"
 }
+
+# killed_in_commit STORE: a call that dies when its commit has written the file, and only the journal has to go.
+killed_in_commit() {
+  strace -f -qq -o /dev/null -e trace=ftruncate -e inject=ftruncate:signal=KILL:when=1 \
+    leafctl --store "sqlite:$1" next order --direct -n 5 >/dev/null 2>&1 || true
+  if [ ! -s "$(file)-journal" ]; then
+    echo "no journal was left beside $(file)"
+    return 1
+  fi
+}
+
+# draw STORE COUNT: calls for one ID each, straight from the store.
+draw() { for ((i = 0; i < $2; ++i)); do leafctl --store "sqlite:$1" next order --direct || return; done; }
+
+need_strace() { strace -qq -o /dev/null true 2>/dev/null || skip 'needs strace'; }
+
+# in_own_mounts SCRIPT: where the script may mount what it likes.
+in_own_mounts() { unshare --mount bash -euc "$1"; }
+
+@test "a file with two names gives no IDs by either, so that none come twice after a crash" {
+  need_strace
+  leafctl -q init-db
+  leafctl -q add-tag order
+  ids=$BATS_TEST_TMPDIR/ids
+  other=$BATS_TEST_TMPDIR/other.db
+  draw "$(file)" 3 >"$ids"
+  killed_in_commit "$(file)"
+  ln "$(file)" "$other"
+  draw "$other" 20 >>"$ids" || true
+  draw "$(file)" 20 >>"$ids" || true
+  all_different 3 "$ids"
+  expect 5 leafctl --store "sqlite:$other" next order --direct
+  prints ''
+  contains "$stderr" "leafctl: store '$other' has more than one name"
+  # The hint, literally: the one with a journal that is not empty is kept.
+  command=$(sed -n "s/^hint: '\(find [^']*\)' lists its names: keep one alone.*/\1/p" <<<"$stderr")
+  names=$($command 2>/dev/null || true)
+  same 'the names' 2 "$(wc -l <<<"$names")"
+  kept=
+  for name in $names; do if [ -s "$name-journal" ]; then kept=$name; else rm "$name"; fi; done
+  same 'the name with the journal' "$(file)" "$kept"
+  draw "$kept" 20 >>"$ids"
+  all_different 23 "$ids"
+  increasing "$ids"
+}
+
+@test "a symbolic link leads to the journal that a crash left beside the file" {
+  need_strace
+  leafctl -q init-db
+  leafctl -q add-tag order
+  ids=$BATS_TEST_TMPDIR/ids
+  mkdir "$BATS_TEST_TMPDIR/elsewhere"
+  link=$BATS_TEST_TMPDIR/elsewhere/link.db
+  ln -s "$(file)" "$link"
+  draw "$link" 3 >"$ids"
+  killed_in_commit "$link"
+  draw "$(file)" 20 >>"$ids"
+  killed_in_commit "$(file)"
+  draw "$link" 20 >>"$ids"
+  draw "$(file)" 20 >>"$ids"
+  all_different 63 "$ids"
+  increasing "$ids"
+}
+
+@test "a file that is mounted without its folder is refused, and with its folder it is not" {
+  in_own_mounts 'mount -t tmpfs none /mnt' 2>/dev/null || skip 'needs leave to mount'
+  mkdir "$BATS_TEST_TMPDIR/store" "$BATS_TEST_TMPDIR/data"
+  export LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/store/leaf.db
+  leafctl -q init-db
+  leafctl -q add-tag order
+  export FOLDER=$BATS_TEST_TMPDIR
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  expect 5 in_own_mounts 'touch "$FOLDER/data/leaf.db"
+    mount --bind "$FOLDER/store/leaf.db" "$FOLDER/data/leaf.db"
+    ln -s leaf.db "$FOLDER/data/link.db"
+    leafctl --store "sqlite:$FOLDER/data/link.db" next order --direct && exit 1
+    leafctl --store "sqlite:$FOLDER/data/leaf.db" next order --direct'
+  prints ''
+  contains "$stderr" "leafctl: store '$FOLDER/data/leaf.db' is mounted without its folder"
+  contains "$stderr" 'hint: mount the folder that the file lies in, rather than the file'
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  expect 0 in_own_mounts 'mount --bind "$FOLDER/store" "$FOLDER/data"
+    leafctl --store "sqlite:$FOLDER/data/leaf.db" next order --direct'
+  prints 1
+  same 'an ID' 2 "$(leafctl next order --direct)"
+}
+
+@test "a store that another program holds open in WAL mode says so, and works once it is closed" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  coproc WAL { stdbuf -oL sqlite3 "$(file)" 3>&-; }
+  echo 'PRAGMA journal_mode = WAL; SELECT count(*) FROM leaf_alloc;' >&"${WAL[1]}"
+  read -r -t 30 answer <&"${WAL[0]}"
+  same 'the mode' wal "$answer"
+  read -r -t 30 answer <&"${WAL[0]}"
+  expect 3 leafctl --timeout 100ms next order --direct
+  prints ''
+  says "leafctl: store '$(file)' is in WAL mode, held open by another program
+hint: close it in that program, then try again"
+  echo '.quit' >&"${WAL[1]}"
+  wait "$WAL_PID" || true
+  same 'an ID' 1 "$(leafctl next order --direct)"
+  [ ! -e "$(file)-wal" ]
+}

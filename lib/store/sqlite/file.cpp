@@ -45,14 +45,16 @@ bool is_mount_point(std::istream& mountinfo, std::string_view path) {
   for (std::string line; std::getline(mountinfo, line);) {
     std::istringstream fields(line);
     std::string id, parent, device, root, mount_point;
-    if (fields >> id >> parent >> device >> root >> mount_point && unescaped(mount_point) == path) return true;
+    if (fields >> id >> parent >> device >> root >> mount_point && unescaped(mount_point) == path)
+      return true;
   }
   return false;
 }
 
 std::optional<FileLook> look_at(const std::string& path) {
   struct statx file {};
-  if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_NLINK | STATX_BTIME, &file) != 0) return std::nullopt;
+  if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_NLINK | STATX_BTIME, &file) != 0)
+    return std::nullopt;
   const bool has_birth = (file.stx_mask & STATX_BTIME) != 0;
   return FileLook{
       .identity = {.device = std::uint64_t{file.stx_dev_major} << 32 | file.stx_dev_minor,

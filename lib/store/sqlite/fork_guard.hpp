@@ -2,9 +2,9 @@
 
 namespace leaf::store::sqlite::fork_guard {
 
-/// Keeps fork() waiting while a thread is inside of SQLite: a child would inherit SQLite's mutexes locked, and
-/// believe to hold the locks on files that its parent holds. To be held from the begin of a transaction to its
-/// end, and once by a thread at most.
+/// Keeps fork() waiting while a thread is inside of SQLite: a child would inherit SQLite's mutexes locked,
+/// and believe to hold the locks on files that its parent holds. To be held from the begin of a transaction
+/// to its end, and once by a thread at most.
 class Hold {
  public:
   /// Waits for a fork() that is under way.

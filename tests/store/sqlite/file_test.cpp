@@ -118,7 +118,7 @@ TEST_CASE("sqlite: a database that another process has locked is unavailable aft
   CHECK(Store(options).grant(TagName("order"), 1).range.lo == 1);
 }
 
-TEST_CASE("sqlite: a store that another program holds open in WAL mode is named so, and goes on once it is closed") {
+TEST_CASE("sqlite: a store that is held open in WAL mode says so, and works once that is closed") {
   SqliteStore store;
   {
     Store admin = store.open();

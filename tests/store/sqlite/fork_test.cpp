@@ -238,8 +238,8 @@ TEST_CASE("fork: two threads that fork at once, and a child that forks, do not h
       threads.emplace_back([&] {
         for (int n = 0; n < 10; ++n) {
           const pid_t child = fork_child([&] {
-            const pid_t grandchild =
-                fork_child([&] { return Store(patient(store)).grant(TagName("order"), 1).range.size() == 1; });
+            const pid_t grandchild = fork_child(
+                [&] { return Store(patient(store)).grant(TagName("order"), 1).range.size() == 1; });
             return end_of(grandchild) == 0 &&
                    Store(patient(store)).grant(TagName("order"), 1).range.size() == 1;
           });

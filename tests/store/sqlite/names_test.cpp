@@ -120,7 +120,9 @@ TEST_CASE("sqlite names: an open store goes over to the file that is put in the 
   Store store(options_for(path));
   CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
   const std::string deployment = store.deployment();
-  SUBCASE("moved over it") { fs::rename(other, path); }
+  SUBCASE("moved over it") {
+    fs::rename(other, path);
+  }
   SUBCASE("removed and copied") {
     fs::remove(path);
     fs::copy_file(other, path);
@@ -153,7 +155,8 @@ TEST_CASE("sqlite names: what a file granted while another one was put in its pl
     std::jthread waiting([&] { granted = Store(options_for(path)).grant(TagName("order"), 1).range.lo; });
     // It has written all that its commit takes, and waits for who reads.
     std::error_code none;
-    REQUIRE(leaf::test::wait_for([&] { return fs::file_size(path.string() + "-journal", none) > 0 && !none; }));
+    REQUIRE(
+        leaf::test::wait_for([&] { return fs::file_size(path.string() + "-journal", none) > 0 && !none; }));
     fs::rename(other, path);
     reader.run("COMMIT");
   }
@@ -181,7 +184,8 @@ TEST_CASE("sqlite names: a link to the file that is turned to another one is fol
   CHECK(fs::exists(folder.path() / "third.db-journal"));
 }
 
-TEST_CASE("sqlite names: a file that is gone does not exist, is not made anew, and counts again once it is back") {
+TEST_CASE(
+    "sqlite names: a file that is gone does not exist, is not made anew, and counts again once it is back") {
   TemporaryFolder folder;
   const auto path = folder.path() / "leaf.db";
   const auto aside = folder.path() / "aside.db";
