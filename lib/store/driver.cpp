@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -11,6 +13,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
+#include "shortage.hpp"
 
 namespace leaf::store {
 
@@ -34,7 +37,13 @@ const Driver& load(const std::string& name) {
     if (!fs::exists(folder / file, ignored)) continue;
     void* module = dlopen((folder / file).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (module == nullptr) {
-      throw Error(ErrorCode::usage, fmt::format("driver '{}' cannot be loaded: {}", name, dlerror()));
+      const std::string text = fmt::format("driver '{}' cannot be loaded: {}", name, dlerror());
+      // The loader has an errno of its own, and tells of it in words alone.
+      for (const int shortage : {EMFILE, ENFILE, ENOMEM}) {
+        if (text.ends_with(std::strerror(shortage)))
+          throw Error(ErrorCode::unavailable, text, shortage_hint(shortage));
+      }
+      throw Error(ErrorCode::usage, text);
     }
     const auto* driver = static_cast<const Driver*>(dlsym(module, "leaf_store_driver"));
     if (driver == nullptr || std::string_view(driver->built_with) != LEAF_VERSION) {

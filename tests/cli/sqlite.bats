@@ -178,3 +178,59 @@ hint: close it in that program, then try again"
   same 'an ID' 1 "$(leafctl next order --direct)"
   [ ! -e "$(file)-wal" ]
 }
+
+@test "a limit of the size of files is an error with its cause, not the end by a signal" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  small() (
+    ulimit -f 0
+    "$@" 2>&1 | cat
+    exit "${PIPESTATUS[0]}"
+  )
+  expect 3 small leafctl next order --direct
+  prints "leafctl: store '$(file)' failed: disk I/O error (File too large)
+hint: allow this process larger files: 'ulimit -f unlimited'"
+  expect 1 small leafctl next order
+  contains "$output" ": File too large
+hint: allow this process larger files: 'ulimit -f unlimited'"
+  expect 1 small sh -c "leafctl decode 1 >$BATS_TEST_TMPDIR/out"
+  prints 'leafctl: cannot write to standard output: File too large'
+  same 'an ID' 1 "$(leafctl next order --direct)"
+}
+
+@test "too few open files are no mistake of the caller's, wherever they run out" {
+  need_strace
+  leafctl -q init-db
+  leafctl -q add-tag order --step 1
+  mkdir -p "$HOME/.config/leafctl"
+  touch "$HOME/.config/leafctl/leafctl.yaml"
+  local trace=$BATS_TEST_TMPDIR/trace statuses='' first at what
+  strace -qq -o "$trace" -e trace=openat leafctl --version >/dev/null
+  first=$(sed -n '/libc\.so/=' "$trace" | tail -n 1) # what comes before is the loader's
+  for what in 'next order --direct' 'next order' 'next --snowflake --window 10ms'; do
+    for ((at = first + 1; ; ++at)); do
+      rm -rf "$LEAFCTL_RUNTIME_DIR"
+      status=0
+      # shellcheck disable=SC2086 # several words
+      strace -qq -o "$trace" -e trace=openat -e inject="openat:error=EMFILE:when=$at+" \
+        leafctl --timeout 100ms $what >"$trace.out" 2>"$trace.err" || status=$?
+      output=$(cat "$trace.out") stderr=$(cat "$trace.err")
+      grep -q INJECTED "$trace" || break
+      statuses+=" $status"
+      case $status in
+        0) ;;
+        1 | 3)
+          prints ''
+          contains "$stderr" 'Too many open files'
+          ;;
+        *)
+          echo "$what: status $status with $(tail -n 1 "$trace"): $stderr"
+          return 1
+          ;;
+      esac
+    done
+    same 'the status with all that it opens' 0 "$status"
+  done
+  contains "$statuses" ' 1'
+  contains "$statuses" ' 3'
+}

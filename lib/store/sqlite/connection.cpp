@@ -12,6 +12,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
+#include "shortage.hpp"
 #include "store/sqlite/file.hpp"
 #include "store/sqlite/fork_guard.hpp"
 #include "store/sqlite/health.hpp"
@@ -258,7 +259,8 @@ class SqliteConnection final : public Connection {
     return Row(std::move(columns));
   }
 
-  /// The error for a result code; `db_` still holds its message.
+  /// The error for a result code, after which the connection may be of no more use; `db_` still holds its
+  /// message.
   Error error(int result) {
     const int cause = db_ ? sqlite3_system_errno(db_.get()) : 0;
     std::string message = db_ ? sqlite3_errmsg(db_.get()) : sqlite3_errstr(result);
@@ -267,12 +269,12 @@ class SqliteConnection final : public Connection {
       return fmt::format("store '{}' {}: {}", path_, what, message);
     };
     if (result == SQLITE_READONLY_DBMOVED) return exchanged();
+    // A file that was opened without the right to write stays so, also when the right comes.
+    if ((result & 0xFF) != SQLITE_BUSY && (result & 0xFF) != SQLITE_CONSTRAINT) usable_ = false;
     switch (result & 0xFF) {
       case SQLITE_CANTOPEN:
-        if (cause == EMFILE || cause == ENFILE) {
-          return {ErrorCode::unavailable, describe("cannot be opened"),
-                  "allow more open files: 'ulimit -n' shows the limit"};
-        }
+        if (is_shortage(cause))
+          return {ErrorCode::unavailable, describe("cannot be opened"), shortage_hint(cause)};
         if (cause == ENOENT) {
           if (if_missing_ == IfMissing::create && has_folder()) {
             return {ErrorCode::usage, fmt::format("store '{}' cannot be made in its folder", path_),
@@ -303,7 +305,7 @@ class SqliteConnection final : public Connection {
       case SQLITE_IOERR:
         if (cause == EFBIG) {
           return {ErrorCode::unavailable, describe("failed"),
-                  "allow larger files: 'ulimit -f' shows the limit"};
+                  "allow this process larger files: 'ulimit -f unlimited'"};
         }
         [[fallthrough]];
       case SQLITE_NOMEM:
