@@ -1,7 +1,10 @@
 load support
 
 setup() { new_store; }
-teardown() { remove_store; }
+teardown() {
+  remove_store
+  if [ -n "${shared:-}" ]; then rm -rf "$shared"; fi
+}
 
 file() { printf '%s' "${LEAFCTL_STORE#sqlite:}"; }
 
@@ -233,4 +236,127 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
   done
   contains "$statuses" ' 1'
   contains "$statuses" ' 3'
+}
+
+# Users 65501 to 65503, who exist nowhere else, can reach the program; the first two have a group in common. $shared is
+# a folder for all.
+need_users() {
+  [ "$(id -u)" -eq 0 ] || skip 'needs root'
+  shared=$(mktemp -d)
+  chmod 1777 "$shared"
+  export HOME=$shared LEAFCTL_RUNTIME_DIR=$shared/none
+  as 65501 leafctl --version >/dev/null || skip 'other users cannot run the program'
+}
+
+# as USER COMMAND...
+as() {
+  local user=$1 group=65510
+  shift
+  [ "$user" != 65503 ] || group=65503
+  setpriv --reuid "$user" --regid "$group" --clear-groups "$@"
+}
+
+# rights FILE...: mode, user and group of each.
+rights() { stat -c '%a %u %g' "$@"; }
+
+# used_by_the_group STORE_FOLDER: both users of the group draw IDs, one goes on where the other died, and nobody else can.
+used_by_the_group() {
+  need_strace
+  local store=$1/leaf.db ids=$BATS_TEST_TMPDIR/ids.$1 user mask
+  mkdir -p "$(dirname "$ids")"
+  : >"$ids"
+  export LEAFCTL_STORE=sqlite:$store LEAFCTL_GROUP=yes LEAFCTL_RUNTIME_DIR=$shared/run
+  for mask in 0000 0077; do
+    for user in 65501 65502 65501; do (umask $mask && as $user leafctl next order --direct >>"$ids"); done
+  done
+  for user in 65501 65502; do
+    rm -f "$store-journal"
+    as $user strace -f -qq -o /dev/null -e trace=ftruncate -e inject=ftruncate:signal=KILL:when=1 \
+      leafctl next order --direct >/dev/null 2>&1 || true
+    same 'the journal' "660 $user 65510" "$(rights "$store-journal")"
+    [ -s "$store-journal" ]
+    for other in 65502 65501; do as $other leafctl next order --direct >>"$ids"; done
+  done
+  for user in 65502 65501; do as $user leafctl next order >>"$ids"; done
+  all_different 12 "$ids"
+  run --separate-stderr as 65503 leafctl next order --direct
+  [ "$status" -ne 0 ]
+  prints ''
+}
+
+@test "init-db --group makes a store in a folder of a group that the group can use" {
+  need_users
+  mkdir "$shared/store"
+  chown 65501:65510 "$shared/store"
+  export LEAFCTL_STORE=sqlite:$shared/store/leaf.db
+  for mode in 00700 00750 00770 02750 00777; do
+    chmod $mode "$shared/store"
+    expect 2 as 65501 leafctl init-db --group
+    contains "$stderr" "leafctl: the group of folder '$shared/store' cannot use a store in it"
+    [ ! -e "$shared/store/leaf.db" ]
+  done
+  chmod 00700 "$shared/store"
+  expect 2 as 65501 leafctl init-db --group
+  as 65501 sh -c "$(sed -n "s/^hint: '\(chmod .*\)' lets it.*/\1/p" <<<"$stderr")"
+  (umask 0077 && as 65501 leafctl -q init-db --group)
+  same 'the rights' '660 65501 65510' "$(rights "$shared/store/leaf.db")"
+  as 65502 leafctl -q init-db --group
+  as 65501 leafctl -q add-tag order --step 1
+  used_by_the_group "$shared/store"
+}
+
+@test "init-db --group opens a store that was there to the group, and what lies beside it" {
+  need_users
+  mkdir -m 0777 "$shared/store"
+  export LEAFCTL_STORE=sqlite:$shared/store/leaf.db
+  (umask 0077 && as 65501 leafctl -q init-db)
+  as 65501 leafctl -q add-tag order --step 1
+  same 'the rights' '600 65501 65510' "$(rights "$shared/store/leaf.db")"
+  chgrp 65510 "$shared/store"
+  chmod 2770 "$shared/store"
+  [ -e "$shared/store/leaf.db-journal" ]
+  as 65501 leafctl -q init-db --group
+  same 'the rights' "660 65501 65510
+660 65501 65510" "$(rights "$shared"/store/leaf.db{,-journal})"
+  # Who may not change it need not, where it is as it should be.
+  as 65502 leafctl -q init-db --group
+  used_by_the_group "$shared/store"
+}
+
+@test "init-db --group makes a default folder that the group can use, and root one for a group" {
+  need_users
+  mkdir -m 0755 "$shared/state"
+  chown 65501:65510 "$shared/state"
+  export XDG_STATE_HOME=$shared/state/a/b
+  unset LEAFCTL_STORE
+  (umask 0077 && as 65501 leafctl -q init-db --group)
+  same 'the folder' '2770 65501 65510' "$(rights "$XDG_STATE_HOME/leafctl")"
+  same 'the file' '660 65501 65510' "$(rights "$XDG_STATE_HOME/leafctl/leaf.db")"
+  as 65502 leafctl -q add-tag order --step 1
+  used_by_the_group "$XDG_STATE_HOME/leafctl"
+  unset LEAFCTL_STORE LEAFCTL_GROUP
+  # Where the group of the folder is not that of who makes the store.
+  mkdir "$shared/of_root"
+  chgrp 65510 "$shared/of_root"
+  chmod 2770 "$shared/of_root"
+  leafctl -q init-db --group --store "sqlite:$shared/of_root/leaf.db"
+  same 'the file' '660 0 65510' "$(rights "$shared/of_root/leaf.db")"
+  as 65502 leafctl --store "sqlite:$shared/of_root/leaf.db" -q add-tag order
+}
+
+@test "init-db --group changes no file that a link in a journal's place leads to" {
+  need_users
+  mkdir "$shared/store"
+  chgrp 65510 "$shared/store"
+  chmod 2770 "$shared/store"
+  echo secret >"$shared/victim"
+  chmod 0600 "$shared/victim"
+  for way in 'ln -s' ln; do
+    $way "$shared/victim" "$shared/store/leaf.db-journal"
+    expect 5 leafctl init-db --group --store "sqlite:$shared/store/leaf.db"
+    contains "$stderr" "leafctl: '$shared/store/leaf.db-journal' is a link, or no file at all"
+    same 'the victim' '600 0 0' "$(rights "$shared/victim")"
+    same 'its content' secret "$(cat "$shared/victim")"
+    rm -f "$shared"/store/*
+  done
 }
