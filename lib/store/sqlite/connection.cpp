@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -73,7 +72,7 @@ class SqliteConnection final : public Connection {
     for (const char* rest = script.c_str(); *rest != '\0';) run(rest, {}, &rest);
   }
 
-  bool usable() const noexcept override { return usable_ && process_ == getpid(); }
+  bool usable() const noexcept override { return usable_; }
 
  private:
   /// A call into SQLite, and what follows of its transaction: no fork() meanwhile.
@@ -127,11 +126,6 @@ class SqliteConnection final : public Connection {
   }
 
   void close() noexcept {
-    if (process_ != getpid()) {
-      // It would drop the locks that this process has by other connections.
-      static_cast<void>(db_.release());
-      return;
-    }
     if (!hold_) hold_.emplace();
     db_.reset();
     hold_.reset();
@@ -196,10 +190,6 @@ class SqliteConnection final : public Connection {
   /// Runs the first statement of `text`; where what follows begins goes into `rest`.
   std::vector<Row> run(const char* text, std::span<const Value> parameters = {},
                        const char** rest = nullptr) {
-    if (process_ != getpid()) {
-      throw Error(ErrorCode::unavailable, fmt::format("store '{}' was opened by a parent process", path_),
-                  "open it in the child", sqlstate::connection_lost);
-    }
     for (;;) {
       const Call call(*this);
       made_way_ = false;
@@ -262,7 +252,8 @@ class SqliteConnection final : public Connection {
   /// The error for a result code, after which the connection may be of no more use; `db_` still holds its
   /// message.
   Error error(int result) {
-    const int cause = db_ ? sqlite3_system_errno(db_.get()) : 0;
+    const bool is_of_system = (result & 0xFF) == SQLITE_CANTOPEN || (result & 0xFF) == SQLITE_IOERR;
+    const int cause = is_of_system && db_ ? sqlite3_system_errno(db_.get()) : 0;
     std::string message = db_ ? sqlite3_errmsg(db_.get()) : sqlite3_errstr(result);
     if (cause != 0) message += fmt::format(" ({})", std::strerror(cause));
     const auto describe = [&](const char* what) {
@@ -324,7 +315,6 @@ class SqliteConnection final : public Connection {
   const std::string path_;  ///< as it was given
   std::string absolute_path_;
   const IfMissing if_missing_;
-  const pid_t process_ = getpid();
   steady_clock::time_point deadline_;
   std::optional<fork_guard::Hold> hold_;
   Database db_;

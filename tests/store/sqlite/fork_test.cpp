@@ -202,7 +202,7 @@ TEST_CASE("fork: a thread that waits at its commit keeps neither the parent nor 
   CHECK(granted + ids.receive() == 1 + 2);
 }
 
-TEST_CASE("fork: a store that a child inherits is opened anew there, and the parent's is left alone") {
+TEST_CASE("fork: children that use and close the store that they inherit leave their parent's alone") {
   SqliteStore store;
   Store admin = store.open();
   leaf::test::add_tag(admin, "order", 1);
@@ -210,7 +210,7 @@ TEST_CASE("fork: a store that a child inherits is opened anew there, and the par
   CHECK(admin.grant(TagName("order"), 1).range.lo == 1);
   auto inherited = std::make_unique<Store>(store.open());
   CHECK(inherited->grant(TagName("order"), 1).range.lo == 2);
-  // Two children with the same random numbers would make the same incarnations.
+  // Both inherit the state of SQLite's random numbers, which incarnations are made of.
   std::vector<pid_t> children;
   for (const char* name : {"a", "b"}) {
     children.push_back(fork_child([&] {
