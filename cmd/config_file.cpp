@@ -30,7 +30,8 @@ struct Content {
 };
 
 [[noreturn]] void fail_to_read(const std::string& path, int error) {
-  throw Error(ErrorCode::usage,
+  const bool is_shortage = error == EMFILE || error == ENFILE || error == ENOMEM;
+  throw Error(is_shortage ? ErrorCode::failed : ErrorCode::usage,
               fmt::format("cannot read configuration file '{}': {}", path, std::strerror(error)));
 }
 

@@ -129,6 +129,7 @@ class InitDb : public Command {
     if (runtime_role_) store.runtime_role_script(*runtime_role_);
     if (guard_steps_) store.require_guard_steps(*guard_steps_);
     create_default_store_folder(session.configuration);
+    share_store_file(session.settings());
     Outcome outcome{leaf::redact_url(session.settings().store), {}, {}, {}, {}, runtime_role_, {}, {}};
     const auto applied = store.migrate();
     const bool created = !applied.empty() && applied.front().number == 1;

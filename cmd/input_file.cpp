@@ -41,7 +41,10 @@ InputFile InputFile::read(const std::string& path) {
     file.text = read_all(STDIN_FILENO, file.name);
   } else {
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) fail(leaf::ErrorCode::usage, path, errno);
+    if (descriptor < 0) {
+      const bool is_shortage = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+      fail(is_shortage ? leaf::ErrorCode::failed : leaf::ErrorCode::usage, path, errno);
+    }
     try {
       file.text = read_all(descriptor, path);
     } catch (const leaf::Error&) {

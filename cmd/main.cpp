@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 
@@ -23,6 +24,12 @@ void fill_standard_streams() {
       static_cast<void>(open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
     }
   }
+}
+
+/// What passes the limit of a file's size ('ulimit -f') fails with its cause then. Not ignored, which the
+/// programs that this one runs would inherit.
+void survive_file_size_limit() {
+  std::signal(SIGXFSZ, [](int) {});
 }
 
 /// Other users see arguments in the list of processes.
@@ -99,6 +106,7 @@ int run_and_report(std::vector<std::string> arguments) {
 int main(int argc, char** argv) {
   using namespace leafctl;
   fill_standard_streams();
+  survive_file_size_limit();
   try {
     // Nothing is freed piece by piece: all output is written, and the kernel is quicker with the rest.
     std::_Exit(run_and_report({argv + (argc > 0 ? 1 : 0), argv + argc}));

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "leaf/error.hpp"
+#include "shortage.hpp"
 
 namespace leaf {
 
@@ -32,8 +33,10 @@ bool is_local(const struct statfs& system) {
 }
 
 Error cannot(const std::string& what, const std::string& path) {
-  return {ErrorCode::usage, fmt::format("folder '{}' cannot be {}: {}", path, what, std::strerror(errno)),
-          other_folder};
+  const int error = errno;
+  const std::string text = fmt::format("folder '{}' cannot be {}: {}", path, what, std::strerror(error));
+  if (is_shortage(error)) return {ErrorCode::failed, text, shortage_hint(error)};
+  return {ErrorCode::usage, text, other_folder};
 }
 
 /// Made under another name and with all its rights first: whoever finds the folder finds it finished.

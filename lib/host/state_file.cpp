@@ -16,6 +16,7 @@
 
 #include "host/hash.hpp"
 #include "leaf/error.hpp"
+#include "shortage.hpp"
 
 namespace leaf::host {
 
@@ -30,14 +31,19 @@ std::string suffix() {
 /// Names this boot of the kernel, which a process does not outlive.
 const std::string& boot_id() {
   static const std::string id = [] {
-    const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    constexpr const char* boot_file = "/proc/sys/kernel/random/boot_id";
+    const Descriptor file(::open(boot_file, O_RDONLY | O_CLOEXEC));
     std::array<char, sizeof FileHeader::boot> text{};
     const ssize_t length = file ? read(file.get(), text.data(), text.size() - 1) : -1;
     if (length <= 0) {
-      throw Error(ErrorCode::failed, "the system does not tell its boot: '/proc' is missing",
-                  "go without the host's buffer: --no-host-buffer");
+      const int error = errno;
+      throw Error(
+          ErrorCode::failed,
+          fmt::format("the system does not tell its boot, by '{}': {}", boot_file, std::strerror(error)),
+          is_shortage(error) ? shortage_hint(error) : "go without the host's buffer: --no-host-buffer");
     }
-    return std::string(text.data(), strcspn(text.data(), "\n"));
+    return std::string(text.data(), strcspn(text.data(), "
+"));
   }();
   return id;
 }
@@ -101,7 +107,10 @@ Error cannot(const Folder& folder, const std::string& file, const char* what) {
   return {
       ErrorCode::failed,
       fmt::format("buffer file '{}/{}' cannot be {}: {}", folder.path(), file, what, std::strerror(errno)),
-      errno == ENOSPC || errno == EDQUOT ? "make room there, or go without with --no-host-buffer" : ""};
+      is_shortage(errno)                   ? shortage_hint(errno)
+      : errno == ENOSPC || errno == EDQUOT ? "make room there, or go without with --no-host-buffer"
+      : errno == EFBIG                     ? "allow this process larger files: 'ulimit -f unlimited'"
+                                           : ""};
 }
 
 /// Opens a file that lies in `folder`; none if there is no such file.
@@ -266,6 +275,7 @@ bool StateFile::is_current(const Folder& folder) const {
 std::optional<FetchLock> StateFile::try_lock(const Folder& folder) const {
   // A lock belongs to what one open() made; the mapping's descriptor is used by all threads.
   Descriptor own(openat(folder.descriptor(), name_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!own && is_shortage(errno)) throw cannot(folder, name_, "opened");
   if (!own || !lock(own.get())) return std::nullopt;
   FetchLock held(std::move(own));
   return is_current(folder) && held.is_of(descriptor_) ? std::optional(std::move(held)) : std::nullopt;

@@ -94,6 +94,10 @@ struct Driver {
                                          std::chrono::milliseconds timeout);
   /// Fills in what only this kind of store knows of its health; `url` is what connect() was given.
   StoreHealth (*inspect)(Connection&, const std::string& url, std::chrono::milliseconds timeout);
+  /// Called around each fork() of the process, so that the child finds no lock of the driver held; may be
+  /// null.
+  void (*before_fork)() noexcept = nullptr;
+  void (*after_fork)(bool is_child) noexcept = nullptr;
 };
 
 }  // namespace leaf::store

@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <pthread.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -10,6 +13,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
+#include "shortage.hpp"
 
 namespace leaf::store {
 
@@ -33,7 +37,13 @@ const Driver& load(const std::string& name) {
     if (!fs::exists(folder / file, ignored)) continue;
     void* module = dlopen((folder / file).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (module == nullptr) {
-      throw Error(ErrorCode::usage, fmt::format("driver '{}' cannot be loaded: {}", name, dlerror()));
+      const std::string text = fmt::format("driver '{}' cannot be loaded: {}", name, dlerror());
+      // The loader has an errno of its own, and tells of it in words alone.
+      for (const int shortage : {EMFILE, ENFILE, ENOMEM}) {
+        if (text.ends_with(std::strerror(shortage)))
+          throw Error(ErrorCode::unavailable, text, shortage_hint(shortage));
+      }
+      throw Error(ErrorCode::usage, text);
     }
     const auto* driver = static_cast<const Driver*>(dlsym(module, "leaf_store_driver"));
     if (driver == nullptr || std::string_view(driver->built_with) != LEAF_VERSION) {
@@ -47,11 +57,32 @@ const Driver& load(const std::string& name) {
               fmt::format("install the package 'libleaf-{}'", name));
 }
 
+using Drivers = std::map<std::string, const Driver*>;
+
+std::mutex mutex;
+Drivers& loaded = *new Drivers;  // also for a fork() at the very end
+
+void before_fork() {
+  mutex.lock();
+  for (const auto& [name, driver] : loaded) {
+    if (driver->before_fork != nullptr) driver->before_fork();
+  }
+}
+
+void after_fork(bool is_child) {
+  for (const auto& [name, driver] : loaded) {
+    if (driver->after_fork != nullptr) driver->after_fork(is_child);
+  }
+  mutex.unlock();
+}
+
+/// Here and not at the first use: a thread may be at that while another one forks.
+[[maybe_unused]] const int handled = pthread_atfork(
+    &before_fork, [] { after_fork(false); }, [] { after_fork(true); });
+
 }  // namespace
 
 const Driver& driver(const std::string& name) {
-  static std::mutex mutex;
-  static std::map<std::string, const Driver*> loaded;
   const std::lock_guard lock(mutex);
   const auto found = loaded.find(name);
   if (found != loaded.end()) return *found->second;

@@ -1,7 +1,10 @@
 load support
 
 setup() { new_store; }
-teardown() { remove_store; }
+teardown() {
+  remove_store
+  if [ -n "${shared:-}" ]; then rm -rf "$shared"; fi
+}
 
 file() { printf '%s' "${LEAFCTL_STORE#sqlite:}"; }
 
@@ -73,4 +76,287 @@ hint: check who may write to that folder, or name another path"
   printf 'COMMIT;\n.quit\n' >&"${LOCK[1]}"
   wait "$LOCK_PID" || true
   same 'an ID' 1 "$(leafctl next order)"
+}
+
+# killed_in_commit STORE: a call that dies when its commit has written the file, and only the journal has to go.
+killed_in_commit() {
+  strace -f -qq -o /dev/null -e trace=ftruncate -e inject=ftruncate:signal=KILL:when=1 \
+    leafctl --store "sqlite:$1" next order --direct -n 5 >/dev/null 2>&1 || true
+  if [ ! -s "$(file)-journal" ]; then
+    echo "no journal was left beside $(file)"
+    return 1
+  fi
+}
+
+# draw STORE COUNT: calls for one ID each, straight from the store.
+draw() { for ((i = 0; i < $2; ++i)); do leafctl --store "sqlite:$1" next order --direct || return; done; }
+
+need_strace() { strace -qq -o /dev/null true 2>/dev/null || skip 'needs strace'; }
+
+# in_own_mounts SCRIPT: where the script may mount what it likes.
+in_own_mounts() { unshare --mount bash -euc "$1"; }
+
+@test "a file with two names gives no IDs by either, so that none come twice after a crash" {
+  need_strace
+  leafctl -q init-db
+  leafctl -q add-tag order
+  ids=$BATS_TEST_TMPDIR/ids
+  other=$BATS_TEST_TMPDIR/other.db
+  draw "$(file)" 3 >"$ids"
+  killed_in_commit "$(file)"
+  ln "$(file)" "$other"
+  draw "$other" 20 >>"$ids" || true
+  draw "$(file)" 20 >>"$ids" || true
+  all_different 3 "$ids"
+  expect 5 leafctl --store "sqlite:$other" next order --direct
+  prints ''
+  contains "$stderr" "leafctl: store '$other' has more than one name"
+  # The hint, literally: the one with a journal that is not empty is kept.
+  command=$(sed -n "s/^hint: '\(find [^']*\)' lists its names: keep one alone.*/\1/p" <<<"$stderr")
+  names=$($command 2>/dev/null || true)
+  same 'the names' 2 "$(wc -l <<<"$names")"
+  kept=
+  for name in $names; do if [ -s "$name-journal" ]; then kept=$name; else rm "$name"; fi; done
+  same 'the name with the journal' "$(file)" "$kept"
+  draw "$kept" 20 >>"$ids"
+  all_different 23 "$ids"
+  increasing "$ids"
+}
+
+@test "a symbolic link leads to the journal that a crash left beside the file" {
+  need_strace
+  leafctl -q init-db
+  leafctl -q add-tag order
+  ids=$BATS_TEST_TMPDIR/ids
+  mkdir "$BATS_TEST_TMPDIR/elsewhere"
+  link=$BATS_TEST_TMPDIR/elsewhere/link.db
+  ln -s "$(file)" "$link"
+  draw "$link" 3 >"$ids"
+  killed_in_commit "$link"
+  draw "$(file)" 20 >>"$ids"
+  killed_in_commit "$(file)"
+  draw "$link" 20 >>"$ids"
+  draw "$(file)" 20 >>"$ids"
+  all_different 63 "$ids"
+  increasing "$ids"
+}
+
+@test "a file that is mounted without its folder is refused, and with its folder it is not" {
+  in_own_mounts 'mount -t tmpfs none /mnt' 2>/dev/null || skip 'needs leave to mount'
+  mkdir "$BATS_TEST_TMPDIR/store" "$BATS_TEST_TMPDIR/data"
+  export LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/store/leaf.db
+  leafctl -q init-db
+  leafctl -q add-tag order
+  export FOLDER=$BATS_TEST_TMPDIR
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  expect 5 in_own_mounts 'touch "$FOLDER/data/leaf.db"
+    mount --bind "$FOLDER/store/leaf.db" "$FOLDER/data/leaf.db"
+    ln -s leaf.db "$FOLDER/data/link.db"
+    leafctl --store "sqlite:$FOLDER/data/link.db" next order --direct && exit 1
+    leafctl --store "sqlite:$FOLDER/data/leaf.db" next order --direct'
+  prints ''
+  contains "$stderr" "leafctl: store '$FOLDER/data/leaf.db' is mounted without its folder"
+  contains "$stderr" 'hint: mount the folder that the file lies in, rather than the file'
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  expect 0 in_own_mounts 'mount --bind "$FOLDER/store" "$FOLDER/data"
+    leafctl --store "sqlite:$FOLDER/data/leaf.db" next order --direct'
+  prints 1
+  same 'an ID' 2 "$(leafctl next order --direct)"
+}
+
+@test "a store that another program holds open in WAL mode says so, and works once it is closed" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  coproc WAL { stdbuf -oL sqlite3 "$(file)" 3>&-; }
+  echo 'PRAGMA journal_mode = WAL; SELECT count(*) FROM leaf_alloc;' >&"${WAL[1]}"
+  read -r -t 30 answer <&"${WAL[0]}"
+  same 'the mode' wal "$answer"
+  read -r -t 30 answer <&"${WAL[0]}"
+  expect 3 leafctl --timeout 100ms next order --direct
+  prints ''
+  says "leafctl: store '$(file)' is in WAL mode, held open by another program
+hint: close it in that program, then try again"
+  echo '.quit' >&"${WAL[1]}"
+  wait "$WAL_PID" || true
+  same 'an ID' 1 "$(leafctl next order --direct)"
+  [ ! -e "$(file)-wal" ]
+}
+
+@test "a limit of the size of files is an error with its cause, not the end by a signal" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  small() (
+    ulimit -f 0
+    "$@" 2>&1 | cat
+    exit "${PIPESTATUS[0]}"
+  )
+  expect 3 small leafctl next order --direct
+  prints "leafctl: store '$(file)' failed: disk I/O error (File too large)
+hint: allow this process larger files: 'ulimit -f unlimited'"
+  expect 1 small leafctl next order
+  contains "$output" ": File too large
+hint: allow this process larger files: 'ulimit -f unlimited'"
+  expect 1 small sh -c "leafctl decode 1 >$BATS_TEST_TMPDIR/out"
+  prints 'leafctl: cannot write to standard output: File too large'
+  same 'an ID' 1 "$(leafctl next order --direct)"
+}
+
+@test "too few open files are no mistake of the caller's, wherever they run out" {
+  need_strace
+  leafctl -q init-db
+  leafctl -q add-tag order --step 1
+  mkdir -p "$HOME/.config/leafctl"
+  touch "$HOME/.config/leafctl/leafctl.yaml"
+  local trace=$BATS_TEST_TMPDIR/trace statuses='' first at what
+  strace -qq -o "$trace" -e trace=openat leafctl --version >/dev/null
+  first=$(sed -n '/libc\.so/=' "$trace" | tail -n 1) # what comes before is the loader's
+  for what in 'next order --direct' 'next order' 'next --snowflake --window 10ms'; do
+    for ((at = first + 1; ; ++at)); do
+      rm -rf "$LEAFCTL_RUNTIME_DIR"
+      status=0
+      # shellcheck disable=SC2086 # several words
+      strace -qq -o "$trace" -e trace=openat -e inject="openat:error=EMFILE:when=$at+" \
+        leafctl --timeout 100ms $what >"$trace.out" 2>"$trace.err" || status=$?
+      output=$(cat "$trace.out") stderr=$(cat "$trace.err")
+      grep -q INJECTED "$trace" || break
+      statuses+=" $status"
+      case $status in
+        0) ;;
+        1 | 3)
+          prints ''
+          contains "$stderr" 'Too many open files'
+          ;;
+        *)
+          echo "$what: status $status with $(tail -n 1 "$trace"): $stderr"
+          return 1
+          ;;
+      esac
+    done
+    same 'the status with all that it opens' 0 "$status"
+  done
+  contains "$statuses" ' 1'
+  contains "$statuses" ' 3'
+}
+
+# Users 65501 to 65503, who exist nowhere else, can reach the program; the first two have a group in common. $shared is
+# a folder for all.
+need_users() {
+  [ "$(id -u)" -eq 0 ] || skip 'needs root'
+  shared=$(mktemp -d)
+  chmod 1777 "$shared"
+  export HOME=$shared LEAFCTL_RUNTIME_DIR=$shared/none
+  as 65501 leafctl --version >/dev/null || skip 'other users cannot run the program'
+}
+
+# as USER COMMAND...
+as() {
+  local user=$1 group=65510
+  shift
+  [ "$user" != 65503 ] || group=65503
+  setpriv --reuid "$user" --regid "$group" --clear-groups "$@"
+}
+
+# rights FILE...: mode, user and group of each.
+rights() { stat -c '%a %u %g' "$@"; }
+
+# used_by_the_group STORE_FOLDER: both users of the group draw IDs, one goes on where the other died, and nobody else can.
+used_by_the_group() {
+  need_strace
+  local store=$1/leaf.db ids=$BATS_TEST_TMPDIR/ids.$1 user mask
+  mkdir -p "$(dirname "$ids")"
+  : >"$ids"
+  export LEAFCTL_STORE=sqlite:$store LEAFCTL_GROUP=yes LEAFCTL_RUNTIME_DIR=$shared/run
+  for mask in 0000 0077; do
+    for user in 65501 65502 65501; do (umask $mask && as $user leafctl next order --direct >>"$ids"); done
+  done
+  for user in 65501 65502; do
+    rm -f "$store-journal"
+    as $user strace -f -qq -o /dev/null -e trace=ftruncate -e inject=ftruncate:signal=KILL:when=1 \
+      leafctl next order --direct >/dev/null 2>&1 || true
+    same 'the journal' "660 $user 65510" "$(rights "$store-journal")"
+    [ -s "$store-journal" ]
+    for other in 65502 65501; do as $other leafctl next order --direct >>"$ids"; done
+  done
+  for user in 65502 65501; do as $user leafctl next order >>"$ids"; done
+  all_different 12 "$ids"
+  run --separate-stderr as 65503 leafctl next order --direct
+  [ "$status" -ne 0 ]
+  prints ''
+}
+
+@test "init-db --group makes a store in a folder of a group that the group can use" {
+  need_users
+  mkdir "$shared/store"
+  chown 65501:65510 "$shared/store"
+  export LEAFCTL_STORE=sqlite:$shared/store/leaf.db
+  for mode in 00700 00750 00770 02750 00777; do
+    chmod $mode "$shared/store"
+    expect 2 as 65501 leafctl init-db --group
+    contains "$stderr" "leafctl: the group of folder '$shared/store' cannot use a store in it"
+    [ ! -e "$shared/store/leaf.db" ]
+  done
+  chmod 00700 "$shared/store"
+  expect 2 as 65501 leafctl init-db --group
+  as 65501 sh -c "$(sed -n "s/^hint: '\(chmod .*\)' lets it.*/\1/p" <<<"$stderr")"
+  (umask 0077 && as 65501 leafctl -q init-db --group)
+  same 'the rights' '660 65501 65510' "$(rights "$shared/store/leaf.db")"
+  as 65502 leafctl -q init-db --group
+  as 65501 leafctl -q add-tag order --step 1
+  used_by_the_group "$shared/store"
+}
+
+@test "init-db --group opens a store that was there to the group, and what lies beside it" {
+  need_users
+  mkdir -m 0777 "$shared/store"
+  export LEAFCTL_STORE=sqlite:$shared/store/leaf.db
+  (umask 0077 && as 65501 leafctl -q init-db)
+  as 65501 leafctl -q add-tag order --step 1
+  same 'the rights' '600 65501 65510' "$(rights "$shared/store/leaf.db")"
+  chgrp 65510 "$shared/store"
+  chmod 2770 "$shared/store"
+  [ -e "$shared/store/leaf.db-journal" ]
+  as 65501 leafctl -q init-db --group
+  same 'the rights' "660 65501 65510
+660 65501 65510" "$(rights "$shared"/store/leaf.db{,-journal})"
+  # Who may not change it need not, where it is as it should be.
+  as 65502 leafctl -q init-db --group
+  used_by_the_group "$shared/store"
+}
+
+@test "init-db --group makes a default folder that the group can use, and root one for a group" {
+  need_users
+  mkdir -m 0755 "$shared/state"
+  chown 65501:65510 "$shared/state"
+  export XDG_STATE_HOME=$shared/state/a/b
+  unset LEAFCTL_STORE
+  (umask 0077 && as 65501 leafctl -q init-db --group)
+  same 'the folder' '2770 65501 65510' "$(rights "$XDG_STATE_HOME/leafctl")"
+  same 'the file' '660 65501 65510' "$(rights "$XDG_STATE_HOME/leafctl/leaf.db")"
+  as 65502 leafctl -q add-tag order --step 1
+  used_by_the_group "$XDG_STATE_HOME/leafctl"
+  unset LEAFCTL_STORE LEAFCTL_GROUP
+  # Where the group of the folder is not that of who makes the store.
+  mkdir "$shared/of_root"
+  chgrp 65510 "$shared/of_root"
+  chmod 2770 "$shared/of_root"
+  leafctl -q init-db --group --store "sqlite:$shared/of_root/leaf.db"
+  same 'the file' '660 0 65510' "$(rights "$shared/of_root/leaf.db")"
+  as 65502 leafctl --store "sqlite:$shared/of_root/leaf.db" -q add-tag order
+}
+
+@test "init-db --group changes no file that a link in a journal's place leads to" {
+  need_users
+  mkdir "$shared/store"
+  chgrp 65510 "$shared/store"
+  chmod 2770 "$shared/store"
+  echo secret >"$shared/victim"
+  chmod 0600 "$shared/victim"
+  for way in 'ln -s' ln; do
+    $way "$shared/victim" "$shared/store/leaf.db-journal"
+    expect 5 leafctl init-db --group --store "sqlite:$shared/store/leaf.db"
+    contains "$stderr" "leafctl: '$shared/store/leaf.db-journal' is a link, or no file at all"
+    same 'the victim' '600 0 0' "$(rights "$shared/victim")"
+    same 'its content' secret "$(cat "$shared/victim")"
+    rm -f "$shared"/store/*
+  done
 }

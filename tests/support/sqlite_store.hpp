@@ -29,7 +29,10 @@ class TemporaryFolder {
 /// A migrated SQLite store without tags.
 class SqliteStore {
  public:
-  SqliteStore() { Store(options()).migrate(); }
+  explicit SqliteStore(const std::filesystem::path& parent = std::filesystem::temp_directory_path())
+      : folder_(parent) {
+    Store(options()).migrate();
+  }
 
   std::string path() const { return (folder_.path() / "leaf.db").string(); }
   StoreOptions options() const {

@@ -1,16 +1,19 @@
 #include "store/connection.hpp"
 
 #include <fmt/format.h>
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <random>
 #include <thread>
 
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
+#include "shortage.hpp"
+#include "store/sqlite/file.hpp"
+#include "store/sqlite/fork_guard.hpp"
 #include "store/sqlite/health.hpp"
 #include "store/sqlite/migrations.hpp"
 #include "store/sqlite/sql.hpp"
@@ -33,36 +36,34 @@ struct FinalizeStatement {
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 using PreparedStatement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
-/// Another one for each file, also where an inode is used again. Empty if there is no such file.
-std::string name_of_file(const std::string& path) {
-  struct statx file {};
-  if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &file) != 0) return {};
-  return fmt::format("{}:{}/{}/{}.{:09}", file.stx_dev_major, file.stx_dev_minor, file.stx_ino,
-                     file.stx_btime.tv_sec, file.stx_btime.tv_nsec);
-}
-
 class SqliteConnection final : public Connection {
  public:
   SqliteConnection(std::string path, IfMissing if_missing, milliseconds timeout)
       : path_(std::move(path)), if_missing_(if_missing), deadline_(steady_clock::now() + timeout) {
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                      (if_missing == IfMissing::create ? SQLITE_OPEN_CREATE : 0);
-    sqlite3* db = nullptr;
-    const bool pretend = if_missing == IfMissing::assume_empty && !std::filesystem::exists(path_);
-    const int result = sqlite3_open_v2(pretend ? ":memory:" : path_.c_str(), &db, flags, nullptr);
-    db_.reset(db);
-    if (result != SQLITE_OK) throw error(result);
-    copy_ = name_of_file(path_);
-    sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
-    require_own_file();
-    // With a rollback journal the one file is the whole store whenever nobody writes, so that a copy of it is
-    // complete. TRUNCATE and EXTRA: a commit that was acknowledged stays one when the power fails.
-    run("PRAGMA journal_mode = TRUNCATE");
-    run("PRAGMA synchronous = EXTRA");
+    std::error_code ignored;
+    absolute_path_ = std::filesystem::absolute(path_, ignored).string();
+    try {
+      open();
+      require_own_file();
+      // With a rollback journal the one file is the whole store whenever nobody writes, so that a copy of it
+      // is complete. TRUNCATE and EXTRA: a commit that was acknowledged stays one when the power fails.
+      use_rollback_journal();
+      run("PRAGMA synchronous = EXTRA");
+    } catch (...) {
+      close();
+      throw;
+    }
   }
 
+  ~SqliteConnection() override { close(); }
+  SqliteConnection(const SqliteConnection&) = delete;
+  SqliteConnection& operator=(const SqliteConnection&) = delete;
+
   const Sql& sql() const noexcept override { return sqlite::sql; }
-  std::string copy() const override { return copy_; }
+  std::string copy() const override {
+    if (!file_) return {};
+    return fmt::format("{:x}/{}/{}", file_->device, file_->inode, file_->birth_ns);
+  }
 
   std::vector<Row> execute(const char* text, std::span<const Value> parameters,
                            milliseconds timeout) override {
@@ -72,21 +73,102 @@ class SqliteConnection final : public Connection {
 
   void run_script(const std::string& script, milliseconds timeout) override {
     deadline_ = steady_clock::now() + timeout;
-    const int result = sqlite3_exec(db_.get(), script.c_str(), nullptr, nullptr, nullptr);
-    if (result != SQLITE_OK) throw error(result);
+    for (const char* rest = script.c_str(); *rest != '\0';) run(rest, {}, &rest);
   }
 
-  bool usable() const noexcept override { return true; }
+  bool usable() const noexcept override { return usable_; }
 
  private:
+  /// A call into SQLite, and what follows of its transaction: no fork() meanwhile.
+  class Call {
+   public:
+    explicit Call(SqliteConnection& connection) : connection_(connection) {
+      if (!connection_.hold_) connection_.hold_.emplace();
+    }
+    ~Call() {
+      if (!connection_.is_in_transaction()) connection_.hold_.reset();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    SqliteConnection& connection_;
+  };
+
+  bool is_in_transaction() const { return db_ && sqlite3_get_autocommit(db_.get()) == 0; }
+
   /// SQLite asks here again and again while another process holds the lock.
   static int wait_for_lock(void* self, int) {
-    if (steady_clock::now() >= static_cast<SqliteConnection*>(self)->deadline_) return 0;
+    auto& connection = *static_cast<SqliteConnection*>(self);
+    if (steady_clock::now() >= connection.deadline_) return 0;
+    // A statement alone can be begun again; a transaction cannot, and is not long.
+    if (fork_guard::is_wanted() && !connection.is_in_transaction()) {
+      connection.made_way_ = true;
+      return 0;
+    }
     // Random, so that of many who wait none is always the one who comes late.
     thread_local std::minstd_rand random(std::random_device{}());
     std::this_thread::sleep_for(
         std::chrono::microseconds(std::uniform_int_distribution<int>(100, 3000)(random)));
     return 1;
+  }
+
+  void open() {
+    const Call call(*this);
+    const bool pretend = if_missing_ == IfMissing::assume_empty && !std::filesystem::exists(path_);
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+                      (if_missing_ == IfMissing::create ? SQLITE_OPEN_CREATE : 0);
+    sqlite3* db = nullptr;
+    const int result = sqlite3_open_v2(pretend ? ":memory:" : path_.c_str(), &db, flags, nullptr);
+    db_.reset(db);
+    if (result != SQLITE_OK) throw error(result);
+    sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
+    if (pretend) return;
+    const auto look = look_at(absolute_path_);
+    if (!look || was_moved()) throw exchanged();
+    file_ = look->identity;
+  }
+
+  void close() noexcept {
+    if (!hold_) hold_.emplace();
+    db_.reset();
+    hold_.reset();
+  }
+
+  /// Whether SQLite's own name of the file, to which it adds the journal's, leads elsewhere.
+  bool was_moved() const {
+    int moved = 0;
+    return sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
+  }
+
+  /// The path still leads to the file that is open, and the file has no name beside which another journal
+  /// would lie: those who use that one would not see what a crash left in this one.
+  void require_same_file() {
+    if (!file_) return;
+    const auto look = look_at(absolute_path_);
+    if (!look || look->identity != *file_ || was_moved()) throw exchanged();
+    if (look->has_other_names) {
+      throw Error(ErrorCode::refused,
+                  fmt::format("store '{}' has more than one name: a crash would leave its journal beside "
+                              "one, and IDs drawn by another would repeat",
+                              path_),
+                  fmt::format("'find / -samefile {}' lists its names: keep one alone, that whose '-journal' "
+                              "is not empty if there is such",
+                              absolute_path_));
+    }
+    if (look->is_mounted_alone) {
+      throw Error(ErrorCode::refused,
+                  fmt::format("store '{}' is mounted without its folder: a crash would leave its journal "
+                              "where others do not see it, and IDs would repeat",
+                              path_),
+                  "mount the folder that the file lies in, rather than the file");
+    }
+  }
+
+  Error exchanged() {
+    usable_ = false;
+    return {ErrorCode::unavailable, fmt::format("the file of store '{}' was exchanged", path_), "try again",
+            sqlstate::connection_lost};
   }
 
   void require_own_file() {
@@ -96,11 +178,41 @@ class SqliteConnection final : public Connection {
                 "name another file with --store sqlite:PATH");
   }
 
-  std::vector<Row> run(const char* text, std::span<const Value> parameters = {}) {
+  void use_rollback_journal() {
+    try {
+      run("PRAGMA journal_mode = TRUNCATE");
+    } catch (const Error& error) {
+      if (error.sqlstate() != sqlstate::timed_out || !is_in_wal_mode()) throw;
+      throw Error(ErrorCode::unavailable,
+                  fmt::format("store '{}' is in WAL mode, held open by another program", path_),
+                  "close it in that program, then try again", sqlstate::timed_out);
+    }
+  }
+
+  bool is_in_wal_mode() { return run("PRAGMA journal_mode").at(0).text(0) == "wal"; }
+
+  /// Runs the first statement of `text`; where what follows begins goes into `rest`.
+  std::vector<Row> run(const char* text, std::span<const Value> parameters = {},
+                       const char** rest = nullptr) {
+    for (;;) {
+      const Call call(*this);
+      made_way_ = false;
+      try {
+        return run_once(text, parameters, rest);
+      } catch (const Error&) {
+        if (!made_way_) throw;
+      }
+    }
+  }
+
+  std::vector<Row> run_once(const char* text, std::span<const Value> parameters, const char** rest) {
+    const bool is_alone = !is_in_transaction();
+    if (is_alone) require_same_file();
     sqlite3_stmt* prepared = nullptr;
-    const int compiled = sqlite3_prepare_v2(db_.get(), text, -1, &prepared, nullptr);
+    const int compiled = sqlite3_prepare_v2(db_.get(), text, -1, &prepared, rest);
     const PreparedStatement statement(prepared);
     if (compiled != SQLITE_OK) throw error(compiled);
+    if (!statement) return {};  // white space, or a comment
     bind(statement.get(), parameters);
 
     std::vector<Row> rows;
@@ -108,6 +220,8 @@ class SqliteConnection final : public Connection {
     for (; step == SQLITE_ROW; step = sqlite3_step(statement.get())) rows.push_back(row_of(statement.get()));
     // Only SQLITE_DONE says that the statement's own transaction was committed.
     if (step != SQLITE_DONE) throw error(step);
+    // What a file that was taken away meanwhile has granted, the one in its place may grant again.
+    if (is_alone) require_same_file();
     return rows;
   }
 
@@ -139,15 +253,24 @@ class SqliteConnection final : public Connection {
     return Row(std::move(columns));
   }
 
-  /// The error for a result code; `db_` still holds its message.
-  Error error(int result) const {
-    const std::string message = db_ ? sqlite3_errmsg(db_.get()) : sqlite3_errstr(result);
+  /// The error for a result code, after which the connection may be of no more use; `db_` still holds its
+  /// message.
+  Error error(int result) {
+    const bool is_of_system = (result & 0xFF) == SQLITE_CANTOPEN || (result & 0xFF) == SQLITE_IOERR;
+    const int cause = is_of_system && db_ ? sqlite3_system_errno(db_.get()) : 0;
+    std::string message = db_ ? sqlite3_errmsg(db_.get()) : sqlite3_errstr(result);
+    if (cause != 0) message += fmt::format(" ({})", std::strerror(cause));
     const auto describe = [&](const char* what) {
       return fmt::format("store '{}' {}: {}", path_, what, message);
     };
+    if (result == SQLITE_READONLY_DBMOVED) return exchanged();
+    // A file that was opened without the right to write stays so, also when the right comes.
+    if ((result & 0xFF) != SQLITE_BUSY && (result & 0xFF) != SQLITE_CONSTRAINT) usable_ = false;
     switch (result & 0xFF) {
       case SQLITE_CANTOPEN:
-        if (sqlite3_system_errno(db_.get()) == ENOENT) {
+        if (is_shortage(cause))
+          return {ErrorCode::unavailable, describe("cannot be opened"), shortage_hint(cause)};
+        if (cause == ENOENT) {
           if (if_missing_ == IfMissing::create && has_folder()) {
             return {ErrorCode::usage, fmt::format("store '{}' cannot be made in its folder", path_),
                     "check who may write to that folder, or name another path"};
@@ -175,6 +298,11 @@ class SqliteConnection final : public Connection {
                 "try again, or allow more time with --timeout", sqlstate::timed_out};
       case SQLITE_FULL:
       case SQLITE_IOERR:
+        if (cause == EFBIG) {
+          return {ErrorCode::unavailable, describe("failed"),
+                  "allow this process larger files: 'ulimit -f unlimited'"};
+        }
+        [[fallthrough]];
       case SQLITE_NOMEM:
         return {ErrorCode::unavailable, describe("failed"), "check the disk"};
       default:
@@ -188,11 +316,15 @@ class SqliteConnection final : public Connection {
     return std::filesystem::is_directory(std::filesystem::absolute(path_, ignored).parent_path(), ignored);
   }
 
-  std::string path_;
-  std::string copy_;
-  IfMissing if_missing_;
+  const std::string path_;  ///< as it was given
+  std::string absolute_path_;
+  const IfMissing if_missing_;
   steady_clock::time_point deadline_;
+  std::optional<fork_guard::Hold> hold_;
   Database db_;
+  std::optional<FileIdentity> file_;  ///< the one that is open; none for what only pretends to be one
+  bool usable_ = true;
+  bool made_way_ = false;  ///< the last statement gave up, so that fork() could go on
 };
 
 std::unique_ptr<Connection> connect(const std::string& path, IfMissing if_missing, milliseconds timeout) {
@@ -209,4 +341,6 @@ const leaf::store::Driver leaf_store_driver{
     .migrations = leaf::store::sqlite::migrations(),
     .connect = &leaf::store::sqlite::connect,
     .inspect = &leaf::store::sqlite::inspect,
+    .before_fork = &leaf::store::sqlite::fork_guard::before_fork,
+    .after_fork = &leaf::store::sqlite::fork_guard::after_fork,
 };

@@ -1,5 +1,5 @@
 #include <doctest/doctest.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -20,6 +20,7 @@ using leaf::ErrorCode;
 using leaf::Store;
 using leaf::TagName;
 using leaf::test::error_code;
+using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
@@ -115,6 +116,51 @@ TEST_CASE("sqlite: a database that another process has locked is unavailable aft
   CHECK(error_code([&] { Store(options).grant(TagName("order"), 1); }) == ErrorCode::unavailable);
   REQUIRE(other.run("COMMIT"));
   CHECK(Store(options).grant(TagName("order"), 1).range.lo == 1);
+}
+
+TEST_CASE("sqlite: a store that is held open in WAL mode says so, and works once that is closed") {
+  SqliteStore store;
+  {
+    Store admin = store.open();
+    leaf::test::add_tag(admin, "order", 1);
+  }
+  auto options = store.options();
+  options.timeout = 50ms;
+  {
+    SqliteSession other(store.path());
+    CHECK(other.value("PRAGMA journal_mode = WAL") == "wal");
+    CHECK(other.value("SELECT max_id FROM leaf_alloc") == "1");
+    const auto error = error_of([&] { Store(options).grant(TagName("order"), 1); });
+    CHECK(error.code() == ErrorCode::unavailable);
+    CHECK(std::string(error.what()).ends_with("' is in WAL mode, held open by another program"));
+    CHECK(error.hint() == "close it in that program, then try again");
+  }
+  CHECK(Store(options).grant(TagName("order"), 1).range.lo == 1);
+  SqliteSession other(store.path());
+  CHECK(other.value("PRAGMA journal_mode") == "delete");  // of a connection of its own
+}
+
+TEST_CASE("sqlite: a store that was opened without the right to write goes on once there is that right") {
+  SqliteStore store;
+  Store admin = store.open();
+  leaf::test::add_tag(admin, "order", 1);
+  const std::filesystem::path path = store.path();
+  std::filesystem::remove(path.string() + "-journal");
+  std::filesystem::permissions(path.parent_path(), std::filesystem::perms::all);
+  std::filesystem::permissions(path, std::filesystem::perms(0444));
+  // Root may write whatever the mode.
+  const uid_t user = geteuid();
+  if (user == 0) REQUIRE(seteuid(65501) == 0);
+  Store reader = store.open();
+  CHECK(reader.tag(TagName("order")).next_id == 1);
+  const auto code = error_code([&] { reader.grant(TagName("order"), 1); });
+  REQUIRE(seteuid(user) == 0);
+  std::filesystem::permissions(path, std::filesystem::perms(0666));
+  if (user == 0) REQUIRE(seteuid(65501) == 0);
+  const auto code_afterwards = error_code([&] { reader.grant(TagName("order"), 1); });
+  REQUIRE(seteuid(user) == 0);
+  CHECK(code == ErrorCode::usage);
+  CHECK_FALSE(code_afterwards);
 }
 
 TEST_CASE("sqlite: of four who migrate at once one does the work, and all succeed") {

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cerrno>
+
+namespace leaf {
+
+/// Whether a call failed for a lack that has nothing to do with what it was given, and may pass.
+inline bool is_shortage(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
+}
+
+/// What mends it.
+inline const char* shortage_hint(int error) noexcept {
+  if (error == EMFILE) return "allow this process more open files: 'ulimit -n 1024'";
+  return error == ENFILE ? "close files in other programs, or raise the sysctl 'fs.file-max'" : "try again";
+}
+
+}  // namespace leaf

@@ -1,0 +1,69 @@
+#include "store/sqlite/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <istream>
+#include <memory>
+#include <sstream>
+
+namespace leaf::store::sqlite {
+
+namespace {
+
+/// The kernel writes a space, a tab, a newline and a backslash as \OOO.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+bool is_mounted_alone(const struct statx& file, const std::string& path) {
+#ifdef STATX_ATTR_MOUNT_ROOT
+  if ((file.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
+    return (file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+#endif
+  // A kernel before 5.8.
+  static_cast<void>(file);
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
+  std::ifstream mountinfo("/proc/self/mountinfo");
+  return real && is_mount_point(mountinfo, real.get());
+}
+
+}  // namespace
+
+bool is_mount_point(std::istream& mountinfo, std::string_view path) {
+  for (std::string line; std::getline(mountinfo, line);) {
+    std::istringstream fields(line);
+    std::string id, parent, device, root, mount_point;
+    if (fields >> id >> parent >> device >> root >> mount_point && unescaped(mount_point) == path)
+      return true;
+  }
+  return false;
+}
+
+std::optional<FileLook> look_at(const std::string& path) {
+  struct statx file {};
+  if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_NLINK | STATX_BTIME, &file) != 0)
+    return std::nullopt;
+  const bool has_birth = (file.stx_mask & STATX_BTIME) != 0;
+  return FileLook{
+      .identity = {.device = std::uint64_t{file.stx_dev_major} << 32 | file.stx_dev_minor,
+                   .inode = file.stx_ino,
+                   .birth_ns = has_birth ? static_cast<std::uint64_t>(file.stx_btime.tv_sec) * 1'000'000'000 +
+                                               file.stx_btime.tv_nsec
+                                         : 0},
+      .has_other_names = file.stx_nlink > 1,
+      .is_mounted_alone = is_mounted_alone(file, path)};
+}
+
+}  // namespace leaf::store::sqlite

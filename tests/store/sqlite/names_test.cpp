@@ -1,0 +1,250 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "leaf/error.hpp"
+#include "leaf/segment.hpp"
+#include "leaf/store.hpp"
+#include "store/sqlite/file.hpp"
+#include "support/error_of.hpp"
+#include "support/sqlite_session.hpp"
+#include "support/sqlite_store.hpp"
+#include "support/wait_for.hpp"
+
+namespace fs = std::filesystem;
+using leaf::ErrorCode;
+using leaf::Range;
+using leaf::Store;
+using leaf::TagName;
+using leaf::test::error_code;
+using leaf::test::error_text;
+using leaf::test::SqliteSession;
+using leaf::test::SqliteStore;
+using leaf::test::TemporaryFolder;
+
+namespace {
+
+leaf::StoreOptions options_for(const fs::path& path) {
+  leaf::StoreOptions options;
+  options.url = "sqlite:" + path.string();
+  return options;
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A store with the tag `order`, of which `drawn` IDs are granted.
+void make_store(const fs::path& path, std::int64_t drawn) {
+  Store store(options_for(path));
+  store.migrate();
+  leaf::test::add_tag(store, "order", 1);
+  if (drawn > 0) store.grant(TagName("order"), drawn);
+}
+
+/// The working folder, until the object goes.
+class WorkingFolder {
+ public:
+  explicit WorkingFolder(const fs::path& folder) : former_(fs::current_path()) { fs::current_path(folder); }
+  ~WorkingFolder() { fs::current_path(former_); }
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+
+ private:
+  fs::path former_;
+};
+
+}  // namespace
+
+TEST_CASE("sqlite names: a file with a second name is refused by both, whatever is asked of it") {
+  TemporaryFolder folder;
+  const auto first = folder.path() / "first.db";
+  const auto second = folder.path() / "second.db";
+  make_store(first, 0);
+  fs::create_hard_link(first, second);
+  for (const auto& path : {first, second}) {
+    CHECK(error_code([&] { Store(options_for(path)).grant(TagName("order"), 1); }) == ErrorCode::refused);
+    CHECK(error_code([&] { Store(options_for(path)).migrate(); }) == ErrorCode::refused);
+    CHECK(error_code([&] { Store(options_for(path)).tags(); }) == ErrorCode::refused);
+  }
+  const std::string text = error_text([&] { Store(options_for(second)).tags(); });
+  CHECK(has(text, "store '" + second.string() + "' has more than one name"));
+  CHECK(has(text, "'find / -samefile " + second.string() + "' lists its names"));
+  fs::remove(second);
+  CHECK(Store(options_for(first)).grant(TagName("order"), 1).range == Range{1, 2});
+}
+
+TEST_CASE("sqlite names: a second name that an open store gets is noticed at the next grant") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  const auto other = folder.path() / "other.db";
+  make_store(path, 0);
+  Store store(options_for(path));
+  CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
+  fs::create_hard_link(path, other);
+  CHECK(error_code([&] { store.grant(TagName("order"), 1); }) == ErrorCode::refused);
+  CHECK(error_code([&] { store.migrate(); }) == ErrorCode::refused);
+  fs::remove(other);
+  CHECK(store.grant(TagName("order"), 1).range == Range{2, 3});
+}
+
+TEST_CASE("sqlite names: the journal lies beside the file itself, whatever symbolic links lead to it") {
+  TemporaryFolder folder;
+  fs::create_directory(folder.path() / "real");
+  const auto path = folder.path() / "real" / "leaf.db";
+  const auto link = folder.path() / "link.db";
+  const auto folder_link = folder.path() / "folder";
+  make_store(path, 0);
+  fs::create_symlink("link-to-link.db", link);
+  fs::create_symlink("real/leaf.db", folder.path() / "link-to-link.db");
+  fs::create_directory_symlink("real", folder_link);
+  fs::remove(path.string() + "-journal");
+  CHECK(Store(options_for(link)).grant(TagName("order"), 1).range == Range{1, 2});
+  CHECK(Store(options_for(folder_link / "leaf.db")).grant(TagName("order"), 1).range == Range{2, 3});
+  CHECK(fs::exists(path.string() + "-journal"));
+  CHECK_FALSE(fs::exists(link.string() + "-journal"));
+  CHECK(Store(options_for(path)).grant(TagName("order"), 1).range == Range{3, 4});
+}
+
+TEST_CASE("sqlite names: an open store goes over to the file that is put in the place of its own") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  const auto other = folder.path() / "other.db";
+  make_store(path, 0);
+  make_store(other, 500);
+  Store store(options_for(path));
+  CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
+  const std::string deployment = store.deployment();
+  SUBCASE("moved over it") {
+    fs::rename(other, path);
+  }
+  SUBCASE("removed and copied") {
+    fs::remove(path);
+    fs::copy_file(other, path);
+  }
+  SUBCASE("moved aside") {
+    fs::rename(path, folder.path() / "aside.db");
+    fs::rename(other, path);
+  }
+  SUBCASE("a link that leads elsewhere") {
+    fs::rename(path, folder.path() / "aside.db");
+    fs::create_symlink("other.db", path);
+  }
+  const leaf::Grant grant = store.grant(TagName("order"), 1);
+  CHECK(grant.range == Range{501, 502});
+  CHECK(grant.deployment != deployment);
+  CHECK(store.deployment() == grant.deployment);
+  CHECK(store.tag(TagName("order")).next_id == 502);
+}
+
+TEST_CASE("sqlite names: what a file granted while another one was put in its place is not used") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  const auto other = folder.path() / "other.db";
+  make_store(path, 0);
+  make_store(other, 500);
+  SqliteSession reader(path.string());
+  REQUIRE(reader.run("BEGIN; SELECT * FROM leaf_alloc"));
+  std::atomic<std::int64_t> granted{0};
+  {
+    std::jthread waiting([&] { granted = Store(options_for(path)).grant(TagName("order"), 1).range.lo; });
+    // It has written all that its commit takes, and waits for who reads.
+    std::error_code none;
+    REQUIRE(
+        leaf::test::wait_for([&] { return fs::file_size(path.string() + "-journal", none) > 0 && !none; }));
+    fs::rename(other, path);
+    reader.run("COMMIT");
+  }
+  CHECK(granted == 501);
+}
+
+TEST_CASE("sqlite names: a link to the file that is turned to another one is followed") {
+  TemporaryFolder folder;
+  const auto link = folder.path() / "leaf.db";
+  const auto first = folder.path() / "first.db";
+  const auto second = folder.path() / "second.db";
+  make_store(first, 0);
+  make_store(second, 500);
+  fs::create_symlink("first.db", link);
+  Store store(options_for(link));
+  CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
+  fs::remove(link);
+  fs::create_symlink("second.db", link);
+  CHECK(store.grant(TagName("order"), 1).range == Range{501, 502});
+  // The same file under another name has another journal.
+  fs::rename(second, folder.path() / "third.db");
+  fs::remove(link);
+  fs::create_symlink("third.db", link);
+  CHECK(store.grant(TagName("order"), 1).range == Range{502, 503});
+  CHECK(fs::exists(folder.path() / "third.db-journal"));
+}
+
+TEST_CASE(
+    "sqlite names: a file that is gone does not exist, is not made anew, and counts again once it is back") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  const auto aside = folder.path() / "aside.db";
+  make_store(path, 0);
+  Store store(options_for(path));
+  CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
+  fs::rename(path, aside);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(has(error_text([&] { store.grant(TagName("order"), 1); }), "' does not exist"));
+    CHECK(has(error_text([&] { store.tags(); }), "' does not exist"));
+  }
+  CHECK_FALSE(fs::exists(path));
+  fs::rename(aside, path);
+  CHECK(store.grant(TagName("order"), 1).range == Range{2, 3});
+}
+
+TEST_CASE("sqlite names: an allocator goes on by itself after its file was exchanged") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  const auto other = folder.path() / "other.db";
+  make_store(path, 0);
+  leaf::SegmentAllocator allocator(options_for(path));
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  for (int i = 1; i <= 5; ++i) CHECK(tag.next() == i);
+  Store(options_for(path)).grant(TagName("order"), 1000);
+  fs::copy_file(path, other);
+  fs::rename(other, path);
+  std::int64_t last = 5;
+  for (int i = 0; i < 50; ++i) {
+    const std::int64_t id = tag.next();
+    CHECK(id > last);
+    last = id;
+  }
+  CHECK(last > 1000);
+}
+
+TEST_CASE("sqlite names: a relative path keeps its meaning when the working folder changes") {
+  TemporaryFolder folder, elsewhere;
+  make_store(folder.path() / "leaf.db", 0);
+  const WorkingFolder first(folder.path());
+  Store store(options_for("leaf.db"));
+  CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
+  const WorkingFolder second(elsewhere.path());
+  CHECK(store.grant(TagName("order"), 1).range == Range{2, 3});
+}
+
+TEST_CASE("sqlite names: mount points are found as the kernel lists them") {
+  const auto is_listed = [](std::string_view path) {
+    std::istringstream mountinfo(
+        "22 1 0:20 / / rw,relatime - overlay overlay rw\n"
+        "36 22 98:0 /home/leaf.db /data/leaf.db rw shared:1 - ext4 /dev/root rw\n"
+        "37 22 98:0 /a\\040b /data/a\\040b\\134.db rw - ext4 /dev/root rw\n"
+        "damaged\n");
+    return leaf::store::sqlite::is_mount_point(mountinfo, path);
+  };
+  CHECK(is_listed("/"));
+  CHECK(is_listed("/data/leaf.db"));
+  CHECK(is_listed("/data/a b\\.db"));
+  CHECK_FALSE(is_listed("/data"));
+  CHECK_FALSE(is_listed("/home/leaf.db"));
+  CHECK_FALSE(is_listed("/data/leaf.db2"));
+}
