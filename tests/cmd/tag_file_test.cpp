@@ -211,7 +211,7 @@ std::string shown(const std::vector<leaf::Tag>& tags) {
 }  // namespace
 
 TEST_CASE("tag files: no counter, limit or description is lost on the way") {
-  std::mt19937 random(1);  // NOLINT: the same each time
+  std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     const auto tags = odd_tags(random);
     REQUIRE(csv(leafctl::tags_as_csv(tags)) == shown(tags));
