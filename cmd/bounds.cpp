@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 
 #include "commands.hpp"
 #include "declaration.hpp"
 #include "layout_options.hpp"
+#include "sql_column.hpp"
 #include "time_text.hpp"
 
 namespace leafctl {
@@ -15,6 +18,18 @@ constexpr Column<leaf::IdBounds> columns[] = {
     {"last", [](const leaf::IdBounds& bounds) -> Cell { return Id{bounds.last}; }},
 };
 
+/// The IDs, and the condition of SQL that selects them.
+struct Selection {
+  leaf::IdBounds bounds;
+  std::string condition;
+};
+
+constexpr Column<Selection> selection_columns[] = {
+    {"first", [](const Selection& selection) -> Cell { return Id{selection.bounds.first}; }},
+    {"last", [](const Selection& selection) -> Cell { return Id{selection.bounds.last}; }},
+    {"where", [](const Selection& selection) -> Cell { return selection.condition; }},
+};
+
 class Bounds : public Command {
  public:
   void declare(Declaration& command) override {
@@ -22,11 +37,13 @@ class Bounds : public Command {
         "Prints the first and the last snowflake ID of a stretch of time, to select by in a database.");
     command.add_text_option(
         "--from", "TIME", from_,
-        "first time: 2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), now, now-1h, now-7d or Unix "
-        "milliseconds",
+        "first time: 2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), today, yesterday, tomorrow, now, "
+        "now-1h, today-7d or Unix milliseconds",
         Presence::required);
     command.add_text_option("--to", "TIME", to_,
                             "the time before which the stretch ends (default: all that follows)");
+    command.add_text_option("--sql", "COLUMN", column_,
+                            "print the condition for a WHERE clause, COLUMN BETWEEN first AND last");
     layout_.declare(command);
     command.add_examples(
         "Prints the first and the last ID, both included, of the times from --from to\n"
@@ -34,8 +51,8 @@ class Bounds : public Command {
         "The time of an ID is the one that 'leafctl decode' prints.\n\n"
         "Examples:\n"
         "  leafctl bounds --from 2022-06-28 --to 2022-06-29\n"
-        "  read first last < <(leafctl bounds --from now-1h)\n"
-        "  psql -c \"select * from orders where id between $first and $last\"");
+        "  leafctl bounds --from yesterday --to today --sql orders.id\n"
+        "  psql -c \"select * from orders where $(leafctl bounds --from now-1h --sql id)\"");
   }
 
   void run(Session& session) override {
@@ -43,12 +60,20 @@ class Bounds : public Command {
     const auto now = current_time();
     const auto from = parse_time("--from", *from_, now);
     const auto bounds = to_ ? layout.bounds(from, parse_time("--to", *to_, now)) : layout.bounds(from);
-    session.output.print_one(columns, bounds);
+    if (!column_) return session.output.print_one(columns, bounds);
+    const Selection selection{bounds, fmt::format("{} BETWEEN {} AND {}", sql_column("--sql", *column_),
+                                                  bounds.first, bounds.last)};
+    if (session.output.format() == OutputFormat::json) {
+      session.output.print_one(selection_columns, selection);
+    } else {
+      session.output.print_text(selection.condition + "\n");
+    }
   }
 
  private:
   std::optional<std::string> from_;
   std::optional<std::string> to_;
+  std::optional<std::string> column_;
   LayoutOptions layout_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "column_reader.hpp"
 #include "commands.hpp"
 #include "declaration.hpp"
 #include "decoded_id.hpp"
@@ -94,28 +95,91 @@ class IdReader {
   std::optional<IdTemplate> form_;
 };
 
-/// Decodes standard input to its end and returns how many of its lines held no ID.
-std::size_t decode_lines(IdReader& ids, Printer& printer, Messages& messages) {
-  LineReader reader(STDIN_FILENO, "standard input");
-  std::size_t number = 0;
-  std::size_t bad = 0;
-  for (auto lines = reader.next_lines(); !lines.empty(); lines = reader.next_lines()) {
-    while (!lines.empty()) {
-      const auto end = std::min(lines.find('\n'), lines.size());
-      const auto line = lines.substr(0, end);
-      lines.remove_prefix(std::min(end + 1, lines.size()));
-      ++number;
-      if (const auto id = ids.read(line)) {
-        printer.add(*id);
-      } else {
-        ++bad;
-        messages.error(fmt::format("line {}: {}", number, ids.error(line).what()));
+/// Decodes standard input to its end, and counts what in it holds no ID.
+class InputDecoder {
+ public:
+  /// All are borrowed.
+  InputDecoder(IdReader& ids, Printer& printer, Messages& messages)
+      : ids_(ids), printer_(printer), messages_(messages) {}
+
+  std::size_t bad() const { return bad_; }
+
+  /// An ID a line.
+  void decode_lines() {
+    std::size_t number = 0;
+    read([&](std::string_view lines) {
+      while (!lines.empty()) {
+        const auto end = std::min(lines.find('\n'), lines.size());
+        auto line = lines.substr(0, end);
+        lines.remove_prefix(std::min(end + 1, lines.size()));
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        decode(++number, line);
       }
-    }
-    printer.flush();
+    });
   }
-  return bad;
-}
+
+  /// An ID in a column of each record.
+  void decode_column(const ColumnReader::Options& options) {
+    ColumnReader column(options);
+    read([&](std::string_view lines) {
+      if (lines.size() == LineReader::max_line && !lines.ends_with('\n')) {
+        decode_fields(column, true);
+        add(column.skip_line(fmt::format("it is longer than {} bytes", lines.size())));
+      } else {
+        column.add(lines);
+        decode_fields(column, false);
+      }
+    });
+    decode_fields(column, true);
+    printer_.flush();
+  }
+
+ private:
+  /// Calls `take` with all lines, as LineReader returns them.
+  template <class Take>
+  void read(Take take) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    LineReader reader(STDIN_FILENO, "standard input");
+    bool is_first = true;
+    for (auto lines = reader.next_lines(); !lines.empty(); lines = reader.next_lines()) {
+      if (std::exchange(is_first, false) && lines.starts_with(byte_order_mark)) {
+        lines.remove_prefix(byte_order_mark.size());
+      }
+      take(lines);
+      printer_.flush();
+    }
+  }
+
+  void decode_fields(ColumnReader& column, bool is_last) {
+    while (const auto field = column.next(is_last)) add(*field);
+  }
+
+  void add(const ColumnReader::Field& field) {
+    if (field.mistake.empty()) {
+      decode(field.line, field.text);
+    } else {
+      report(field.line, field.mistake);
+    }
+  }
+
+  void decode(std::size_t line, std::string_view text) {
+    if (const auto id = ids_.read(text)) {
+      printer_.add(*id);
+    } else {
+      report(line, ids_.error(text).what());
+    }
+  }
+
+  void report(std::size_t line, std::string_view mistake) {
+    ++bad_;
+    messages_.error(fmt::format("line {}: {}", line, mistake));
+  }
+
+  IdReader& ids_;
+  Printer& printer_;
+  Messages& messages_;
+  std::size_t bad_ = 0;
+};
 
 class Decode : public Command {
  public:
@@ -124,6 +188,12 @@ class Decode : public Command {
         "Prints what snowflake IDs hold: when each was made, by which worker, with which sequence number.");
     command.add_texts_argument("ID", "", ids_,
                                "IDs to decode; - or none reads them from standard input, one a line");
+    command.add_text_option("--column", "N|NAME", column_,
+                            "read a column of a CSV or TSV, by its number or its name in the first line");
+    command.add_text_option("--separator", "CHAR|tab", separator_,
+                            "what parts columns (default: a tab, comma or semicolon, by the first line)");
+    command.add_flag("--header", header_,
+                     "the first line names the columns, also where one is told by its number");
     form_.declare(command, "read each ID");
     layout_.declare(command);
     command.add_examples(
@@ -132,40 +202,62 @@ class Decode : public Command {
         "An ID in another form than decimal is read only where --format or --template\n"
         "names that form, as 'leafctl next' wrote it: a text that was cut is refused.\n"
         "Hex and base32 are read in either case, and base32's I and L as 1, O as 0.\n"
-        "A line that is no ID is reported by its number, and the exit status is 1.\n\n"
+        "A line that is no ID is reported by its number, and the exit status is 1.\n"
+        "In a CSV a field may be in double quotes, which are doubled within; in a TSV\n"
+        "quotes mean nothing. Of each record the ID is printed, and nothing else.\n\n"
         "Examples:\n"
         "  leafctl decode 1256557484213448722\n"
         "  leafctl decode --layout discord 175928847299117063\n"
         "  leafctl decode --format base62 1Up2tABQZwQ\n"
-        "  psql -Atc 'select id from orders' | leafctl decode -o json");
+        "  psql -Atc 'select id from orders' | leafctl decode -o json\n"
+        "  leafctl decode --column order_id <orders.csv");
   }
 
   void run(Session& session) override {
     const auto layout = layout_.layout(session.settings());
     IdReader reader(layout, form_.form());
     if (ids_.empty()) ids_ = {"-"};
+    check_column_options();
     for (const auto& text : ids_) {
       if (text != "-" && !reader.read(text)) throw reader.error(text);
     }
     Printer printer(layout, session.output);
-    std::size_t bad = 0;
+    InputDecoder input(reader, printer, session.messages);
     for (const auto& text : ids_) {
       if (text == "-") {
         printer.flush();
-        bad += decode_lines(reader, printer, session.messages);
+        if (column_) {
+          input.decode_column({*column_, separator_, header_});
+        } else {
+          input.decode_lines();
+        }
       } else {
         printer.add(*reader.read(text));
       }
     }
     printer.flush();
-    if (bad != 0) {
-      throw leaf::Error(leaf::ErrorCode::failed, fmt::format("{} of the lines held no ID", bad),
+    if (input.bad() != 0) {
+      throw leaf::Error(leaf::ErrorCode::failed, fmt::format("{} of the lines held no ID", input.bad()),
                         reader.hint());
     }
   }
 
  private:
+  void check_column_options() const {
+    if (!column_ && (separator_ || header_)) {
+      throw leaf::Error(leaf::ErrorCode::usage,
+                        fmt::format("'{}' goes with '--column'", separator_ ? "--separator" : "--header"));
+    }
+    if (column_ && std::ranges::find(ids_, "-") == ids_.end()) {
+      throw leaf::Error(leaf::ErrorCode::usage, "'--column' is for standard input, which no ID asks for",
+                        "leave the IDs out, or name - among them");
+    }
+  }
+
   std::vector<std::string> ids_;
+  std::optional<std::string> column_;
+  std::optional<std::string> separator_;
+  bool header_ = false;
   IdFormOptions form_;
   LayoutOptions layout_;
 };

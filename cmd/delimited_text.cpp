@@ -38,28 +38,36 @@ std::optional<char> unescaped(char c) {
 // Standard readers know neither MySQL's escapes nor the place of a field.
 class Reader {
  public:
-  Reader(std::string_view text, const DelimitedForm& form, const std::string& name)
-      : rest_(text), form_(form), name_(name) {}
+  Reader(std::string_view text, const DelimitedForm& form) : rest_(text), form_(form) {}
 
-  std::vector<DelimitedRecord> records() {
-    std::vector<DelimitedRecord> all;
-    while (!rest_.empty()) {
-      if (skip_line_end()) continue;
-      all.push_back(record());
-    }
-    return all;
-  }
+  /// Where what is wrong begins; the record in hand and what follows it are not to be used.
+  struct Mistake {
+    std::size_t line;
+    std::size_t column;
+    std::string_view what;
+    bool is_open;  ///< at the end of the text
+  };
 
- private:
+  bool at_end_of_text() const { return rest_.empty(); }
+  std::size_t left() const { return rest_.size(); }
+  const std::optional<Mistake>& mistake() const { return mistake_; }
+
   DelimitedRecord record() {
     DelimitedRecord fields;
     while (true) {
       fields.push_back(field());
-      if (rest_.empty() || skip_line_end()) return fields;
+      if (mistake_ || rest_.empty() || skip_line_end()) return fields;
       take();  // the separator
     }
   }
 
+  bool skip_line_end() {
+    if (!rest_.starts_with('\n') && !rest_.starts_with("\r\n")) return false;
+    if (take() == '\r') take();
+    return true;
+  }
+
+ private:
   DelimitedField field() {
     DelimitedField field{std::string(), line_, column_};
     if (form_.has_quotes && rest_.starts_with('"')) {
@@ -75,7 +83,10 @@ class Reader {
   void read_quoted(DelimitedField& field) {
     take();
     while (true) {
-      if (rest_.empty()) fail(field.line, field.column, "a quote that does not end");
+      if (rest_.empty()) {
+        mistake_ = {field.line, field.column, "a quote that does not end", true};
+        return;
+      }
       if (rest_[0] != '"') {
         *field.text += character();
         continue;
@@ -84,7 +95,7 @@ class Reader {
       if (!rest_.starts_with('"')) break;
       *field.text += take();
     }
-    if (!at_end()) fail(line_, column_, "text behind a closing quote");
+    if (!at_end()) mistake_ = {line_, column_, "text behind a closing quote", false};
   }
 
   /// The next character of a field, an escape counting as the one that it stands for.
@@ -108,12 +119,6 @@ class Reader {
     return rest.empty() || rest[0] == form_.separator || rest[0] == '\n' || rest.starts_with("\r\n");
   }
 
-  bool skip_line_end() {
-    if (!rest_.starts_with('\n') && !rest_.starts_with("\r\n")) return false;
-    if (take() == '\r') take();
-    return true;
-  }
-
   char take() {
     const char c = rest_[0];
     rest_.remove_prefix(1);
@@ -126,23 +131,41 @@ class Reader {
     return c;
   }
 
-  [[noreturn]] void fail(std::size_t line, std::size_t column, std::string_view what) const {
-    throw leaf::Error(leaf::ErrorCode::usage, fmt::format("{}:{}:{}: {}", name_, line, column, what),
-                      "a quote within quotes is written twice");
-  }
-
   std::string_view rest_;
   const DelimitedForm& form_;
-  const std::string& name_;
   std::size_t line_ = 1;
   std::size_t column_ = 1;
+  std::optional<Mistake> mistake_;
 };
 
 }  // namespace
 
 std::vector<DelimitedRecord> read_delimited(std::string_view text, const DelimitedForm& form,
                                             const std::string& name) {
-  return Reader(text, form, name).records();
+  std::vector<DelimitedRecord> all;
+  Reader reader(text, form);
+  while (!reader.at_end_of_text()) {
+    if (reader.skip_line_end()) continue;
+    all.push_back(reader.record());
+    if (const auto& mistake = reader.mistake()) {
+      throw leaf::Error(leaf::ErrorCode::usage,
+                        fmt::format("{}:{}:{}: {}", name, mistake->line, mistake->column, mistake->what),
+                        "a quote within quotes is written twice");
+    }
+  }
+  return all;
+}
+
+FirstRecord read_first_record(std::string_view text, const DelimitedForm& form) {
+  Reader reader(text, form);
+  FirstRecord first;
+  first.fields = reader.record();
+  first.size = text.size() - reader.left();
+  if (const auto& mistake = reader.mistake()) {
+    first.is_open = mistake->is_open;
+    first.mistake = mistake->what;
+  }
+  return first;
 }
 
 std::string csv_line(const std::vector<std::string>& fields) {

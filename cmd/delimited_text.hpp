@@ -25,6 +25,17 @@ struct DelimitedField {
 
 using DelimitedRecord = std::vector<DelimitedField>;
 
+/// What a text begins with.
+struct FirstRecord {
+  DelimitedRecord fields;
+  std::size_t size = 0;      ///< of its text, the line end included
+  bool is_open = false;      ///< the text ends within quotes, so the record may go on
+  std::string_view mistake;  ///< what is wrong with it, a quote that does not end included; else empty
+};
+
+/// The first record of `text`, which is not empty; an empty line is one of one empty field.
+FirstRecord read_first_record(std::string_view text, const DelimitedForm& form);
+
 /// The records of `text`, but for empty lines. `name` is what errors call the file. Throws leaf::Error
 /// (usage) with the line and column of a quote that does not end, or that is not at the end of its field.
 std::vector<DelimitedRecord> read_delimited(std::string_view text, const DelimitedForm& form,

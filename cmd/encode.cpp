@@ -43,7 +43,8 @@ class Encode : public Command {
     command.describe("Prints the snowflake ID of a time, a worker and a sequence number.");
     command.add_text_option(
         "--time", "TIME", time_,
-        "2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), now, now-1h, now-7d or Unix milliseconds",
+        "2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), today, yesterday, tomorrow, now, now-1h, "
+        "today-7d or Unix milliseconds",
         Presence::required);
     command.add_text_option(
         "--worker", "N", worker_,

@@ -68,7 +68,7 @@ FiledTag make_filed_tag(const std::map<TagKey, FiledValue>& values, const FilePl
   const FiledValue& name = required(values, TagKey::tag, "tag", place);
   const FiledValue& next_id = required(values, TagKey::next_id, "next_id", place);
   FiledTag tag{.name = at_place(name, [&] { return leaf::TagName(name.text); }),
-               .next_id = integer(next_id, {0, leaf::max_id}),
+               .next_id = integer(next_id, {0, leaf::past_max_id}),
                .place = name.place};
   if (const auto step = values.find(TagKey::step); step != values.end()) {
     tag.step = integer(step->second, {1, leaf::max_step});

@@ -20,6 +20,10 @@ namespace {
 constexpr std::array<std::string_view, 7> snowflake_setting_keys{
     "layout", "worker_name", "worker_id", "window", "max_skew", "max_backward", "recycle_after"};
 
+/// As many IDs of a tag are granted at once for a long output: one that is interrupted wastes no more, and
+/// they take so long to print that a grant in between does not count.
+constexpr std::int64_t piece = 16'777'216;
+
 struct TagRange {
   std::string tag;
   leaf::Range ids;
@@ -139,11 +143,25 @@ class Next : public Command {
     leaf::SegmentAllocator allocator(session.store_options(),
                                      {.timeout = session.settings().timeout, .host = host});
     leaf::SegmentTag tag = allocator.tag(*tag_);
-    const std::vector<leaf::Range> ranges = tag.next_ranges(static_cast<std::uint64_t>(count_.value_or(1)));
-    warn_if_nearly_used_up(*tag_, ranges.back().hi, tag.limit(), session.messages);
-    print(ranges, session.output);
+    const std::int64_t count = count_.value_or(1);
+    const std::int64_t at_once = count > piece && may_go_in_pieces(count, session) ? piece : count;
+    for (std::int64_t left = count; left > 0;) {
+      const std::vector<leaf::Range> ranges =
+          tag.next_ranges(static_cast<std::uint64_t>(std::min(left, at_once)));
+      left -= std::min(left, at_once);
+      if (left == 0) warn_if_nearly_used_up(*tag_, ranges.back().hi, tag.limit(), session.messages);
+      print(ranges, session.output);
+    }
     session.output.flush();
     if (tag.claim_fetch()) run_in_detached_process([&tag] { tag.fetch(); });
+  }
+
+  /// Whether the store has all of them. What is buffered does not count: where it matters, one grant of all
+  /// that the buffer lacks leaves nothing printed if it is refused.
+  bool may_go_in_pieces(std::int64_t count, Session& session) const {
+    if (ranges_) return false;
+    const leaf::Tag tag = session.store().tag(*tag_);
+    return count - 1 <= tag.limit.value_or(leaf::max_id) - tag.next_id;
   }
 
   void print_ids_of_store(Session& session) const {

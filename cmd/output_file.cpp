@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -32,7 +34,8 @@ void OutputFile::write(std::string_view lines) {
       end = between_lines ? written : lines.find('\n', written) + 1;
       continue;
     }
-    const ssize_t count = ::write(descriptor_, lines.data() + written, end - written);
+    const std::size_t piece = end_of_piece(lines, written, end) - written;
+    const ssize_t count = ::write(descriptor_, lines.data() + written, piece);
     if (count >= 0) {
       written += static_cast<std::size_t>(count);
     } else if (errno == EAGAIN) {
@@ -43,6 +46,22 @@ void OutputFile::write(std::string_view lines) {
     }
   }
   if (const int signal = InterruptGuard::received(); signal != 0) throw Interrupted{signal};
+}
+
+/// A pipe takes up to PIPE_BUF bytes at once or none of them, so what is written so is not mixed with what
+/// others write. A longer line goes by itself.
+std::size_t OutputFile::end_of_piece(std::string_view lines, std::size_t begin, std::size_t end) {
+  if (end - begin <= PIPE_BUF || !is_pipe()) return end;
+  const std::size_t last = lines.rfind('\n', begin + PIPE_BUF - 1);
+  return (last != std::string_view::npos && last >= begin ? last : lines.find('\n', begin)) + 1;
+}
+
+bool OutputFile::is_pipe() {
+  if (!is_pipe_) {
+    struct stat status {};
+    is_pipe_ = fstat(descriptor_, &status) == 0 && S_ISFIFO(status.st_mode);
+  }
+  return *is_pipe_;
 }
 
 void OutputFile::close() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,8 @@ namespace leafctl {
 /// be said.
 struct BrokenPipe {};
 
-/// A file descriptor that takes whole lines, every write checked. Borrows the descriptor.
+/// A file descriptor that takes whole lines, every write checked. Borrows the descriptor. Into a pipe no line
+/// of up to PIPE_BUF bytes, its newline included, is torn by other writers.
 class OutputFile {
  public:
   /// `name` is what errors call it, such as "standard output".
@@ -30,11 +32,14 @@ class OutputFile {
   std::size_t line_width() const noexcept;
 
  private:
+  std::size_t end_of_piece(std::string_view lines, std::size_t begin, std::size_t end);
+  bool is_pipe();
   [[noreturn]] void fail(int error) const;
 
   int descriptor_;
   std::string name_;
   bool is_terminal_;
+  std::optional<bool> is_pipe_;  ///< not looked at before it matters
 };
 
 }  // namespace leafctl

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "rfc3339.hpp"
@@ -58,6 +59,13 @@ FiledTag tag_of(const InputFile& file, const YAML::Node& node) {
   return make_filed_tag(values, place);
 }
 
+/// Left to itself yaml-cpp writes a carriage return as it is, which a reader takes for the end of a line.
+void emit(YAML::Emitter& yaml, const std::string& text) {
+  const bool has_control = std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
+  if (has_control) yaml << YAML::DoubleQuoted;
+  yaml << text;
+}
+
 }  // namespace
 
 TagFile read_tag_yaml(const InputFile& file) {
@@ -80,13 +88,17 @@ std::string tags_as_yaml(const std::vector<leaf::Tag>& tags) {
   yaml << YAML::BeginMap << YAML::Key << "tags" << YAML::Value << YAML::BeginSeq;
   for (const leaf::Tag& tag : tags) {
     yaml << YAML::BeginMap;
-    yaml << YAML::Key << "tag" << YAML::Value << tag.name;
+    yaml << YAML::Key << "tag" << YAML::Value;
+    emit(yaml, tag.name);
     yaml << YAML::Key << "next_id" << YAML::Value << tag.next_id;
     yaml << YAML::Key << "step" << YAML::Value << tag.step;
     if (tag.limit) yaml << YAML::Key << "limit" << YAML::Value << *tag.limit;
     yaml << YAML::Key << "updated" << YAML::Value
          << format_rfc3339(std::chrono::floor<std::chrono::milliseconds>(tag.updated_at));
-    if (!tag.description.empty()) yaml << YAML::Key << "description" << YAML::Value << tag.description;
+    if (!tag.description.empty()) {
+      yaml << YAML::Key << "description" << YAML::Value;
+      emit(yaml, tag.description);
+    }
     yaml << YAML::EndMap;
   }
   yaml << YAML::EndSeq << YAML::EndMap;

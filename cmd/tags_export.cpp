@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include "commands.hpp"
 #include "declaration.hpp"
+#include "leaf/error.hpp"
 #include "tag_csv.hpp"
 #include "tag_format.hpp"
 #include "tag_selection.hpp"
@@ -30,9 +33,24 @@ class TagsExport : public Command {
     leaf::Store store = session.store();
     const auto tags = selection_.tags(store, session.messages);
     session.output.print_text(format == TagFormat::yaml ? tags_as_yaml(tags) : tags_as_csv(tags));
+    for (const leaf::Tag& tag : tags) warn_of_what_no_import_takes(tag, session.messages);
   }
 
  private:
+  /// A table that Leaf made may hold what no tag can be added with.
+  static void warn_of_what_no_import_takes(const leaf::Tag& tag, Messages& messages) {
+    try {
+      static_cast<void>(leaf::TagName(tag.name));
+    } catch (const leaf::Error& error) {
+      messages.warning(fmt::format("{}: no import takes it", error.what()), "rename it in the file");
+    }
+    if (tag.step >= 1 && tag.step <= leaf::max_step) return;
+    const bool is_high = tag.step > leaf::max_step;
+    messages.warning(fmt::format("tag '{}' has step {}, {} than {}: no import takes it", tag.name, tag.step,
+                                 is_high ? "more" : "less", is_high ? leaf::max_step : 1),
+                     fmt::format("{} its step in the file", is_high ? "lower" : "raise"));
+  }
+
   TagSelection selection_;
   TagFormatOption format_;
 };

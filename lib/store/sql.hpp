@@ -45,8 +45,8 @@ struct Sql {
   /// left.
   const char* grant_segment;
 
-  /// $1 tag, $2 step, $3 start or NULL, $4 limit or NULL, $5 description -> the tag.
-  /// No row: it exists, or it was removed and has passed $3.
+  /// $1 tag, $2 step, $3 start or NULL, $4 limit or NULL, $5 description, $6 1 if $4 may be just below the
+  /// next ID -> the tag. No row: it exists, or it was removed and has passed $3 or $4.
   const char* add_tag;
   /// -> tags by name
   const char* tags;

@@ -117,13 +117,14 @@ void require_same(const Tag& existing, const NewTag& wanted) {
 
 Tag Store::add_tag(const NewTag& tag) {
   require_between("step", tag.step, 1, max_step);
-  require_between("start", tag.start, 0, max_id);
+  require_between("start", tag.start, 0, tag.or_later ? past_max_id : max_id);
   require_between("limit", tag.limit,
                   std::max<std::int64_t>(tag.start.value_or(1) - (tag.or_later ? 1 : 0), 0), max_id);
   require_description(tag.description);
-  const auto added = impl_->execute(&store::Sql::add_tag,
-                                    {tag.name.str(), tag.step.value_or(default_step), value_of(tag.start),
-                                     value_of(tag.limit), value_of(tag.description)});
+  const auto added = impl_->execute(
+      &store::Sql::add_tag,
+      {tag.name.str(), tag.step.value_or(default_step), value_of(tag.start), value_of(tag.limit),
+       value_of(tag.description), static_cast<std::int64_t>(tag.or_later)});
   if (!added.empty()) return tag_of(added[0]);
   const auto existing = impl_->execute(&store::Sql::tag, {tag.name.str()});
   if (!existing.empty()) {
@@ -163,7 +164,7 @@ Tag Store::tag(const TagName& name) {
 Tag Store::update_tag(const TagName& name, const TagChange& change) {
   require_between("step", change.step, 1, max_step);
   require_between("limit", change.limit, 0, max_id);
-  require_between("raise-to", change.raise_to, 0, max_id);
+  require_between("raise-to", change.raise_to, 0, past_max_id);
   require_description(change.description);
   const auto rows =
       impl_->execute(&store::Sql::update_tag,

@@ -55,6 +55,40 @@ time_of() { leafctl decode "$1" | cut -f 3; }
   [ "$output" = '{"first":"0","last":"9223372036854775807"}' ]
 }
 
+@test "bounds: yesterday and today are days in UTC" {
+  local day first last rest
+  day=$(date -u +%F)
+  read -r first last < <(leafctl bounds --from yesterday --to today)
+  # Midnight may have passed in between.
+  [ "$day" = "$(date -u +%F)" ] || skip 'the day ended meanwhile'
+  [ "$(time_of $((last + 1)))" = "${day}T00:00:00.000Z" ]
+  [ "$(time_of "$first")" = "$(date -u -d "$day -1 day" +%F)T00:00:00.000Z" ]
+  [ "$(leafctl bounds --from today-1d --to today)" = "$first"$'\t'"$last" ]
+  read -r first rest < <(leafctl bounds --from tomorrow)
+  [ "$(time_of "$first")" = "$(date -u -d "$day +1 day" +%F)T00:00:00.000Z" ]
+  run -0 leafctl encode --time yesterday
+  [ "$(time_of "$output")" = "$(date -u -d "$day -1 day" +%F)T00:00:00.000Z" ]
+}
+
+@test "bounds: the part of a time that is not understood is named" {
+  run -2 --separate-stderr leafctl bounds --from '2022-06-28 noon'
+  [ "${stderr_lines[0]}" = "leafctl: '--from' takes a time from the year 1970 to 9999, not '2022-06-28 noon': 'noon' is no hour of two digits" ]
+  [[ "${stderr_lines[1]}" == "hint: write it as now, today, yesterday, tomorrow, "* ]]
+  run -2 --separate-stderr leafctl bounds --from now --to now-7x
+  [ "${stderr_lines[0]}" = "leafctl: '--to' takes a duration from 0ms to 876600h, not '7x'" ]
+}
+
+@test "bounds: --sql prints the condition that selects the IDs" {
+  run -0 leafctl bounds --from 2022-06-28 --to 2022-06-29 --sql order.id
+  [ "$output" = '"order".id BETWEEN 1541572081873846272 AND 1541934469739446271' ]
+  run -0 leafctl bounds --from 2022-06-28 --to 2022-06-29 --sql id -o json
+  [ "$output" = '{"first":"1541572081873846272","last":"1541934469739446271","where":"id BETWEEN 1541572081873846272 AND 1541934469739446271"}' ]
+  run -0 script -qec 'leafctl bounds --from 2010-11-04T01:42:54.657Z --sql id' /dev/null
+  [ "${output%$'\r'}" = 'id BETWEEN 0 AND 9223372036854775807' ]
+  run -2 --separate-stderr leafctl bounds --from now --sql ''
+  [ "${stderr_lines[0]}" = "leafctl: '--sql' takes a column, not '': a part of it is empty" ]
+}
+
 @test "bounds: a stretch that is empty is refused" {
   run -2 --separate-stderr leafctl bounds --from 2022-06-28T00:00:00Z --to 2022-06-28T00:00:00Z
   [ "${stderr_lines[0]}" = "leafctl: the end '2022-06-28T00:00:00.000Z' of the stretch is not after its beginning '2022-06-28T00:00:00.000Z'" ]

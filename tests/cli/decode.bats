@@ -103,6 +103,86 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
   [ "${stderr_lines[5]}" = "leafctl: 5 of the lines held no ID" ]
 }
 
+@test "decode: lines may end as Windows ends them, and the first may begin with a byte order mark" {
+  run -0 leafctl decode < <(printf '1256557484213448722\r\n0\r\n1256557484213448722\r')
+  [ "${#lines[@]}" -eq 3 ]
+  [ "${lines[0]}" = "$leaf_line" ]
+  [ "${lines[2]}" = "$leaf_line" ]
+  run -0 leafctl decode < <(printf '\xef\xbb\xbf1256557484213448722\r\n')
+  [ "$output" = "$leaf_line" ]
+  run -1 --separate-stderr leafctl decode < <(printf '1\r2\n\r\n')
+  [ "${stderr_lines[0]}" = "leafctl: line 1: '1\x0d2' is not an ID" ]
+  [ "${stderr_lines[1]}" = "leafctl: line 2: '' is not an ID: it is empty" ]
+}
+
+@test "decode --column: a column by name or number, of a CSV or TSV" {
+  run -0 leafctl decode --column id < <(printf 'name,id\n"a, ""b""\nc",1256557484213448722\n')
+  [ "$output" = "$leaf_line" ]
+  run -0 leafctl decode --column id < <(printf '\xef\xbb\xbfid,name\r\n"1256557484213448722",x\r\n')
+  [ "$output" = "$leaf_line" ]
+  run -0 leafctl decode --column 2 < <(printf 'a\t1256557484213448722\n5" disk\t1256557484213448722\n')
+  [ "$output" = "$leaf_line"$'\n'"$leaf_line" ]
+  run -0 leafctl decode --column 2 --header < <(printf 'name;id\nb,c;1256557484213448722')
+  [ "$output" = "$leaf_line" ]
+  run -0 leafctl decode --column 2 --separator '|' < <(printf 'a,b|1256557484213448722\n')
+  [ "$output" = "$leaf_line" ]
+  run -0 leafctl decode --column 2 --separator tab - < <(printf 'a,b\t1256557484213448722\n')
+  [ "$output" = "$leaf_line" ]
+  run -0 leafctl decode --column 1 -o json --format base62 < <(printf '1Up2tABQZwQ,x\n')
+  [ "$(jq -r .id <<<"$output")" = 1256557484213448722 ]
+  run -0 leafctl decode --column id </dev/null
+  [ -z "$output" ]
+}
+
+@test "decode --column: what is wrong is reported by the line where the record begins, the rest goes on" {
+  run -1 --separate-stderr leafctl decode --column 2 < <(printf 'name,id\na,1\nb\nc,\n\n"d\ne",x\n"f" g,2\n"h,3\ni,4\n')
+  [ "$(cut -f 1 <<<"$output" | xargs)" = '1 4' ]
+  [ "${stderr_lines[0]}" = "leafctl: line 1: 'id' is not an ID" ]
+  [ "${stderr_lines[1]}" = "leafctl: line 3: it has 1 field, and no column 2" ]
+  [ "${stderr_lines[2]}" = "leafctl: line 4: '' is not an ID: it is empty" ]
+  [ "${stderr_lines[3]}" = "leafctl: line 5: it has 1 field, and no column 2" ]
+  [ "${stderr_lines[4]}" = "leafctl: line 6: 'x' is not an ID" ]
+  [ "${stderr_lines[5]}" = "leafctl: line 8: it has text behind a closing quote" ]
+  [ "${stderr_lines[6]}" = "leafctl: line 9: it has a quote that does not end" ]
+  [ "${stderr_lines[7]}" = "leafctl: 7 of the lines held no ID" ]
+}
+
+@test "decode --column: a column that is not there, and options that do not fit, are usage errors" {
+  run -2 --separate-stderr leafctl decode --column id < <(printf 'name,ID\na,1\n')
+  [ "${stderr_lines[0]}" = "leafctl: no column is called 'id'" ]
+  [ "${stderr_lines[1]}" = "hint: the first line names the columns 'name', 'ID'" ]
+  run -2 --separate-stderr leafctl decode --column id < <(printf 'name|id\na|1\n')
+  [ "${stderr_lines[1]}" = "hint: the first line is one column, 'name|id': say what parts columns with '--separator'" ]
+  run -2 --separate-stderr leafctl decode --column id < <(printf 'id,id\n1,1\n')
+  [ "${stderr_lines[0]}" = "leafctl: more than one column is called 'id'" ]
+  run -2 --separate-stderr leafctl decode --column 0 </dev/null
+  [ "${stderr_lines[0]}" = "leafctl: '--column' takes a number from 1 to 2147483647, not '0'" ]
+  run -2 leafctl decode --column '' </dev/null
+  for separator in '' ab x 7 '"' ö $'\n'; do
+    run -2 --separate-stderr leafctl decode --column 1 --separator "$separator" </dev/null
+    [[ "$stderr" == "leafctl: '--separator' takes one character, not '"* ]]
+  done
+  run -2 --separate-stderr leafctl decode --header </dev/null
+  [ "$stderr" = "leafctl: '--header' goes with '--column'" ]
+  run -2 --separate-stderr leafctl decode --separator , </dev/null
+  [ "$stderr" = "leafctl: '--separator' goes with '--column'" ]
+  run -2 --separate-stderr leafctl decode --column 1 7
+  [ "${stderr_lines[0]}" = "leafctl: '--column' is for standard input, which no ID asks for" ]
+}
+
+@test "decode --column: many records lose none, and each comes as soon as it is there" {
+  seq 1000000000000000000 1000000000000099999 >ids
+  sed 's/.*/"a ""quoted"" text, here",&,x/' ids | leafctl decode --column 2 | cut -f 1 | cmp - ids
+  mkfifo in out
+  leafctl decode --column id <in >out 3>&- &
+  exec 8>in 9<out
+  printf 'id,name\n7,x\n' >&8
+  read -r -t 30 line <&9
+  [ "${line%%$'\t'*}" = 7 ]
+  exec 8>&- 9<&-
+  wait $!
+}
+
 @test "decode: an argument that is no ID is a usage error, and nothing is printed" {
   for id in abc '' -5 -9223372036854775793 9223372036854775808 0x10 1e6; do
     run -2 --separate-stderr leafctl decode 1 "$id"

@@ -82,7 +82,7 @@ setup() {
 
 @test "encode: what is no time is a usage error, as is none" {
   run -2 --separate-stderr leafctl encode --time 2020-05-32
-  [ "${stderr_lines[0]}" = "leafctl: '--time' takes a time from the year 1970 to 9999, not '2020-05-32'" ]
+  [ "${stderr_lines[0]}" = "leafctl: '--time' takes a time from the year 1970 to 9999, not '2020-05-32': '32' is no day" ]
   [[ "${stderr_lines[1]}" == "hint: write it as "* ]]
   run -2 --separate-stderr leafctl encode
   [ "${stderr_lines[0]}" = "leafctl: option '--time' is missing" ]

@@ -76,7 +76,7 @@ tag 'order' stays at next ID 40001: the file has 5
   prints ''
   says "leafctl: tags.csv:3:1: tag 'a b' has a character that is not allowed
 hint: a tag's name has 1 to 128 characters of A-Z a-z 0-9 . _ : -
-leafctl: tags.csv:4:3: 'max_id' takes a number from 0 to 9223372036854775806, not '1e5'
+leafctl: tags.csv:4:3: 'max_id' takes a number from 0 to 9223372036854775807, not '1e5'
 leafctl: 2 of the tags in 'tags.csv' are wrong
 hint: nothing was changed"
   leafctl -q add-tag order --limit 100
@@ -116,6 +116,81 @@ would change tag 'order': next ID 1, step 100
     same 'another store' sqlite "${new_store_url%%:*}"
     expect 0 leafctl tags import "tags.$format"
     says '3 tags: 3 unchanged'
+  done
+}
+
+# with_other_store COMMAND...: on a fresh store beside the test's own, of SQLite.
+with_other_store() { LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/other.db LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/other.run "$@"; }
+
+# exported FORMAT: all tags, but for when they changed.
+exported() {
+  case $1 in
+    yaml) leafctl tags export | grep -v '^    updated: ' ;;
+    csv) leafctl tags export --format csv | sed -E 's/,20[0-9TZ:.-]+,/,,/' ;;
+  esac
+}
+
+@test "tags come back as they were, used up or not, and go on where they ended" {
+  leafctl -q add-tag empty --start 9223372036854775806
+  leafctl -q next empty --direct >ids 2>warnings
+  leafctl -q add-tag empty-limit --start 9223372036854775806 --limit 9223372036854775806
+  leafctl -q next empty-limit --direct >ids 2>warnings
+  leafctl -q add-tag full --limit 10
+  leafctl -q next full --direct -n 10 >ids 2>warnings
+  leafctl -q add-tag last --start 5 --limit 5
+  leafctl -q add-tag zero --start 0 --limit 0
+  leafctl -q add-tag odd --description $' - "a": \'b\'\r\n# ~ \\N, ö\u0085\u2028\ufeff \e[31m '
+  leafctl -q add-tag gone
+  leafctl -q tags remove gone --yes
+  for format in yaml csv; do
+    leafctl tags export --format $format >"tags.$format"
+    with_other_store leafctl -q init-db
+    with_other_store expect 0 leafctl tags import "tags.$format"
+    contains "$stderr" '6 tags: 6 added'
+    same "the tags by $format" "$(exported $format)" "$(with_other_store exported $format)"
+    for tag in empty empty-limit full; do with_other_store expect 6 leafctl next $tag; done
+    same 'the last one' 5 "$(with_other_store leafctl -q next last)"
+    with_other_store expect 0 leafctl tags import "tags.$format"
+    contains "$stderr" '6 tags: 6 unchanged'
+    rm -r other.*
+    # And into the store where they are, or were.
+    expect 0 leafctl tags import "tags.$format"
+    says '6 tags: 6 unchanged'
+    before=$(exported $format)
+    for tag in empty empty-limit full last zero odd; do leafctl -q tags remove $tag --yes; done
+    expect 0 leafctl tags import "tags.$format"
+    contains "$stderr" '6 tags: 6 added'
+    same "the removed tags by $format" "$before" "$(exported $format)"
+  done
+}
+
+@test "a tag that is behind one that is used up is raised to its end" {
+  leafctl -q add-tag order
+  same 'an ID' 1 "$(leafctl next order)"
+  expect 0 leafctl tags import - <<<$'tag,next_id\norder,9223372036854775807'
+  says "raised tag 'order': next ID 9223372036854775807, step 1000
+1 tag: 1 raised"
+  expect 6 leafctl next order
+  expect 2 leafctl tags import - <<<$'tag,next_id\norder,9223372036854775808'
+  contains "$stderr" "'next_id' takes a number from 0 to 9223372036854775807, not '9223372036854775808'"
+}
+
+@test "export warns of a tag that no import takes, and prints it" {
+  case $TEST_STORE in
+    sqlite) ask() { sqlite3 "$BATS_TEST_TMPDIR/leaf.db" "$1"; } ;;
+    postgresql) ask() { psql -qX "$test_database" -c "$1"; } ;;
+  esac
+  leafctl -q add-tag good
+  ask "INSERT INTO leaf_alloc (biz_tag, max_id, step, incarnation)
+    VALUES ('a, b', 7, 10, '11111111-1111-4111-8111-111111111111'), ('big', 8, 2000000, '22222222-2222-4222-8222-222222222222')"
+  for format in yaml csv; do
+    expect 0 leafctl tags export --format $format
+    contains "$output" 'a, b'
+    contains "$output" 2000000
+    says "leafctl: warning: tag 'a, b' has a character that is not allowed: no import takes it
+hint: rename it in the file
+leafctl: warning: tag 'big' has step 2000000, more than 1000000: no import takes it
+hint: lower its step in the file"
   done
 }
 

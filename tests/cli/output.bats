@@ -44,6 +44,44 @@ teardown() { remove_store; }
   seq 1 "$(wc -l <"$BATS_TEST_TMPDIR/ids")" | cmp - "$BATS_TEST_TMPDIR/ids"
 }
 
+@test "an output that is interrupted wastes no more IDs than are granted at once" {
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  env --default-signal=INT leafctl next order -n 1000000000 >"$BATS_TEST_TMPDIR/pipe" 3>&- &
+  writer=$!
+  exec 9<"$BATS_TEST_TMPDIR/pipe"
+  # Nobody reads on, and so the output stops within what the pipe holds.
+  head -c 1000 <&9 >"$BATS_TEST_TMPDIR/ids"
+  kill -INT "$writer"
+  cat <&9 >>"$BATS_TEST_TMPDIR/ids"
+  exec 9<&-
+  wait "$writer" || true
+  next=$(leafctl tags show order -o json | jq -r .next_id)
+  [ "$next" -gt "$(tail -n 1 "$BATS_TEST_TMPDIR/ids")" ]
+  [ "$next" -le $((16777216 + 1000 + 1)) ]
+}
+
+@test "a long output that goes past the limit prints nothing and wastes nothing, and what is buffered counts" {
+  leafctl -q add-tag small --limit 20000000
+  same 'an ID' 1 "$(leafctl next small)"
+  expect 6 leafctl next small -n 20000000
+  prints ''
+  contains "$stderr" 'IDs left up to its limit 20000000'
+  leafctl -q next small -n 19999999 >"$BATS_TEST_TMPDIR/ids"
+  seq 2 20000000 | cmp - "$BATS_TEST_TMPDIR/ids"
+}
+
+@test "who draws while a long output goes on gets an ID of its own, between two pieces" {
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  leafctl next order -n 20000000 >"$BATS_TEST_TMPDIR/pipe" 3>&- &
+  exec 9<"$BATS_TEST_TMPDIR/pipe"
+  head -c 1000 <&9 >"$BATS_TEST_TMPDIR/ids"
+  same 'the ID in between' 16777217 "$(leafctl next order)"
+  cat <&9 >>"$BATS_TEST_TMPDIR/ids"
+  exec 9<&-
+  wait $!
+  { seq 16777216; seq 16777218 20000001; } | cmp - "$BATS_TEST_TMPDIR/ids"
+}
+
 @test "IDs stream in constant memory" {
   # 100 million lines are 1.3 gigabytes; the limit is on all address space, libraries included.
   run bash -c 'ulimit -v 100000; leafctl next order -n 100000000 | tail -n 1'

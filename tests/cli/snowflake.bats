@@ -149,6 +149,19 @@ hint: name a tag, or say '--snowflake' for IDs of no tag"
   done
 }
 
+@test "SIGINT ends a long output from the host's buffer, and wastes neither worker nor time" {
+  start_output 1000000000000
+  kill -INT "$writer"
+  await_end
+  same 'the status' 130 "$ended"
+  leafctl next --snowflake >>"$ids"
+  increasing "$ids"
+  last=$(tail -n 1 "$ids" | leafctl decode)
+  same 'the worker' 0 "$(cut -f 5 <<<"$last")"
+  [ "$(cut -f 4 <<<"$last")" -le $(($(date +%s%3N) + 1)) ]
+  same 'the workers' 0 "$(leafctl workers list | cut -f 1)"
+}
+
 @test "SIGINT while the next unit of time is awaited gives the worker back, too" {
   export LEAFCTL_HOST_BUFFER=no
   leafctl -q init-db --layout 31,22,2/1s@1600000000000

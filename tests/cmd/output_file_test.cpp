@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "interrupt.hpp"
 #include "leaf/error.hpp"
@@ -80,6 +82,69 @@ TEST_CASE("output file: all of a text reaches a reader that takes it in small pi
   CHECK((through(blocking, text) == text));
   NarrowPipe non_blocking(O_NONBLOCK);
   CHECK((through(non_blocking, text) == text));
+}
+
+namespace {
+
+/// Lines of one character each, `letter`, of different lengths up to `longest`.
+std::string lines_of(char letter, std::size_t longest) {
+  std::string text;
+  for (std::size_t i = 0; i < 5'000; ++i) text += std::string(1 + i * 7 % longest, letter) + '\n';
+  return text;
+}
+
+/// How many lines of `text` are not of one character.
+std::size_t torn_lines(const std::string& text) {
+  std::size_t torn = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    if (line.find_first_not_of(line.substr(0, 1)) != std::string::npos) ++torn;
+    begin = end + 1;
+  }
+  return torn;
+}
+
+/// What comes through when eight write at once, each of them lines of its own letter.
+std::string of_eight_writers(NarrowPipe& pipe, std::size_t longest) {
+  std::vector<pid_t> writers;
+  for (const char letter : std::string("abcdefgh")) {
+    writers.push_back(fork());
+    REQUIRE(writers.back() >= 0);
+    if (writers.back() > 0) continue;
+    OutputFile(pipe.writer(), "the pipe").write(lines_of(letter, longest));
+    _exit(0);
+  }
+  pipe.close_writer();
+  std::string read = pipe.read_all();
+  for (const pid_t writer : writers) CHECK(waitpid(writer, nullptr, 0) == writer);
+  return read;
+}
+
+}  // namespace
+
+TEST_CASE("output file: no line of several writers into one full pipe is torn") {
+  for (const int flags : {0, O_NONBLOCK}) {
+    for (const std::size_t longest : {40UL, 1'000UL}) {
+      CAPTURE(flags);
+      CAPTURE(longest);
+      NarrowPipe pipe(flags);
+      const std::string read = of_eight_writers(pipe, longest);
+      CHECK(torn_lines(read) == 0);
+      CHECK(read.size() == 8 * lines_of('a', longest).size());
+    }
+  }
+}
+
+TEST_CASE("output file: lines longer than a pipe takes at once reach it whole, and so do those beside them") {
+  std::string text = numbered_lines(2'000);
+  for (const std::size_t length : {4'094UL, 4'095UL, 4'096UL, 4'097UL, 20'000UL, 1UL}) {
+    text += std::string(length, 'x') + '\n' + numbered_lines(1'000);
+  }
+  for (const int flags : {0, O_NONBLOCK}) {
+    NarrowPipe pipe(flags);
+    CHECK((through(pipe, text) == text));
+  }
 }
 
 TEST_CASE("output file: a full disk is an error that names the file") {

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,11 +64,11 @@ TEST_CASE("tag CSV: a tag may be called like a column") {
 }
 
 TEST_CASE("tag CSV: every line that is wrong is reported with its place") {
-  const std::string bounds = "' takes a number from 0 to 9223372036854775806, not '";
+  const std::string bounds = "' takes a number from 0 to 9223372036854775807, not '";
   CHECK(csv("biz_tag,max_id,step\n"
             "a b,1,10\n"
             "c,1e6,10\n"
-            "d,9223372036854775807,10\n"
+            "d,9223372036854775808,10\n"
             "e,1,1000001\n"
             "f,1\n"
             ",1,10\n"
@@ -82,7 +84,7 @@ TEST_CASE("tag CSV: every line that is wrong is reported with its place") {
             "1e6'\n"
             "error f:4:3: 'max_id" +
             bounds +
-            "9223372036854775807'\n"
+            "9223372036854775808'\n"
             "error f:5:5: 'step' takes a number from 1 to 1000000, not '1000001'\n"
             "error f:6:1: 2 fields instead of 3\n"
             "error f:7:1: the name of a tag is empty\n"
@@ -110,7 +112,7 @@ TEST_CASE("tag CSV: a file without the columns that it needs is refused") {
                        leaf::Error);
   // A head without max_id is none, and so its own second field is no number.
   CHECK(csv("biz_tag,step,description\n") ==
-        "error f:1:9: 'max_id' takes a number from 0 to 9223372036854775806, not 'step'\n");
+        "error f:1:9: 'max_id' takes a number from 0 to 9223372036854775807, not 'step'\n");
 }
 
 TEST_CASE("tag YAML: tags are read, and JSON as well") {
@@ -139,7 +141,7 @@ TEST_CASE("tag YAML: what is wrong is reported with its place") {
         "error f:4:5: a tag has no 'next_id'\n"
         "error f:5:5: a tag has keys, such as 'tag: order'\n"
         "error f:6:14: 'next_id' takes one value\n"
-        "error f:7:23: 'next_id' takes a number from 0 to 9223372036854775806, not '-1'\n"
+        "error f:7:23: 'next_id' takes a number from 0 to 9223372036854775807, not '-1'\n"
         "error f:8:26: 'max_id' is given twice\n"
         "error f:10:11: tag 'd' is there already, in line 9\n");
   CHECK_THROWS_WITH_AS(yaml("tag: order\n"), "f:1:1: expected the one key 'tags'", leaf::Error);
@@ -164,6 +166,57 @@ TEST_CASE("tag files: what is written in either format is read again") {
   CHECK(yaml(leafctl::tags_as_yaml({plain, full})) == wanted);
   CHECK(yaml(leafctl::tags_as_yaml({})).empty());
   CHECK(csv(leafctl::tags_as_csv({})).empty());
+}
+
+namespace {
+
+/// Tags with counters at both ends, limits around them, and descriptions of what a format may stumble on.
+std::vector<leaf::Tag> odd_tags(std::mt19937& random) {
+  static const std::vector<std::string> parts{
+      "a",      "\"",   "'",    ",",    ":",    ": ",     " ",      "\t",  "\n",   "\r",     "\r\n",
+      "\\",     "\\n",  "\\N",  "NULL", "~",    "-",      "- ",     "---", "...",  "#",      " #",
+      "{",      "}",    "[",    "]",    "&",    "*",      "!",      "|",   ">",    "%",      "@",
+      "`",      "?",    "\x01", "\x1b", "\x7f", "\u0085", "ö",      "語",  "🙂", "\ufeff", "\u2028",
+      "\u00a0", "true", "0x1F", "1e3",  "tag",  "<<",     "\u0301", "=",   ";",    "\b",     "\f"};
+  const auto below = [&](std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
+  };
+  std::vector<leaf::Tag> tags;
+  for (int i = 0; i < 40; ++i) {
+    leaf::Tag tag;
+    tag.name = std::to_string(i);
+    const std::int64_t ends[] = {0, 1, 2, 1'000, leaf::max_id - 1, leaf::max_id, leaf::max_id + 1};
+    tag.next_id = ends[below(std::size(ends))];
+    tag.step = below(2) == 0 ? 1 : leaf::max_step;
+    const std::int64_t limits[] = {std::max<std::int64_t>(tag.next_id - 1, 0),
+                                   std::min(tag.next_id, leaf::max_id), leaf::max_id};
+    if (below(2) == 0) tag.limit = limits[below(std::size(limits))];
+    for (std::size_t count = below(6); count > 0; --count) tag.description += parts[below(parts.size())];
+    tags.push_back(tag);
+  }
+  return tags;
+}
+
+std::string shown(const std::vector<leaf::Tag>& tags) {
+  TagFile file;
+  for (const leaf::Tag& tag : tags) {
+    leafctl::FiledTag filed{
+        .name = leaf::TagName(tag.name), .next_id = tag.next_id, .step = tag.step, .limit = tag.limit};
+    if (!tag.description.empty()) filed.description = tag.description;
+    file.tags.push_back(filed);
+  }
+  return shown(file);
+}
+
+}  // namespace
+
+TEST_CASE("tag files: no counter, limit or description is lost on the way") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    const auto tags = odd_tags(random);
+    REQUIRE(csv(leafctl::tags_as_csv(tags)) == shown(tags));
+    REQUIRE(yaml(leafctl::tags_as_yaml(tags)) == shown(tags));
+  }
 }
 
 TEST_CASE("tag files: the format is told by the name, else by the first line") {

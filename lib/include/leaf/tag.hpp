@@ -20,6 +20,8 @@ inline constexpr std::int64_t default_step = 1'000;
 inline constexpr std::size_t max_description = 256;
 /// The greatest ID: the store's counter, which is one ahead, has to fit in 63 bits.
 inline constexpr std::int64_t max_id = 9'223'372'036'854'775'806;
+/// The next ID of a tag that has given out max_id: its counter stays there.
+inline constexpr std::int64_t past_max_id = max_id + 1;
 
 /// The name of a business tag: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
 class LEAF_EXPORT TagName {
@@ -56,7 +58,7 @@ struct NewTag {
   std::optional<std::int64_t> limit{};       ///< the last ID, start to max_id; none
   std::optional<std::string> description{};  ///< up to max_description characters
   /// Where a removed tag of this name has passed `start`, it goes on where it ended. `limit` may be just
-  /// below `start` then: all IDs are used up.
+  /// below then, and `start` be past_max_id: all IDs are used up.
   bool or_later = false;
 };
 
@@ -66,7 +68,8 @@ struct TagChange {
   std::optional<std::int64_t> limit{};  ///< not below what was granted
   bool remove_limit = false;
   std::optional<std::string> description{};
-  std::optional<std::int64_t> raise_to{};  ///< the next ID will be at least this; never lowers
+  /// The next ID will be at least this, up to past_max_id: none is left; never lowers.
+  std::optional<std::int64_t> raise_to{};
 };
 
 }  // namespace leaf

@@ -138,7 +138,7 @@ $way$;
         " update_time = now(), incarnation = gen_random_uuid(), removed_at = NULL"
         " WHERE t.removed_at IS NOT NULL"
         " AND ($3::bigint IS NULL OR $3::bigint >= t.max_id)"
-        " AND ($4::bigint IS NULL OR $4::bigint >= t.max_id)"
+        " AND ($4::bigint IS NULL OR $4::bigint >= t.max_id - $6::integer)"
         " RETURNING " TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
     .tag = "SELECT " TAG " FROM leaf_alloc WHERE biz_tag = $1 AND removed_at IS NULL",

@@ -66,7 +66,7 @@ const Sql sql{
         " id_limit = excluded.id_limit, description = excluded.description, last_grant = 0,"
         " update_time = excluded.update_time, incarnation = excluded.incarnation, removed_at = NULL"
         " WHERE t.removed_at IS NOT NULL AND ($3 IS NULL OR $3 >= t.max_id) AND ($4 IS NULL OR $4 >= "
-        "t.max_id)"
+        "t.max_id - $6)"
         " RETURNING " TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
     .tag = "SELECT " TAG " FROM leaf_alloc WHERE biz_tag = $1 AND removed_at IS NULL",

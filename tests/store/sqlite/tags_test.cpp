@@ -141,4 +141,15 @@ TEST_CASE("tags: a tag that may start later goes on where it ended before, else 
   CHECK(error_code([&] {
           admin.add_tag({.name = TagName("x"), .start = 12, .limit = 10, .or_later = true});
         }) == ErrorCode::usage);
+  admin.remove_tag(TagName("full"));
+  CHECK(error_code([&] { admin.add_tag({.name = TagName("full"), .limit = 10}); }) == ErrorCode::failed);
+  const NewTag full{.name = TagName("full"), .start = 5, .limit = 10, .or_later = true};
+  CHECK(admin.add_tag(full).next_id == 11);
+  CHECK(admin.add_tag(full).next_id == 11);
+  CHECK(admin.add_tag({.name = TagName("end"), .start = leaf::past_max_id, .or_later = true}).next_id ==
+        leaf::past_max_id);
+  CHECK(error_code([&] { admin.grant(TagName("end"), 1); }) == ErrorCode::exhausted);
+  CHECK(error_code([&] { admin.grant_segment(TagName("end"), 1); }) == ErrorCode::exhausted);
+  CHECK(admin.update_tag(order, {.raise_to = leaf::past_max_id}).next_id == leaf::past_max_id);
+  CHECK(error_code([&] { admin.grant(order, 1); }) == ErrorCode::exhausted);
 }
