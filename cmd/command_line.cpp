@@ -59,11 +59,17 @@ void require_commands_before_dashes(CLI::App& root, const std::vector<std::strin
                     "put it behind, before arguments that begin with '-'");
 }
 
-/// One rule for all options: the last one counts, and a flag takes no value.
-void settle_options(CLI::App& app) {
+/// One rule for all options: the last one counts.
+void let_the_last_count(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() <= 1) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+}
+
+/// A flag takes no value, unless it is a setting's.
+void refuse_values_of_flags(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_items_expected_max() == 0) option->disable_flag_override();
-    if (option->get_items_expected_max() == 1) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
 }
 
@@ -113,7 +119,8 @@ void CommandLine::declare_global_options() {
   declaration.add_examples(examples);
   app_->set_version_flag("--version", fmt::format("leafctl {}\n", leaf::version()),
                          "print the version and exit");
-  settle_options(*app_);
+  refuse_values_of_flags(*app_);
+  let_the_last_count(*app_);
 }
 
 void CommandLine::add_command(const CommandEntry& entry) {
@@ -134,10 +141,11 @@ void CommandLine::set_up(Node& node) {
   node.command = node.make();
   Declaration declaration(*node.app, extent_);
   node.command->declare(declaration);
+  refuse_values_of_flags(*node.app);
   for (const std::string_view key : node.command->setting_keys()) {
     declaration.add_setting(key, options_.values[find_setting(key).value()]);
   }
-  settle_options(*node.app);
+  let_the_last_count(*node.app);
 }
 
 CommandLine::Node* CommandLine::node_of(const CLI::App* app) {

@@ -79,7 +79,8 @@ struct Setting {
   bool is_global = true;
   /// True if a configuration file may also give a mapping, which is assigned as "name=value,name=value".
   bool takes_mapping = false;
-  /// The value that the flag stands for, where it takes none; else null.
+  /// For a setting of yes or no: what its flag stands for, which may be turned round, as by --group=no. Null
+  /// for any other.
   const char* flag_stands_for = nullptr;
 
   /// The long flag, such as "--store".

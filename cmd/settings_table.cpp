@@ -6,6 +6,7 @@
 #include "leaf/store.hpp"
 #include "numbers.hpp"
 #include "settings.hpp"
+#include "yes_no.hpp"
 
 namespace leafctl {
 
@@ -127,9 +128,8 @@ void assign_runtime_dir(Settings& settings, std::string_view name, const std::st
 
 /// Assigns yes or no to `member`.
 template <bool Settings::*member>
-void assign_choice(Settings& settings, std::string_view name, const std::string& text) {
-  static constexpr Choice<bool> choices[] = {{"yes", true}, {"no", false}, {"true", true}, {"false", false}};
-  settings.*member = parse_choice(name, text, choices);
+void assign_yes_no(Settings& settings, std::string_view name, const std::string& text) {
+  settings.*member = parse_yes_no(name, text);
 }
 
 /// The same for all processes of a user, from a login or a timer: not in XDG_RUNTIME_DIR, which only some of
@@ -239,7 +239,7 @@ constexpr Setting settings_table[] = {
      .value_name = "",
      .help = "ask the store each time instead of drawing from what this host has buffered",
      .default_value = [](const Surroundings&) { return std::string("yes"); },
-     .assign = assign_choice<&Settings::host_buffer>,
+     .assign = assign_yes_no<&Settings::host_buffer>,
      .is_global = false,
      .flag_stands_for = "no"},
     {.key = "group",
@@ -248,7 +248,7 @@ constexpr Setting settings_table[] = {
      .value_name = "",
      .help = "share this host's buffers with the group of the runtime folder, of mode 2770",
      .default_value = [](const Surroundings&) { return std::string("no"); },
-     .assign = assign_choice<&Settings::group>,
+     .assign = assign_yes_no<&Settings::group>,
      .is_global = false,
      .flag_stands_for = "yes"},
 };

@@ -121,6 +121,45 @@ TEST_CASE("settings: every setting can come from a flag, a variable and a file, 
   }
 }
 
+TEST_CASE("settings: whether or not is said in any of the usual words, wherever it is said") {
+  const std::map<std::string, bool> words{{"yes", true},   {"true", true},   {"on", true},  {"1", true},
+                                          {"YES", true},   {"True", true},   {"oN", true},  {"no", false},
+                                          {"false", false}, {"off", false},  {"0", false},  {"No", false}};
+  for (const auto& [word, wanted] : words) {
+    CAPTURE(word);
+    for (const std::string key : {"host_buffer", "group"}) {
+      CAPTURE(key);
+      const auto value = [&key](const Machine& machine) {
+        const Settings settings = machine.resolve().settings;
+        return key == "group" ? settings.group : settings.host_buffer;
+      };
+      Machine file;
+      file.write_user_file(key + ": " + word + "\n");
+      CHECK(value(file) == wanted);
+      Machine variable;
+      variable.variables[key == "group" ? "LEAFCTL_GROUP" : "LEAFCTL_HOST_BUFFER"] = word;
+      CHECK(value(variable) == wanted);
+      Machine on_the_line;
+      flag(on_the_line, key) = word;
+      CHECK(value(on_the_line) == wanted);
+    }
+  }
+}
+
+TEST_CASE("settings: another word than yes or no is told the usual ones") {
+  for (const std::string word : {"maybe", "2", "y", " yes", "yes!", "10", "-1"}) {
+    CAPTURE(word);
+    Machine machine;
+    machine.variables["LEAFCTL_GROUP"] = word;
+    CHECK(machine.error() ==
+          "'LEAFCTL_GROUP' takes yes, true, on or 1, or else no, false, off or 0, not '" + word + "'");
+  }
+  Machine machine;
+  const std::string file = machine.write_user_file("host_buffer: never\n");
+  CHECK(machine.error() ==
+        file + ":1: 'host_buffer' takes yes, true, on or 1, or else no, false, off or 0, not 'never'");
+}
+
 TEST_CASE("settings: the user's file is the one of --config, of LEAFCTL_CONFIG, or in the XDG folder") {
   Machine machine;
   machine.write_user_file("timeout: 1s\n");
