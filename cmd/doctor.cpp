@@ -33,11 +33,14 @@ std::string name_in_buffers(const std::string& url) {
   return std::string(scheme) + path.string();
 }
 
-std::vector<TagPace> paces(const std::vector<leaf::HostBuffer>& buffers, const std::string& store) {
-  std::vector<TagPace> result;
+std::vector<TagOnHost> tags_on_host(const std::vector<leaf::HostBuffer>& buffers, const std::string& store) {
+  std::vector<TagOnHost> result;
   for (const leaf::HostBuffer& buffer : buffers) {
-    if (buffer.kind == leaf::HostBuffer::Kind::tag && buffer.store == store && buffer.ids_per_second)
-      result.push_back({buffer.name, *buffer.ids_per_second});
+    if (buffer.kind == leaf::HostBuffer::Kind::tag && buffer.store == store && buffer.in_use) {
+      result.push_back({.tag = buffer.name,
+                        .ids_per_second = buffer.ids_per_second.value_or(0),
+                        .buffered = static_cast<std::int64_t>(buffer.current.size() + buffer.next.size())});
+    }
   }
   return result;
 }
@@ -108,7 +111,7 @@ class Doctor : public Command {
 
   static void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const Settings& settings,
                            const std::vector<leaf::HostBuffer>& buffers) {
-    append(checks, tag_checks(store.tags(), paces(buffers, name_in_buffers(settings.store))));
+    append(checks, tag_checks(store.tags(), tags_on_host(buffers, name_in_buffers(settings.store))));
     const leaf::Layout layout = store.layout();
     checks.push_back(layout_check(layout, settings.layout, now));
     append(checks, worker_checks(store.workers(), layout, now,

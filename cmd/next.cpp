@@ -4,6 +4,7 @@
 #include <array>
 
 #include "commands.hpp"
+#include "counted.hpp"
 #include "declaration.hpp"
 #include "detached_process.hpp"
 #include "id_form_options.hpp"
@@ -31,19 +32,18 @@ constexpr Column<TagRange> range_columns[] = {
     {"last", [](const TagRange& range) -> Cell { return Id{range.ids.hi - 1}; }},
 };
 
-/// From nine tenths of what the tag may give on. `next` is the ID after those that are printed.
-void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t next, std::int64_t limit,
+/// From nine tenths of what the tag may give on.
+void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t left, std::int64_t limit,
                             Messages& messages) {
-  const std::int64_t left = limit - (next - 1);
   if (left > limit / 10) return;
   if (limit == leaf::max_id) {
-    messages.warning(fmt::format("tag '{}' has {} IDs left up to its end at {}", tag.str(), left, limit));
+    messages.warning(fmt::format("tag '{}' has {} left up to its end at {}", tag.str(), counted(left, "ID"), limit));
     return;
   }
   // A name that begins with a dash would be taken for an option.
   const std::string arguments =
       tag.str().starts_with('-') ? "--limit ID -- " + tag.str() : tag.str() + " --limit ID";
-  messages.warning(fmt::format("tag '{}' has {} IDs left up to its limit {}", tag.str(), left, limit),
+  messages.warning(fmt::format("tag '{}' has {} left up to its limit {}", tag.str(), counted(left, "ID"), limit),
                    fmt::format("raise it with 'leafctl tags update {}'", arguments));
 }
 
@@ -140,7 +140,7 @@ class Next : public Command {
                                      {.timeout = session.settings().timeout, .host = host});
     leaf::SegmentTag tag = allocator.tag(*tag_);
     const std::vector<leaf::Range> ranges = tag.next_ranges(static_cast<std::uint64_t>(count_.value_or(1)));
-    warn_if_nearly_used_up(*tag_, ranges.back().hi, tag.limit(), session.messages);
+    warn_if_nearly_used_up(*tag_, tag.left(), tag.limit(), session.messages);
     print(ranges, session.output);
     session.output.flush();
     if (tag.claim_fetch()) run_in_detached_process([&tag] { tag.fetch(); });
@@ -149,7 +149,7 @@ class Next : public Command {
   void print_ids_of_store(Session& session) const {
     const leaf::Grant grant = session.store().grant(*tag_, count_.value_or(1));
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));
-    warn_if_nearly_used_up(*tag_, grant.range.hi, grant.limit, session.messages);
+    warn_if_nearly_used_up(*tag_, grant.limit - (grant.range.hi - 1), grant.limit, session.messages);
     print({grant.range}, session.output);
   }
 

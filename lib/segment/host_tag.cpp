@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "leaf/error.hpp"
+#include "store/tag_error.hpp"
 
 namespace leaf::segment {
 
@@ -61,7 +62,35 @@ std::int64_t HostTag::limit() {
   return limit == 0 ? leaf::max_id : limit;
 }
 
+std::int64_t HostTag::left() {
+  const std::int64_t granted_end =
+      std::max(state().fetch.highest.load(std::memory_order_relaxed), buffer().published_end());
+  return left_up_to(limit(), granted_end, left_in(buffer()));
+}
+
 std::vector<Range> HostTag::take_all(std::uint64_t count) {
+  try {
+    return take_all_there_are_for(count);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::exhausted) throw counting_what_is_buffered(error);
+    throw;
+  }
+}
+
+/// A store that is used up knows nothing of what this host still has.
+Error HostTag::counting_what_is_buffered(const Error& exhausted) {
+  std::optional<Error> counted;
+  try {
+    alone([&](Store& store, const host::State& state) {
+      counted = store::too_few_left(store.tag(tag()), left_in(state.buffer));
+    });
+  } catch (const Error&) {
+    // What the store said is all that is known then.
+  }
+  return counted.value_or(exhausted);
+}
+
+std::vector<Range> HostTag::take_all_there_are_for(std::uint64_t count) {
   std::vector<Range> ranges;
   while (count > 0) {
     if (is_more_than_a_fetch_brings(count)) {

@@ -19,6 +19,7 @@ class HostTag final : public TagSource, public host::SharedBuffer {
   std::vector<Range> take_all(std::uint64_t count) override;
   void request_fetch() override;
   std::int64_t limit() override;
+  std::int64_t left() override;
   bool claim_fetch() override { return SharedBuffer::claim_fetch(); }
   void fetch() override { SharedBuffer::fetch(); }
   using SharedBuffer::fetch;
@@ -29,6 +30,8 @@ class HostTag final : public TagSource, public host::SharedBuffer {
   void require_fitting(const host::State&) const override {
   }  // IDs of a tag are numbers whatever they come from
   void require_counter_caught_up(Store& store, const host::State& state) const;
+  std::vector<Range> take_all_there_are_for(std::uint64_t count);
+  Error counting_what_is_buffered(const Error& exhausted);
   void fetch_before_taking(std::uint64_t count);
   bool is_more_than_a_fetch_brings(std::uint64_t count);
   std::vector<Range> take_in_one_piece(std::uint64_t count);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "counted.hpp"
 #include "leaf/store.hpp"
 #include "store/store_impl.hpp"
+#include "store/tag_error.hpp"
 
 namespace leaf {
 
@@ -190,16 +192,19 @@ namespace {
 
 /// Why no row came back from a grant.
 Error no_grant(const TagName& name, const std::vector<Row>& found) {
-  if (found.empty()) return no_such_tag(name);
-  const Tag tag = tag_of(found[0]);
-  const std::int64_t limit = tag.limit.value_or(max_id);
-  return {ErrorCode::exhausted,
-          fmt::format("tag '{}' has {} IDs left up to its limit {}", tag.name,
-                      tag.next_id > limit ? 0 : limit - tag.next_id + 1, limit),
-          tag.limit ? "raise it with " + command_on(tag.name, "tags update", "--limit ID") : ""};
+  return found.empty() ? no_such_tag(name) : store::too_few_left(tag_of(found[0]));
 }
 
 }  // namespace
+
+Error store::too_few_left(const Tag& tag, std::uint64_t buffered) {
+  const std::int64_t limit = tag.limit.value_or(max_id);
+  const std::int64_t in_store = tag.next_id > limit ? 0 : limit - tag.next_id + 1;
+  return {ErrorCode::exhausted,
+          fmt::format("tag '{}' has {} left up to its limit {}", tag.name,
+                      counted(in_store + static_cast<std::int64_t>(buffered), "ID"), limit),
+          tag.limit ? "raise it with " + command_on(tag.name, "tags update", "--limit ID") : ""};
+}
 
 Grant Store::grant(const TagName& name, std::int64_t count) {
   require_between("the number of IDs", count, 1, max_id);

@@ -149,6 +149,18 @@ TEST_CASE("allocator: an unknown tag is not_found at once, and is served as soon
   CHECK(tag.next() == 1);
 }
 
+TEST_CASE("allocator: what is left is what the store has left and what is buffered") {
+  SqliteStore file;
+  leaf::Store admin = file.open();
+  admin.add_tag({.name = TagName("order"), .step = 10, .limit = 15});
+  SegmentAllocator allocator(file.options(), {});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.next_range(10).size() == 10);
+  CHECK(tag.left() == 5);
+  CHECK(tag.next() == 11);
+  CHECK(tag.left() == 4);
+}
+
 TEST_CASE("allocator: a limit is served to its last ID and then exhausted, until it is raised") {
   SqliteStore store;
   leaf::Store admin = store.open();

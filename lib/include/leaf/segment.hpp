@@ -73,6 +73,10 @@ class LEAF_EXPORT SegmentTag {
   /// The last ID that the tag may give, as of the last fetch; max_id if it has none.
   std::int64_t limit() const;
 
+  /// How many IDs there are up to that limit: those buffered, and those that the store had left at the last
+  /// fetch. Other hosts may have taken some since.
+  std::int64_t left() const;
+
   /// With HostOptions::fetch_ahead off: true if the next segment is due and nobody of this host is at it.
   /// Whoever gets true has to call fetch() soon, in another process perhaps.
   bool claim_fetch();
