@@ -65,7 +65,6 @@ milliseconds parse_duration(std::string_view name, std::string_view text, Durati
 }
 
 std::string format_duration(milliseconds duration) {
-  if (duration == milliseconds::zero()) return "0";
   const Unit* largest = &units[0];
   for (const Unit& unit : written_units) {
     if (duration.count() != 0 && duration.count() % unit.milliseconds == 0) largest = &unit;

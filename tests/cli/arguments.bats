@@ -24,7 +24,7 @@ teardown() { remove_store; }
 @test "durations are strict" {
   for duration in 5 5S 1.5s -1s -0 99999999999999999999h ''; do
     expect 2 leafctl --timeout "$duration" next order
-    says "leafctl: '--timeout' takes a duration from 0 to 24h, not '$duration'
+    says "leafctl: '--timeout' takes a duration from 0ms to 24h, not '$duration'
 hint: write a whole number and its unit, such as 250ms, 5s, 10m, 1h or 1d"
   done
 }

@@ -58,7 +58,7 @@ TEST_CASE("numbers: nothing is a duration without a unit too, where it is allowe
   for (const char* text : {"0", "0ms", "0s", "0d", "00"})
     CHECK(parse_duration("--timeout", text, {0ms, 24h}) == 0ms);
   CHECK_THROWS_WITH_AS(parse_duration("--timeout", "5", {0ms, 24h}),
-                       "'--timeout' takes a duration from 0 to 24h, not '5'", leaf::Error);
+                       "'--timeout' takes a duration from 0ms to 24h, not '5'", leaf::Error);
 }
 
 TEST_CASE("numbers: a duration without unit, with another one, out of bounds or past 64 bits is refused") {
@@ -72,7 +72,7 @@ TEST_CASE("numbers: a duration without unit, with another one, out of bounds or 
 }
 
 TEST_CASE("numbers: a duration is written in the largest unit up to hours that keeps it exact") {
-  CHECK(format_duration(0ms) == "0");
+  CHECK(format_duration(0ms) == "0ms");
   CHECK(format_duration(1500ms) == "1500ms");
   CHECK(format_duration(5000ms) == "5s");
   CHECK(format_duration(90s) == "90s");

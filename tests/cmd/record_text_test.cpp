@@ -92,7 +92,8 @@ TEST_CASE("record: remarks that do not fit beside a table stand below their reco
         "order     7\n"
         "    store: sqlite:/a\n"
         "b        12\n"
-        "    failure: it is not there\n"
+        "    failure: it is\n"
+        "    not there\n"
         "    store: sqlite:/b\n");
   CHECK(tsv_line(rows[1]) == "b\t12\tit is not there\tsqlite:/b\n");
 }

@@ -197,7 +197,7 @@ TEST_CASE("settings: an error names the flag, the variable or the line that is w
   CHECK(machine.error() == "'LEAFCTL_COLOR' takes auto, always or never, not 'yes'");
   machine.variables.erase("LEAFCTL_COLOR");
   flag(machine, "timeout") = "5";
-  CHECK(machine.error() == "'--timeout' takes a duration from 0 to 24h, not '5'");
+  CHECK(machine.error() == "'--timeout' takes a duration from 0ms to 24h, not '5'");
   flag(machine, "timeout").reset();
   flag(machine, "store") = "";
   CHECK(machine.error() == "'--store' takes a store's URL, not an empty text");
