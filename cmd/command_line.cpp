@@ -59,19 +59,27 @@ void require_commands_before_dashes(CLI::App& root, const std::vector<std::strin
                     "put it behind, before arguments that begin with '-'");
 }
 
-/// One rule for all options: the last one counts, and a flag takes no value.
-void settle_options(CLI::App& app) {
+/// One rule for all options: the last one counts.
+void let_the_last_count(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() <= 1) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+}
+
+/// A flag takes no value, unless it is a setting's.
+void refuse_values_of_flags(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_items_expected_max() == 0) option->disable_flag_override();
-    if (option->get_items_expected_max() == 1) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
 }
 
 }  // namespace
 
-CommandLine::CommandLine()
-    : app_(std::make_unique<CLI::App>("Hands out unique 64-bit IDs, without a server of its own.",
-                                      "leafctl")) {
+CommandLine::CommandLine(std::size_t line_width, std::size_t short_line_width)
+    : app_(
+          std::make_unique<CLI::App>("Hands out unique 64-bit IDs, without a server of its own.", "leafctl")),
+      line_width_(line_width),
+      short_line_width_(short_line_width) {
   app_->fallthrough();
   app_->require_subcommand(0, 1);
   app_->set_help_flag();
@@ -113,7 +121,8 @@ void CommandLine::declare_global_options() {
   declaration.add_examples(examples);
   app_->set_version_flag("--version", fmt::format("leafctl {}\n", leaf::version()),
                          "print the version and exit");
-  settle_options(*app_);
+  refuse_values_of_flags(*app_);
+  let_the_last_count(*app_);
 }
 
 void CommandLine::add_command(const CommandEntry& entry) {
@@ -134,10 +143,11 @@ void CommandLine::set_up(Node& node) {
   node.command = node.make();
   Declaration declaration(*node.app, extent_);
   node.command->declare(declaration);
+  refuse_values_of_flags(*node.app);
   for (const std::string_view key : node.command->setting_keys()) {
     declaration.add_setting(key, options_.values[find_setting(key).value()]);
   }
-  settle_options(*node.app);
+  let_the_last_count(*node.app);
 }
 
 CommandLine::Node* CommandLine::node_of(const CLI::App* app) {
@@ -169,7 +179,7 @@ Request CommandLine::parse(std::vector<std::string> arguments) {
     // CLI11 takes the last argument first.
     app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    return {.text = help_text(selected())};
+    return {.text = help_text(selected(), line_width_)};
   } catch (const CLI::CallForVersion& version) {
     return {.text = version.what()};
   } catch (const CLI::ArgumentMismatch& error) {
@@ -180,7 +190,8 @@ Request CommandLine::parse(std::vector<std::string> arguments) {
     throw rejected(arguments, Rejection::Reason::other, error);
   }
   Node* node = node_of(&selected());
-  if (node == nullptr || !node->command) return {.text = short_help_text(selected()), .incomplete = true};
+  if (node == nullptr || !node->command)
+    return {.text = short_help_text(selected(), short_line_width_), .incomplete = true};
   return {.command = node->command.get()};
 }
 
@@ -199,7 +210,7 @@ std::string CommandLine::help(const std::vector<std::string>& words) {
     if (command == nullptr) throw unknown_command(*app, word);
     app = command;
   }
-  return help_text(*app);
+  return help_text(*app, line_width_);
 }
 
 }  // namespace leafctl

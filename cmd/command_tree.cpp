@@ -84,6 +84,10 @@ bool takes_value(const CLI::Option& option) {
   return option.get_items_expected_max() > 0;
 }
 
+bool refuses_value(const CLI::Option& option) {
+  return !takes_value(option) && option.get_disable_flag_override();
+}
+
 bool takes_many(const CLI::Option& option) {
   return option.get_items_expected_max() > 1;
 }

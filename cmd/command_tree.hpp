@@ -48,6 +48,9 @@ bool is_help(const CLI::App& app, const CLI::Option& option);
 /// False for a flag.
 bool takes_value(const CLI::Option& option);
 
+/// True for a flag that takes none behind '=' either.
+bool refuses_value(const CLI::Option& option);
+
 /// True if it may be given again and again.
 bool takes_many(const CLI::Option& option);
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "settings.hpp"
+#include "yes_no.hpp"
 
 namespace leafctl {
 
@@ -116,8 +117,13 @@ void Declaration::add_setting(std::string_view key, std::optional<std::string>& 
   if (setting.flag_stands_for == nullptr) {
     add_text_option(setting.flags, setting.value_name, target, setting.help);
   } else if (!leaves_out(setting.flags)) {
-    app_.add_flag_callback(
-        setting.flags, [&target, &setting] { target = setting.flag_stands_for; }, setting.help);
+    const CLI::callback_t callback = [&target, &setting](const CLI::results_t& texts) {
+      const bool turned_round = !parse_yes_no(setting.long_flag(), texts.front());
+      target = parse_yes_no(setting.key, setting.flag_stands_for) != turned_round ? "yes" : "no";
+      return true;
+    };
+    // A value of its own only behind '=': the next word may be an argument.
+    app_.add_option(setting.flags, callback, setting.help)->expected(0);
   }
 }
 

@@ -23,12 +23,15 @@ void append(Checks& checks, Checks more) {
   std::ranges::move(more, std::back_inserter(checks));
 }
 
-std::vector<TagPace> paces(const std::vector<leaf::HostBuffer>& buffers, const std::string& deployment) {
-  std::vector<TagPace> result;
+std::vector<TagOnHost> tags_on_host(const std::vector<leaf::HostBuffer>& buffers,
+                                    const std::string& deployment) {
+  std::vector<TagOnHost> result;
   for (const leaf::HostBuffer& buffer : buffers) {
-    if (buffer.kind == leaf::HostBuffer::Kind::tag && buffer.deployment == deployment &&
-        buffer.ids_per_second)
-      result.push_back({buffer.name, *buffer.ids_per_second});
+    if (buffer.kind == leaf::HostBuffer::Kind::tag && buffer.deployment == deployment && buffer.in_use) {
+      result.push_back({.tag = buffer.name,
+                        .ids_per_second = buffer.ids_per_second.value_or(0),
+                        .buffered = static_cast<std::int64_t>(buffer.current.size() + buffer.next.size())});
+    }
   }
   return result;
 }
@@ -102,7 +105,7 @@ class Doctor : public Command {
 
   static void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const Settings& settings,
                            const std::vector<leaf::HostBuffer>& buffers) {
-    append(checks, tag_checks(store.tags(), paces(buffers, store.identity().deployment)));
+    append(checks, tag_checks(store.tags(), tags_on_host(buffers, store.identity().deployment)));
     const leaf::Layout layout = store.layout();
     checks.push_back(layout_check(layout, settings.layout, now));
     append(checks, worker_checks(store.workers(), layout, now,
@@ -113,7 +116,7 @@ class Doctor : public Command {
 
   static void print(const Checks& checks, Output& output) {
     if (output.format() == OutputFormat::text && output.is_terminal()) {
-      output.print_text(check_table(checks, output.has_color()));
+      output.print_text(check_table(checks, output.has_color(), output.prose_width()));
     } else {
       output.print_list(check_columns, checks);
     }

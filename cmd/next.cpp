@@ -4,6 +4,7 @@
 #include <array>
 
 #include "commands.hpp"
+#include "counted.hpp"
 #include "declaration.hpp"
 #include "detached_process.hpp"
 #include "id_form_options.hpp"
@@ -11,7 +12,10 @@
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/tag.hpp"
+#include "meant_tag.hpp"
+
 #include "snowflake_ids.hpp"
+#include "waiting_notice.hpp"
 
 namespace leafctl {
 
@@ -35,20 +39,21 @@ constexpr Column<TagRange> range_columns[] = {
     {"last", [](const TagRange& range) -> Cell { return Id{range.ids.hi - 1}; }},
 };
 
-/// From nine tenths of what the tag may give on. `next` is the ID after those that are printed.
-void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t next, std::int64_t limit,
+/// From nine tenths of what the tag may give on.
+void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t left, std::int64_t limit,
                             Messages& messages) {
-  const std::int64_t left = limit - (next - 1);
   if (left > limit / 10) return;
   if (limit == leaf::max_id) {
-    messages.warning(fmt::format("tag '{}' has {} IDs left up to its end at {}", tag.str(), left, limit));
+    messages.warning(
+        fmt::format("tag '{}' has {} left up to its end at {}", tag.str(), counted(left, "ID"), limit));
     return;
   }
   // A name that begins with a dash would be taken for an option.
   const std::string arguments =
       tag.str().starts_with('-') ? "--limit ID -- " + tag.str() : tag.str() + " --limit ID";
-  messages.warning(fmt::format("tag '{}' has {} IDs left up to its limit {}", tag.str(), left, limit),
-                   fmt::format("raise it with 'leafctl tags update {}'", arguments));
+  messages.warning(
+      fmt::format("tag '{}' has {} left up to its limit {}", tag.str(), counted(left, "ID"), limit),
+      fmt::format("raise it with 'leafctl tags update {}'", arguments));
 }
 
 class Next : public Command {
@@ -132,10 +137,14 @@ class Next : public Command {
 
   void print_ids_of_tag(Session& session) const {
     const auto host = session.host();
-    if (host && !direct_) {
-      print_ids_of_host(*host, session);
-    } else {
-      print_ids_of_store(session);
+    try {
+      if (host && !direct_) {
+        print_ids_of_host(*host, session);
+      } else {
+        print_ids_of_store(session);
+      }
+    } catch (const leaf::Error& error) {
+      throw with_meant_tag(error, *tag_, session, NewTag::proposed);
     }
   }
 
@@ -146,10 +155,11 @@ class Next : public Command {
     const std::int64_t count = count_.value_or(1);
     const std::int64_t at_once = count > piece && may_go_in_pieces(count, session) ? piece : count;
     for (std::int64_t left = count; left > 0;) {
-      const std::vector<leaf::Range> ranges =
-          tag.next_ranges(static_cast<std::uint64_t>(std::min(left, at_once)));
+      const auto ranges = waited_for(session.messages, session.settings().timeout, [&] {
+        return tag.next_ranges(static_cast<std::uint64_t>(std::min(left, at_once)));
+      });
       left -= std::min(left, at_once);
-      if (left == 0) warn_if_nearly_used_up(*tag_, ranges.back().hi, tag.limit(), session.messages);
+      if (left == 0) warn_if_nearly_used_up(*tag_, tag.left(), tag.limit(), session.messages);
       print(ranges, session.output);
     }
     session.output.flush();
@@ -165,9 +175,10 @@ class Next : public Command {
   }
 
   void print_ids_of_store(Session& session) const {
-    const leaf::Grant grant = session.store().grant(*tag_, count_.value_or(1));
+    const leaf::Grant grant = waited_for(session.messages, session.settings().timeout,
+                                         [&] { return session.store().grant(*tag_, count_.value_or(1)); });
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));
-    warn_if_nearly_used_up(*tag_, grant.range.hi, grant.limit, session.messages);
+    warn_if_nearly_used_up(*tag_, grant.limit - (grant.range.hi - 1), grant.limit, session.messages);
     print({grant.range}, session.output);
   }
 

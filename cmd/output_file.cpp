@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -13,6 +14,7 @@
 
 #include "interrupt.hpp"
 #include "leaf/error.hpp"
+#include "line_wrap.hpp"
 
 namespace leafctl {
 
@@ -22,6 +24,11 @@ OutputFile::OutputFile(int descriptor, std::string name)
 std::size_t OutputFile::line_width() const noexcept {
   winsize window{};
   return ioctl(descriptor_, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+}
+
+std::size_t OutputFile::prose_width() const noexcept {
+  constexpr std::size_t narrowest = 20;
+  return std::clamp(line_width(), narrowest, usual_line_width);
 }
 
 void OutputFile::write(std::string_view lines) {

@@ -80,7 +80,8 @@ struct Setting {
   bool is_global = true;
   /// True if a configuration file may also give a mapping, which is assigned as "name=value,name=value".
   bool takes_mapping = false;
-  /// The value that the flag stands for, where it takes none; else null.
+  /// For a setting of yes or no: what its flag stands for, which may be turned round, as by --group=no. Null
+  /// for any other.
   const char* flag_stands_for = nullptr;
 
   /// The long flag, such as "--store".
@@ -140,8 +141,12 @@ bool belongs_to_another(const std::string& folder, const Surroundings& surroundi
 /// home.
 std::string default_store_folder(const Surroundings& surroundings);
 
-/// Whether to paint what goes to a terminal or pipe: NO_COLOR and TERM=dumb count unless the mode is
-/// explicit.
+/// Whether the terminal, if there is one, understands more than lines of text: a cursor that moves, colours.
+/// Not where TERM is dumb or not set.
+bool has_able_terminal(const Surroundings& surroundings);
+
+/// Whether to paint what goes to a terminal or pipe: NO_COLOR and a terminal that only takes text count
+/// unless the mode is explicit.
 bool use_color(ColorMode mode, bool is_terminal, const Surroundings& surroundings);
 
 }  // namespace leafctl

@@ -7,6 +7,7 @@
 #include "leaf/store.hpp"
 #include "numbers.hpp"
 #include "settings.hpp"
+#include "yes_no.hpp"
 
 namespace leafctl {
 
@@ -128,9 +129,8 @@ void assign_runtime_dir(Settings& settings, std::string_view name, const std::st
 
 /// Assigns yes or no to `member`.
 template <bool Settings::*member>
-void assign_choice(Settings& settings, std::string_view name, const std::string& text) {
-  static constexpr Choice<bool> choices[] = {{"yes", true}, {"no", false}, {"true", true}, {"false", false}};
-  settings.*member = parse_choice(name, text, choices);
+void assign_yes_no(Settings& settings, std::string_view name, const std::string& text) {
+  settings.*member = parse_yes_no(name, text);
 }
 
 /// Any user may make folders in /dev/shm: where another one has made ours, it is in a place that only this
@@ -160,8 +160,8 @@ constexpr Setting settings_table[] = {
      "(default: sqlite:~/.local/state/leafctl/leaf.db; for root /var/lib/leafctl/leaf.db)",
      default_store, assign_store, leaf::redact_url},
     {"timeout", "--timeout", "LEAFCTL_TIMEOUT", "DURATION",
-     "how long to wait for the store in all, 1ms to 24h (default: 5s)",
-     [](const Surroundings&) { return std::string("5s"); }, assign_duration<&Settings::timeout, 1>},
+     "how long to wait for the store in all, up to 24h; 0 to try once (default: 5s)",
+     [](const Surroundings&) { return std::string("5s"); }, assign_duration<&Settings::timeout, 0>},
     {"output", "-o,--output", "LEAFCTL_OUTPUT", "text|json",
      "how records are printed; in JSON one object a line (default: text)",
      [](const Surroundings&) { return std::string("text"); }, assign_output},
@@ -242,7 +242,7 @@ constexpr Setting settings_table[] = {
      .value_name = "",
      .help = "ask the store each time instead of drawing from what this host has buffered",
      .default_value = [](const Surroundings&) { return std::string("yes"); },
-     .assign = assign_choice<&Settings::host_buffer>,
+     .assign = assign_yes_no<&Settings::host_buffer>,
      .is_global = false,
      .flag_stands_for = "no"},
     {.key = "group",
@@ -251,7 +251,7 @@ constexpr Setting settings_table[] = {
      .value_name = "",
      .help = "share this host's buffers with the group of the runtime folder, of mode 2770",
      .default_value = [](const Surroundings&) { return std::string("no"); },
-     .assign = assign_choice<&Settings::group>,
+     .assign = assign_yes_no<&Settings::group>,
      .is_global = false,
      .flag_stands_for = "yes"},
 };

@@ -13,14 +13,15 @@
 
 namespace leafctl {
 
-/// How fast this host draws IDs of a tag.
-struct TagPace {
+/// What this host knows of a tag.
+struct TagOnHost {
   std::string tag;
-  double ids_per_second = 0;
+  double ids_per_second = 0;  ///< how fast it draws IDs; 0 if that is not known
+  std::int64_t buffered = 0;  ///< the IDs that it was granted and has not used
 };
 
 /// Judges how many IDs the tags have left, and until when those last at the paces that are known.
-Checks tag_checks(const std::vector<leaf::Tag>& tags, const std::vector<TagPace>& paces);
+Checks tag_checks(const std::vector<leaf::Tag>& tags, const std::vector<TagOnHost>& on_host);
 
 /// Judges until when the layout's timestamps last, and whether it is `expected`, if that is given.
 Check layout_check(const leaf::Layout& layout, const std::optional<leaf::Layout>& expected,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "counted.hpp"
 #include "rough_duration.hpp"
 #include "supply_checks.hpp"
 
@@ -28,16 +29,20 @@ std::int64_t limit_of(const Tag& tag) {
   return tag.limit.value_or(leaf::max_id);
 }
 
-/// IDs that can still be granted.
-std::int64_t left_of(const Tag& tag) {
-  return tag.next_id > limit_of(tag) ? 0 : limit_of(tag) - tag.next_id + 1;
+TagOnHost on_this_host(const Tag& tag, const std::vector<TagOnHost>& on_host) {
+  const auto found = std::ranges::find(on_host, tag.name, &TagOnHost::tag);
+  return found == on_host.end() ? TagOnHost{} : *found;
+}
+
+/// IDs that can still be granted, or are buffered here.
+std::int64_t left_of(const Tag& tag, const TagOnHost& here) {
+  return (tag.next_id > limit_of(tag) ? 0 : limit_of(tag) - tag.next_id + 1) + here.buffered;
 }
 
 /// How long the tag lasts, in seconds; none if nobody knows.
-std::optional<double> duration_of(const Tag& tag, const std::vector<TagPace>& paces) {
-  const auto pace = std::ranges::find(paces, tag.name, &TagPace::tag);
-  if (pace == paces.end() || pace->ids_per_second <= 0) return std::nullopt;
-  return static_cast<double>(left_of(tag)) / pace->ids_per_second;
+std::optional<double> duration_of(std::int64_t left, const TagOnHost& here) {
+  if (here.ids_per_second <= 0) return std::nullopt;
+  return static_cast<double>(left) / here.ids_per_second;
 }
 
 /// A name that begins with a dash would be taken for an option.
@@ -46,13 +51,12 @@ std::string raise_command(const Tag& tag) {
                                    : fmt::format("'leafctl tags update {} --limit ID'", tag.name);
 }
 
-std::optional<Check> check_limit(const Tag& tag, std::optional<double> duration) {
-  const std::int64_t left = left_of(tag);
+std::optional<Check> check_limit(const Tag& tag, std::int64_t left, std::optional<double> duration) {
   const std::int64_t first = tag.start.value_or(1);
   const bool lasts = left > 0 && (!duration || *duration > soon_s);
   if (lasts && (limit_of(tag) - first) / 10 < left) return std::nullopt;
   std::string seen =
-      fmt::format("tag '{}' has {} IDs left up to its limit {}", tag.name, left, limit_of(tag));
+      fmt::format("tag '{}' has {} left up to its limit {}", tag.name, counted(left, "ID"), limit_of(tag));
   if (left > 0 && duration) seen += fmt::format(", for {} at this host's pace", lasting(*duration));
   return Check{"tags", left > 0 ? CheckState::warning : CheckState::failed, seen,
                tag.limit ? "raise it with " + raise_command(tag) + ", or take it away with --limit none"
@@ -84,13 +88,15 @@ void tell_of_width(Checks& checks, const std::vector<Tag>& tags, std::int64_t be
 
 }  // namespace
 
-Checks tag_checks(const std::vector<Tag>& tags, const std::vector<TagPace>& paces) {
+Checks tag_checks(const std::vector<Tag>& tags, const std::vector<TagOnHost>& on_host) {
   Checks checks;
   const Tag* shortest = nullptr;
   std::optional<double> shortest_duration;
   for (const Tag& tag : tags) {
-    const auto duration = duration_of(tag, paces);
-    if (auto check = check_limit(tag, duration)) checks.push_back(std::move(*check));
+    const TagOnHost here = on_this_host(tag, on_host);
+    const std::int64_t left = left_of(tag, here);
+    const auto duration = duration_of(left, here);
+    if (auto check = check_limit(tag, left, duration)) checks.push_back(std::move(*check));
     if (duration && (!shortest_duration || *duration < *shortest_duration)) {
       shortest = &tag;
       shortest_duration = duration;

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "declaration.hpp"
 #include "leaf/error.hpp"
+#include "meant_tag.hpp"
 #include "tag_record.hpp"
 
 namespace leafctl {
@@ -44,7 +45,7 @@ class TagsUpdate : public Command {
                         "name '--step', '--limit', '--description' or '--raise-to'");
     }
     leaf::Store store = session.store();
-    const leaf::Tag tag = store.update_tag(*name_, change_);
+    const leaf::Tag tag = on_tag(*name_, session, [&] { return store.update_tag(*name_, change_); });
     if (change_.raise_to) drop_buffered_ids(store, *name_, *change_.raise_to, session);
     session.messages.info(fmt::format("updated tag '{}': {}", tag.name, describe(tag)));
     if (session.output.format() == OutputFormat::json) session.output.print_one(tag_columns, tag);

@@ -53,7 +53,7 @@ Error missing_value(const CLI::App& app, const std::vector<std::string>& argumen
   for (const std::string& argument : arguments) {
     if (!argument.starts_with("--") || argument.find('=') == std::string::npos) continue;
     const CLI::Option* option = find_option(app, without_value(argument));
-    if (option != nullptr && !takes_value(*option)) {
+    if (option != nullptr && refuses_value(*option)) {
       return {ErrorCode::usage, fmt::format("option '{}' takes no value", without_value(argument)),
               see_help(app)};
     }

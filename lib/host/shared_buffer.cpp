@@ -10,6 +10,7 @@
 #include "duration_text.hpp"
 #include "host/host_marks.hpp"
 #include "leaf/error.hpp"
+#include "store/retry.hpp"
 
 namespace leaf::host {
 
@@ -32,7 +33,8 @@ bool is_ahead(std::int64_t time_ms, std::int64_t now_ms, milliseconds at_most) {
 SharedBuffer::SharedBuffer(const StoreOptions& store, const HostOptions& host, FileKind kind,
                            const std::string& name, const std::string& key, milliseconds timeout)
     : store_options_(with_marks(store, host)),
-      timeout_(timeout),
+      tries_once_(timeout == milliseconds::zero()),
+      timeout_(store::allowed(timeout)),
       key_{.kind = kind, .name = name, .key = key},
       name_(store.url, host),
       folder_(host) {
@@ -40,7 +42,7 @@ SharedBuffer::SharedBuffer(const StoreOptions& store, const HostOptions& host, F
   if (!known) return;
   go_to(known->store);
   go_to_current_file();
-  if (!known->check_is_due || !name_.claim_check(*folder_.get(), now())) return;
+  if (tries_once_ || !known->check_is_due || !name_.claim_check(*folder_.get(), now())) return;
   try {
     const std::lock_guard store_lock(store_mutex_);
     check_name(store_until(clock().steady_now() + std::min(timeout_, check_patience)));
@@ -51,6 +53,11 @@ SharedBuffer::SharedBuffer(const StoreOptions& store, const HostOptions& host, F
 
 SharedBuffer::~SharedBuffer() {
   if (store_process_ != getpid()) static_cast<void>(store_.release());
+}
+
+std::string SharedBuffer::deployment() {
+  const std::lock_guard lock(files_mutex_);
+  return identity_ ? identity_->deployment : "";
 }
 
 bool SharedBuffer::is_known() {
@@ -160,7 +167,7 @@ void SharedBuffer::await(const std::function<bool()>& ready) {
     try {
       find_store(deadline);
     } catch (const Error& error) {
-      if (!error.retryable()) throw;
+      if (tries_once_ || !error.retryable()) throw;
       failure = error;
     }
     go_to_current_file();
@@ -189,7 +196,7 @@ std::optional<FetchLock> SharedBuffer::lock(const std::shared_ptr<StateFile>& fi
 /// Returns at once if another process is at it. Throws Error if waiting does not cure the failure.
 void SharedBuffer::try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait) {
   const auto file = current_file();
-  if (!file || !may_try(*file)) return;
+  if (!file || !(tries_once_ || may_try(*file))) return;
   const auto lock = this->lock(file, wait);
   if (!lock || is_done()) return;
   const std::lock_guard store_lock(store_mutex_);
@@ -197,7 +204,7 @@ void SharedBuffer::try_to_fetch(Time deadline, const std::function<bool()>& is_d
     fetch_locked(store_until(deadline), *file, *lock);
   } catch (const Error& error) {
     note_failure(*file, *lock, error);
-    if (!error.retryable()) throw;
+    if (tries_once_ || !error.retryable()) throw;
   }
 }
 
@@ -307,7 +314,7 @@ Store& SharedBuffer::store_until(Time deadline) {
     store_process_ = getpid();
   }
   const auto left = std::chrono::ceil<milliseconds>(deadline - clock().steady_now());
-  store_->set_timeout(std::max(left, milliseconds(1)));
+  store_->set_timeout(tries_once_ ? milliseconds::zero() : std::max(left, milliseconds(1)));
   return *store_;
 }
 

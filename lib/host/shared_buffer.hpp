@@ -77,6 +77,8 @@ class SharedBuffer : public range::Refillable {
   virtual bool may_take_over() const { return true; }
 
   GrantMarks& marks() const noexcept { return *store_options_.marks; }
+  /// The one that the name leads to; empty while that is not known.
+  std::string deployment();
 
   UnixTime now() const { return std::chrono::floor<std::chrono::milliseconds>(clock().now()); }
   std::int64_t now_ms() const { return now().time_since_epoch().count(); }
@@ -113,8 +115,9 @@ class SharedBuffer : public range::Refillable {
   Error timed_out(const std::optional<Error>& failure);
 
   const StoreOptions store_options_;
-  const std::chrono::milliseconds timeout_;
-  const FileKey key_;  ///< but for the store's identity
+  const bool tries_once_;                    ///< the timeout is zero: whoever waits does so for one attempt
+  const std::chrono::milliseconds timeout_;  ///< and that long
+  const FileKey key_;                        ///< but for the store's identity
   const StoreName name_;
   CurrentFolder folder_;
 

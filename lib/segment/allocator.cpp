@@ -46,6 +46,10 @@ std::int64_t SegmentTag::limit() const {
   return source_->limit();
 }
 
+std::int64_t SegmentTag::left() const {
+  return source_->left();
+}
+
 bool SegmentTag::claim_fetch() {
   return source_->claim_fetch();
 }

@@ -5,6 +5,7 @@
 
 #include "leaf/error.hpp"
 #include "store/grant_marks.hpp"
+#include "store/tag_error.hpp"
 
 namespace leaf::segment {
 
@@ -64,13 +65,38 @@ std::int64_t HostTag::limit() {
   return limit == 0 ? leaf::max_id : limit;
 }
 
+std::int64_t HostTag::left() {
+  const std::int64_t granted_end =
+      std::max(marks().highest(deployment(), mark_of(tag())), buffer().published_end());
+  return left_up_to(limit(), granted_end, left_in(buffer()));
+}
+
 std::vector<Range> HostTag::take_all(std::uint64_t count) {
   for (;;) {
     const int moves_before = moves();
-    std::vector<Range> ranges = take_from_one_store(count);
-    // IDs of two stores would be no answer: where the name led to another one meanwhile the first are lost.
-    if (moves() == moves_before) return ranges;
+    try {
+      std::vector<Range> ranges = take_from_one_store(count);
+      // IDs of two stores would be no answer: where the name led to another one meanwhile the first are lost.
+      if (moves() == moves_before) return ranges;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::exhausted) throw counting_what_is_buffered(error);
+      throw;
+    }
   }
+}
+
+/// A store that is used up knows nothing of what this host still has.
+Error HostTag::counting_what_is_buffered(const Error& exhausted) {
+  std::optional<Error> counted;
+  try {
+    alone([&](Store& store, host::StateFile& file) {
+      counted = store::too_few_left(store.tag(tag()), left_in(file.state().buffer));
+      return true;
+    });
+  } catch (const Error&) {
+    // What the store said is all that is known then.
+  }
+  return counted.value_or(exhausted);
 }
 
 std::vector<Range> HostTag::take_from_one_store(std::uint64_t count) {

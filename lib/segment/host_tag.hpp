@@ -19,6 +19,7 @@ class HostTag final : public TagSource, public host::SharedBuffer {
   std::vector<Range> take_all(std::uint64_t count) override;
   void request_fetch() override;
   std::int64_t limit() override;
+  std::int64_t left() override;
   bool claim_fetch() override { return SharedBuffer::claim_fetch(); }
   void fetch() override { SharedBuffer::fetch(); }
   using SharedBuffer::fetch;
@@ -26,6 +27,7 @@ class HostTag final : public TagSource, public host::SharedBuffer {
  private:
   host::GrantedRange grant(Store& store, host::StateFile& file) override;
   void note_granted(host::State& state) override;
+  Error counting_what_is_buffered(const Error& exhausted);
   void fetch_before_taking(std::uint64_t count);
   bool is_more_than_a_fetch_brings(std::uint64_t count);
   std::vector<Range> take_in_one_piece(std::uint64_t count);

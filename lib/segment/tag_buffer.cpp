@@ -26,6 +26,11 @@ range::Refill TagBuffer::refill(Store& store) {
   return segment.refill;
 }
 
+std::int64_t TagBuffer::left() {
+  const auto view = buffer.view();
+  return left_up_to(limit(), buffer.published_end(), view.rest.size() + view.next.size());
+}
+
 std::string TagBuffer::what() const {
   return fmt::format("segment of tag '{}'", tag().str());
 }

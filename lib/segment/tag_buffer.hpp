@@ -21,6 +21,7 @@ class TagBuffer final : public range::RefilledBuffer, public TagSource {
   Range take(std::uint64_t at_most) override;
   void request_fetch() override { refiller_.request(*this); }
   std::int64_t limit() override { return limit_.load(std::memory_order_relaxed); }
+  std::int64_t left() override;
   range::Refill refill(Store& store) override;
   std::string what() const override;
 

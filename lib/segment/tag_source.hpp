@@ -24,6 +24,9 @@ class TagSource {
   virtual void request_fetch() = 0;
   /// The last ID that the tag may give, as of the last grant.
   virtual std::int64_t limit() = 0;
+  /// How many IDs there are up to the limit: those buffered, and those that the store had left at the last
+  /// grant.
+  virtual std::int64_t left() = 0;
 
   virtual bool claim_fetch() { return false; }
   virtual void fetch() {}
@@ -31,6 +34,10 @@ class TagSource {
  private:
   const TagName tag_;
 };
+
+/// What is left of a tag with that limit where ranges up to `granted_end` were granted and so much is still
+/// buffered.
+std::int64_t left_up_to(std::int64_t limit, std::int64_t granted_end, std::uint64_t buffered);
 
 /// Adds `range` to ranges in increasing order.
 void append(std::vector<Range>& ranges, Range range);

@@ -17,7 +17,7 @@ Store::Impl::Impl(const StoreOptions& options)
 }
 
 void Store::Impl::set_timeout(milliseconds timeout) {
-  if (timeout <= milliseconds::zero()) throw Error(ErrorCode::usage, "the store's timeout is not above zero");
+  if (timeout < milliseconds::zero()) throw Error(ErrorCode::usage, "the store's timeout is below zero");
   timeout_ = timeout;
 }
 

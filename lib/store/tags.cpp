@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "counted.hpp"
 #include "leaf/store.hpp"
 #include "store/store_impl.hpp"
+#include "store/tag_error.hpp"
 
 namespace leaf {
 
@@ -161,6 +163,14 @@ Tag Store::tag(const TagName& name) {
   return tag_of(rows[0]);
 }
 
+std::vector<std::string> Store::similar_tags(const TagName& name, std::int64_t at_most) {
+  const auto difference = static_cast<std::int64_t>(name.str().size() / 3 + 1);
+  std::vector<std::string> names;
+  for (const Row& row : impl_->execute(&store::Sql::similar_tags, {name.str(), difference, at_most}))
+    names.push_back(row.text(0));
+  return names;
+}
+
 Tag Store::update_tag(const TagName& name, const TagChange& change) {
   require_between("step", change.step, 1, max_step);
   require_between("limit", change.limit, 0, max_id);
@@ -203,15 +213,19 @@ Error gone_back(const TagName& name, std::int64_t mark) {
 Error no_grant(const TagName& name, const std::vector<Row>& found, std::int64_t mark) {
   if (found.empty()) return no_such_tag(name);
   const Tag tag = tag_of(found[0]);
-  if (tag.next_id < mark) return gone_back(name, mark);
-  const std::int64_t limit = tag.limit.value_or(max_id);
-  return {ErrorCode::exhausted,
-          fmt::format("tag '{}' has {} IDs left up to its limit {}", tag.name,
-                      tag.next_id > limit ? 0 : limit - tag.next_id + 1, limit),
-          tag.limit ? "raise it with " + command_on(tag.name, "tags update", "--limit ID") : ""};
+  return tag.next_id < mark ? gone_back(name, mark) : store::too_few_left(tag);
 }
 
 }  // namespace
+
+Error store::too_few_left(const Tag& tag, std::uint64_t buffered) {
+  const std::int64_t limit = tag.limit.value_or(max_id);
+  const std::int64_t in_store = tag.next_id > limit ? 0 : limit - tag.next_id + 1;
+  return {ErrorCode::exhausted,
+          fmt::format("tag '{}' has {} left up to its limit {}", tag.name,
+                      counted(in_store + static_cast<std::int64_t>(buffered), "ID"), limit),
+          tag.limit ? "raise it with " + command_on(tag.name, "tags update", "--limit ID") : ""};
+}
 
 Grant Store::grant(const TagName& name, std::int64_t count) {
   require_between("the number of IDs", count, 1, max_id);

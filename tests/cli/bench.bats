@@ -42,7 +42,7 @@ nothing_is_left() {
 }
 
 @test "bench shows on a terminal how it goes on, unless it is to be quiet" {
-  on_terminal 'leafctl bench decode --duration 1s >/dev/null'
+  on_terminal 'TERM=xterm leafctl bench decode --duration 1s >/dev/null'
   [[ $output =~ [0-9]\.[0-9]\ s\ \ [0-9,]+\ IDs\ \ [0-9,]+/s ]]
   on_terminal 'leafctl -q bench decode --duration 500ms >/dev/null'
   same 'the output' '' "$output"

@@ -49,6 +49,23 @@ teardown() { remove_store; }
   same 'one more' 11 "$(leafctl -q next order)"
 }
 
+@test "next counts what is left in the store and in this host's buffer" {
+  leafctl -q add-tag l2 --limit 10
+  expect 6 leafctl next l2 -n 11
+  prints ''
+  says "leafctl: tag 'l2' has 10 IDs left up to its limit 10
+hint: raise it with 'leafctl tags update l2 --limit ID'"
+  expect 0 leafctl next l2 -n 9 --ranges
+  prints $'1\t9'
+  says "leafctl: warning: tag 'l2' has 1 ID left up to its limit 10
+hint: raise it with 'leafctl tags update l2 --limit ID'"
+  contains "$(leafctl doctor | grep '^tags.*warning')" "tag 'l2' has 1 ID left up to its limit 10"
+  expect 6 leafctl next l2 -n 2
+  contains "$stderr" "tag 'l2' has 1 ID left up to its limit 10"
+  same 'the last one' 10 "$(leafctl -q next l2)"
+  same 'doctor' "tag 'l2' has 0 IDs left up to its limit 10" "$(leafctl doctor | grep '^tags.*failed' | cut -f 3)"
+}
+
 @test "next ends at the greatest ID there is" {
   leafctl -q add-tag order --start 9223372036854775805
   same 'the last IDs' '9223372036854775805 9223372036854775806' "$(leafctl -q next order -n 2 | xargs)"

@@ -10,6 +10,7 @@
 #include "leaf/error.hpp"
 
 using leafctl::CommandLine;
+using leafctl::find_setting;
 
 namespace {
 
@@ -76,6 +77,32 @@ TEST_CASE("command line: an option without its value, and a flag with one, are n
         "option '--store' wants a value\nsee 'leafctl next --help'");
   CHECK(error_of({"next", "order", "--ranges=no"}) ==
         "option '--ranges' takes no value\nsee 'leafctl next --help'");
+}
+
+TEST_CASE("command line: the flag of a setting may say whether") {
+  const auto text_of = [](const std::string& key, const std::vector<std::string>& arguments) {
+    CommandLine line;
+    static_cast<void>(line.parse(arguments));
+    return line.options().values[find_setting(key).value()].value_or("nothing");
+  };
+  CHECK(text_of("group", {"next", "order"}) == "nothing");
+  CHECK(text_of("group", {"next", "order", "--group"}) == "yes");
+  for (const char* word : {"yes", "1", "on", "True"}) {
+    CHECK(text_of("group", {"next", "order", std::string("--group=") + word}) == "yes");
+    CHECK(text_of("host_buffer", {"next", "order", std::string("--no-host-buffer=") + word}) == "no");
+  }
+  for (const char* word : {"no", "0", "off", "FALSE"}) {
+    CHECK(text_of("group", {"next", "order", std::string("--group=") + word}) == "no");
+    CHECK(text_of("host_buffer", {"next", "order", std::string("--no-host-buffer=") + word}) == "yes");
+  }
+  CHECK(text_of("group", {"next", "--group=1", "order", "--group=0"}) == "no");
+  CHECK(text_of("group", {"next", "order", "--group=0", "--group"}) == "yes");
+  CHECK(error_of({"next", "order", "--group=maybe"}) ==
+        "'--group' takes yes, true, on or 1, or else no, false, off or 0, not 'maybe'");
+  CHECK(error_of({"next", "order", "--no-host-buffer=never"}) ==
+        "'--no-host-buffer' takes yes, true, on or 1, or else no, false, off or 0, not 'never'");
+  CHECK(error_of({"next", "order", "--group=no", "-n"}) ==
+        "option '-n' wants a value\nsee 'leafctl next --help'");
 }
 
 TEST_CASE("command line: a negative or malformed number is told its bounds, however it is written") {
@@ -171,6 +198,32 @@ TEST_CASE("command line: every command's help is the same from help and --help, 
       CAPTURE(line);
       CHECK(line.size() <= 80);
       CHECK(!line.ends_with(' '));
+    }
+  }
+}
+
+TEST_CASE("command line: every command's help fits a narrow terminal, and says the same there") {
+  const auto without_layout = [](std::string text) {
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+    return text;
+  };
+  for (const std::size_t width : {20, 40, 59, 60, 72}) {
+    for (const auto& entry : leafctl::commands()) {
+      CAPTURE(width);
+      CAPTURE(entry.name);
+      const Words words = words_of(entry.name);
+      const std::string help = CommandLine(width).help(words);
+      std::istringstream lines(help);
+      for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        CHECK(line.size() <= width);
+        CHECK(!line.ends_with(' '));
+      }
+      CHECK(without_layout(help) == without_layout(CommandLine().help(words)));
+    }
+    for (const Words& words : {Words{}, Words{"tags"}}) {
+      std::istringstream lines(CommandLine(80, width).parse(words).text);
+      for (std::string line; std::getline(lines, line);) CHECK(line.size() <= width);
     }
   }
 }

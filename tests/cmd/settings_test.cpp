@@ -121,6 +121,45 @@ TEST_CASE("settings: every setting can come from a flag, a variable and a file, 
   }
 }
 
+TEST_CASE("settings: whether or not is said in any of the usual words, wherever it is said") {
+  const std::map<std::string, bool> words{{"yes", true},    {"true", true}, {"on", true}, {"1", true},
+                                          {"YES", true},    {"True", true}, {"oN", true}, {"no", false},
+                                          {"false", false}, {"off", false}, {"0", false}, {"No", false}};
+  for (const auto& [word, wanted] : words) {
+    CAPTURE(word);
+    for (const std::string key : {"host_buffer", "group"}) {
+      CAPTURE(key);
+      const auto value = [&key](const Machine& machine) {
+        const Settings settings = machine.resolve().settings;
+        return key == "group" ? settings.group : settings.host_buffer;
+      };
+      Machine file;
+      file.write_user_file(key + ": " + word + "\n");
+      CHECK(value(file) == wanted);
+      Machine variable;
+      variable.variables[key == "group" ? "LEAFCTL_GROUP" : "LEAFCTL_HOST_BUFFER"] = word;
+      CHECK(value(variable) == wanted);
+      Machine on_the_line;
+      flag(on_the_line, key) = word;
+      CHECK(value(on_the_line) == wanted);
+    }
+  }
+}
+
+TEST_CASE("settings: another word than yes or no is told the usual ones") {
+  for (const std::string word : {"maybe", "2", "y", " yes", "yes!", "10", "-1"}) {
+    CAPTURE(word);
+    Machine machine;
+    machine.variables["LEAFCTL_GROUP"] = word;
+    CHECK(machine.error() ==
+          "'LEAFCTL_GROUP' takes yes, true, on or 1, or else no, false, off or 0, not '" + word + "'");
+  }
+  Machine machine;
+  const std::string file = machine.write_user_file("host_buffer: never\n");
+  CHECK(machine.error() ==
+        file + ":1: 'host_buffer' takes yes, true, on or 1, or else no, false, off or 0, not 'never'");
+}
+
 TEST_CASE("settings: the user's file is the one of --config, of LEAFCTL_CONFIG, or in the XDG folder") {
   Machine machine;
   machine.write_user_file("timeout: 1s\n");
@@ -158,7 +197,7 @@ TEST_CASE("settings: an error names the flag, the variable or the line that is w
   CHECK(machine.error() == "'LEAFCTL_COLOR' takes auto, always or never, not 'yes'");
   machine.variables.erase("LEAFCTL_COLOR");
   flag(machine, "timeout") = "5";
-  CHECK(machine.error() == "'--timeout' takes a duration from 1ms to 24h, not '5'");
+  CHECK(machine.error() == "'--timeout' takes a duration from 0ms to 24h, not '5'");
   flag(machine, "timeout").reset();
   flag(machine, "store") = "";
   CHECK(machine.error() == "'--store' takes a store's URL, not an empty text");
@@ -200,13 +239,19 @@ TEST_CASE("settings: a store is shown without its password") {
 
 TEST_CASE("settings: colour is for terminals, unless NO_COLOR, a dumb terminal or the mode say otherwise") {
   Machine machine;
+  CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
+  CHECK_FALSE(has_able_terminal(machine.surroundings()));
+  CHECK(use_color(ColorMode::always, true, machine.surroundings()));
+  machine.variables["TERM"] = "xterm";
+  CHECK(has_able_terminal(machine.surroundings()));
   CHECK(use_color(ColorMode::automatic, true, machine.surroundings()));
   CHECK_FALSE(use_color(ColorMode::automatic, false, machine.surroundings()));
   CHECK(use_color(ColorMode::always, false, machine.surroundings()));
   CHECK_FALSE(use_color(ColorMode::never, true, machine.surroundings()));
   machine.variables["TERM"] = "dumb";
   CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
-  machine.variables = {{"NO_COLOR", "1"}};
+  CHECK_FALSE(has_able_terminal(machine.surroundings()));
+  machine.variables = {{"NO_COLOR", "1"}, {"TERM", "xterm"}};
   CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
   CHECK(use_color(ColorMode::always, true, machine.surroundings()));
 }

@@ -61,11 +61,21 @@ TEST_CASE("tag checks: less than a tenth left is a warning, nothing left a failu
             .hint.find("'leafctl tags update --limit ID -- -a'") != std::string::npos);
 }
 
+TEST_CASE("tag checks: what this host has buffered is left too") {
+  const Check last = only(leafctl::tag_checks({tag("a", 1001, 1000)}, {{.tag = "a", .buffered = 50}}));
+  CHECK(last.state == CheckState::warning);
+  CHECK(last.detail == "tag 'a' has 50 IDs left up to its limit 1000");
+  CHECK(only(leafctl::tag_checks({tag("a", 901, 1000)}, {{.tag = "a", .buffered = 10}})).state ==
+        CheckState::ok);
+  CHECK(only(leafctl::tag_checks({tag("a", 1001, 1000)}, {{.tag = "b", .buffered = 50}})).state ==
+        CheckState::failed);
+}
+
 TEST_CASE("tag checks: the greatest ID of all is a limit that nothing raises") {
   const Checks checks = leafctl::tag_checks({tag("a", leaf::max_id)}, {});
   REQUIRE(checks.size() == 2);
   CHECK(checks[0].state == CheckState::warning);
-  CHECK(checks[0].detail == "tag 'a' has 1 IDs left up to its limit 9223372036854775806");
+  CHECK(checks[0].detail == "tag 'a' has 1 ID left up to its limit 9223372036854775806");
   CHECK(checks[0].hint == "go on with another tag: no ID is greater");
   CHECK(leafctl::tag_checks({tag("a", leaf::max_id + 1)}, {})[0].state == CheckState::failed);
 }

@@ -69,6 +69,42 @@ TEST_CASE("host tag: all processes draw from one buffer, in order, whatever come
   }
 }
 
+TEST_CASE("host tag: what is left is what the store has left and what is buffered here") {
+  Bed bed;
+  bed.admin.add_tag({.name = bed.order, .step = 1000, .limit = 10});
+  SegmentAllocator allocator = bed.allocator();
+  leaf::SegmentTag tag = allocator.tag(bed.order);
+  const auto refusal_of = [&](std::uint64_t count) {
+    const std::string text = error_text([&] { tag.next_ranges(count); });
+    return text.substr(0, text.find(" | "));
+  };
+  CHECK(refusal_of(11) == "tag 'order' has 10 IDs left up to its limit 10");
+  CHECK(tag.left() == 10);
+  CHECK(tag.next_ranges(9) == std::vector<Range>{{1, 10}});
+  CHECK(refusal_of(2) == "tag 'order' has 1 ID left up to its limit 10");
+  CHECK(tag.left() == 1);
+  CHECK(tag.next() == 10);
+  CHECK(refusal_of(1) == "tag 'order' has 0 IDs left up to its limit 10");
+  CHECK(tag.left() == 0);
+}
+
+TEST_CASE("host tag: what is left counts neither twice nor what another host has got") {
+  Bed bed;
+  bed.admin.add_tag({.name = bed.order, .step = 10, .limit = 100});
+  SegmentAllocator allocator = bed.allocator();
+  leaf::SegmentTag tag = allocator.tag(bed.order);
+  CHECK(tag.next() == 1);
+  bed.admin.grant(bed.order, 30);
+  tag.fetch();  // 41 to 50, or to 60
+  const std::int64_t granted = bed.admin.tag(bed.order).next_id - 1;
+  CHECK(tag.left() == 9 + (granted - 40) + (100 - granted));
+  CHECK(error_text([&] {
+          tag.next_ranges(70);
+        }).starts_with("tag 'order' has 69 IDs left up to its limit 100"));
+  CHECK(tag.next_ranges(69).size() == 2);
+  CHECK(tag.left() == 0);
+}
+
 TEST_CASE(
     "host tag: many IDs come in one piece behind what is buffered, and nothing buffered is left before") {
   Bed bed;

@@ -33,13 +33,38 @@ cmake --build "$work/with-cmake" >/dev/null
 ids=$(printf '1\n2\n3\nlibleaf %s' "$version")
 expect "$ids" "$work/with-cmake/consumer" "sqlite:$work/a.db"
 
-# leaf.pc names the folder that was configured; the one of this test takes its place.
-PKG_CONFIG_PATH=$libdir/pkgconfig
-export PKG_CONFIG_PATH
-flags=$(pkg-config --define-variable=libdir="$libdir" --define-variable=includedir="$prefix/include" --cflags --libs leaf)
-# shellcheck disable=SC2086
-"${CXX:-c++}" -std=c++20 "$here/consumer/main.cpp" $flags -Wl,-rpath,"$libdir" -o "$work/with-pkg-config"
-expect "$ids" "$work/with-pkg-config" "sqlite:$work/b.db"
+# leaf.pc goes with its prefix: a second one of the same build, with other folders in its path, leads to itself.
+other=$work/opt/leaf
+cmake --install "$build" --prefix "$other" >/dev/null
+for root in "$other" "$prefix"; do
+  folder=$root/${libdir#"$prefix"/}
+  PKG_CONFIG_PATH=$folder/pkgconfig
+  export PKG_CONFIG_PATH
+  expect "$folder" realpath "$(pkg-config --variable=libdir leaf)"
+  expect "$root/include" realpath "$(pkg-config --variable=includedir leaf)"
+  flags=$(pkg-config --cflags --libs leaf)
+  # shellcheck disable=SC2086
+  "${CXX:-c++}" -std=c++20 "$here/consumer/main.cpp" $flags -Wl,-rpath,"$folder" -Wl,--trace -MD -MF "$work/read" \
+    -o "$work/with-pkg-config" >"$work/linked"
+  expect "$folder/libleaf.so" realpath --no-symlinks "$(grep -m 1 -o '[^ ]*/libleaf\.so' "$work/linked")"
+  expect "$root/include/leaf/store.hpp" realpath "$(grep -m 1 -o '[^ ]*/leaf/store\.hpp' "$work/read")"
+  rm -f "$work/b.db"
+  expect "$ids" "$work/with-pkg-config" "sqlite:$work/b.db"
+done
+
+# As deep as the folder for libraries is; one outside of the prefix stays where it is.
+for folders in lib/x86_64-linux-gnu:lib/x86_64-linux-gnu lib64:lib64 lib:lib "$work/apart:"; do
+  cmake -G Ninja -S "$here/../.." -B "$work/configured" -DCMAKE_INSTALL_PREFIX=/usr -DLEAF_BUILD_TESTS=OFF \
+    -DCMAKE_INSTALL_LIBDIR="${folders%%:*}" >/dev/null
+  folder=$work/moved/${folders#*:}/pkgconfig
+  mkdir -p "$folder"
+  cp "$work/configured/lib/leaf.pc" "$folder"
+  wanted=$work/moved
+  [[ $folders != /* ]] || wanted=/usr
+  expect "$wanted/include" realpath --canonicalize-missing "$(pkg-config --variable=includedir "$folder/leaf.pc")"
+  case $folders in /*) wanted=$work/apart ;; *) wanted=$work/moved/${folders#*:} ;; esac
+  expect "$wanted" realpath --canonicalize-missing "$(pkg-config --variable=libdir "$folder/leaf.pc")"
+done
 
 # The example of the manual is a program.
 awk '$1 == ".Sh" { in_section = $2 == "EXAMPLES" } $1 == ".Ed" { exit } in_section && in_code { gsub(/\\e/, "\\"); print }

@@ -149,6 +149,18 @@ TEST_CASE("allocator: an unknown tag is not_found at once, and is served as soon
   CHECK(tag.next() == 1);
 }
 
+TEST_CASE("allocator: what is left is what the store has left and what is buffered") {
+  SqliteStore file;
+  leaf::Store admin = file.open();
+  admin.add_tag({.name = TagName("order"), .step = 10, .limit = 15});
+  SegmentAllocator allocator(file.options(), {});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.next_range(10).size() == 10);
+  CHECK(tag.left() == 5);
+  CHECK(tag.next() == 11);
+  CHECK(tag.left() == 4);
+}
+
 TEST_CASE("allocator: a limit is served to its last ID and then exhausted, until it is raised") {
   SqliteStore store;
   leaf::Store admin = store.open();
@@ -286,4 +298,28 @@ TEST_CASE(
   CHECK(tag.next_ranges(9'000'000) == std::vector<Range>{{1, 9'000'001}});
   REQUIRE(other.run("UPDATE leaf_alloc SET step = 4294967296"));
   CHECK(error_code([&] { tag.next_ranges(9'000'000); }) == ErrorCode::failed);
+}
+
+TEST_CASE("allocator: without a timeout the store is tried once, and nothing waits for its return") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  leaf::test::ManualClock clock;
+  auto options = store.options();
+  options.clock = &clock;
+  options.timeout = 100ms;  // real time, for SQLite's lock
+  SegmentAllocator allocator(options, {.timeout = 0ms});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  const auto begun = clock.steady_now();
+  {
+    WriteLock lock(store.path());
+    for (int call = 0; call < 2; ++call) {
+      const Error refused = error_of([&] { tag.next(); });
+      CHECK(refused.code() == ErrorCode::unavailable);
+      CHECK(std::string(refused.what()).find("locked by another process") != std::string::npos);
+      CHECK(std::string(refused.what()).find("came within") == std::string::npos);
+    }
+  }
+  CHECK(tag.next() == 1);
+  CHECK(clock.steady_now() == begun);
 }

@@ -20,7 +20,8 @@
 namespace leaf {
 
 struct SegmentOptions {
-  /// How long a call waits for IDs when both segments of its tag are used up.
+  /// How long a call waits for IDs when both segments of its tag are used up. Zero: until one fetch, its own
+  /// or one under way, has ended, a second at most; it throws that fetch's Error if it failed.
   std::chrono::milliseconds timeout{5000};
   /// The dynamic step never grows beyond this.
   std::int64_t max_step = leaf::max_step;
@@ -72,6 +73,10 @@ class LEAF_EXPORT SegmentTag {
 
   /// The last ID that the tag may give, as of the last fetch; max_id if it has none.
   std::int64_t limit() const;
+
+  /// How many IDs there are up to that limit: those buffered, and those that the store had left at the last
+  /// fetch. Other hosts may have taken some since.
+  std::int64_t left() const;
 
   /// With HostOptions::fetch_ahead off: true if the next segment is due and nobody of this host is at it.
   /// Whoever gets true has to call fetch() soon, in another process perhaps.

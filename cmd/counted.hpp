@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace leafctl {
+
+/// So many of what `one` names: "1 ID", "2 IDs".
+inline std::string counted(std::int64_t count, const char* one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+}  // namespace leafctl

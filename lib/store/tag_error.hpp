@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+
+#include "leaf/error.hpp"
+#include "leaf/tag.hpp"
+
+namespace leaf::store {
+
+/// Says how many IDs `tag` has left: what it can still grant, and the `buffered` ones of whoever asks.
+Error too_few_left(const Tag& tag, std::uint64_t buffered = 0);
+
+}  // namespace leaf::store
