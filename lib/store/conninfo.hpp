@@ -6,8 +6,9 @@
 #include <string_view>
 #include <vector>
 
-// libpq's connection strings, read by own code: what a host has buffered is found by the store's URL, and loading
-// libpq for that would cost a call more than all the rest of it. A test compares every answer with libpq's own.
+// libpq's connection strings, read by own code: what a host has buffered is found by the store's URL, and
+// loading libpq for that would cost a call more than all the rest of it. A test compares every answer with
+// libpq's own.
 
 namespace leaf::store {
 
@@ -29,8 +30,9 @@ struct Conninfo {
 
 Conninfo take_apart(std::string_view text);
 
-/// The parameters of `text`, as PQconninfoParse() has them; none where that refuses the text. libpq 18 and later
-/// drop spaces around the parts of a URI, and refuse those inside; here they belong to the value, as before.
+/// The parameters of `text`, as PQconninfoParse() has them; none where that refuses the text. libpq 18 and
+/// later drop spaces around the parts of a URI, and refuse those inside; here they belong to the value, as
+/// before.
 std::optional<std::vector<Parameter>> parse_conninfo(std::string_view text);
 
 /// Where the part after `postgresql://` begins; 0 if `text` is no such URI.

@@ -40,8 +40,9 @@ std::string lower_case(std::string_view text) {
 }
 
 bool is_word(std::string_view text) {
-  return !text.empty() &&
-         std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || c == '_' || c == '-' || c == '%'; });
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return is_alphanumeric(c) || c == '_' || c == '-' || c == '%';
+  });
 }
 
 /// As of hosts, ports and paths.
@@ -102,7 +103,8 @@ std::optional<Hidden> query_taken_for_userinfo(std::string_view uri, bool is_ref
   const auto begin = uri_prefix_length(uri);
   const std::string_view userinfo = uri.substr(begin, userinfo_end(uri) - begin);
   const auto query = userinfo.find('?');
-  if (query == npos || (!is_refused && end_of_password_sign(userinfo.substr(query)) == npos)) return std::nullopt;
+  if (query == npos || (!is_refused && end_of_password_sign(userinfo.substr(query)) == npos))
+    return std::nullopt;
   return Hidden{.begin = begin + userinfo.find_first_of(":?") + 1, .end = uri.size(), .mistake = stray_at};
 }
 
@@ -117,7 +119,8 @@ bool is_uri_part(const Parameter& parameter, std::string_view text) {
 
 /// What is hidden of the value of a parameter that is no secret to libpq.
 std::optional<Hidden> hidden_of_value(const Parameter& parameter, std::string_view text) {
-  Hidden whole{.begin = parameter.offset, .end = parameter.offset + parameter.length, .mistake = stray_password};
+  Hidden whole{
+      .begin = parameter.offset, .end = parameter.offset + parameter.length, .mistake = stray_password};
   // Anything may be set in options, rightly so.
   if (parameter.keyword == "options") whole.mistake = nullptr;
   if (holds_url_with_password(parameter.value)) return whole;
@@ -189,7 +192,8 @@ std::vector<Hidden> hidden_of_slips(std::string_view uri, const Conninfo& connin
 std::vector<Hidden> hidden_of_conninfo(std::string_view text, const Conninfo& conninfo) {
   std::vector<Hidden> parts = hidden_of_parameters(text, conninfo);
   if (conninfo.end < text.size()) parts.push_back({.begin = conninfo.end, .end = text.size()});
-  if (uri_prefix_length(text) > 0) std::ranges::copy(hidden_of_slips(text, conninfo), std::back_inserter(parts));
+  if (uri_prefix_length(text) > 0)
+    std::ranges::copy(hidden_of_slips(text, conninfo), std::back_inserter(parts));
   return parts;
 }
 
@@ -199,7 +203,8 @@ std::vector<Hidden> hidden_of_other_text(std::string_view text) {
   const auto begin = scheme != npos && is_word(text.substr(0, scheme)) ? scheme + 3 : 0;
   const std::string_view rest = text.substr(begin);
   const auto colon = rest.find(':');
-  const bool names_path = begin == 0 && (rest.starts_with('/') || rest.starts_with('.') || rest.starts_with('~'));
+  const bool names_path =
+      begin == 0 && (rest.starts_with('/') || rest.starts_with('.') || rest.starts_with('~'));
   if ((is_plain(rest) || (names_path && rest.find_first_of(":@=") == npos)) &&
       lower_case(rest).find("pass") == npos) {
     return {};
@@ -212,9 +217,8 @@ std::vector<Hidden> hidden_of_other_text(std::string_view text) {
 std::vector<Hidden> hidden_parts(std::string_view url) {
   if (url.starts_with("sqlite:")) return {};
   const Conninfo conninfo = take_apart(url);
-  const bool is_conninfo =
-      conninfo.trouble == nullptr || uri_prefix_length(url) > 0 ||
-      (!conninfo.parameters.empty() && is_word(conninfo.parameters.front().keyword));
+  const bool is_conninfo = conninfo.trouble == nullptr || uri_prefix_length(url) > 0 ||
+                           (!conninfo.parameters.empty() && is_word(conninfo.parameters.front().keyword));
   if (is_conninfo) return hidden_of_conninfo(url, conninfo);
   return hidden_of_other_text(url);
 }
@@ -249,7 +253,8 @@ std::string redact(std::string_view url) {
 std::string redact_message(std::string message, std::string_view connection_string, bool is_refused) {
   const std::vector<Hidden> parts = hidden_parts(connection_string);
   if (parts.empty()) return message;
-  const auto quotable = std::ranges::find_if(parts, [](const Hidden& part) { return part.mistake != nullptr; });
+  const auto quotable =
+      std::ranges::find_if(parts, [](const Hidden& part) { return part.mistake != nullptr; });
   const char* reason = quotable != parts.end() ? quotable->mistake : nullptr;
   if (is_refused && reason == nullptr) reason = take_apart(connection_string).trouble;
   if (reason != nullptr) return fmt::format("its connection string is malformed: {}", reason);

@@ -33,7 +33,7 @@ bool begins_with_keyword(std::string_view text) {
 
 /// How a connection is kept and what it is called; none of these leads to another server, database or table.
 constexpr std::array<std::string_view, 9> leading_nowhere{
-    "application_name", "client_encoding",     "connect_timeout",  "fallback_application_name", "keepalives",
+    "application_name", "client_encoding",     "connect_timeout", "fallback_application_name", "keepalives",
     "keepalives_count", "keepalives_interval", "keepalives_idle", "tcp_user_timeout"};
 
 bool leads_somewhere(std::string_view keyword) {
@@ -59,9 +59,10 @@ Url parse_url(std::string_view url) {
   if (uri_prefix_length(url) > 0) {
     // libpq would take the rest of a password for a host's or a database's name, and say so.
     if (has_stray_at(url)) {
-      throw Error(ErrorCode::usage, fmt::format("store '{}' has an '@' where none is expected", redact(url)),
-                  "write '@' as %40, ':' as %3A and '/' as %2F in names and passwords, or keep the password in "
-                  "PGPASSFILE");
+      throw Error(
+          ErrorCode::usage, fmt::format("store '{}' has an '@' where none is expected", redact(url)),
+          "write '@' as %40, ':' as %3A and '/' as %2F in names and passwords, or keep the password in "
+          "PGPASSFILE");
     }
     return {"postgresql", std::string(url)};
   }
@@ -78,7 +79,8 @@ std::string identity_text(std::string_view url) {
     if (leads_somewhere(parameter.keyword)) in_order[parameter.keyword] = parameter.value;
   }
   std::string text = "postgresql:";
-  for (const auto& [keyword, value] : in_order) text += fmt::format("{}={}:{};", keyword, value.size(), value);
+  for (const auto& [keyword, value] : in_order)
+    text += fmt::format("{}={}:{};", keyword, value.size(), value);
   return text;
 }
 

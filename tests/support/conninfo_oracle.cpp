@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <memory>
 #include <set>
 
@@ -73,7 +74,8 @@ Values last_values(const std::vector<store::Parameter>& parameters) {
   return values;
 }
 
-/// Whether a part of `text` that libpq takes for no secret looks like one to a person, so that more may be hidden.
+/// Whether a part of `text` that libpq takes for no secret looks like one to a person, so that more may be
+/// hidden.
 bool looks_like_a_slip(const std::string& text, const std::vector<store::Parameter>& parameters) {
   for (const store::Parameter& parameter : parameters) {
     if (is_secret(parameter.keyword)) continue;
@@ -102,25 +104,25 @@ std::string complaint_about_parsing(const std::string& text, const Verdict& verd
   return {};
 }
 
-/// Another value in the place of a parameter's has to be found in that place.
+/// Another value in the place of a parameter's has to be found in that place. One of them has its turn.
 std::string complaint_about_places(const std::string& text, const std::vector<store::Parameter>& parameters) {
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const store::Parameter& parameter = parameters[i];
-    const bool is_interleaved = is_uri(text) && parameter.begin == parameter.offset &&
-                                (parameter.keyword == "host" || parameter.keyword == "port");
-    // A '/' decides whether an '@' further on ends a user's name.
-    const bool is_structural = is_uri(text) && text.find('/', parameter.offset) < parameter.offset + parameter.length;
-    if (is_interleaved || is_structural || parameter.keyword == "sslmode") continue;
-    const std::string changed =
-        std::string(text).replace(parameter.offset, parameter.length, is_uri(text) ? "zz" : "'zz' ");
-    const auto again = store::parse_conninfo(changed);
-    if (!again || again->size() <= i || (*again)[i].value != "zz")
-      return "the value of '" + parameter.keyword + "' stands elsewhere";
-  }
-  return {};
+  if (parameters.empty()) return {};
+  const auto i = text.size() % parameters.size();
+  const store::Parameter& parameter = parameters[i];
+  const bool is_interleaved = is_uri(text) && parameter.begin == parameter.offset &&
+                              (parameter.keyword == "host" || parameter.keyword == "port");
+  // A '/' decides whether an '@' further on ends a user's name.
+  const bool is_structural =
+      is_uri(text) && text.find('/', parameter.offset) < parameter.offset + parameter.length;
+  if (is_interleaved || is_structural || parameter.keyword == "sslmode") return {};
+  const auto again = store::parse_conninfo(
+      std::string(text).replace(parameter.offset, parameter.length, is_uri(text) ? "zz" : "'zz' "));
+  if (again && again->size() > i && (*again)[i].value == "zz") return {};
+  return "the value of '" + parameter.keyword + "' stands elsewhere";
 }
 
-std::string complaint_about_redaction(const std::string& text, const std::vector<store::Parameter>& parameters) {
+std::string complaint_about_redaction(const std::string& text,
+                                      const std::vector<store::Parameter>& parameters) {
   const std::string shown = redact_url(text);
   std::string expected = text;
   for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter) {
@@ -134,7 +136,8 @@ std::string complaint_about_redaction(const std::string& text, const std::vector
         return "'" + part + "' of a password is shown: " + shown;
     }
   }
-  if (shown != expected && !looks_like_a_slip(text, parameters)) return "more than a password is hidden: " + shown;
+  if (shown != expected && !looks_like_a_slip(text, parameters))
+    return "more than a password is hidden: " + shown;
   return {};
 }
 
@@ -161,19 +164,21 @@ std::string complaint_about_refused(const std::string& text, const std::string& 
 
 std::string complaint_about_identity(const std::string& text, const Values& values) {
   const std::string identity = store::identity_text(text);
-  for (const std::string& other : {as_pairs(values), as_uri(values)}) {
-    if (store::identity_text(other) != identity) return "another identity than " + other;
-  }
+  const std::string other = text.size() % 2 == 0 ? as_pairs(values) : as_uri(values);
+  if (store::identity_text(other) != identity) return "another identity than " + other;
   Values open = values;
   open["password"] = open["sslpassword"] = "another";
   open["application_name"] = "another";
   if (store::identity_text(as_pairs(open)) != identity) return "the password is a part of the identity";
-  for (const auto& [keyword, value] : target_of(values)) {
+  // One of them for each text; all have their turn.
+  const Values target = target_of(values);
+  if (!target.empty()) {
+    const auto& [keyword, value] =
+        *std::next(target.begin(), static_cast<std::ptrdiff_t>(text.size() % target.size()));
     Values changed = values;
     changed[keyword] += "x";
-    if (store::identity_text(as_pairs(changed)) == identity) return "another " + keyword + " is the same target";
-    changed.erase(keyword);
-    if (store::identity_text(as_pairs(changed)) == identity) return "without " + keyword + " the same target";
+    if (store::identity_text(as_pairs(changed)) == identity)
+      return "another " + keyword + " is the same target";
   }
   const auto service = values.find("service");
   const auto found = store::service_of(text);
@@ -204,12 +209,11 @@ std::string complaint_about(const std::string& text, const Verdict& verdict) {
     return complaint;
   if (text.starts_with("sqlite:")) return redact_url(text) == text ? "" : "a path is hidden";
   if (parameters && verdict.values) {
-    for (const std::string& complaint :
-         {complaint_about_places(text, *parameters), complaint_about_redaction(text, *parameters),
-          complaint_about_identity(text, *verdict.values)}) {
+    for (const auto& complaint :
+         {complaint_about_redaction(text, *parameters), complaint_about_places(text, *parameters)}) {
       if (!complaint.empty()) return complaint;
     }
-    return {};
+    return complaint_about_identity(text, *verdict.values);
   }
   const std::string shown = redact_url(text);
   if (std::string complaint = complaint_about_refused(text, shown); !complaint.empty()) return complaint;
@@ -222,8 +226,8 @@ std::string complaint_about(const std::string& text, const Verdict& verdict) {
 Values target_of(Values values) {
   for (const char* keyword :
        {"password", "sslpassword", "application_name", "client_encoding", "connect_timeout",
-        "fallback_application_name", "keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval",
-        "tcp_user_timeout"}) {
+        "fallback_application_name", "keepalives", "keepalives_count", "keepalives_idle",
+        "keepalives_interval", "tcp_user_timeout"}) {
     values.erase(keyword);
   }
   return values;
@@ -241,7 +245,8 @@ std::string leak(std::string_view shown, std::string_view secret, std::string_vi
 std::string message_of_no_connection(const std::string& text) {
   const char* const keywords[] = {"dbname", "sslmode", nullptr};
   const char* const values[] = {text.c_str(), "no such mode", nullptr};
-  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectStartParams(keywords, values, 1), &PQfinish);
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectStartParams(keywords, values, 1),
+                                                                &PQfinish);
   return PQerrorMessage(connection.get());
 }
 

@@ -25,7 +25,8 @@ std::string complaint_about(const std::string& text, const Verdict& verdict);
 /// What of `values` leads to a target, less what is secret: the key that an identity stands for.
 Values target_of(Values values);
 
-/// Four characters or more of `secret` that `shown` has and `open`, what may be shown, has not; empty if none.
+/// Four characters or more of `secret` that `shown` has and `open`, what may be shown, has not; empty if
+/// none.
 std::string leak(std::string_view shown, std::string_view secret, std::string_view open);
 
 /// What libpq says of a connection that it does not even begin, though it has parsed the string.
