@@ -7,6 +7,7 @@
 
 #include "command_tree.hpp"
 #include "help_text.hpp"
+#include "leaf/store.hpp"
 #include "nearest.hpp"
 
 namespace leafctl {
@@ -22,6 +23,11 @@ std::string see_help(const CLI::App& app) {
 
 std::string without_value(const std::string& argument) {
   return argument.substr(0, argument.find('='));
+}
+
+/// A store's URL in the place of something else may hold a password as well.
+std::string without_password(const std::string& argument) {
+  return argument.find("://") == std::string::npos ? argument : leaf::redact_url(argument);
 }
 
 Error unknown_option(const CLI::App& app, const std::string& argument) {
@@ -45,7 +51,8 @@ Error unexpected_argument(const CLI::App& app, const std::string& argument) {
     return unknown_option(app, argument);
   }
   if (!subcommands_of(app).empty()) return unknown_command(app, argument);
-  return {ErrorCode::usage, fmt::format("unexpected argument '{}'", argument), see_help(app)};
+  return {ErrorCode::usage, fmt::format("unexpected argument '{}'", without_password(argument)),
+          see_help(app)};
 }
 
 /// CLI11 reports an option without value only when nothing is left to take for it, so it comes last.
@@ -161,7 +168,7 @@ std::string intended_command(const CLI::App& group, const std::string& word) {
 Error unknown_command(const CLI::App& group, const std::string& word) {
   const std::string meant = intended_command(group, word);
   const std::string prefix = parent_of(group) == nullptr ? "" : name_of(group) + " ";
-  return {ErrorCode::usage, fmt::format("unknown command '{}{}'", prefix, word),
+  return {ErrorCode::usage, fmt::format("unknown command '{}{}'", prefix, without_password(word)),
           meant.empty() ? see_help(group) : fmt::format("did you mean '{}'?", meant)};
 }
 

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <map>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "store/conninfo.hpp"
+#include "store/redaction.hpp"
 
 namespace leaf {
 
@@ -27,14 +31,20 @@ bool begins_with_keyword(std::string_view text) {
   return end != key && sign != text.end() && *sign == '=';
 }
 
-bool is_postgresql_url(std::string_view url) {
-  return url.starts_with("postgresql://") || url.starts_with("postgres://");
+/// How a connection is kept and what it is called; none of these leads to another server, database or table.
+constexpr std::array<std::string_view, 9> leading_nowhere{
+    "application_name", "client_encoding",     "connect_timeout", "fallback_application_name", "keepalives",
+    "keepalives_count", "keepalives_interval", "keepalives_idle", "tcp_user_timeout"};
+
+bool leads_somewhere(std::string_view keyword) {
+  return !is_secret(keyword) && std::ranges::find(leading_nowhere, keyword) == leading_nowhere.end();
 }
+
+constexpr std::string_view sqlite = "sqlite:";
 
 }  // namespace
 
 Url parse_url(std::string_view url) {
-  constexpr std::string_view sqlite = "sqlite:";
   constexpr const char* hint =
       "a store is 'sqlite:PATH', 'postgresql://HOST/DATABASE', 'service=NAME' or 'host=... dbname=...'";
   if (url.starts_with(sqlite)) {
@@ -46,87 +56,49 @@ Url parse_url(std::string_view url) {
     }
     return {"sqlite", std::string(path)};
   }
-  if (is_postgresql_url(url)) {
-    // libpq would take the rest of the password for a host's name, and say so.
-    const std::string_view authority = url.substr(0, url.find_first_of("/?#", url.find("://") + 3));
-    if (std::count(authority.begin(), authority.end(), '@') > 1) {
-      throw Error(ErrorCode::usage, fmt::format("store '{}' has more than one '@'", redact_url(url)),
-                  "write an '@' in a user or password as %40, or keep the password in PGPASSFILE");
+  if (uri_prefix_length(url) > 0) {
+    // libpq would take the rest of a password for a host's or a database's name, and say so.
+    if (has_stray_at(url)) {
+      throw Error(
+          ErrorCode::usage, fmt::format("store '{}' has an '@' where none is expected", redact(url)),
+          "write '@' as %40, ':' as %3A and '/' as %2F in names and passwords, or keep the password in "
+          "PGPASSFILE");
     }
     return {"postgresql", std::string(url)};
   }
   if (begins_with_keyword(url)) return {"postgresql", std::string(url)};
-  throw Error(ErrorCode::usage, fmt::format("store '{}' is of no known kind", redact_url(url)), hint);
+  throw Error(ErrorCode::usage, fmt::format("store '{}' is of no known kind", redact(url)), hint);
 }
 
 std::string identity_text(std::string_view url) {
-  return std::string(url);
+  if (url.starts_with(sqlite)) return std::string(url);
+  const auto parameters = parse_conninfo(url);
+  if (!parameters) return "unparsed:" + std::string(url);
+  std::map<std::string_view, std::string_view> in_order;
+  for (const Parameter& parameter : *parameters) {
+    if (leads_somewhere(parameter.keyword)) in_order[parameter.keyword] = parameter.value;
+  }
+  std::string text = "postgresql:";
+  for (const auto& [keyword, value] : in_order) {
+    // Each start comes by: without fmt it does not touch its library.
+    text.append(keyword).append("=").append(std::to_string(value.size())).append(":").append(value).append(";");
+  }
+  return text;
+}
+
+std::optional<std::string> service_of(std::string_view url) {
+  if (url.starts_with(sqlite)) return std::nullopt;
+  std::optional<std::string> service;
+  for (const Parameter& parameter : parse_conninfo(url).value_or(std::vector<Parameter>())) {
+    if (parameter.keyword == "service") service = parameter.value;
+  }
+  return service;
 }
 
 }  // namespace store
 
-namespace {
-
-constexpr std::string_view mask = "***";
-
-/// `scheme://user:PASSWORD@...`. The last '@' counts, and no other sign ends it: better too much than a part.
-std::string without_user_password(std::string_view url) {
-  const auto scheme = url.find("://");
-  const auto at = url.rfind('@');
-  if (scheme == std::string_view::npos || at == std::string_view::npos || at < scheme)
-    return std::string(url);
-  const auto colon = url.find(':', scheme + 3);
-  if (colon > at) return std::string(url);
-  return fmt::format("{}{}{}", url.substr(0, colon + 1), mask, url.substr(at));
-}
-
-/// Where the value at the begin of `text` ends. A value without quotes that a space cuts goes on where no
-/// keyword follows.
-std::size_t end_of_value(std::string_view text) {
-  std::size_t end = 0;
-  if (text.starts_with('\'')) {
-    for (end = 1; end < text.size() && text[end] != '\''; ++end) end += text[end] == '\\' ? 1 : 0;
-    return std::min(end + 1, text.size());
-  }
-  while (end < text.size() && text[end] != '&' &&
-         !(store::is_space(text[end]) && store::begins_with_keyword(text.substr(end)))) {
-    ++end;
-  }
-  return end;
-}
-
-/// Every `...pass... = VALUE` in whatever letters, also where the key is percent-encoded; but for passfile.
-std::string without_password_parameters(std::string_view url) {
-  const auto is_key = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '%';
-  };
-  std::string shown;
-  while (!url.empty()) {
-    const auto sign = url.find('=');
-    if (sign == std::string_view::npos) break;
-    auto end = sign;
-    while (end > 0 && store::is_space(url[end - 1])) --end;
-    auto begin = end;
-    while (begin > 0 && is_key(url[begin - 1])) --begin;
-    std::string key(url.substr(begin, end - begin));
-    for (char& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    auto value = sign + 1;
-    while (value < url.size() && store::is_space(url[value])) ++value;
-    shown.append(url.substr(0, value));
-    url.remove_prefix(value);
-    const bool secret =
-        (key.find("pass") != std::string::npos && key != "passfile") || key.find('%') != std::string::npos;
-    if (!secret || url.empty()) continue;
-    shown.append(mask);
-    url.remove_prefix(end_of_value(url));
-  }
-  return shown.append(url);
-}
-
-}  // namespace
-
 std::string redact_url(std::string_view url) {
-  return without_password_parameters(without_user_password(url));
+  return store::redact(url);
 }
 
 }  // namespace leaf

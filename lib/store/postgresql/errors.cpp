@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <regex>
 #include <sstream>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
+#include "store/redaction.hpp"
 
 namespace leaf::store::postgresql {
 
@@ -110,21 +112,19 @@ const char* malformed_hint(const std::vector<std::string>& reasons) {
                     : "see 'Connection Strings' in PostgreSQL's libpq manual";
 }
 
-/// libpq quotes a malformed connection string in full.
-std::string without_password(const std::string& message, const std::string& connection_string) {
-  const std::string redacted = redact_url(connection_string);
-  if (redacted == connection_string) return message;
-  const auto quoted = message.find(connection_string);
-  if (quoted != std::string::npos) {
-    return std::string(message).replace(quoted, connection_string.size(), redacted);
-  }
-  return redact_url(message);
+struct FreeOptions {
+  void operator()(PQconninfoOption* options) const noexcept { PQconninfoFree(options); }
+};
+
+bool is_refused(const std::string& connection_string) {
+  return !std::unique_ptr<PQconninfoOption, FreeOptions>(PQconninfoParse(connection_string.c_str(), nullptr));
 }
 
 }  // namespace
 
 Error login_error(const PGconn* connection, const std::string& connection_string) {
-  std::istringstream message(without_password(PQerrorMessage(connection), connection_string));
+  std::istringstream message(
+      redact_message(PQerrorMessage(connection), connection_string, is_refused(connection_string)));
   static const std::regex with_state(R"(^(?:.*\s)?\S+:  ([0-9A-Z]{5}): (.*)$)");
   // What libpq advises about a certificate, to go without checking it, is left out too.
   static const std::regex detail(R"(^(\s|[A-Z]+:|Either provide the file).*)");
@@ -146,8 +146,6 @@ Error login_error(const PGconn* connection, const std::string& connection_string
     meaning = meaning_of(wrong_password);
   } else if (state.empty() && std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {
     meaning = {ErrorCode::usage, malformed_hint(reasons)};
-    // What libpq says of a malformed string may quote any piece of it.
-    if (redact_url(connection_string) != connection_string) reasons = {"its connection string is malformed"};
   }
   if (state.empty()) state = sqlstate::unable_to_connect;
   return {

@@ -186,7 +186,11 @@ TEST_CASE("login: a malformed connection string is a matter of configuration, an
         "postgresql://alice:geheim@localhost/leaf?sslmode=perhaps",
         "postgresql://alice:ge%zzheim@localhost/leaf", "host=localhost password='geheim",
         "host=localhost password=geheim nonsense=1", "host=localhost password=geheim connect_timeout=soon",
-        "host=localhost password=geheim port=1,2,3", "service=no_such_service password=geheim"}) {
+        "host=localhost password=geheim port=1,2,3", "service=no_such_service password=geheim",
+        "host=localhost password=a geheim", "host=localhost;password=geheim",
+        "postgresql://alice:geheim/leaf", "postgresql://alice:a/geheim@localhost/leaf",
+        "postgresql://localhost/leaf?password=a&geheim=b", "dbname=leaf password='a'geheim",
+        "postgresql://localhost?password=a@geheim"}) {
     CAPTURE(url);
     const leaf::Error error = login_error(url);
     CHECK(error.code() == leaf::ErrorCode::usage);
@@ -194,6 +198,14 @@ TEST_CASE("login: a malformed connection string is a matter of configuration, an
     CHECK(!mentions(error, "heim@"));
     CHECK(!error.hint().empty());
   }
+}
+
+TEST_CASE("login: what is wrong with a connection string is named though it holds a password") {
+  CHECK(mentions(login_error("postgresql://alice:geheim@localhost/leaf?sslmode=perhaps"), "\"perhaps\""));
+  CHECK(mentions(login_error("service=no_such_service password=geheim"), "no_such_service"));
+  CHECK(mentions(login_error("postgresql://alice:ge%zzheim@localhost/leaf"), "a '%' is not followed by"));
+  CHECK(mentions(login_error("host=localhost password='geheim"), "a quote is not closed"));
+  CHECK(mentions(login_error("postgresql://alice:geheim/leaf"), "a port is not a number"));
 }
 
 TEST_CASE("login: a role without rights is told so") {
