@@ -68,8 +68,7 @@ class PostgresqlConnection final : public Connection {
 
   bool find_tables(milliseconds timeout) override {
     const bool in_transaction = PQtransactionStatus(session_.get()) != PQTRANS_IDLE;
-    if (may_be_rolled_back_ && !in_transaction) lie_in("");
-    may_be_rolled_back_ = may_be_rolled_back_ && in_transaction;
+    if (may_be_rolled_back_) lie_in("");
     if (schema_.empty()) {
       const Row found = execute(sql().schema_exists, {}, timeout).at(0);
       if (found.integer(0) == 0) return false;

@@ -95,8 +95,7 @@ class SilentNameServer {
 
 }  // namespace
 
-TEST_CASE("resolver, apart: a silent name server is waited for no longer than the timeout" *
-          doctest::skip()) {
+TEST_CASE("resolver apart: a silent name server is waited for no longer than the timeout" * doctest::skip()) {
   const SilentNameServer silent("");
   for (const std::string hosts : {"db.example.org", "db1.example.org,db2.example.org,db3.example.org"}) {
     CAPTURE(hosts);
@@ -110,7 +109,7 @@ TEST_CASE("resolver, apart: a silent name server is waited for no longer than th
   }
 }
 
-TEST_CASE("resolver, apart: a name that nobody knows leaves time for the next host" * doctest::skip()) {
+TEST_CASE("resolver apart: a name that nobody knows leaves time for the next host" * doctest::skip()) {
   const SilentNameServer silent("127.0.0.9 db.test\n127.0.0.1 db.test\n");
   const PostgresqlCluster cluster("listen_addresses = '127.0.0.1'");
   leaf::Store owner({.url = cluster.url()});
@@ -122,9 +121,9 @@ TEST_CASE("resolver, apart: a name that nobody knows leaves time for the next ho
        {"host=silent.example.org," + cluster.host() + " port=5432,5432",
         "host=" + cluster.host() + ",silent.example.org port=5432",
         // All addresses of a name are tried, and its port is that of its place in the list.
-        std::string("host=silent.example.org,db.test port=1,5432"), std::string("host=db.test"),
-        std::string("host=db.test hostaddr=127.0.0.1"),
-        std::string("host=silent.example.org,silent.example.org hostaddr=,127.0.0.1")}) {
+        std::string("host=silent.example.org,db.test port=1,5432"), std::string("host=db.test port=5432"),
+        std::string("host=db.test hostaddr=127.0.0.1 port=5432"),
+        std::string("host=silent.example.org,silent.example.org hostaddr=,127.0.0.1 port=5432")}) {
     CAPTURE(where);
     leaf::Store store({.url = where + rest, .timeout = milliseconds(4000)});
     CHECK(store.grant(order, 5).range == leaf::Range{next, next + 5});
@@ -134,13 +133,13 @@ TEST_CASE("resolver, apart: a name that nobody knows leaves time for the next ho
 
 TEST_CASE("resolver: a silent name server is waited for no longer than the timeout, not even at the end") {
   const auto begun = steady_clock::now();
-  run_apart("resolver, apart: a silent name server*");
+  run_apart("resolver apart: a silent name server*");
   // A look-up goes on for ten seconds by itself.
   CHECK(steady_clock::now() - begun < std::chrono::seconds(8));
 }
 
 TEST_CASE("resolver: a name that nobody knows leaves time for the next host") {
-  run_apart("resolver, apart: a name that nobody knows*");
+  run_apart("resolver apart: a name that nobody knows*");
 }
 
 TEST_CASE("resolver: passwords are looked up by the name of the host") {
