@@ -184,7 +184,8 @@ class PostgresqlConnection final : public Connection {
     if (error) {
       if (error->sqlstate() == sqlstate::read_only) throw ended(read_only(*error, deadline));
       // A pooler that lost its server, or tables that went elsewhere: the next attempt has to look anew.
-      if (error->sqlstate().starts_with("08") || is_missing_table(*error)) usable_ = false;
+      if (error->sqlstate().starts_with("08") || (!schema_.empty() && is_missing_table(*error)))
+        usable_ = false;
       throw Error(*error);
     }
     return rows;

@@ -36,7 +36,7 @@
 // Whether it is the server that leased last, with the table of workers of then.
 #define SAME_LESSOR                          \
   "(granted_by IS NOT DISTINCT FROM " SERVER \
-  " AND worker_table IS NOT DISTINCT FROM 'leaf_worker'::regclass::oid)"
+  " AND worker_table IS NOT DISTINCT FROM to_regclass('leaf_worker')::oid)"
 // False after another server has come, until leases_from has noticed it and its time has come.
 #define MAY_LEASE(now) "(SELECT " SAME_LESSOR " AND leases_from <= " now " FROM leaf_meta)"
 #define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, " IS_DURABLE
@@ -259,22 +259,25 @@ const HealthSql health_sql{
                        ") OR oid IN " PARTITIONS ") ORDER BY 1",
     // The name that is looked for in every schema is in two pieces, lest it be led by one.
     .missing_rights =
-        "SELECT format('USAGE on schema %I', n.nspname) FROM pg_class c JOIN pg_namespace n"
+        "SELECT what FROM ("
+        "SELECT 0 AS rank, format('USAGE on schema %I', n.nspname) AS what FROM pg_class c JOIN pg_namespace "
+        "n"
         " ON n.oid = c.relnamespace WHERE c.relname = 'leaf' || '_meta' AND to_regclass('leaf_meta') IS NULL"
         " AND NOT has_schema_privilege(n.oid, 'USAGE')"
-        " UNION ALL SELECT need || ' on ' || relname FROM (VALUES (to_regclass('leaf_alloc'), 'SELECT'),"
-        " (to_regclass('leaf_worker'), 'SELECT'), (to_regclass('leaf_worker'), 'INSERT'),"
-        " (to_regclass('leaf_meta'), 'SELECT')) AS t (found, need) JOIN pg_class c ON c.oid = found"
+        " UNION ALL SELECT rank, need || ' on ' || relname FROM (VALUES (1, to_regclass('leaf_alloc'), "
+        "'SELECT'),"
+        " (2, to_regclass('leaf_worker'), 'SELECT'), (3, to_regclass('leaf_worker'), 'INSERT'),"
+        " (4, to_regclass('leaf_meta'), 'SELECT')) AS t (rank, found, need) JOIN pg_class c ON c.oid = found"
         " WHERE NOT has_table_privilege(found, need)"
-        " UNION ALL SELECT 'UPDATE of ' || relname || '.' || attname"
+        " UNION ALL SELECT 5, 'UPDATE of ' || relname || '.' || attname"
         " FROM " RUNTIME_COLUMNS
         " JOIN pg_class c ON c.oid = found"
         " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = ANY (written)"
         " WHERE NOT has_column_privilege(a.attrelid, a.attnum, 'UPDATE')"
-        " UNION ALL SELECT 'EXECUTE on ' || found::regproc FROM unnest(ARRAY["
+        " UNION ALL SELECT 6, 'EXECUTE on ' || found::regprocedure FROM unnest(ARRAY["
         " to_regprocedure('leaf_server(oid)'), to_regprocedure('leaf_server(oid, oid)'),"
         " to_regprocedure('leaf_worker_table(oid)'), to_regprocedure('leaf_require_durable(oid)')]) AS found"
-        " WHERE NOT has_function_privilege(found, 'EXECUTE')",
+        " WHERE NOT has_function_privilege(found, 'EXECUTE')) AS missing ORDER BY rank, what",
 };
 
 }  // namespace leaf::store::postgresql
