@@ -19,7 +19,7 @@ ALTER TABLE leaf_meta
 
 COMMENT ON COLUMN leaf_alloc.left_out_from IS 'max_id when another server was noticed last: it may have granted from here on';
 COMMENT ON COLUMN leaf_alloc.left_out_to IS 'max_id after the guard was left out then';
-COMMENT ON COLUMN leaf_meta.worker_table IS 'the OID of leaf_worker when workers were leased last: another one was put back from a copy';
+COMMENT ON COLUMN leaf_meta.worker_table IS 'leaf_worker_table() when workers were leased last: another one was put back from a copy';
 COMMENT ON COLUMN leaf_meta.tags IS 'how many rows leaf_alloc has, which loses none';
 
 -- Names that were given before this migration get the present form without being taken for another server's.
@@ -35,7 +35,7 @@ DECLARE
     ' split_part(pg_relation_filepath($1), ''/'', CASE WHEN starts_with(pg_relation_filepath($1), ''base/'') THEN 2 ELSE 4 END),'
     ' ''.'', $1, ''.'', %s)';
   -- Found by name, since whatever refers to a table keeps a restore from dropping it.
-  beside text := 'to_regclass(left($1::regclass::text, -length(''leaf_meta'')) || ''%s'')::oid';
+  alloc text := 'to_regclass(left($1::regclass::text, -length(''leaf_meta'')) || ''leaf_alloc'')::oid';
   head text := 'STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS';
   before text := leaf_server('leaf_meta'::regclass);
   here text;
@@ -48,10 +48,7 @@ BEGIN
   EXECUTE format('CREATE FUNCTION leaf_server(meta oid, alloc oid) RETURNS text LANGUAGE plpgsql %s %L', head,
                  'BEGIN RETURN ' || format(name, '$2') || '; END');
   EXECUTE format('CREATE OR REPLACE FUNCTION leaf_server(meta oid) RETURNS text LANGUAGE plpgsql %s %L', head,
-                 'BEGIN RETURN ' || format(name, format(beside, 'leaf_alloc')) || '; END');
-  EXECUTE format('CREATE FUNCTION leaf_worker_table(meta oid) RETURNS oid LANGUAGE plpgsql STABLE'
-                 ' SET search_path = pg_catalog, pg_temp AS %L',
-                 'BEGIN RETURN ' || format(beside, 'leaf_worker') || '; END');
+                 'BEGIN RETURN ' || format(name, alloc) || '; END');
 
   EXECUTE 'SELECT leaf_server($1)' INTO here USING 'leaf_meta'::regclass;
   UPDATE leaf_alloc SET granted_by = here WHERE granted_by IS NOT DISTINCT FROM before;
@@ -63,7 +60,21 @@ BEGIN
     AND split_part(granted_by, '/', 3) = split_part(before, '/', 3);
 END
 $server$;
-UPDATE leaf_meta SET worker_table = 'leaf_worker'::regclass, tags = (SELECT count(*) FROM leaf_alloc);
+
+-- The OID of leaf_worker; NULL where it lost its rows, as unlogged tables do in a crash: a layout is fixed by the first.
+CREATE FUNCTION leaf_worker_table(meta oid) RETURNS oid LANGUAGE plpgsql STABLE
+  SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  home text := left(meta::regclass::text, -length('leaf_meta'));
+  found oid;
+BEGIN
+  EXECUTE format('SELECT %2$L::regclass FROM %1$sleaf_meta WHERE NOT layout_fixed OR EXISTS (SELECT FROM %1$sleaf_worker)',
+                 home, home || 'leaf_worker') INTO found;
+  RETURN found;
+END
+$body$;
+UPDATE leaf_meta
+SET worker_table = leaf_worker_table('leaf_meta'::regclass), tags = (SELECT count(*) FROM leaf_alloc);
 
 GRANT EXECUTE ON FUNCTION leaf_server(oid, oid), leaf_worker_table(oid) TO PUBLIC;
 
@@ -122,10 +133,14 @@ CREATE OR REPLACE FUNCTION leaf_meta_guard() RETURNS trigger LANGUAGE plpgsql
 DECLARE
   longest numeric;
 BEGIN
-  EXECUTE format('SELECT coalesce(max(window_end::numeric - renewed_at), 0) FROM %I.leaf_worker', TG_TABLE_SCHEMA)
-  INTO longest;
   EXECUTE format('SELECT %1$I.leaf_server($1), %1$I.leaf_worker_table($1)', TG_TABLE_SCHEMA)
   INTO NEW.granted_by, NEW.worker_table USING TG_RELID;
+  -- The first lease after its rows were lost: that was waited for then.
+  IF OLD.worker_table IS NULL AND OLD.granted_by IS NOT DISTINCT FROM NEW.granted_by THEN
+    RETURN NEW;
+  END IF;
+  EXECUTE format('SELECT coalesce(max(window_end::numeric - renewed_at), 0) FROM %I.leaf_worker', TG_TABLE_SCHEMA)
+  INTO longest;
   NEW.leases_from := extract(epoch FROM clock_timestamp()) * 1000
     + greatest(1200000, least(longest * 1.5, 2 * 86400000));
   RETURN NEW;

@@ -189,6 +189,25 @@ TEST_CASE("copies: a table of workers that is put back alone leases nobody a win
   CHECK(store.health().guard.value().leases_from >= lost.end);
 }
 
+TEST_CASE("copies: a database that does not tell which server it is on leaves nothing out, and works") {
+  const leaf::test::TestRole role("LOGIN PASSWORD 'right'");
+  TestDatabase database;
+  database.sql().run(
+      "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC; CREATE SCHEMA own AUTHORIZATION " +
+      role.name());
+  const std::string url =
+      database.url("user=" + role.name() + " password=right options='-c search_path=own'");
+  set_up(url);
+  leaf::Store store({.url = url});
+  CHECK(store.grant_segment(order).range == leaf::Range{6, 16});
+  CHECK(store.update_tag(order, {.raise_to = 100}).next_id == 100);
+  CHECK(store.acquire_worker({.owner = "a"}).worker == 0);
+  CHECK(store.acquire_worker({.owner = "b"}).worker == 1);
+  CHECK_FALSE(store.health().guard);
+  CHECK(database.sql().value("SELECT granted_by IS NULL FROM own.leaf_alloc") == "t");
+  database.sql().run("DROP OWNED BY " + role.name() + " CASCADE");
+}
+
 TEST_CASE("copies: a store that is brought up from the version before leaves nothing out for that") {
   TestDatabase database;
   const std::string script = leaf::Store({.url = database.url()}).migration_script();

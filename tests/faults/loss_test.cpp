@@ -111,6 +111,26 @@ TEST_CASE_FIXTURE(Given, "loss: an emptied table of tags leads nobody to begin a
   CHECK(store.add_tag(new_tag("another")).next_id == 1);
 }
 
+TEST_CASE_FIXTURE(Given, "loss: an emptied table of workers leases none while a window may run, once") {
+  SqlSession administrator(cluster.url());
+  administrator.run("ALTER TABLE leaf_worker SET UNLOGGED");
+  crash();
+  CHECK(mentions(error_of([&] { leaf::Store({.url = cluster.url()}).workers(); }), "SET LOGGED"));
+  SqlSession(cluster.url()).run("ALTER TABLE leaf_worker SET LOGGED");
+  leaf::Store store({.url = cluster.url()});
+  for (const std::optional<std::int64_t> worker :
+       {std::optional<std::int64_t>(), std::optional<std::int64_t>(0)}) {
+    const leaf::Error error = error_of([&] { store.acquire_worker({.owner = "b", .worker = worker}); });
+    CHECK(error.code() == leaf::ErrorCode::unavailable);
+    CHECK(mentions(error, "no worker is leased until"));
+  }
+  // What the time that passes would do.
+  SqlSession(cluster.url()).run("UPDATE leaf_meta SET leases_from = 0");
+  CHECK(store.acquire_worker({.owner = "b", .worker = 0}).worker == 0);
+  CHECK(store.acquire_worker({.owner = "c"}).worker == 1);
+  CHECK(store.health().guard.value().leases_from == leaf::UnixTime());
+}
+
 TEST_CASE_FIXTURE(Given, "loss: an emptied table that names the deployment says what to find out first") {
   SqlSession(cluster.url())
       .run(

@@ -36,7 +36,7 @@
 // Whether it is the server that leased last, with the table of workers of then.
 #define SAME_LESSOR                          \
   "(granted_by IS NOT DISTINCT FROM " SERVER \
-  " AND worker_table IS NOT DISTINCT FROM to_regclass('leaf_worker')::oid)"
+  " AND worker_table IS NOT DISTINCT FROM leaf_worker_table('leaf_meta'::regclass))"
 // False after another server has come, until leases_from has noticed it and its time has come.
 #define MAY_LEASE(now) "(SELECT " SAME_LESSOR " AND leases_from <= " now " FROM leaf_meta)"
 #define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, " IS_DURABLE
