@@ -2,17 +2,30 @@
 
 #include <libpq-fe.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "leaf/error.hpp"
 
 namespace leaf::store::postgresql {
 
-/// Why a login failed. libpq's text, without passwords and in one line.
-Error login_error(const PGconn* connection, const std::string& connection_string);
+/// Why a login failed. libpq's text, without passwords and in one line, behind `failures` of the resolver.
+Error login_error(const PGconn* connection, const std::string& connection_string,
+                  const std::vector<std::string>& failures);
+
+/// No server has an address, for these reasons.
+Error unresolved_error(const std::vector<std::string>& failures, const std::string& connection_string);
 
 /// Why a statement failed, from a result that carries an error.
 Error statement_error(const PGresult* result);
+
+/// `error`, of a statement that was refused because it writes, with what to do; `is_standby` is empty where
+/// that is not known.
+Error read_only_error(const Error& error, std::optional<bool> is_standby);
+
+/// Whether a table or the schema of a statement is not there.
+bool is_missing_table(const Error& error);
 
 /// Whether the server ended the connection with this error.
 bool is_fatal(const PGresult* result);
