@@ -55,11 +55,6 @@ SharedBuffer::~SharedBuffer() {
   if (store_process_ != getpid()) static_cast<void>(store_.release());
 }
 
-std::string SharedBuffer::deployment() {
-  const std::lock_guard lock(files_mutex_);
-  return identity_ ? identity_->deployment : "";
-}
-
 bool SharedBuffer::is_known() {
   {
     const std::lock_guard lock(files_mutex_);

@@ -77,8 +77,6 @@ class SharedBuffer : public range::Refillable {
   virtual bool may_take_over() const { return true; }
 
   GrantMarks& marks() const noexcept { return *store_options_.marks; }
-  /// The one that the name leads to; empty while that is not known.
-  std::string deployment();
 
   UnixTime now() const { return std::chrono::floor<std::chrono::milliseconds>(clock().now()); }
   std::int64_t now_ms() const { return now().time_since_epoch().count(); }

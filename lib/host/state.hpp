@@ -63,6 +63,7 @@ struct TagRecord {
   Shared<std::int64_t> fetches{0};
   Shared<std::int64_t> last_fetch_ms{0};
   Shared<std::int64_t> limit{0};
+  Shared<std::int64_t> granted_end{0};  ///< of the last grant, into the buffer or beside it
   Shared<std::int64_t> granted{0};      ///< IDs that were ever put into the buffer
   Shared<std::int64_t> used{0};         ///< of them, taken at the last fetch
   Shared<std::int64_t> used_before{0};  ///< and at the one before it

@@ -42,8 +42,7 @@ const std::string& boot_id() {
           fmt::format("the system does not tell its boot, by '{}': {}", boot_file, std::strerror(error)),
           is_shortage(error) ? shortage_hint(error) : "go without the host's buffer: --no-host-buffer");
     }
-    return std::string(text.data(), strcspn(text.data(), "
-"));
+    return std::string(text.data(), strcspn(text.data(), "\n"));
   }();
   return id;
 }

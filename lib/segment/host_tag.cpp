@@ -66,9 +66,7 @@ std::int64_t HostTag::limit() {
 }
 
 std::int64_t HostTag::left() {
-  const std::int64_t granted_end =
-      std::max(marks().highest(deployment(), mark_of(tag())), buffer().published_end());
-  return left_up_to(limit(), granted_end, left_in(buffer()));
+  return left_up_to(limit(), load(state().tag.granted_end), left_in(buffer()));
 }
 
 std::vector<Range> HostTag::take_all(std::uint64_t count) {
@@ -145,6 +143,7 @@ std::vector<Range> HostTag::take_in_one_piece(std::uint64_t count) {
       const auto before = stamp();
       const Grant grant = store.grant(tag(), static_cast<std::int64_t>(more));
       granted.push_back(grant.range);
+      store_in(file.state().tag.granted_end, grant.range.hi);
       return !leads_elsewhere(grant.store, file, before);
     };
     // First the grant, so that nothing buffered is lost if it is refused.
@@ -184,6 +183,7 @@ void HostTag::note_granted(host::State& state) {
   store_in(record.last_fetch_ms,
            std::chrono::duration_cast<milliseconds>(history_.last_fetch.time_since_epoch()).count());
   store_in(record.limit, granted_.limit);
+  store_in(record.granted_end, granted_.range.hi);
   store_in(record.used_before, load(record.used));
   store_in(record.used, load(record.granted) - static_cast<std::int64_t>(left_in(state.buffer)));
   store_in(record.granted, load(record.granted) + static_cast<std::int64_t>(granted_.range.size()));
