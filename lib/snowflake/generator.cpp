@@ -1,4 +1,3 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,11 +5,13 @@
 #include <optional>
 #include <random>
 
+#include "duration_text.hpp"
 #include "leaf/snowflake.hpp"
 #include "range/refiller.hpp"
 #include "snowflake/host_windows.hpp"
 #include "snowflake/layout_text.hpp"
 #include "snowflake/own_windows.hpp"
+#include "store/lease_clocks.hpp"
 
 namespace leaf {
 
@@ -25,6 +26,9 @@ constexpr std::chrono::microseconds sleep_is_late_by{150};
 
 /// How far the time of IDs may stay behind at full rate, to make up for lost time.
 constexpr milliseconds max_lag{20};
+
+/// A lead that is sooner over than mended.
+constexpr milliseconds short_wait = std::chrono::minutes(1);
 
 /// Where the sequence starts in a unit of time of which little will be used, so that IDs spread over shards.
 constexpr std::int64_t random_starts = 100;
@@ -48,9 +52,10 @@ const SnowflakeOptions& valid(const SnowflakeOptions& options) {
 
 std::unique_ptr<snowflake::Windows> make_windows(const StoreOptions& store, const SnowflakeOptions& options) {
   const auto refiller = refiller_options(valid(options));
-  if (!options.host) return std::make_unique<snowflake::OwnWindows>(store, options.worker, refiller);
-  return std::make_unique<snowflake::HostWindows>(store, *options.host, options.worker, options.timeout,
-                                                  refiller);
+  WorkerRequest request = options.worker;
+  request.max_backward = options.max_backward;
+  if (!options.host) return std::make_unique<snowflake::OwnWindows>(store, request, refiller);
+  return std::make_unique<snowflake::HostWindows>(store, *options.host, request, options.timeout, refiller);
 }
 
 }  // namespace
@@ -59,6 +64,7 @@ class SnowflakeGenerator::Impl {
  public:
   Impl(const StoreOptions& store, const SnowflakeOptions& options)
       : clock_(*store.clock),
+        owner_(options.worker.owner),
         max_backward_(options.max_backward),
         timeout_(options.timeout),
         windows_(make_windows(store, options)),
@@ -80,6 +86,7 @@ class SnowflakeGenerator::Impl {
   void require_small_lead(std::int64_t ticks, std::int64_t now) const;
 
   Clock& clock_;
+  const std::string owner_;
   const milliseconds max_backward_;
   const milliseconds timeout_;
   const std::unique_ptr<snowflake::Windows> windows_;
@@ -154,12 +161,13 @@ void SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const Doubl
 }
 
 void SnowflakeGenerator::Impl::require_small_lead(std::int64_t ticks, std::int64_t now) const {
-  const auto lead = (ticks - now) * layout().unit();
+  const milliseconds lead = (ticks - now) * layout().unit();
   if (lead <= std::max(max_backward_, layout().unit())) return;
   throw Error(ErrorCode::refused,
-              fmt::format("the clock is {} behind the last ID, at {}",
-                          std::chrono::duration_cast<milliseconds>(lead), to_rfc3339(layout().time_at(now))),
-              "wait until it has caught up, or set it right");
+              fmt::format("the clock is {} behind the last ID, at {}", rough_text_of(lead),
+                          to_rfc3339(layout().time_at(now))),
+              lead <= short_wait ? "wait until it has caught up, or set it right"
+                                 : store::release_hint(owner_));
 }
 
 /// Returns once the clock is past the unit `ticks`, or was set back. Throws Error (unavailable) if it stands
