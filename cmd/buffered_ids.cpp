@@ -22,6 +22,19 @@ void drop_buffered_ids(const leaf::TagName& tag, std::int64_t floor, Session& se
   }
 }
 
+void drop_windows_ahead(const std::string& owner, std::optional<std::int64_t> worker, Session& session) {
+  const auto host = session.host();
+  if (!host) return;
+  const Settings& settings = session.settings();
+  try {
+    const int dropped = leaf::drop_host_windows_ahead(settings.store, *host, owner, worker,
+                                                      settings.max_backward, settings.timeout);
+    if (dropped > 0) session.messages.info("gave up what this host had buffered ahead of its clock");
+  } catch (const leaf::Error& error) {
+    session.messages.warning(error.what(), error.hint());
+  }
+}
+
 void drop_all_buffered_ids(Session& session) {
   const auto host = session.host();
   if (!host) return;

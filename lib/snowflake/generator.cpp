@@ -27,9 +27,6 @@ constexpr std::chrono::microseconds sleep_is_late_by{150};
 /// How far the time of IDs may stay behind at full rate, to make up for lost time.
 constexpr milliseconds max_lag{20};
 
-/// A lead that is sooner over than mended.
-constexpr milliseconds short_wait = std::chrono::minutes(1);
-
 /// Where the sequence starts in a unit of time of which little will be used, so that IDs spread over shards.
 constexpr std::int64_t random_starts = 100;
 
@@ -166,8 +163,7 @@ void SnowflakeGenerator::Impl::require_small_lead(std::int64_t ticks, std::int64
   throw Error(ErrorCode::refused,
               fmt::format("the clock is {} behind the last ID, at {}", rough_text_of(lead),
                           to_rfc3339(layout().time_at(now))),
-              lead <= short_wait ? "wait until it has caught up, or set it right"
-                                 : store::release_hint(owner_));
+              store::hint_behind(lead, owner_));
 }
 
 /// Returns once the clock is past the unit `ticks`, or was set back. Throws Error (unavailable) if it stands

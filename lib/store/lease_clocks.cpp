@@ -16,6 +16,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds most_skew = std::chrono::hours(24);
 /// No buffered window ends further ahead: none is longer than a day, and two are buffered.
 constexpr milliseconds most_ahead = std::chrono::hours(48);
+/// What is behind by so little has caught up before anybody has mended it.
+constexpr milliseconds short_wait = std::chrono::minutes(1);
 /// A clock that a slow link lets look wrong does so again and again.
 constexpr int most_late = 5;
 
@@ -44,7 +46,7 @@ void LeaseClocks::ask() {
 Error LeaseClocks::behind(milliseconds distance, const char* what) const {
   return {ErrorCode::refused,
           fmt::format("the clock is {} behind {} '{}'", rough_text_of(distance), what, owner_),
-          release_hint(owner_)};
+          hint_behind(distance, owner_)};
 }
 
 bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen) {
@@ -79,7 +81,8 @@ bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen)
   return true;
 }
 
-std::string release_hint(const std::string& owner) {
+std::string hint_behind(milliseconds distance, const std::string& owner) {
+  if (distance <= short_wait) return "wait until it has caught up, or set it right";
   return fmt::format(
       "set the clock right; if it is right now, 'leafctl workers release --worker-name {}' goes on", owner);
 }

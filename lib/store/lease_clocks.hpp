@@ -68,7 +68,7 @@ class LeaseClocks {
   int late_ = 0;                       ///< attempts that were too old
 };
 
-/// What brings `owner` back after a clock that was ahead was set right.
-std::string release_hint(const std::string& owner);
+/// What to do where the clock is `distance` behind what `owner` has made or was leased.
+std::string hint_behind(std::chrono::milliseconds distance, const std::string& owner);
 
 }  // namespace leaf::store
