@@ -72,6 +72,7 @@ class Doctor : public Command {
     check_store(checks, session, host.buffers);
     checks.push_back(host.folder);
     append(checks, buffer_checks(host.buffers));
+    append(checks, window_checks(host.buffers, current_time(), worker_policy(session.settings())));
     print(checks, session.output);
     const auto failed = std::ranges::count_if(checks, has_failed);
     if (!exit_code_ || failed == 0) return;
@@ -111,10 +112,14 @@ class Doctor : public Command {
     append(checks, tag_checks(store.tags(), paces(buffers, name_in_buffers(settings.store))));
     const leaf::Layout layout = store.layout();
     checks.push_back(layout_check(layout, settings.layout, now));
-    append(checks, worker_checks(store.workers(), layout, now,
-                                 {.owner = settings.worker_name,
-                                  .recycle_after = settings.recycle_after,
-                                  .max_skew = settings.max_skew}));
+    append(checks, worker_checks(store.workers(), layout, now, worker_policy(settings)));
+  }
+
+  static WorkerPolicy worker_policy(const Settings& settings) {
+    return {.owner = settings.worker_name,
+            .recycle_after = settings.recycle_after,
+            .max_skew = settings.max_skew,
+            .max_backward = settings.max_backward};
   }
 
   static void print(const Checks& checks, Output& output) {

@@ -121,9 +121,13 @@ Error all_taken(const Layout& layout, const std::vector<Worker>& workers) {
           "free silent ones of the others with 'leafctl workers recycle', or go on in a new store"};
 }
 
-Error not_free(std::int64_t worker) {
-  return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", worker),
-          "see 'leafctl workers list'; 'leafctl workers recycle' frees it"};
+Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
+  const auto held = std::ranges::find(workers, number, &Worker::id);
+  const bool is_over = held == workers.end() || held->window_end <= held->renewed_at + held->silent_for;
+  return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", number),
+          is_over ? fmt::format("'leafctl workers recycle {}' frees it", number)
+                  : fmt::format("wait until {}, when its window is over, or take another with --worker-id",
+                                to_rfc3339(held->window_end))};
 }
 
 /// Throws Error (refused) if `request` pins a worker that no command brings back before its time.
@@ -247,8 +251,9 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     if (request.worker) {
       rows = claim(&store::Sql::acquire_this, *request.worker, true);
       if (!rows.empty()) break;
-      require_not_ahead(request, workers());
-      if (!came_late()) throw not_free(*request.worker);
+      const std::vector<Worker> known = workers();
+      require_not_ahead(request, known);
+      if (!came_late()) throw not_free(*request.worker, known);
       continue;
     }
     rows = claim(&store::Sql::acquire_held, layout.max_worker(), false);

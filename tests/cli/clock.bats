@@ -131,15 +131,25 @@ hint() { sed -n "s/^hint: .*'leafctl \(.*\)' goes on$/\1/p" <<<"$stderr"; }
     expect 5 leafctl next --snowflake --worker-name a --max-skew 24h --max-backward 24h
     expect 5 leafctl workers acquire --worker-name a
     same 'the workers' "$before" "$(leafctl workers list -o json | jq -c '[.worker, .owner, .state, .window_end]')"
+    contains "$(LEAFCTL_WORKER_NAME=a leafctl doctor)" $'clock\tfailed\tthe store\'s clock is 399d '
     # Others go on all the while.
     expect 0 leafctl next --snowflake --worker-name b
     printf '%s\n' "$output" >"$ids.3"
     expect 5 leafctl next --snowflake --worker-name a
     same 'the hint' 'workers release --worker-name a' "$(hint)"
+    same 'the hint of doctor' "'leafctl $(hint)' goes on" \
+      "$(LEAFCTL_WORKER_NAME=a leafctl doctor -o json | jq -r 'select(.state == "failed").hint' | sort -u | sed 's/.*now, //')"
     # shellcheck disable=SC2046 # as a person types it
     expect 0 leafctl $(hint)
     expect 0 leafctl next --snowflake --worker-name a -n 500
     printf '%s\n' "$output" >"$ids.4"
+    same 'what failed' '' "$(LEAFCTL_WORKER_NAME=a leafctl doctor -o json | jq -r 'select(.state == "failed").detail')"
+    contains "$(leafctl doctor)" 'leased while a clock was ahead: nobody gets '
+    leafctl workers list --state ahead | cut -f 1 >"$ids.ahead"
+    [ -s "$ids.ahead" ]
+    leafctl -q workers recycle $(<"$ids.ahead") --force --yes || [ $? -eq 4 ]  # those that were released are free
+    same 'those ahead' "$(<"$ids.ahead")" "$(leafctl workers list --state ahead | cut -f 1)"
+    contains "$(leafctl workers list --state ahead | cut -f 4)" "$(date -u -d '+400 days' +%Y-%m-)"
     [ "$(tail -n 1 "$ids.4")" -lt "$(<"$ids.2")" ]
     leafctl next --snowflake --worker-name a -n 500 >>"$ids.4"
     increasing "$ids.4"
