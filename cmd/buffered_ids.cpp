@@ -22,6 +22,20 @@ void drop_buffered_ids(leaf::Store& store, const leaf::TagName& tag, std::int64_
   }
 }
 
+void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optional<std::int64_t> worker,
+                        Session& session) {
+  const auto host = session.host();
+  if (!host) return;
+  const Settings& settings = session.settings();
+  try {
+    const int dropped = leaf::drop_host_windows_ahead(store.identity(), *host, owner, worker,
+                                                      settings.max_backward, settings.timeout);
+    if (dropped > 0) session.messages.info("gave up what this host had buffered ahead of its clock");
+  } catch (const leaf::Error& error) {
+    session.messages.warning(error.what(), error.hint());
+  }
+}
+
 void forget_former_store(Session& session) {
   const auto host = session.host();
   if (!host) return;

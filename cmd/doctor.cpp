@@ -67,6 +67,7 @@ class Doctor : public Command {
     checks.push_back(host.folder);
     append(checks, folder_checks(session.settings().runtime_dir, Surroundings::of_this_process()));
     append(checks, buffer_checks(host.buffers));
+    append(checks, window_checks(host.buffers, current_time(), worker_policy(session.settings())));
     print(checks, session.output);
     const auto failed = std::ranges::count_if(checks, has_failed);
     if (!exit_code_ || failed == 0) return;
@@ -108,10 +109,14 @@ class Doctor : public Command {
     append(checks, tag_checks(store.tags(), tags_on_host(buffers, store.identity().deployment)));
     const leaf::Layout layout = store.layout();
     checks.push_back(layout_check(layout, settings.layout, now));
-    append(checks, worker_checks(store.workers(), layout, now,
-                                 {.owner = settings.worker_name,
-                                  .recycle_after = settings.recycle_after,
-                                  .max_skew = settings.max_skew}));
+    append(checks, worker_checks(store.workers(), layout, now, worker_policy(settings)));
+  }
+
+  static WorkerPolicy worker_policy(const Settings& settings) {
+    return {.owner = settings.worker_name,
+            .recycle_after = settings.recycle_after,
+            .max_skew = settings.max_skew,
+            .max_backward = settings.max_backward};
   }
 
   static void print(const Checks& checks, Output& output) {

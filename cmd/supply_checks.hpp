@@ -32,11 +32,16 @@ struct WorkerPolicy {
   std::string owner;  ///< the name of this host's own
   std::chrono::milliseconds recycle_after{};
   std::chrono::milliseconds max_skew{};
+  std::chrono::milliseconds max_backward{};
 };
 
-/// Judges how many workers are free, which are silent, and whether the clock `now` that grants them went
-/// back.
+/// Judges how many workers are free, which are silent or were leased while a clock was ahead, and whether the
+/// clock `now` that grants them is behind what this host was granted.
 Checks worker_checks(const std::vector<leaf::Worker>& workers, const leaf::Layout& layout, leaf::UnixTime now,
+                     const WorkerPolicy& policy);
+
+/// Judges whether this host's clock `now` is behind what is buffered for its workers.
+Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, leaf::UnixTime now,
                      const WorkerPolicy& policy);
 
 }  // namespace leafctl

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "rfc3339.hpp"
 #include "rough_duration.hpp"
@@ -32,6 +33,51 @@ bool may_be_dead(const Worker& worker, UnixTime now, const WorkerPolicy& policy)
 /// Whether another owner gets it for the asking.
 bool is_available(const Worker& worker, UnixTime now, const WorkerPolicy& policy) {
   return worker.window_end <= now && (worker.owner.empty() || is_silent(worker, policy));
+}
+
+std::string hint_behind(milliseconds distance, const std::string& owner) {
+  if (distance <= std::chrono::minutes(1)) return "wait until it has caught up, or set it right";
+  return fmt::format("set it right; if it is right now, 'leafctl workers release --worker-name {}' goes on",
+                     owner);
+}
+
+/// Whether this host is refused for what it was leased and has made before.
+std::optional<Check> check_own(const std::vector<Worker>& workers, const Layout& layout, UnixTime now,
+                               const WorkerPolicy& policy) {
+  milliseconds behind{};
+  for (const Worker& worker : workers) {
+    if (worker.owner != policy.owner) continue;
+    const milliseconds lead = std::max(policy.max_backward, layout.unit()) + layout.unit();
+    if (worker.renewed_at > now + policy.max_skew) behind = std::max(behind, worker.renewed_at - now);
+    if (!worker.leased && worker.window_end > now + lead) behind = std::max(behind, worker.window_end - now);
+  }
+  if (behind == milliseconds::zero()) return std::nullopt;
+  return Check{"clock", CheckState::failed,
+               fmt::format("the store's clock is {} behind the last grant to '{}', so none is leased to it",
+                           rough_duration(behind), policy.owner),
+               hint_behind(behind, policy.owner)};
+}
+
+/// Workers that nobody gets for long, whoever frees them.
+std::optional<Check> check_ahead(const std::vector<Worker>& workers) {
+  std::vector<std::int64_t> ahead;
+  UnixTime first = UnixTime::max();
+  UnixTime last{};
+  for (const Worker& worker : workers) {
+    if (!worker.leased_ahead()) continue;
+    ahead.push_back(worker.id);
+    first = std::min(first, worker.window_end);
+    last = std::max(last, worker.window_end);
+  }
+  if (ahead.empty()) return std::nullopt;
+  std::string seen = ahead.size() == 1
+                         ? fmt::format("worker {} was leased while a clock was ahead", ahead[0])
+                         : fmt::format("{} workers were leased while a clock was ahead", ahead.size());
+  seen += fmt::format(": nobody gets {} before {}", ahead.size() == 1 ? "it" : "any of them",
+                      format_rfc3339(first));
+  if (last != first) seen += fmt::format(", and the last not before {}", format_rfc3339(last));
+  return Check{"workers", CheckState::warning, seen,
+               "others take their place; 'leafctl workers list --state ahead' shows them"};
 }
 
 Check check_free(const std::vector<Worker>& workers, const Layout& layout, UnixTime now,
@@ -84,9 +130,7 @@ Check layout_check(const Layout& layout, const std::optional<Layout>& expected, 
 Checks worker_checks(const std::vector<Worker>& workers, const Layout& layout, UnixTime now,
                      const WorkerPolicy& policy) {
   Checks checks{check_free(workers, layout, now, policy)};
-  UnixTime latest{};
   for (const Worker& worker : workers) {
-    latest = std::max(latest, worker.renewed_at);
     if (!may_be_dead(worker, now, policy)) continue;
     checks.push_back(
         {"workers", CheckState::warning,
@@ -94,11 +138,22 @@ Checks worker_checks(const std::vector<Worker>& workers, const Layout& layout, U
                      rough_duration(worker.silent_for)),
          fmt::format("if its holder is gone, 'leafctl workers recycle {}' frees it", worker.id)});
   }
-  if (now < latest - policy.max_skew) {
-    checks.push_back({"clock", CheckState::failed,
-                      fmt::format("the store's clock is {} behind an earlier grant, so no worker is leased",
-                                  rough_duration(latest - now)),
-                      "set it right; if it is right now, --max-skew with another --worker-name goes on"});
+  if (auto check = check_own(workers, layout, now, policy)) checks.push_back(*check);
+  if (auto check = check_ahead(workers)) checks.push_back(*check);
+  return checks;
+}
+
+Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, UnixTime now, const WorkerPolicy& policy) {
+  Checks checks;
+  for (const leaf::HostBuffer& buffer : buffers) {
+    if (buffer.kind != leaf::HostBuffer::Kind::worker || !buffer.in_use) continue;
+    const milliseconds lead = buffer.window_begin - now;
+    if (lead <= policy.max_backward) continue;
+    checks.push_back(
+        {"clock", buffer.name == policy.owner ? CheckState::failed : CheckState::warning,
+         fmt::format("this host's clock is {} behind what is buffered for the worker of '{}', so no ID is made",
+                     rough_duration(lead), buffer.name),
+         hint_behind(lead, buffer.name)});
   }
   return checks;
 }

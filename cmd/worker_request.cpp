@@ -8,6 +8,7 @@ leaf::WorkerRequest worker_request(const Settings& settings) {
           .window = settings.window,
           .recycle_after = settings.recycle_after,
           .max_skew = settings.max_skew,
+          .max_backward = settings.max_backward,
           .layout = settings.layout};
 }
 

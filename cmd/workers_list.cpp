@@ -11,12 +11,13 @@ namespace leafctl {
 
 namespace {
 
-/// When a row was read, by the store's clock.
+/// When a row was read, by the store's clock. A grant may lie ahead of it.
 leaf::UnixTime now(const leaf::Worker& worker) {
   return worker.renewed_at + worker.silent_for;
 }
 
 std::string state(const leaf::Worker& worker) {
+  if (worker.leased_ahead()) return "ahead";
   if (worker.owner.empty()) return "free";
   if (!worker.leased) return "idle";
   return worker.window_end > now(worker) ? "held" : "lapsed";
@@ -42,8 +43,8 @@ class WorkersList : public Command {
     command.add_text_option(
         "PATTERN", "", pattern_,
         "only those whose owners match, such as 'web-*'; * ? [ ] as for files (default: all)");
-    command.add_text_option("--state", "held|lapsed|idle|free", state_,
-                            "only those that are held, lapsed, idle or free");
+    command.add_text_option("--state", "held|lapsed|idle|free|ahead", state_,
+                            "only those that are held, lapsed, idle, free or ahead");
     command.add_examples(
         "Prints worker, owner, state, window_end, silent_ms (since the last grant) and\n"
         "clock_offset_ms (the owner's clock less the store's, at that grant). On a\n"
@@ -52,7 +53,8 @@ class WorkersList : public Command {
         "  held     leased, until window_end unless it is leased again\n"
         "  lapsed   its window is over and was not given back: its holder may be dead\n"
         "  idle     given back by its owner, who will take it again\n"
-        "  free     for anybody, who gets only time after window_end\n\n"
+        "  free     for anybody, who gets only time after window_end\n"
+        "  ahead    leased by a clock that was ahead: for nobody before window_end\n\n"
         "Examples:\n"
         "  leafctl workers list\n"
         "  leafctl workers list 'web-*'\n"
@@ -76,10 +78,10 @@ class WorkersList : public Command {
 
  private:
   void check_state() const {
-    static constexpr std::string_view states[] = {"held", "lapsed", "idle", "free"};
+    static constexpr std::string_view states[] = {"held", "lapsed", "idle", "free", "ahead"};
     if (!state_ || std::ranges::find(states, *state_) != std::end(states)) return;
     throw leaf::Error(leaf::ErrorCode::usage,
-                      fmt::format("'--state' takes held, lapsed, idle or free, not '{}'", *state_));
+                      fmt::format("'--state' takes held, lapsed, idle, free or ahead, not '{}'", *state_));
   }
 
   std::optional<std::string> pattern_;

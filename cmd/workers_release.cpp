@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "buffered_ids.hpp"
 #include "commands.hpp"
 #include "declaration.hpp"
 #include "freed_workers.hpp"
@@ -20,16 +21,24 @@ class WorkersRelease : public Command {
     command.add_examples(
         "Whoever takes the worker gets only time after its window_end. What a host holds\n"
         "goes by its worker name, which --worker-name gives.\n\n"
+        "After a clock that was ahead was set right, this host takes another worker. Its\n"
+        "IDs begin by the clock then, lower than those it made with the wrong time.\n\n"
         "Examples:\n"
         "  leafctl workers release\n"
         "  leafctl workers release 3 --worker-name billing-1");
   }
 
-  std::vector<std::string_view> setting_keys() const override { return {"worker_name"}; }
+  std::vector<std::string_view> setting_keys() const override {
+    std::vector<std::string_view> keys{"worker_name"};
+    keys.insert(keys.end(), host_setting_keys.begin(), host_setting_keys.end());
+    return keys;
+  }
 
   void run(Session& session) override {
     const std::string& owner = session.settings().worker_name;
-    const auto released = session.store().release_workers(owner, worker_);
+    leaf::Store store = session.store();
+    const auto released = store.release_workers(owner, worker_);
+    drop_windows_ahead(store, owner, worker_, session);
     report_freed("released", released, session);
     if (released.empty()) {
       const std::string meant = meant_owner(owner, session);

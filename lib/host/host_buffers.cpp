@@ -106,6 +106,22 @@ HostBuffer describe(StateFile& file, UnixTime now) {
   return buffer;
 }
 
+/// Whether a window of `state`, a worker's, begins or goes on so far ahead of the time that is due.
+bool is_ahead(const State& state, UnixTime now, milliseconds max_backward) {
+  if (state.buffer.published_end() == 0) return false;
+  const snowflake::Positions positions(Layout::parse(state.origin.get()));
+  const Layout& layout = positions.layout();
+  const auto time_at = [&](std::int64_t position) { return layout.time_at(positions.ticks_of(position)); };
+  const milliseconds lead = std::max(max_backward, layout.unit());
+  const auto view = state.buffer.view();
+  UnixTime due = now;
+  if (!view.rest.empty()) {
+    if (time_at(view.rest.lo) > due + lead) return true;
+    due = std::max(due, time_at(view.rest.hi));
+  }
+  return time_at(view.has_next ? view.next.lo : state.buffer.published_end()) > due + lead;
+}
+
 /// Runs `work(file, lock)` once nobody fetches into the file: what is granted then would not be dropped.
 template <class Work>
 void when_nobody_fetches(const host::Folder& folder, const std::string& file_name, milliseconds timeout,
@@ -179,6 +195,26 @@ std::uint64_t drop_host_buffer(const StoreIdentity& store, const HostOptions& op
             (!view.rest.empty() && view.rest.lo < floor) || (view.has_next && view.next.lo < floor);
         if (has_lower) dropped = file.state().buffer.drain();
       });
+  return dropped;
+}
+
+int drop_host_windows_ahead(const StoreIdentity& store, const HostOptions& options, const std::string& owner,
+                            std::optional<std::int64_t> worker, milliseconds max_backward,
+                            milliseconds timeout, Clock& clock) {
+  const auto folder = host::Folder::find(options);
+  if (!folder) return 0;
+  const auto concerns = [&](StateFile& file) {
+    const State& state = file.state();
+    return state.header.kind == host::FileKind::worker && file.name() == owner &&
+           (!worker || load(state.worker.worker) == *worker) &&
+           is_ahead(state, std::chrono::floor<milliseconds>(clock.now()), max_backward);
+  };
+  int dropped = 0;
+  for_buffers_of(store, *folder, timeout, clock, [&](StateFile& file, const host::FetchLock& lock) {
+    if (!concerns(file)) return;
+    drop(file, *folder, lock);  // another one may begin at a lower time
+    ++dropped;
+  });
   return dropped;
 }
 

@@ -1,4 +1,3 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,12 +5,14 @@
 #include <optional>
 #include <random>
 
+#include "duration_text.hpp"
 #include "host/host_marks.hpp"
 #include "leaf/snowflake.hpp"
 #include "range/refiller.hpp"
 #include "snowflake/host_windows.hpp"
 #include "snowflake/layout_text.hpp"
 #include "snowflake/own_windows.hpp"
+#include "store/lease_clocks.hpp"
 
 namespace leaf {
 
@@ -51,9 +52,10 @@ std::unique_ptr<snowflake::Windows> make_windows(const StoreOptions& options_of_
                                                  const SnowflakeOptions& options) {
   const StoreOptions store = host::with_marks(options_of_store, options.host);
   const auto refiller = refiller_options(valid(options));
-  if (!options.host) return std::make_unique<snowflake::OwnWindows>(store, options.worker, refiller);
-  return std::make_unique<snowflake::HostWindows>(store, *options.host, options.worker, options.timeout,
-                                                  refiller);
+  WorkerRequest request = options.worker;
+  request.max_backward = options.max_backward;
+  if (!options.host) return std::make_unique<snowflake::OwnWindows>(store, request, refiller);
+  return std::make_unique<snowflake::HostWindows>(store, *options.host, request, options.timeout, refiller);
 }
 
 }  // namespace
@@ -62,6 +64,7 @@ class SnowflakeGenerator::Impl {
  public:
   Impl(const StoreOptions& store, const SnowflakeOptions& options)
       : clock_(*store.clock),
+        owner_(options.worker.owner),
         max_backward_(options.max_backward),
         timeout_(options.timeout),
         windows_(make_windows(store, options)),
@@ -83,6 +86,7 @@ class SnowflakeGenerator::Impl {
   void require_small_lead(std::int64_t ticks, std::int64_t now) const;
 
   Clock& clock_;
+  const std::string owner_;
   const milliseconds max_backward_;
   const milliseconds timeout_;
   const std::unique_ptr<snowflake::Windows> windows_;
@@ -157,12 +161,12 @@ void SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const Doubl
 }
 
 void SnowflakeGenerator::Impl::require_small_lead(std::int64_t ticks, std::int64_t now) const {
-  const auto lead = (ticks - now) * layout().unit();
+  const milliseconds lead = (ticks - now) * layout().unit();
   if (lead <= std::max(max_backward_, layout().unit())) return;
   throw Error(ErrorCode::refused,
-              fmt::format("the clock is {} behind the last ID, at {}",
-                          std::chrono::duration_cast<milliseconds>(lead), to_rfc3339(layout().time_at(now))),
-              "wait until it has caught up, or set it right");
+              fmt::format("the clock is {} behind the last ID, at {}", rough_text_of(lead),
+                          to_rfc3339(layout().time_at(now))),
+              store::hint_behind(lead, owner_));
 }
 
 /// Returns once the clock is past the unit `ticks`, or was set back. Throws Error (unavailable) if it stands

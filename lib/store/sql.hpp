@@ -65,12 +65,11 @@ struct Sql {
 
   // Workers. "Now" is the earlier of the store's clock and the caller's, which is a parameter, so that a host
   // that lags a little gets a window that it can use at once. Where the store is a file both clocks are one.
-  // A "lease" is the columns worker_id, begin, end, the store's clock, the latest grant to any worker before
-  // this one. Acquiring: $1 owner, $2 token, $3 length, $4 begin at the earliest, $5 the caller's clock, then
-  // as named -> the lease. No row: there is none to be had in this way. All times and lengths in (Unix)
-  // milliseconds.
-
-  // The lease's last columns are 1 if the commit is durable, and the identity.
+  // A "lease" is the columns worker_id, begin, end, 1 if the commit is durable, and the identity. Acquiring: $1
+  // owner, $2 token, $3 length, $4 begin at the earliest, $5 the caller's clock, $6 as named, the limits of
+  // clocks ($7 and $8 of the store's, $8 of earlier grants to this owner, $9 of what this owner gave up, $10
+  // and $11 of the window's begin), $12 as named -> the lease. No row, and nothing written: there is none to
+  // be had in this way. All times and lengths in (Unix) milliseconds.
 
   /// -> the layout's text
   const char* layout;
@@ -82,14 +81,23 @@ struct Sql {
   const char* acquire_new;
   /// $1 greatest worker, $2 the caller's clock -> 1 if acquire_new may succeed when it is tried again
   const char* has_new;
-  /// $6 greatest worker, $7 silence. One whose owner was silent for so long, its window over.
+  /// $6 greatest worker, $12 silence. One whose owner was silent for so long, its window over.
   const char* acquire_silent;
-  /// $6 worker, $7 silence. That one, if it is new, free, the owner's own or silent, its window over.
+  /// $6 worker, $12 silence. That one, if it is new, free, the owner's own or silent, its window over.
   const char* acquire_this;
-  /// $1 worker, $2 token, $3 end of the last window, $4 length, $5 the caller's clock -> the lease of the
-  /// time after it. Safe to repeat: time that an attempt without a reply has leased lies under the same
-  /// token. No row: lost.
+  /// $1 worker, $2 token, $3 end of the last window, $4 length, $5 the caller's clock, the limits of clocks
+  /// ($6 and $7 of the store's, $7 of earlier grants, $8 of the window's begin) -> the lease of the time
+  /// after it. Safe to repeat: time that an attempt without a reply has leased lies under the same token. No
+  /// row: lost, or out of the limits.
   const char* renew;
+
+  // What the clocks are, to tell why nothing was leased: the store's, the latest grant, the latest end of
+  // what was given up; NULL: never.
+
+  /// $1 owner, $2 the caller's clock -> one row, of all that this owner has
+  const char* owner_clocks;
+  /// $1 worker, $2 token, $3 the caller's clock -> of that lease. No row: lost.
+  const char* lease_clocks;
   /// $1 worker, $2 token, $3 end of what was used -> worker
   const char* give_up;
   /// $1 the caller's clock -> worker_id, owner, 1 if it has a token, window_end, renewed_at, clock_offset,

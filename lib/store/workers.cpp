@@ -8,6 +8,7 @@
 #include "leaf/store.hpp"
 #include "snowflake/layout_text.hpp"
 #include "store/expected_layout.hpp"
+#include "store/lease_clocks.hpp"
 #include "store/store_impl.hpp"
 
 namespace leaf {
@@ -15,7 +16,9 @@ namespace leaf {
 namespace {
 
 using std::chrono::milliseconds;
+using store::LeaseClocks;
 using store::Row;
+using store::SeenClocks;
 using store::Value;
 
 constexpr std::size_t max_owner = 255;
@@ -60,41 +63,14 @@ void require_valid(const WorkerRequest& request, const Layout& layout) {
     throw Error(ErrorCode::usage,
                 fmt::format("a window of {} is shorter than the layout's unit", request.window));
   }
-  if (request.max_skew < milliseconds::zero() || request.recycle_after < milliseconds::zero()) {
+  if (request.max_skew < milliseconds::zero() || request.recycle_after < milliseconds::zero() ||
+      request.max_backward < milliseconds::zero()) {
     throw Error(ErrorCode::usage, "a duration is below zero");
   }
 }
 
-/// The clocks at a grant: when the host asked and was answered, the store's in between, its latest grant
-/// before.
-struct Clocks {
-  UnixTime asked;
-  UnixTime answered;
-  UnixTime store;
-  UnixTime latest_grant;
-};
-
-void require_trusted(const Clocks& clocks, milliseconds max_skew) {
-  constexpr const char* hint = "set the clocks right; --max-skew allows more";
-  if (clocks.answered < clocks.store - max_skew) {
-    throw Error(ErrorCode::refused,
-                fmt::format("this host's clock is {} behind the store's", clocks.store - clocks.answered),
-                hint);
-  }
-  if (clocks.asked > clocks.store + max_skew) {
-    throw Error(ErrorCode::refused,
-                fmt::format("this host's clock is {} ahead of the store's", clocks.asked - clocks.store),
-                hint);
-  }
-  if (clocks.store < clocks.latest_grant - max_skew) {
-    throw Error(ErrorCode::refused,
-                fmt::format("the clock is {} behind an earlier grant", clocks.latest_grant - clocks.store),
-                "set the clock right; if it is right now, --max-skew with another --worker-name goes on");
-  }
-}
-
 WorkerLease lease_of(const Row& row, std::string token, StoreIdentity store) {
-  store::require_durable(row, 5);
+  store::require_durable(row, 3);
   WorkerLease lease{.worker = row.integer(0),
                     .token = std::move(token),
                     .begin = time_of(row.integer(1)),
@@ -104,8 +80,12 @@ WorkerLease lease_of(const Row& row, std::string token, StoreIdentity store) {
   return lease;
 }
 
-Clocks clocks_of(const Row& row, UnixTime asked, UnixTime answered) {
-  return {asked, answered, time_of(row.integer(3)), time_of(row.integer_or_null(4).value_or(0))};
+SeenClocks clocks_of(const Row& row) {
+  const auto optional_time = [&](std::size_t column) {
+    const auto ms = row.integer_or_null(column);
+    return ms ? std::optional(time_of(*ms)) : std::nullopt;
+  };
+  return {time_of(row.integer(0)), optional_time(1), optional_time(2)};
 }
 
 /// Throws Error (unavailable) after another server took the place of the one that leased last, until every
@@ -122,14 +102,46 @@ void require_lease_time(const std::vector<Row>& found, UnixTime host_now) {
       "wait until then; hosts whose window is not over go on");
 }
 
-Error all_taken(const Layout& layout) {
-  return {ErrorCode::exhausted, fmt::format("all {} workers are taken", layout.max_worker() + 1),
-          "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"};
+Error all_taken(const Layout& layout, const std::vector<Worker>& workers) {
+  const std::string taken = fmt::format("all {} workers are taken", layout.max_worker() + 1);
+  UnixTime first = UnixTime::max();
+  std::int64_t ahead = 0;
+  for (const Worker& worker : workers) {
+    if (!worker.leased_ahead()) continue;
+    ++ahead;
+    first = std::min(first, worker.window_end);
+  }
+  if (ahead == 0) {
+    return {ErrorCode::exhausted, taken,
+            "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"};
+  }
+  return {ErrorCode::exhausted,
+          fmt::format("{}, {} of them because a clock was ahead: the first until {}", taken, ahead,
+                      to_rfc3339(first)),
+          "free silent ones of the others with 'leafctl workers recycle', or go on in a new store"};
 }
 
-Error not_free(std::int64_t worker) {
-  return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", worker),
-          "see 'leafctl workers list'; 'leafctl workers recycle' frees it"};
+Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
+  const auto held = std::ranges::find(workers, number, &Worker::id);
+  const bool is_over = held == workers.end() || held->window_end <= held->renewed_at + held->silent_for;
+  return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", number),
+          is_over ? fmt::format("'leafctl workers recycle {}' frees it", number)
+                  : fmt::format("wait until {}, when its window is over, or take another with --worker-id",
+                                to_rfc3339(held->window_end))};
+}
+
+/// Throws Error (refused) if `request` pins a worker that no command brings back before its time.
+void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& workers) {
+  const auto held = std::ranges::find(workers, *request.worker, &Worker::id);
+  if (held == workers.end() || !held->leased_ahead()) return;
+  const std::string release =
+      held->owner != request.owner
+          ? ""
+          : fmt::format("'leafctl workers release --worker-name {}', then ", request.owner);
+  throw Error(ErrorCode::refused,
+              fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
+                          to_rfc3339(held->window_end)),
+              fmt::format("set the clock right; if it is right now, {}another --worker-id goes on", release));
 }
 
 /// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
@@ -153,7 +165,7 @@ std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
 
 std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const std::vector<Value>& parameters,
                                     StoreIdentity& store) {
-  auto granted = grant(statement, 6, [&](const std::string&) { return parameters; });
+  auto granted = grant(statement, 4, [&](const std::string&) { return parameters; });
   if (!granted) return {};
   store = std::move(granted->second);
   return {std::move(granted->first)};
@@ -224,52 +236,67 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   };
   check_lease_time();
   const std::string token = new_token();
-  UnixTime asked;
-  UnixTime answered;
   StoreIdentity store;
+  LeaseClocks clocks(request, request.not_before, layout, impl_->clock());
   const auto claim = [&](const char* store::Sql::*statement, std::int64_t worker, bool with_silence) {
-    asked = host_time(impl_->clock());
-    std::vector<Value> parameters{request.owner,  token, request.window.count(), unix_ms(request.not_before),
-                                  unix_ms(asked), worker};
+    clocks.ask();
+    std::vector<Value> parameters{request.owner,
+                                  token,
+                                  request.window.count(),
+                                  unix_ms(request.not_before),
+                                  unix_ms(clocks.asked()),
+                                  worker,
+                                  unix_ms(clocks.earliest_store()),
+                                  unix_ms(clocks.latest()),
+                                  unix_ms(clocks.latest_given_up()),
+                                  unix_ms(clocks.first_begin()),
+                                  unix_ms(clocks.last_begin())};
     if (with_silence) parameters.emplace_back(static_cast<std::int64_t>(request.recycle_after.count()));
     auto rows = impl_->lease(statement, parameters, store);
-    answered = host_time(impl_->clock());
+    clocks.note_answer();
     return rows;
+  };
+  // True if what was claimed came too late for the clocks. Throws Error where they forbid a lease.
+  const auto came_late = [&] {
+    check_lease_time();  // another server may have come meanwhile
+    return clocks.explain([&](UnixTime now) {
+      return clocks_of(impl_->execute(&store::Sql::owner_clocks, {request.owner, unix_ms(now)}).at(0));
+    });
+  };
+  const auto has_new = [&] {
+    return impl_->execute(&store::Sql::has_new, {layout.max_worker(), unix_ms(clocks.asked())})
+               .at(0)
+               .integer(0) != 0;
   };
 
   std::vector<Row> rows;
-  if (request.worker) {
-    rows = claim(&store::Sql::acquire_this, *request.worker, true);
-    if (rows.empty()) {
-      check_lease_time();  // another server may have come meanwhile
-      throw not_free(*request.worker);
+  while (rows.empty()) {
+    if (request.worker) {
+      rows = claim(&store::Sql::acquire_this, *request.worker, true);
+      if (!rows.empty()) break;
+      const std::vector<Worker> known = workers();
+      require_not_ahead(request, known);
+      if (!came_late()) throw not_free(*request.worker, known);
+      continue;
     }
-  } else {
     rows = claim(&store::Sql::acquire_held, layout.max_worker(), false);
-    while (rows.empty()) {
-      rows = claim(&store::Sql::acquire_new, layout.max_worker(), false);
-      // One that is pinned may lie in the way: the next number is asked for then.
-      if (rows.empty() &&
-          impl_->execute(&store::Sql::has_new, {layout.max_worker(), unix_ms(asked)}).at(0).integer(0) == 0)
-        break;
-    }
-    if (rows.empty()) rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
-    if (rows.empty()) {
-      check_lease_time();  // as above
-      throw all_taken(layout);
-    }
+    if (rows.empty()) rows = claim(&store::Sql::acquire_new, layout.max_worker(), false);
+    // One that is pinned may lie in the way: the next number is asked for then.
+    if (!rows.empty() || came_late() || has_new()) continue;
+    rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
+    if (rows.empty() && !came_late()) throw all_taken(layout, workers());
   }
   WorkerLease lease = lease_of(rows[0], token, store);
   try {
     impl_->require_above_mark(lease);
-    require_trusted(clocks_of(rows[0], asked, answered), request.max_skew);
     // A worker that is leased fixes the layout; until then it may have been chosen anew.
     if (this->layout() != layout) {
       throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again");
     }
   } catch (const Error&) {
     try {
-      give_up_worker(lease, lease.begin);
+      // Not by give_up_worker(), which would lower the mark.
+      impl_->execute(&store::Sql::give_up, {lease.worker, lease.token, unix_ms(lease.begin)});
     } catch (const Error&) {
       // The worker is free when its window is over.
     }
@@ -280,21 +307,32 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
 }
 
 WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& request) {
-  const UnixTime asked = host_time(impl_->clock());
-  StoreIdentity store;
-  const auto rows = impl_->lease(
-      &store::Sql::renew,
-      {lease.worker, lease.token, unix_ms(std::max(lease.end, request.not_before)),
-       static_cast<std::int64_t>(request.window.count()), unix_ms(asked)},
-      store);
-  if (rows.empty()) {
-    throw Error(ErrorCode::not_found,
-                fmt::format("worker {} was recycled and is held no longer", lease.worker));
+  const UnixTime begin = std::max(lease.end, request.not_before);
+  LeaseClocks clocks(request, begin, layout(), impl_->clock());
+  for (;;) {
+    clocks.ask();
+    StoreIdentity store;
+    const auto rows = impl_->lease(
+        &store::Sql::renew,
+        {lease.worker, lease.token, unix_ms(begin), static_cast<std::int64_t>(request.window.count()),
+         unix_ms(clocks.asked()), unix_ms(clocks.earliest_store()), unix_ms(clocks.latest()),
+         unix_ms(clocks.last_begin())},
+        store);
+    clocks.note_answer();
+    if (!rows.empty()) {
+      WorkerLease next = lease_of(rows[0], lease.token, store);
+      impl_->raise_mark(next);
+      return next;
+    }
+    const Error lost{ErrorCode::not_found,
+                     fmt::format("worker {} was recycled and is held no longer", lease.worker)};
+    const bool came_late = clocks.explain([&](UnixTime now) {
+      const auto seen = impl_->execute(&store::Sql::lease_clocks, {lease.worker, lease.token, unix_ms(now)});
+      if (seen.empty()) throw lost;
+      return clocks_of(seen[0]);
+    });
+    if (!came_late) throw lost;  // or may be, where another server has come
   }
-  require_trusted(clocks_of(rows[0], asked, host_time(impl_->clock())), request.max_skew);
-  WorkerLease next = lease_of(rows[0], lease.token, store);
-  impl_->raise_mark(next);
-  return next;
 }
 
 bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {

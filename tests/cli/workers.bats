@@ -190,7 +190,7 @@ leafctl: 2 of 3 workers were not recycled"
   prints ''
   says 'no worker matches'
   expect 2 leafctl workers list --state dead
-  says "leafctl: '--state' takes held, lapsed, idle or free, not 'dead'"
+  says "leafctl: '--state' takes held, lapsed, idle, free or ahead, not 'dead'"
 }
 
 @test "workers recycle --force asks on a terminal and takes only yes for yes" {

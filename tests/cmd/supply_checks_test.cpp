@@ -27,7 +27,7 @@ Check only(const Checks& checks) {
 
 const leaf::Layout leaf_layout = leaf::Layout::parse("leaf");
 const leaf::UnixTime now{1'795'000'000'000ms};
-const leafctl::WorkerPolicy policy{.owner = "here", .recycle_after = 1h, .max_skew = 5s};
+const leafctl::WorkerPolicy policy{.owner = "here", .recycle_after = 1h, .max_skew = 5s, .max_backward = 2s};
 
 leaf::Worker worker(std::int64_t id, const std::string& owner, leaf::UnixTime window_end,
                     std::chrono::milliseconds silent_for, bool leased = true) {
@@ -149,10 +149,54 @@ TEST_CASE("worker checks: a tenth has to be free, and one for a newcomer") {
   CHECK(only(judge(workers, "41,4,18")).detail == "15 of 16 workers are taken");
 }
 
-TEST_CASE("worker checks: a clock behind an earlier grant leases none") {
-  CHECK(judge({worker(0, "ahead", now + 1h, -5s)}).size() == 1);
-  const Checks checks = judge({worker(0, "ahead", now + 1h, -5001ms)});
-  REQUIRE(checks.size() == 2);
-  CHECK(checks[1].name == "clock");
-  CHECK(checks[1].state == CheckState::failed);
+TEST_CASE("worker checks: a clock behind a grant to this host fails, and behind one to another does not") {
+  CHECK(judge({worker(0, "here", now + 1h, -5s)}).size() == 1);
+  const Check little = judge({worker(0, "here", now + 1h, -5001ms)}).at(1);
+  CHECK(little.name == "clock");
+  CHECK(little.state == CheckState::failed);
+  CHECK(little.detail == "the store's clock is 5s behind the last grant to 'here', so none is leased to it");
+  CHECK(little.hint == "wait until it has caught up, or set it right");
+  const Checks much = judge({worker(0, "here", now + 401 * 24h, -400 * 24h), worker(1, "there", now, -9h)});
+  REQUIRE(much.size() == 3);
+  CHECK(much[1].hint ==
+        "set it right; if it is right now, 'leafctl workers release --worker-name here' goes on");
+  CHECK(judge({worker(0, "here", now + 2001ms, 1h, false)}).size() == 1);
+  CHECK(judge({worker(0, "here", now + 2002ms, 1h, false)}).at(1).state == CheckState::failed);
+  CHECK(judge({worker(0, "there", now + 1h, 1h, false)}).size() == 1);
+}
+
+TEST_CASE("worker checks: workers that a clock far ahead was leased are a warning, with when they are over") {
+  const Checks one = judge({worker(3, "gone", now + 401 * 24h, -400 * 24h), worker(4, "well", now + 1h, 0ms)});
+  REQUIRE(one.size() == 2);
+  CHECK(one[1].name == "workers");
+  CHECK(one[1].state == CheckState::warning);
+  CHECK(one[1].detail ==
+        "worker 3 was leased while a clock was ahead: nobody gets it before 2027-12-24T11:06:40.000Z");
+  const Checks two =
+      judge({worker(3, "", now + 401 * 24h, -400 * 24h), worker(4, "gone", now + 402 * 24h, -400 * 24h)});
+  REQUIRE(two.size() == 2);
+  CHECK(two[1].detail ==
+        "2 workers were leased while a clock was ahead: nobody gets any of them before "
+        "2027-12-24T11:06:40.000Z, and the last not before 2027-12-25T11:06:40.000Z");
+  CHECK(judge({worker(3, "gone", now - 1ms, -400 * 24h)}).size() == 1);
+}
+
+TEST_CASE("worker checks: a buffered window far ahead fails for this host's name") {
+  leaf::HostBuffer buffer;
+  buffer.kind = leaf::HostBuffer::Kind::worker;
+  buffer.name = "here";
+  buffer.in_use = true;
+  buffer.window_begin = now + 2s;
+  const auto judge_buffer = [&] { return leafctl::window_checks({buffer}, now, policy); };
+  CHECK(judge_buffer().empty());
+  buffer.window_begin += 1h;
+  CHECK(only(judge_buffer()).state == CheckState::failed);
+  CHECK(only(judge_buffer()).hint.find("release --worker-name here'") != std::string::npos);
+  buffer.name = "there";
+  CHECK(only(judge_buffer()).state == CheckState::warning);
+  buffer.in_use = false;
+  CHECK(judge_buffer().empty());
+  buffer.in_use = true;
+  buffer.kind = leaf::HostBuffer::Kind::tag;
+  CHECK(judge_buffer().empty());
 }

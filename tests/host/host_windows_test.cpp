@@ -315,3 +315,92 @@ TEST_CASE("host windows: a damaged file is named among the buffers, and the othe
   CHECK(buffers[0].failure.find(file.string() + "' is damaged: ") != std::string::npos);
   CHECK(buffers[0].failure_hint.starts_with("remove the file"));
 }
+
+TEST_CASE("host windows: what a clock far ahead leaves in the buffer is given up once the worker is released") {
+  Bed bed;
+  const auto layout = leaf::Layout::parse("leaf");
+  constexpr auto far = 400 * 24h;
+  const auto give_up = [&] {
+    leaf::Store(bed.store_options()).release_workers("here");
+    return leaf::drop_host_windows_ahead(bed.store.options().url, *bed.snowflake().host, "here", {}, 2s, 1s,
+                                         bed.clock);
+  };
+  SnowflakeGenerator running = bed.generator();
+  std::set<std::int64_t> ids{running.next()};
+  std::int64_t last = *ids.begin();
+
+  SUBCASE("the window in use") {
+    bed.clock.set_back(-far);
+    ids.insert(bed.generator().next());
+    bed.clock.set_back(far);
+  }
+  SUBCASE("the next one") {
+    bed.clock.advance(6min);
+    ids.insert(running.next());
+    bed.clock.set_back(-far);
+    bed.generator().fetch();
+    bed.clock.set_back(far);
+    last = running.next();  // what was leased by the right clock serves to its end
+    CHECK(ids.insert(last).second);
+    bed.clock.advance(5min);
+  }
+  const std::string refusal = error_text([&] { running.next(); });
+  CHECK(refusal.find("d behind the last ID, at 20") != std::string::npos);
+  CHECK(refusal.ends_with("if it is right now, 'leafctl workers release --worker-name here' goes on"));
+  CHECK(error_code([&] { bed.generator().next(); }) == ErrorCode::refused);
+  CHECK(bed.workers().size() == 1);
+  SnowflakeGenerator other(bed.store_options(), bed.snowflake("there"));
+  CHECK(ids.insert(other.next()).second);
+  const auto end = bed.workers().at(0).window_end;
+
+  CHECK(give_up() == 1);
+  std::vector<std::int64_t> after{running.next()};
+  for (int i = 0; i < 10; ++i) after.push_back(bed.generator().next());
+  CHECK(strictly_increasing(after));
+  CHECK(after.front() > last);
+  CHECK(layout.time_of(after.back()) == std::chrono::floor<std::chrono::milliseconds>(bed.clock.now()));
+  for (const std::int64_t id : after) CHECK(ids.insert(id).second);
+  CHECK(bed.workers().at(0).window_end == end);
+  CHECK(give_up() == 0);
+  CHECK(running.next() > after.back());
+  CHECK(ids.insert(other.next()).second);
+}
+
+TEST_CASE("host windows: a worker that is released while the clock is right keeps its window, and the order") {
+  Bed bed;
+  SnowflakeGenerator generator = bed.generator();
+  std::vector<std::int64_t> ids{generator.next()};
+  bed.clock.advance(6min);
+  ids.push_back(generator.next());
+  generator.fetch();
+  bed.clock.set_back(1s);
+  leaf::Store(bed.store_options()).release_workers("here");
+  CHECK(leaf::drop_host_windows_ahead(bed.store.options().url, *bed.snowflake().host, "here", {}, 2s, 1s,
+                                      bed.clock) == 0);
+  for (int i = 0; i < 40; ++i) {
+    ids.push_back(bed.generator().next());
+    bed.clock.advance(1min);
+  }
+  CHECK(strictly_increasing(ids));
+}
+
+TEST_CASE("host windows: only what is asked for is given up: by store, owner and worker") {
+  Bed bed;
+  const SqliteStore another;
+  bed.clock.set_back(-400 * 24h);
+  for (const auto& options : {bed.snowflake(), bed.snowflake("there"), bed.snowflake("here", 7)})
+    SnowflakeGenerator(bed.store_options(), options).next();
+  bed.clock.set_back(400 * 24h);
+  const auto drop = [&](const std::string& url, const std::string& owner, std::optional<std::int64_t> worker) {
+    return leaf::drop_host_windows_ahead(url, *bed.snowflake().host, owner, worker, 2s, 1s, bed.clock);
+  };
+  const std::string url = bed.store.options().url;
+  CHECK(drop(another.options().url, "here", {}) == 0);
+  CHECK(drop(url, "nobody", {}) == 0);
+  CHECK(drop(url, "here", 5) == 0);
+  CHECK(bed.buffers().size() == 3);
+  CHECK(drop(url, "here", 7) == 1);
+  CHECK(drop(url, "here", {}) == 1);
+  CHECK(bed.buffers().size() == 1);
+  CHECK(bed.buffers().at(0).name == "there");
+}

@@ -6,6 +6,7 @@
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
+#include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 
 using namespace std::chrono_literals;
@@ -15,7 +16,10 @@ using leaf::Store;
 using leaf::WorkerLease;
 using leaf::WorkerRequest;
 using leaf::test::error_code;
+using leaf::test::error_of;
+using leaf::test::error_text;
 using leaf::test::ManualClock;
+using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
 
 namespace {
@@ -31,6 +35,14 @@ struct Bed {
     auto options = store.options();
     options.clock = &clock;
     return Store(options);
+  }
+  /// All that a lease may write.
+  std::string tables() const {
+    return SqliteSession(store.path())
+        .value(
+            "SELECT (SELECT json_group_array(json_array(worker_id, owner, token, window_end, renewed_at,"
+            " held_after, clock_offset, grant_before)) FROM leaf_worker) ||"
+            " (SELECT json_array(layout, deployment) FROM leaf_meta)");
   }
   SqliteStore store;
   ManualClock clock;
@@ -110,21 +122,136 @@ TEST_CASE("workers: a renewal whose answer was lost is repeated without losing t
   CHECK(again.end >= lease.end + request.window);
 }
 
-TEST_CASE(
-    "workers: a host that runs ahead of or behind earlier grants is refused, and leaves no window behind") {
+TEST_CASE("workers: a clock behind what this owner was leased is refused, and others are not") {
   Bed bed;
   Store store = bed.open();
   store.acquire_worker(request_of("a"));
   bed.clock.set_back(5s);
-  CHECK(store.acquire_worker(request_of("b")).worker == 1);
+  CHECK(store.acquire_worker(request_of("a")).worker == 1);
   bed.clock.set_back(1ms);
-  CHECK(error_code([&] { store.acquire_worker(request_of("c")); }) == ErrorCode::refused);
-  for (const leaf::Worker& worker : store.workers()) {
-    if (worker.owner == "c") CHECK_FALSE(worker.leased);
-  }
-  auto tolerant = request_of("c");
+  CHECK(error_text([&] { store.acquire_worker(request_of("a")); })
+            .starts_with("the clock is 5001ms behind an earlier grant to 'a'"));
+  CHECK(store.acquire_worker(request_of("b")).worker == 2);
+  auto tolerant = request_of("a");
   tolerant.max_skew = 1min;
-  CHECK(store.acquire_worker(tolerant).worker == 2);
+  CHECK(store.acquire_worker(tolerant).worker == 3);
+}
+
+TEST_CASE("workers: what a clock far ahead was leased keeps nobody else, and its owner only until it is released") {
+  Bed bed;
+  Store store = bed.open();
+  bed.clock.set_back(-400 * 24h);
+  const WorkerLease ahead = store.acquire_worker(request_of("a"));
+  bed.clock.set_back(400 * 24h);
+  CHECK(store.acquire_worker(request_of("b")).worker == 1);
+  CHECK(error_code([&] { store.acquire_worker(request_of("a")); }) == ErrorCode::refused);
+  CHECK(error_code([&] { store.renew_worker(ahead, request_of("a")); }) == ErrorCode::refused);
+  CHECK(store.release_workers("a") == std::vector<std::int64_t>{0});
+  const WorkerLease now = store.acquire_worker(request_of("a"));
+  CHECK(now.worker == 2);
+  CHECK(now.begin == std::chrono::floor<std::chrono::milliseconds>(bed.clock.now()));
+  CHECK(store.workers().at(0).window_end == ahead.end);
+}
+
+TEST_CASE("workers: a lease that is refused writes nothing") {
+  Bed bed;
+  Store store = bed.open();
+  WorkerRequest request = request_of("a");
+  WorkerLease lease{};
+  auto code = ErrorCode::refused;
+  SUBCASE("behind a grant") {
+    lease = store.acquire_worker(request);
+    bed.clock.set_back(1h);
+  }
+  SUBCASE("behind what was given up") {
+    lease = store.acquire_worker(request);
+    CHECK(store.give_up_worker(lease, lease.begin + 9min));
+    bed.clock.advance(5min);
+  }
+  SUBCASE("past the last bit") {
+    store.set_layout(Layout::parse("leaf"));
+    lease = store.acquire_worker(request);
+    bed.clock.set_back(-24h * 365 * 64);
+    code = ErrorCode::exhausted;
+  }
+  SUBCASE("before the epoch") {
+    store.set_layout(Layout::parse("leaf@1500000000000"));
+    lease = store.acquire_worker(request);
+    bed.clock.set_back(bed.clock.now() - leaf::UnixTime(1499999999999ms));
+    code = ErrorCode::exhausted;
+  }
+  SUBCASE("by a first host, the layout stays open") {
+    bed.clock.set_back(-24h * 365 * 64);
+    code = ErrorCode::exhausted;
+  }
+  SUBCASE("behind a buffer of a time far ahead") {
+    request.not_before = std::chrono::floor<std::chrono::milliseconds>(bed.clock.now() + 400 * 24h);
+  }
+  const std::string before = bed.tables();
+  const auto refuse = [&](const WorkerRequest& refused) {
+    CAPTURE(refused.worker.value_or(-1));
+    CHECK(error_code([&] { store.acquire_worker(refused); }) == code);
+    CHECK(bed.tables() == before);
+  };
+  refuse(request);
+  for (const std::int64_t worker : {0, 7}) {
+    request.worker = worker;
+    refuse(request);
+  }
+  if (lease.token.empty() || !store.workers().at(0).leased) return;
+  CHECK(error_code([&] { store.renew_worker(lease, request); }) == code);
+  CHECK(bed.tables() == before);
+}
+
+TEST_CASE("workers: a clock that is a little behind what was made takes no worker with each try") {
+  Bed bed;
+  Store store = bed.open();
+  const WorkerLease lease = store.acquire_worker(request_of("a"));
+  CHECK(store.give_up_worker(lease, lease.begin + 1ms));
+  bed.clock.set_back(4s);
+  for (int i = 0; i < 3; ++i)
+    CHECK(error_code([&] { store.acquire_worker(request_of("a")); }) == ErrorCode::refused);
+  CHECK(store.workers().size() == 1);
+  bed.clock.advance(2s);
+  CHECK(store.acquire_worker(request_of("a")).begin == lease.begin + 1ms);
+}
+
+TEST_CASE("workers: a pinned one that a clock far ahead was leased says until when, and what to do") {
+  Bed bed;
+  Store store = bed.open();
+  auto request = request_of("a");
+  request.worker = 5;
+  bed.clock.set_back(-400 * 24h);
+  const auto end = store.acquire_worker(request).end;
+  bed.clock.set_back(400 * 24h);
+  for (const char* owner : {"a", "b"}) {
+    request.owner = owner;
+    const leaf::Error error = error_of([&] { store.acquire_worker(request); });
+    CHECK(error.code() == ErrorCode::refused);
+    CHECK(std::string(error.what())
+              .starts_with("the clock is behind the time that worker 5 was leased for, until 20"));
+    CHECK(error.hint().ends_with("another --worker-id goes on"));
+  }
+  // As the hint says.
+  store.release_workers("a");
+  request.worker = 6;
+  for (const char* owner : {"a", "b"}) {
+    request.owner = owner;
+    CHECK(store.acquire_worker(request).worker == *request.worker);
+    ++*request.worker;
+  }
+  CHECK(store.workers().at(0).window_end == end);
+}
+
+TEST_CASE("workers: where all were leased while a clock was ahead, the error says so and until when") {
+  Bed bed;
+  Store store = bed.open();
+  store.set_layout(Layout::parse("41,1,12"));
+  bed.clock.set_back(-400 * 24h);
+  for (const char* owner : {"a", "b"}) store.acquire_worker(request_of(owner));
+  bed.clock.set_back(400 * 24h);
+  const std::string text = error_text([&] { store.acquire_worker(request_of("c")); });
+  CHECK(text.starts_with("all 2 workers are taken, 2 of them because a clock was ahead: the first until 20"));
 }
 
 TEST_CASE("workers: only silent ones are recycled in one go") {

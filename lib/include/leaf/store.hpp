@@ -136,12 +136,14 @@ class LEAF_EXPORT Store {
   /// worker never overlap. Throws `unavailable` while the database's server is another one than before, and
   /// may know nothing of windows that are not over; `exhausted` if all are taken; `usage` if the layout is
   /// not the one that is expected; `refused` if the one asked for is held, or if a clock is not to be
-  /// trusted: the host's is off the store's by more than `max_skew`, or the store's is behind an earlier
-  /// grant by more than that.
+  /// trusted: the host's is off the store's by more than `max_skew`, behind an earlier grant to this owner by
+  /// more than that, or behind what this owner has made by more than `max_backward`; `exhausted` outside of
+  /// the layout's time. Where it throws nothing is leased, and other owners go on. After a clock that was
+  /// ahead was set right, release_workers() lets its owner begin anew.
   WorkerLease acquire_worker(const WorkerRequest& request);
   /// Leases the window that follows `lease.end`, at least `request.window` long and not in the past. Throws
   /// `not_found` if the worker was recycled meanwhile, or may have been: where `lease` is over and the
-  /// database's server is another one; `refused` for clocks as above.
+  /// database's server is another one; `refused` and `exhausted` as above.
   WorkerLease renew_worker(const WorkerLease& lease, const WorkerRequest& request);
   /// Gives back what lies after `used_until`. Nothing may be made with the lease any more. False if it was
   /// recycled.

@@ -18,7 +18,12 @@ struct Worker {
   UnixTime window_end;  ///< no ID of a later time was made with it; the next window starts here or later
   UnixTime renewed_at;  ///< the last grant, by the store's clock
   std::chrono::milliseconds clock_offset{};  ///< the holder's clock less the store's, at that grant
-  std::chrono::milliseconds silent_for{};    ///< since that grant, by the store's clock
+  std::chrono::milliseconds silent_for{};    ///< since that grant, by the store's clock; below 0: it was ahead
+
+  /// Leased by a clock that was ahead: nobody gets it before `window_end`, whoever frees it.
+  bool leased_ahead() const noexcept {
+    return silent_for < -std::chrono::seconds(5) && window_end > renewed_at + silent_for;
+  }
 };
 
 /// What `Store::acquire_worker` is asked for.
@@ -31,8 +36,10 @@ struct WorkerRequest {
   std::chrono::milliseconds recycle_after =
       std::chrono::hours(1);  ///< silence after which a worker may be taken
   std::chrono::milliseconds max_skew = std::chrono::seconds(5);  ///< between the host's clock and the store's
-  UnixTime not_before{};                                         ///< the window starts here or later
-  std::optional<Layout> layout{};                                ///< the one that the deployment has to have
+  /// How far ahead of the host's clock a window may begin because this owner has made IDs up to there.
+  std::chrono::milliseconds max_backward = std::chrono::seconds(2);
+  UnixTime not_before{};           ///< the window starts here or later
+  std::optional<Layout> layout{};  ///< the one that the deployment has to have
 };
 
 /// A worker and a window of time, [begin, end), in which IDs may be made with it by the holder of the token

@@ -32,7 +32,6 @@
   "greatest(" end ", " NOW \
   ", $4::bigint,"          \
   " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
-#define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
 #define SERVER "leaf_server('leaf_meta'::regclass)"
 // Where another server came the guard leaves out more than the floor asks for, or less, which is seen afterwards.
 #define ABOVE_FLOOR "(max_id >= $3::bigint OR granted_by IS DISTINCT FROM " SERVER ")"
@@ -41,17 +40,22 @@
   "(granted_by IS NOT DISTINCT FROM " SERVER \
   " AND worker_table IS NOT DISTINCT FROM leaf_worker_table('leaf_meta'::regclass))"
 // False after another server has come, until leases_from has noticed it and its time has come.
-#define MAY_LEASE(now) "(SELECT " SAME_LESSOR " AND leases_from <= " now " FROM leaf_meta)"
+#define KNOWS_LEASES(now) "(SELECT " SAME_LESSOR " AND leases_from <= " now " FROM leaf_meta)"
+#define MAY_LEASE                                                                                       \
+  KNOWS_LEASES(NOW)                                                                                     \
+  " AND " CLOCK " BETWEEN $7::bigint AND $8::bigint"                                                    \
+  " AND " BEGIN_AFTER("0::bigint") " BETWEEN $10::bigint AND $11::bigint"                               \
+  " AND NOT EXISTS (SELECT 1 FROM leaf_worker o WHERE o.owner = $1::varchar"                            \
+  " AND (o.renewed_at > $8::bigint OR o.token IS NULL AND o.window_end > $9::bigint))"
 #define LEASE(begin)                                                        \
-  "worker_id, " begin ", window_end, renewed_at, grant_before, " IS_DURABLE \
+  "worker_id, " begin ", window_end, " IS_DURABLE                           \
   ", (SELECT deployment FROM leaf_meta), (SELECT granted_by FROM leaf_meta)"
 #define TAKE \
   "owner = $1::varchar, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
-  " held_after = w.window_end, renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK ", grant_before = " LATEST
-#define WORKER_COLUMNS \
-  "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset, grant_before)"
+  " held_after = w.window_end, renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK
+#define WORKER_COLUMNS "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset)"
 #define NEW_WORKER \
-  "$1::varchar, $2::uuid, " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK ", " LATEST
+  "$1::varchar, $2::uuid, " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK
 
 #define TABLES "to_regclass('leaf_alloc'), to_regclass('leaf_worker'), to_regclass('leaf_meta')"
 #define PARTITIONS "(SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc'))"
@@ -185,7 +189,7 @@ $way$;
     .layout = "SELECT layout FROM leaf_meta",
     .set_layout = "UPDATE leaf_meta SET layout = $1 WHERE (layout = $1 OR NOT layout_fixed)"
                   " AND " MAY_CHANGE("leaf_meta") " RETURNING layout",
-    .acquire_held = "UPDATE leaf_worker w SET " TAKE " WHERE " MAY_LEASE(NOW)
+    .acquire_held = "UPDATE leaf_worker w SET " TAKE " WHERE " MAY_LEASE
                     " AND w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
                     " WHERE c.window_end <= " NOW
                     " AND (c.owner = $1::varchar OR c.owner IS NULL) AND c.worker_id <= $6::bigint"
@@ -193,40 +197,46 @@ $way$;
                     " RETURNING " LEASE("window_end - $3::bigint"),
     .acquire_new =
         "WITH fresh AS (UPDATE leaf_meta SET next_worker = next_worker + 1, layout_fixed = true"
-        " WHERE next_worker <= $6::bigint AND " MAY_LEASE(NOW)
+        " WHERE next_worker <= $6::bigint AND " MAY_LEASE
         " RETURNING next_worker - 1 AS worker_id)"
         " INSERT INTO leaf_worker " WORKER_COLUMNS " SELECT worker_id, " NEW_WORKER
         " FROM fresh ON CONFLICT (worker_id) DO NOTHING"
         " RETURNING " LEASE("window_end - $3::bigint"),
-    .has_new = "SELECT (next_worker <= $1::bigint AND " MAY_LEASE("least($2::bigint, " CLOCK ")") ")::integer FROM leaf_meta",
-    .acquire_silent = "UPDATE leaf_worker w SET " TAKE " WHERE " MAY_LEASE(NOW)
+    .has_new = "SELECT (next_worker <= $1::bigint AND " KNOWS_LEASES("least($2::bigint, " CLOCK ")") ")::integer FROM leaf_meta",
+    .acquire_silent = "UPDATE leaf_worker w SET " TAKE " WHERE " MAY_LEASE
                       " AND w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
                       " WHERE c.window_end <= " NOW " AND c.renewed_at <= " CLOCK
-                      " - $7::bigint AND c.worker_id <= $6::bigint"
+                      " - $12::bigint AND c.worker_id <= $6::bigint"
                       " ORDER BY c.renewed_at, c.worker_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
                       " RETURNING " LEASE("window_end - $3::bigint"),
     .acquire_this =
-        "WITH fixed AS (UPDATE leaf_meta SET layout_fixed = true WHERE NOT layout_fixed)"
+        "WITH fixed AS (UPDATE leaf_meta SET layout_fixed = true WHERE NOT layout_fixed AND " MAY_LEASE
+        ")"
         " INSERT INTO leaf_worker AS w " WORKER_COLUMNS " SELECT $6::integer, " NEW_WORKER
-        " WHERE " MAY_LEASE(NOW) " ON CONFLICT (worker_id) DO UPDATE SET " TAKE " WHERE w.window_end <= " NOW
+        " WHERE " MAY_LEASE " ON CONFLICT (worker_id) DO UPDATE SET " TAKE " WHERE w.window_end <= " NOW
         " AND (w.owner IS NULL OR w.owner = $1::varchar OR w.renewed_at <= " CLOCK
-        " - $7::bigint)"
+        " - $12::bigint)"
         " RETURNING " LEASE("window_end - $3::bigint"),
     // What is over may have been leased to another by a commit that was lost.
     .renew = "UPDATE leaf_worker SET window_end = greatest(window_end, greatest($3::bigint, " NOW
              ") + $4::bigint),"
-             " renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK ", grant_before = " LATEST
+             " renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK
              " WHERE worker_id = $1::integer AND token = $2::uuid"
-             " AND ($3::bigint > " CLOCK " OR " MAY_LEASE(NOW) ")"
+             " AND ($3::bigint > " CLOCK " OR " KNOWS_LEASES(NOW) ")"
+             " AND " CLOCK " BETWEEN $6::bigint AND $7::bigint AND renewed_at <= $7::bigint"
+             " AND greatest($3::bigint, " NOW ") <= $8::bigint"
              " RETURNING " LEASE("greatest($3::bigint, " NOW ")"),
+    .owner_clocks = "SELECT " CLOCK ", max(renewed_at), max(CASE WHEN token IS NULL THEN window_end END)"
+                    " FROM leaf_worker WHERE owner = $1::varchar AND $2::bigint IS NOT NULL",
+    .lease_clocks = "SELECT " CLOCK ", renewed_at, NULL::bigint FROM leaf_worker"
+                    " WHERE worker_id = $1::integer AND token = $2::uuid AND $3::bigint IS NOT NULL",
     .give_up =
         "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = "
         "NULL"
         " WHERE worker_id = $1::integer AND token = $2::uuid RETURNING worker_id",
     .workers =
         "SELECT worker_id, owner, (token IS NOT NULL)::integer, window_end, renewed_at, clock_offset,"
-        " greatest(" CLOCK
-        " - renewed_at, 0) FROM leaf_worker WHERE $1::bigint IS NOT NULL ORDER BY worker_id",
+        " " CLOCK " - renewed_at FROM leaf_worker WHERE $1::bigint IS NOT NULL ORDER BY worker_id",
     .recycle =
         "UPDATE leaf_worker SET owner = NULL, token = NULL"
         " WHERE worker_id = $1::integer AND owner IS NOT NULL"

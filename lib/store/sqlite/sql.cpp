@@ -18,14 +18,16 @@
   "max(" end                                                        \
   ", $5, $4, coalesce((SELECT max(o.window_end) FROM leaf_worker o" \
   " WHERE o.owner = $1 AND o.token IS NULL), 0))"
-#define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
-#define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, 1, " IDENTITY
+#define MAY_LEASE                                                                                     \
+  "$5 BETWEEN $7 AND $8 AND " BEGIN_AFTER("0") " BETWEEN $10 AND $11"                                 \
+  " AND NOT EXISTS (SELECT 1 FROM leaf_worker o WHERE o.owner = $1"                                   \
+  " AND (o.renewed_at > $8 OR o.token IS NULL AND o.window_end > $9))"
+#define LEASE(begin) "worker_id, " begin ", window_end, 1, " IDENTITY
 #define TAKE \
   "owner = $1, token = $2, window_end = " BEGIN_AFTER("leaf_worker.window_end") " + $3,"   \
-  " held_after = leaf_worker.window_end, renewed_at = $5, clock_offset = 0, grant_before = " LATEST
-#define WORKER_COLUMNS \
-  "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset, grant_before)"
-#define NEW_WORKER "$1, $2, " BEGIN_AFTER("0") " + $3, 0, $5, 0, " LATEST
+  " held_after = leaf_worker.window_end, renewed_at = $5, clock_offset = 0"
+#define WORKER_COLUMNS "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset)"
+#define NEW_WORKER "$1, $2, " BEGIN_AFTER("0") " + $3, 0, $5, 0"
 
 namespace leaf::store::sqlite {
 
@@ -91,8 +93,8 @@ const Sql sql{
     .set_layout =
         "UPDATE leaf_meta SET layout = $1 WHERE layout = $1 OR NOT EXISTS (SELECT 1 FROM leaf_worker)"
         " RETURNING layout",
-    .acquire_held = "UPDATE leaf_worker SET " TAKE
-                    " WHERE worker_id = (SELECT c.worker_id FROM leaf_worker c"
+    .acquire_held = "UPDATE leaf_worker SET " TAKE " WHERE " MAY_LEASE
+                    " AND worker_id = (SELECT c.worker_id FROM leaf_worker c"
                     " WHERE c.window_end <= $5 AND (c.owner = $1 OR c.owner IS NULL) AND c.worker_id <= $6"
                     " ORDER BY c.owner IS NULL, c.worker_id LIMIT 1)"
                     " RETURNING " LEASE("window_end - $3"),
@@ -100,32 +102,36 @@ const Sql sql{
         "INSERT INTO leaf_worker " WORKER_COLUMNS " SELECT free.id, " NEW_WORKER
         " FROM (SELECT min(id) AS id FROM (SELECT 0 AS id UNION ALL SELECT worker_id + 1 FROM leaf_worker)"
         " WHERE id NOT IN (SELECT worker_id FROM leaf_worker)) AS free WHERE free.id <= $6"
+        " AND " MAY_LEASE
         " RETURNING " LEASE("window_end - $3"),
     .has_new = "SELECT 0 FROM leaf_meta WHERE $1 IS NOT NULL AND $2 IS NOT NULL",
-    .acquire_silent = "UPDATE leaf_worker SET " TAKE
-                      " WHERE worker_id = (SELECT c.worker_id FROM leaf_worker c"
-                      " WHERE c.window_end <= $5 AND c.renewed_at <= $5 - $7 AND c.worker_id <= $6"
+    .acquire_silent = "UPDATE leaf_worker SET " TAKE " WHERE " MAY_LEASE
+                      " AND worker_id = (SELECT c.worker_id FROM leaf_worker c"
+                      " WHERE c.window_end <= $5 AND c.renewed_at <= $5 - $12 AND c.worker_id <= $6"
                       " ORDER BY c.renewed_at, c.worker_id LIMIT 1)"
                       " RETURNING " LEASE("window_end - $3"),
     .acquire_this =
-        "INSERT INTO leaf_worker " WORKER_COLUMNS " VALUES ($6, " NEW_WORKER
-        ")"
+        "INSERT INTO leaf_worker " WORKER_COLUMNS " SELECT $6, " NEW_WORKER " WHERE " MAY_LEASE
         " ON CONFLICT (worker_id) DO UPDATE SET " TAKE
         " WHERE leaf_worker.window_end <= $5"
-        " AND (leaf_worker.owner IS NULL OR leaf_worker.owner = $1 OR leaf_worker.renewed_at <= $5 - $7)"
+        " AND (leaf_worker.owner IS NULL OR leaf_worker.owner = $1 OR leaf_worker.renewed_at <= $5 - $12)"
         " RETURNING " LEASE("window_end - $3"),
     .renew =
-        "UPDATE leaf_worker SET window_end = max(window_end, max($3, $5) + $4), renewed_at = $5, "
-        "clock_offset = 0,"
-        " grant_before = " LATEST
+        "UPDATE leaf_worker SET window_end = max(window_end, max($3, $5) + $4), renewed_at = $5,"
+        " clock_offset = 0"
         " WHERE worker_id = $1 AND token = $2"
+        " AND $5 BETWEEN $6 AND $7 AND renewed_at <= $7 AND max($3, $5) <= $8"
         " RETURNING " LEASE("max($3, $5)"),
+    .owner_clocks =
+        "SELECT $2, max(renewed_at), max(CASE WHEN token IS NULL THEN window_end END) FROM leaf_worker"
+        " WHERE owner = $1",
+    .lease_clocks = "SELECT $3, renewed_at, NULL FROM leaf_worker WHERE worker_id = $1 AND token = $2",
     .give_up =
         "UPDATE leaf_worker SET window_end = max(held_after, min(window_end, $3)), token = NULL"
         " WHERE worker_id = $1 AND token = $2 RETURNING worker_id",
     .workers =
         "SELECT worker_id, owner, token IS NOT NULL, window_end, renewed_at, clock_offset,"
-        " max($1 - renewed_at, 0) FROM leaf_worker ORDER BY worker_id",
+        " $1 - renewed_at FROM leaf_worker ORDER BY worker_id",
     .recycle =
         "UPDATE leaf_worker SET owner = NULL, token = NULL"
         " WHERE worker_id = $1 AND owner IS NOT NULL AND ($3 = 1 OR window_end <= $2) RETURNING worker_id",

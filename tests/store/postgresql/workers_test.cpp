@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -59,6 +60,12 @@ class WorkerBed {
     return {.url = database_.url(), .timeout = 60s, .clock = &clock};
   }
   TestDatabase& database() { return database_; }
+  /// All that a lease may write.
+  std::string tables() {
+    return database_.sql().value(
+        "SELECT coalesce((SELECT json_agg(w ORDER BY worker_id) FROM leaf_worker w)::text, '')"
+        " || (SELECT row_to_json(m) FROM leaf_meta m)::text");
+  }
 
  private:
   TestDatabase database_;
@@ -180,17 +187,28 @@ TEST_CASE("workers on PostgreSQL: many holders that come, renew, give up and are
 }
 
 TEST_CASE(
-    "workers on PostgreSQL: a host whose clock is off by more than five seconds is refused, and leaves "
-    "nothing") {
+    "workers on PostgreSQL: a host whose clock is off by more than five seconds is refused, and nothing is "
+    "written") {
   WorkerBed bed;
   ManualClock clock;
   Store store(bed.options(clock));
-  for (const auto back : {10s, -10s}) {
-    clock.set_back(back);
-    CHECK(error_code([&] { store.acquire_worker(request_of("a")); }) == ErrorCode::refused);
-    clock.set_back(-back);
+  WorkerLease held;
+  for (const bool is_first : {true, false}) {
+    if (!is_first) held = store.acquire_worker(request_of("a"));
+    const std::string before = bed.tables();
+    for (const auto back : {10s, -10s}) {
+      clock.set_back(back);
+      for (const std::optional<std::int64_t> worker : {std::optional<std::int64_t>(), {0}, {7}}) {
+        auto request = request_of("a");
+        request.worker = worker;
+        CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
+        if (!is_first)
+          CHECK(error_code([&] { store.renew_worker(held, request); }) == ErrorCode::refused);
+      }
+      clock.set_back(-back);
+    }
+    CHECK(bed.tables() == before);
   }
-  for (const leaf::Worker& worker : store.workers()) CHECK_FALSE(worker.leased);
   clock.set_back(3s);
   SnowflakeOptions options;
   options.worker.owner = "b";
@@ -199,6 +217,68 @@ TEST_CASE(
   for (const leaf::Worker& worker : store.workers()) {
     if (worker.owner == "b") CHECK(worker.clock_offset < -2s);
   }
+}
+
+TEST_CASE("workers on PostgreSQL: a pinned worker that is not free is refused, and nothing is written") {
+  WorkerBed bed;
+  Store store(bed.options());
+  store.set_layout(leaf::Layout::parse("leaf@4102444800000"));  // begins in 2100
+  const std::string before = bed.tables();
+  auto request = request_of("a");
+  for (const std::optional<std::int64_t> worker : {std::optional<std::int64_t>(), {7}}) {
+    request.worker = worker;
+    CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::exhausted);
+  }
+  CHECK(bed.tables() == before);
+  store.set_layout(leaf::Layout::parse("leaf"));
+  store.acquire_worker(request);
+  const std::string held = bed.tables();
+  request.owner = "b";
+  CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
+  CHECK(bed.tables() == held);
+}
+
+TEST_CASE("workers on PostgreSQL: what the server leased while its clock was ahead keeps only its owner") {
+  WorkerBed bed;
+  Store store(bed.options());
+  const WorkerLease lease = store.acquire_worker(request_of("vanished"));
+  bed.database().sql().run(
+      "UPDATE leaf_worker SET renewed_at = renewed_at + 31536000000, window_end = window_end + 31536000000");
+  const std::string before = bed.tables();
+  CHECK(store.workers().at(0).leased_ahead());
+  CHECK(store.workers().at(0).silent_for < -364 * 24h);
+  auto pinned = request_of("vanished");
+  pinned.worker = 9;
+  for (const WorkerRequest& request : {request_of("vanished"), pinned})
+    CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
+  CHECK(error_code([&] { store.renew_worker(lease, request_of("vanished")); }) == ErrorCode::refused);
+  CHECK(bed.tables() == before);
+  CHECK(store.acquire_worker(request_of("b")).worker == 1);
+  CHECK(store.release_workers("vanished") == std::vector<std::int64_t>{0});
+  CHECK(store.acquire_worker(request_of("vanished")).worker == 2);
+  CHECK(store.workers().at(0).window_end > lease.end + 364 * 24h);
+}
+
+TEST_CASE("workers on PostgreSQL: a lease that waits for longer than the clocks may differ is not refused") {
+  WorkerBed bed;
+  TestDatabase& database = bed.database();
+  auto request = request_of("a");
+  request.max_skew = 20ms;
+  Store store(bed.options());
+  WorkerLease lease;
+  const auto when_locked = [&](const std::function<void()>& call) {
+    database.sql().run("BEGIN; LOCK TABLE leaf_worker IN EXCLUSIVE MODE");
+    std::jthread caller(call);
+    CHECK(leaf::test::wait_for([&] {
+      return database.sql().value(
+                 "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'leaf_worker'::regclass"
+                 " AND clock_timestamp() - waitstart > '100 ms'") == "1";
+    }));
+    database.sql().run("COMMIT");
+  };
+  when_locked([&] { CHECK_NOTHROW(lease = store.acquire_worker(request)); });
+  REQUIRE(lease.begin < lease.end);
+  when_locked([&] { CHECK_NOTHROW(store.renew_worker(lease, request)); });
 }
 
 TEST_CASE(

@@ -1,0 +1,90 @@
+#include "store/lease_clocks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "duration_text.hpp"
+
+namespace leaf::store {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The most that --max-skew takes.
+constexpr milliseconds most_skew = std::chrono::hours(24);
+/// No buffered window ends further ahead: none is longer than a day, and two are buffered.
+constexpr milliseconds most_ahead = std::chrono::hours(48);
+/// What is behind by so little has caught up before anybody has mended it.
+constexpr milliseconds short_wait = std::chrono::minutes(1);
+/// A clock that a slow link lets look wrong does so again and again.
+constexpr int most_late = 5;
+
+}  // namespace
+
+LeaseClocks::LeaseClocks(const WorkerRequest& request, UnixTime wish, const Layout& layout, Clock& clock)
+    : owner_(request.owner),
+      wish_(wish),
+      max_skew_(request.max_skew),
+      // What is given up ends with a whole unit of time.
+      lead_(std::max(request.max_backward, layout.unit()) + layout.unit()),
+      longest_ahead_(std::max(most_ahead, 2 * request.window)),
+      layout_(layout),
+      clock_(clock) {}
+
+UnixTime LeaseClocks::host_time() const {
+  return std::chrono::floor<milliseconds>(clock_.now());
+}
+
+void LeaseClocks::ask() {
+  asked_ = host_time();
+  layout_.ticks_at(asked_);  // throws
+  if (wish_ > asked_ + longest_ahead_) throw behind(wish_ - asked_, "what is buffered for");
+}
+
+Error LeaseClocks::behind(milliseconds distance, const char* what) const {
+  return {ErrorCode::refused,
+          fmt::format("the clock is {} behind {} '{}'", rough_text_of(distance), what, owner_),
+          hint_behind(distance, owner_)};
+}
+
+bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen) {
+  const auto refuse_skew = [&](milliseconds distance, const char* direction) {
+    const bool may_be_allowed = distance <= most_skew && seen.given_up.value_or(UnixTime{}) <= before + lead_;
+    throw Error(ErrorCode::refused,
+                fmt::format("this host's clock is {} {} the store's", rough_text_of(distance), direction),
+                may_be_allowed ? "set the clocks right; --max-skew allows more, up to 24h"
+                               : "set the clocks right");
+  };
+  if (seen.store > after + max_skew_) refuse_skew(seen.store - after, "behind");
+  if (seen.store < before - max_skew_) refuse_skew(before - seen.store, "ahead of");
+  if (seen.latest_grant && *seen.latest_grant > after + max_skew_)
+    throw behind(*seen.latest_grant - after, "an earlier grant to");
+  if (seen.given_up && *seen.given_up > after + lead_)
+    throw behind(*seen.given_up - after, "the last ID of");
+  const UnixTime begin = std::max({wish_, seen.given_up.value_or(wish_), std::min(seen.store, before)});
+  if (begin < first_begin()) layout_.ticks_at(begin);                  // throws
+  if (begin > last_begin()) layout_.ticks_at(begin + layout_.unit());  // throws
+
+  // By how much the store's clock may have been ahead of asked() when the attempt came there.
+  const UnixTime store_then = answered_ + (seen.store - before);
+  const bool was_late = store_then > latest() || seen.latest_grant.value_or(UnixTime{}) > latest() ||
+                        seen.given_up.value_or(UnixTime{}) > latest_given_up() || asked_ > after;
+  if (!was_late) return false;
+  if (++late_ > most_late) {
+    throw Error(ErrorCode::unavailable,
+                fmt::format("the store answers too late to compare clocks within {}", text_of(max_skew_)),
+                "try again, or allow more with --max-skew");
+  }
+  slack_ = std::max(slack_, 2 * (after - before) + milliseconds(1));
+  return true;
+}
+
+std::string hint_behind(milliseconds distance, const std::string& owner) {
+  if (distance <= short_wait) return "wait until it has caught up, or set it right";
+  return fmt::format(
+      "set the clock right; if it is right now, 'leafctl workers release --worker-name {}' goes on", owner);
+}
+
+}  // namespace leaf::store
