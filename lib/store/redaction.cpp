@@ -123,18 +123,17 @@ std::optional<Hidden> hidden_of_value(const Parameter& parameter, std::string_vi
       .begin = parameter.offset, .end = parameter.offset + parameter.length, .mistake = stray_password};
   // Anything may be set in options, rightly so.
   if (parameter.keyword == "options") whole.mistake = nullptr;
-  if (holds_url_with_password(parameter.value)) return whole;
   const std::string_view written = text.substr(parameter.offset, parameter.length);
-  const auto sign = end_of_password_sign(parameter.value);
-  if (written == parameter.value) {
-    if (sign == npos) return std::nullopt;
-    whole.begin += sign;
-    return whole;
-  }
   // libpq makes one of two words of what it does not like in requiressl.
   std::string plain(written);
   std::erase(plain, '\\');
-  return sign != npos || end_of_password_sign(plain) != npos ? std::optional(whole) : std::nullopt;
+  if (holds_url_with_password(parameter.value) || holds_url_with_password(plain)) return whole;
+  const auto sign = end_of_password_sign(parameter.value);
+  if (written != parameter.value)
+    return sign != npos || end_of_password_sign(plain) != npos ? std::optional(whole) : std::nullopt;
+  if (sign == npos) return std::nullopt;
+  whole.begin += sign;
+  return whole;
 }
 
 /// What is hidden of the values of all parameters.

@@ -150,7 +150,7 @@ std::string complaint_about_refused(const std::string& text, const std::string& 
     const std::string part = leak(shown, text.substr(begin, end - begin), open);
     return part.empty() ? part : "'" + part + "' may be of a password, and is shown: " + shown;
   };
-  for (const std::string_view sign : {"password=", "passwd=", "PASSWORD=", "password='", "sslpassword = "}) {
+  for (const std::string_view sign : {"password=", "passwd=", "PASSWORD=", "sslpassword = "}) {
     for (auto at = text.find(sign); at != std::string::npos; at = text.find(sign, at + 1)) {
       if (std::string complaint = secret_at(at + sign.size()); !complaint.empty()) return complaint;
     }
