@@ -66,12 +66,12 @@ std::size_t end_of_password_sign(std::string_view text) {
   return npos;
 }
 
-/// Whether `value` holds a whole URL with a password.
-bool holds_url_with_password(std::string_view value) {
+/// Whether `value` holds a whole URL with a password; in a text that libpq refuses it may be cut off before
+/// its '@'.
+bool holds_url_with_password(std::string_view value, bool is_refused) {
   const auto scheme = value.find("://");
-  if (scheme == npos) return false;
-  const auto at = value.rfind('@');
-  return at != npos && value.find(':', scheme + 3) < at;
+  const auto colon = scheme == npos ? npos : value.find(':', scheme + 3);
+  return colon != npos && (is_refused || value.find('@', colon) != npos);
 }
 
 /// Numbers up to 65535, none or several with commas between.
@@ -118,27 +118,28 @@ bool is_uri_part(const Parameter& parameter, std::string_view text) {
 }
 
 /// What is hidden of the value of a parameter that is no secret to libpq.
-std::optional<Hidden> hidden_of_value(const Parameter& parameter, std::string_view text) {
+std::optional<Hidden> hidden_of_value(const Parameter& parameter, std::string_view text, bool is_refused) {
   Hidden whole{
       .begin = parameter.offset, .end = parameter.offset + parameter.length, .mistake = stray_password};
   // Anything may be set in options, rightly so.
   if (parameter.keyword == "options") whole.mistake = nullptr;
-  if (holds_url_with_password(parameter.value)) return whole;
   const std::string_view written = text.substr(parameter.offset, parameter.length);
-  const auto sign = end_of_password_sign(parameter.value);
-  if (written == parameter.value) {
-    if (sign == npos) return std::nullopt;
-    whole.begin += sign;
-    return whole;
-  }
   // libpq makes one of two words of what it does not like in requiressl.
   std::string plain(written);
   std::erase(plain, '\\');
-  return sign != npos || end_of_password_sign(plain) != npos ? std::optional(whole) : std::nullopt;
+  if (holds_url_with_password(parameter.value, is_refused) || holds_url_with_password(plain, is_refused))
+    return whole;
+  const auto sign = end_of_password_sign(parameter.value);
+  if (written != parameter.value)
+    return sign != npos || end_of_password_sign(plain) != npos ? std::optional(whole) : std::nullopt;
+  if (sign == npos) return std::nullopt;
+  whole.begin += sign;
+  return whole;
 }
 
 /// What is hidden of the values of all parameters.
 std::vector<Hidden> hidden_of_parameters(std::string_view text, const Conninfo& conninfo) {
+  const bool is_refused = conninfo.trouble != nullptr;
   std::vector<Hidden> parts;
   bool is_after_secret = false;  // what libpq does not understand may go on with a secret before it
   for (const Parameter& parameter : conninfo.parameters) {
@@ -146,7 +147,7 @@ std::vector<Hidden> hidden_of_parameters(std::string_view text, const Conninfo& 
     if (is_uri_part(parameter, text)) {
       if (!parameter.is_accepted || is_secret(parameter.keyword)) {
         parts.push_back(value);
-      } else if (const auto hidden = hidden_of_value(parameter, text)) {
+      } else if (const auto hidden = hidden_of_value(parameter, text, is_refused)) {
         parts.push_back(*hidden);
       }
     } else if (!parameter.is_accepted) {
@@ -160,7 +161,7 @@ std::vector<Hidden> hidden_of_parameters(std::string_view text, const Conninfo& 
     } else if (is_secret(parameter.keyword)) {
       if (!parameter.value.empty()) parts.push_back(value);
       is_after_secret = true;
-    } else if (const auto hidden = hidden_of_value(parameter, text)) {
+    } else if (const auto hidden = hidden_of_value(parameter, text, is_refused)) {
       parts.push_back(*hidden);
       is_after_secret = true;
     }

@@ -82,6 +82,9 @@ TEST_CASE("url: no password is shown where libpq takes it for something else") {
   CHECK(redact_url("host=h;Password=secret;dbname=d") == "host=h;Password=***");
   CHECK(redact_url("host='h password=secret'") == "host=***");
   CHECK(redact_url("dbname=postgresql://me:secret@h/d") == "dbname=***");
+  CHECK(redact_url("dbname=postgresql://me:se cret@h/d") == "dbname=*** ***");
+  CHECK(redact_url("requiressl= password='secret'") == "requiressl= ***");
+  CHECK(redact_url("requiressl=postgresql://me:secret@h/d") == "requiressl=***");
   CHECK(redact_url("options='-c my.password=secret'") == "options=***");
 }
 

@@ -81,7 +81,7 @@ bool looks_like_a_slip(const std::string& text, const std::vector<store::Paramet
     if (is_secret(parameter.keyword)) continue;
     const std::string written = text.substr(parameter.offset, parameter.length);
     if (lower_case(written + parameter.value).find("pass") != std::string::npos) return true;
-    if (parameter.value.find("://") != std::string::npos) return true;
+    if ((written + parameter.value).find("://") != std::string::npos) return true;
     const bool is_number = parameter.value.find_first_not_of("0123456789,") == std::string::npos;
     if (parameter.keyword == "port" && (!is_number || parameter.value.size() > 4)) return true;
   }
@@ -150,7 +150,7 @@ std::string complaint_about_refused(const std::string& text, const std::string& 
     const std::string part = leak(shown, text.substr(begin, end - begin), open);
     return part.empty() ? part : "'" + part + "' may be of a password, and is shown: " + shown;
   };
-  for (const std::string_view sign : {"password=", "passwd=", "PASSWORD=", "password='", "sslpassword = "}) {
+  for (const std::string_view sign : {"password=", "passwd=", "PASSWORD=", "sslpassword = "}) {
     for (auto at = text.find(sign); at != std::string::npos; at = text.find(sign, at + 1)) {
       if (std::string complaint = secret_at(at + sign.size()); !complaint.empty()) return complaint;
     }
