@@ -285,11 +285,11 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
   LeaseClocks clocks(request, begin, layout(), impl_->clock());
   for (;;) {
     clocks.ask();
-    const auto rows = impl_->execute(
-        &store::Sql::renew,
-        {lease.worker, lease.token, unix_ms(begin), static_cast<std::int64_t>(request.window.count()),
-         unix_ms(clocks.asked()), unix_ms(clocks.earliest_store()), unix_ms(clocks.latest()),
-         unix_ms(clocks.last_begin())});
+    const auto rows =
+        impl_->execute(&store::Sql::renew, {lease.worker, lease.token, unix_ms(begin),
+                                            static_cast<std::int64_t>(request.window.count()),
+                                            unix_ms(clocks.asked()), unix_ms(clocks.earliest_store()),
+                                            unix_ms(clocks.latest()), unix_ms(clocks.last_begin())});
     clocks.note_answer();
     if (!rows.empty()) return lease_of(rows[0], lease.token, impl_->deployment());
     const Error lost{ErrorCode::not_found,

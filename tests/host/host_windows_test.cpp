@@ -314,7 +314,8 @@ TEST_CASE("host windows: a damaged file is named among the buffers, and the othe
   CHECK(buffers[0].failure_hint.starts_with("remove the file"));
 }
 
-TEST_CASE("host windows: what a clock far ahead leaves in the buffer is given up once the worker is released") {
+TEST_CASE(
+    "host windows: what a clock far ahead leaves in the buffer is given up once the worker is released") {
   Bed bed;
   const auto layout = leaf::Layout::parse("leaf");
   constexpr auto far = 400 * 24h;
@@ -364,7 +365,8 @@ TEST_CASE("host windows: what a clock far ahead leaves in the buffer is given up
   CHECK(ids.insert(other.next()).second);
 }
 
-TEST_CASE("host windows: a worker that is released while the clock is right keeps its window, and the order") {
+TEST_CASE(
+    "host windows: a worker that is released while the clock is right keeps its window, and the order") {
   Bed bed;
   SnowflakeGenerator generator = bed.generator();
   std::vector<std::int64_t> ids{generator.next()};
@@ -389,7 +391,8 @@ TEST_CASE("host windows: only what is asked for is given up: by store, owner and
   for (const auto& options : {bed.snowflake(), bed.snowflake("there"), bed.snowflake("here", 7)})
     SnowflakeGenerator(bed.store_options(), options).next();
   bed.clock.set_back(400 * 24h);
-  const auto drop = [&](const std::string& url, const std::string& owner, std::optional<std::int64_t> worker) {
+  const auto drop = [&](const std::string& url, const std::string& owner,
+                        std::optional<std::int64_t> worker) {
     return leaf::drop_host_windows_ahead(url, *bed.snowflake().host, owner, worker, 2s, 1s, bed.clock);
   };
   const std::string url = bed.store.options().url;

@@ -85,10 +85,10 @@ LEAF_EXPORT std::uint64_t drop_host_buffer(const std::string& url, const HostOpt
                                            const TagName& tag, std::int64_t floor,
                                            std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
-/// Gives up the windows that this host has buffered for workers of `owner`, or for `worker` alone, if they lie
-/// ahead of the clock by more than `max_backward`, as a clock that was wrong leaves them. What is leased next
-/// begins by the clock, and its IDs are lower than the last ones of before. Returns how many were given up.
-/// Throws as drop_host_buffer().
+/// Gives up the windows that this host has buffered for workers of `owner`, or for `worker` alone, if they
+/// lie ahead of the clock by more than `max_backward`, as a clock that was wrong leaves them. What is leased
+/// next begins by the clock, and its IDs are lower than the last ones of before. Returns how many were given
+/// up. Throws as drop_host_buffer().
 LEAF_EXPORT int drop_host_windows_ahead(const std::string& url, const HostOptions& options,
                                         const std::string& owner, std::optional<std::int64_t> worker,
                                         std::chrono::milliseconds max_backward,

@@ -26,8 +26,8 @@
 // False after another server has come, until leases_from has noticed it and its time has come.
 #define KNOWS_LEASES(now) \
   "(SELECT granted_by IS NOT DISTINCT FROM " SERVER " AND leases_from <= " now " FROM leaf_meta)"
-#define MAY_LEASE                                                                                       \
-  KNOWS_LEASES(NOW)                                                                                     \
+#define MAY_LEASE   \
+  KNOWS_LEASES(NOW) \
   " AND " CLOCK " BETWEEN $7::bigint AND $8::bigint"                                                    \
   " AND " BEGIN_AFTER("0::bigint") " BETWEEN $10::bigint AND $11::bigint"                               \
   " AND NOT EXISTS (SELECT 1 FROM leaf_worker o WHERE o.owner = $1::varchar"                            \
