@@ -151,8 +151,9 @@ Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, UnixTime now,
     if (lead <= policy.max_backward) continue;
     checks.push_back(
         {"clock", buffer.name == policy.owner ? CheckState::failed : CheckState::warning,
-         fmt::format("this host's clock is {} behind what is buffered for the worker of '{}', so no ID is made",
-                     rough_duration(lead), buffer.name),
+         fmt::format(
+             "this host's clock is {} behind what is buffered for the worker of '{}', so no ID is made",
+             rough_duration(lead), buffer.name),
          hint_behind(lead, buffer.name)});
   }
   return checks;

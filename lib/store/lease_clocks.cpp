@@ -39,7 +39,6 @@ UnixTime LeaseClocks::host_time() const {
 
 void LeaseClocks::ask() {
   asked_ = host_time();
-  layout_.ticks_at(asked_);  // throws
   if (wish_ > asked_ + longest_ahead_) throw behind(wish_ - asked_, "what is buffered for");
 }
 
@@ -52,17 +51,16 @@ Error LeaseClocks::behind(milliseconds distance, const char* what) const {
 bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen) {
   const auto refuse_skew = [&](milliseconds distance, const char* direction) {
     const bool may_be_allowed = distance <= most_skew && seen.given_up.value_or(UnixTime{}) <= before + lead_;
-    throw Error(ErrorCode::refused,
-                fmt::format("this host's clock is {} {} the store's", rough_text_of(distance), direction),
-                may_be_allowed ? "set the clocks right; --max-skew allows more, up to 24h"
-                               : "set the clocks right");
+    throw Error(
+        ErrorCode::refused,
+        fmt::format("this host's clock is {} {} the store's", rough_text_of(distance), direction),
+        may_be_allowed ? "set the clocks right; --max-skew allows more, up to 24h" : "set the clocks right");
   };
   if (seen.store > after + max_skew_) refuse_skew(seen.store - after, "behind");
   if (seen.store < before - max_skew_) refuse_skew(before - seen.store, "ahead of");
   if (seen.latest_grant && *seen.latest_grant > after + max_skew_)
     throw behind(*seen.latest_grant - after, "an earlier grant to");
-  if (seen.given_up && *seen.given_up > after + lead_)
-    throw behind(*seen.given_up - after, "the last ID of");
+  if (seen.given_up && *seen.given_up > after + lead_) throw behind(*seen.given_up - after, "the last ID of");
   const UnixTime begin = std::max({wish_, seen.given_up.value_or(wish_), std::min(seen.store, before)});
   if (begin < first_begin()) layout_.ticks_at(begin);                  // throws
   if (begin > last_begin()) layout_.ticks_at(begin + layout_.unit());  // throws

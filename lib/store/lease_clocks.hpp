@@ -26,8 +26,8 @@ class LeaseClocks {
   /// For a lease that begins at `wish` or later.
   LeaseClocks(const WorkerRequest& request, UnixTime wish, const Layout& layout, Clock& clock);
 
-  /// Looks at the host's clock for the next attempt. Throws Error: `exhausted` outside of the layout's time,
-  /// `refused` if what is wished for lies too far ahead.
+  /// Looks at the host's clock for the next attempt. Throws Error (refused) if what is wished for lies too
+  /// far ahead.
   void ask();
   /// After the attempt.
   void note_answer() { answered_ = host_time(); }

@@ -166,7 +166,8 @@ TEST_CASE("worker checks: a clock behind a grant to this host fails, and behind 
 }
 
 TEST_CASE("worker checks: workers that a clock far ahead was leased are a warning, with when they are over") {
-  const Checks one = judge({worker(3, "gone", now + 401 * 24h, -400 * 24h), worker(4, "well", now + 1h, 0ms)});
+  const Checks one =
+      judge({worker(3, "gone", now + 401 * 24h, -400 * 24h), worker(4, "well", now + 1h, 0ms)});
   REQUIRE(one.size() == 2);
   CHECK(one[1].name == "workers");
   CHECK(one[1].state == CheckState::warning);

@@ -316,13 +316,14 @@ TEST_CASE("host windows: a damaged file is named among the buffers, and the othe
   CHECK(buffers[0].failure_hint.starts_with("remove the file"));
 }
 
-TEST_CASE("host windows: what a clock far ahead leaves in the buffer is given up once the worker is released") {
+TEST_CASE(
+    "host windows: what a clock far ahead leaves in the buffer is given up once the worker is released") {
   Bed bed;
   const auto layout = leaf::Layout::parse("leaf");
   constexpr auto far = 400 * 24h;
   const auto give_up = [&] {
     leaf::Store(bed.store_options()).release_workers("here");
-    return leaf::drop_host_windows_ahead(bed.store.options().url, *bed.snowflake().host, "here", {}, 2s, 1s,
+    return leaf::drop_host_windows_ahead(bed.store.open().identity(), *bed.snowflake().host, "here", {}, 2s, 1s,
                                          bed.clock);
   };
   SnowflakeGenerator running = bed.generator();
@@ -366,7 +367,8 @@ TEST_CASE("host windows: what a clock far ahead leaves in the buffer is given up
   CHECK(ids.insert(other.next()).second);
 }
 
-TEST_CASE("host windows: a worker that is released while the clock is right keeps its window, and the order") {
+TEST_CASE(
+    "host windows: a worker that is released while the clock is right keeps its window, and the order") {
   Bed bed;
   SnowflakeGenerator generator = bed.generator();
   std::vector<std::int64_t> ids{generator.next()};
@@ -375,7 +377,7 @@ TEST_CASE("host windows: a worker that is released while the clock is right keep
   generator.fetch();
   bed.clock.set_back(1s);
   leaf::Store(bed.store_options()).release_workers("here");
-  CHECK(leaf::drop_host_windows_ahead(bed.store.options().url, *bed.snowflake().host, "here", {}, 2s, 1s,
+  CHECK(leaf::drop_host_windows_ahead(bed.store.open().identity(), *bed.snowflake().host, "here", {}, 2s, 1s,
                                       bed.clock) == 0);
   for (int i = 0; i < 40; ++i) {
     ids.push_back(bed.generator().next());
@@ -391,8 +393,9 @@ TEST_CASE("host windows: only what is asked for is given up: by store, owner and
   for (const auto& options : {bed.snowflake(), bed.snowflake("there"), bed.snowflake("here", 7)})
     SnowflakeGenerator(bed.store_options(), options).next();
   bed.clock.set_back(400 * 24h);
-  const auto drop = [&](const std::string& url, const std::string& owner, std::optional<std::int64_t> worker) {
-    return leaf::drop_host_windows_ahead(url, *bed.snowflake().host, owner, worker, 2s, 1s, bed.clock);
+  const auto drop = [&](const std::string& url, const std::string& owner,
+                        std::optional<std::int64_t> worker) {
+    return leaf::drop_host_windows_ahead(leaf::Store({.url = url}).identity(), *bed.snowflake().host, owner, worker, 2s, 1s, bed.clock);
   };
   const std::string url = bed.store.options().url;
   CHECK(drop(another.options().url, "here", {}) == 0);

@@ -129,15 +129,17 @@ TEST_CASE("workers: a clock behind what this owner was leased is refused, and ot
   bed.clock.set_back(5s);
   CHECK(store.acquire_worker(request_of("a")).worker == 1);
   bed.clock.set_back(1ms);
-  CHECK(error_text([&] { store.acquire_worker(request_of("a")); })
-            .starts_with("the clock is 5001ms behind an earlier grant to 'a'"));
+  CHECK(error_text([&] {
+          store.acquire_worker(request_of("a"));
+        }).starts_with("the clock is 5001ms behind an earlier grant to 'a'"));
   CHECK(store.acquire_worker(request_of("b")).worker == 2);
   auto tolerant = request_of("a");
   tolerant.max_skew = 1min;
   CHECK(store.acquire_worker(tolerant).worker == 3);
 }
 
-TEST_CASE("workers: what a clock far ahead was leased keeps nobody else, and its owner only until it is released") {
+TEST_CASE(
+    "workers: what a clock far ahead was leased keeps nobody else, and its owner only until it is released") {
   Bed bed;
   Store store = bed.open();
   bed.clock.set_back(-400 * 24h);
@@ -176,11 +178,15 @@ TEST_CASE("workers: a lease that is refused writes nothing") {
   }
   SUBCASE("before the epoch") {
     store.set_layout(Layout::parse("leaf@1500000000000"));
-    lease = store.acquire_worker(request);
     bed.clock.set_back(bed.clock.now() - leaf::UnixTime(1499999999999ms));
     code = ErrorCode::exhausted;
   }
-  SUBCASE("by a first host, the layout stays open") {
+  SUBCASE("before the epoch, and a grant") {
+    store.set_layout(Layout::parse("leaf@1500000000000"));
+    lease = store.acquire_worker(request);
+    bed.clock.set_back(bed.clock.now() - leaf::UnixTime(1499999999999ms));
+  }
+  SUBCASE("past the last bit, of a first host") {
     bed.clock.set_back(-24h * 365 * 64);
     code = ErrorCode::exhausted;
   }

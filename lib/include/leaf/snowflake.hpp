@@ -57,10 +57,10 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// host too.
   ///
   /// Throws Error: `refused` if the clock is behind the last ID by more than `max_backward` (after it was far
-  /// ahead and set right, Store::release_workers() and drop_host_windows_ahead(), or without a host's buffer a
-  /// new generator, go on by the clock: no ID repeats, but they are lower then), or not to be trusted when a
-  /// window is leased; `exhausted` before the layout's epoch and past its last bit, or if all
-  /// workers are taken; `unavailable` if no window was to be had, or the clock stood still, for the timeout.
+  /// ahead and set right, Store::release_workers() and drop_host_windows_ahead(), or without a host's buffer
+  /// a new generator, go on by the clock: no ID repeats, but they are lower then), or not to be trusted when
+  /// a window is leased; `exhausted` before the layout's epoch and past its last bit, or if all workers are
+  /// taken; `unavailable` if no window was to be had, or the clock stood still, for the timeout.
   std::int64_t next();
   /// Fills `ids` in increasing order. Throws as next(); what was made until then is lost.
   void next(std::span<std::int64_t> ids);

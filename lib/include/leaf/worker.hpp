@@ -18,7 +18,7 @@ struct Worker {
   UnixTime window_end;  ///< no ID of a later time was made with it; the next window starts here or later
   UnixTime renewed_at;  ///< the last grant, by the store's clock
   std::chrono::milliseconds clock_offset{};  ///< the holder's clock less the store's, at that grant
-  std::chrono::milliseconds silent_for{};    ///< since that grant, by the store's clock; below 0: it was ahead
+  std::chrono::milliseconds silent_for{};  ///< since that grant, by the store's clock; below 0: it was ahead
 
   /// Leased by a clock that was ahead: nobody gets it before `window_end`, whoever frees it.
   bool leased_ahead() const noexcept {

@@ -18,7 +18,7 @@
   "max(" end                                                        \
   ", $5, $4, coalesce((SELECT max(o.window_end) FROM leaf_worker o" \
   " WHERE o.owner = $1 AND o.token IS NULL), 0))"
-#define MAY_LEASE                                                                                     \
+#define MAY_LEASE \
   "$5 BETWEEN $7 AND $8 AND " BEGIN_AFTER("0") " BETWEEN $10 AND $11"                                 \
   " AND NOT EXISTS (SELECT 1 FROM leaf_worker o WHERE o.owner = $1"                                   \
   " AND (o.renewed_at > $8 OR o.token IS NULL AND o.window_end > $9))"
@@ -102,8 +102,7 @@ const Sql sql{
         "INSERT INTO leaf_worker " WORKER_COLUMNS " SELECT free.id, " NEW_WORKER
         " FROM (SELECT min(id) AS id FROM (SELECT 0 AS id UNION ALL SELECT worker_id + 1 FROM leaf_worker)"
         " WHERE id NOT IN (SELECT worker_id FROM leaf_worker)) AS free WHERE free.id <= $6"
-        " AND " MAY_LEASE
-        " RETURNING " LEASE("window_end - $3"),
+        " AND " MAY_LEASE " RETURNING " LEASE("window_end - $3"),
     .has_new = "SELECT 0 FROM leaf_meta WHERE $1 IS NOT NULL AND $2 IS NOT NULL",
     .acquire_silent = "UPDATE leaf_worker SET " TAKE " WHERE " MAY_LEASE
                       " AND worker_id = (SELECT c.worker_id FROM leaf_worker c"

@@ -202,8 +202,7 @@ TEST_CASE(
         auto request = request_of("a");
         request.worker = worker;
         CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
-        if (!is_first)
-          CHECK(error_code([&] { store.renew_worker(held, request); }) == ErrorCode::refused);
+        if (!is_first) CHECK(error_code([&] { store.renew_worker(held, request); }) == ErrorCode::refused);
       }
       clock.set_back(-back);
     }
