@@ -13,8 +13,8 @@ namespace leafctl {
 /// reported as a warning: the change itself is done.
 void drop_buffered_ids(leaf::Store& store, const leaf::TagName& tag, std::int64_t floor, Session& session);
 
-/// Gives up what this host has buffered ahead of its clock for workers of `owner`, or for `worker` alone, which
-/// were released. Failures as above.
+/// Gives up what this host has buffered ahead of its clock for workers of `owner`, or for `worker` alone,
+/// which were released. Failures as above.
 void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optional<std::int64_t> worker,
                         Session& session);
 

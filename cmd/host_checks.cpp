@@ -111,15 +111,17 @@ Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
     if (!leaf::TagName::is_valid(tag.name)) continue;
     const std::int64_t mark = store.granted_mark(leaf::TagName(tag.name));
     if (tag.next_id >= mark) continue;
-    const std::string arguments = tag.name.starts_with('-') ? fmt::format("--raise-to {} -- {}", mark, tag.name)
-                                                            : fmt::format("{} --raise-to {}", tag.name, mark);
-    checks.push_back({"tags", CheckState::failed,
-                      fmt::format("tag '{}' would grant IDs from {} on, which this host knows to be granted up "
-                                  "to {}: the store has gone back",
-                                  tag.name, tag.next_id, mark - 1),
-                      fmt::format("run 'leafctl tags update {}', or a higher number if another host has drawn "
-                                  "higher IDs",
-                                  arguments)});
+    const std::string arguments = tag.name.starts_with('-')
+                                      ? fmt::format("--raise-to {} -- {}", mark, tag.name)
+                                      : fmt::format("{} --raise-to {}", tag.name, mark);
+    checks.push_back(
+        {"tags", CheckState::failed,
+         fmt::format("tag '{}' would grant IDs from {} on, which this host knows to be granted up "
+                     "to {}: the store has gone back",
+                     tag.name, tag.next_id, mark - 1),
+         fmt::format("run 'leafctl tags update {}', or a higher number if another host has drawn "
+                     "higher IDs",
+                     arguments)});
   }
   return checks;
 }

@@ -23,9 +23,9 @@ constexpr const char* origin_default = "default";
 /// What libpq takes from the environment to find a database.
 std::string libpq_variables(const Surroundings& surroundings) {
   std::string result;
-  for (const char* name : {"PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE",
-                           "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGTARGETSESSIONATTRS",
-                           "PGLOADBALANCEHOSTS"}) {
+  for (const char* name :
+       {"PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
+        "PGSYSCONFDIR", "PGOPTIONS", "PGTARGETSESSIONATTRS", "PGLOADBALANCEHOSTS"}) {
     if (const auto value = surroundings.variable(name)) result += fmt::format("{}={}\n", name, *value);
   }
   return result;
@@ -39,7 +39,8 @@ std::vector<std::string> libpq_service_files(const Surroundings& surroundings) {
   } else if (const auto home = surroundings.variable("HOME")) {
     files.push_back(*home + "/.pg_service.conf");
   }
-  files.push_back(surroundings.variable("PGSYSCONFDIR").value_or("/etc/postgresql-common") + "/pg_service.conf");
+  files.push_back(surroundings.variable("PGSYSCONFDIR").value_or("/etc/postgresql-common") +
+                  "/pg_service.conf");
   return files;
 }
 

@@ -41,10 +41,10 @@ struct Settings {
   std::chrono::milliseconds max_skew{};
   std::chrono::milliseconds max_backward{};
   std::chrono::milliseconds recycle_after{};
-  std::string runtime_dir;   ///< where the host's buffers lie; empty: there is no place for them
-  bool host_buffer = false;  ///< draw from the host's buffers
-  bool group = false;        ///< they are shared by a group of users
-  std::string store_key;     ///< what leads to the store besides its URL: libpq's variables
+  std::string runtime_dir;               ///< where the host's buffers lie; empty: there is no place for them
+  bool host_buffer = false;              ///< draw from the host's buffers
+  bool group = false;                    ///< they are shared by a group of users
+  std::string store_key;                 ///< what leads to the store besides its URL: libpq's variables
   std::vector<std::string> store_files;  ///< and its service files
 };
 

@@ -95,8 +95,9 @@ class Status : public Command {
         "of all stores are shown. Without --forget nothing is changed, and no store is asked.");
     command.add_flag("--watch", watch_, "print it again and again, until interrupted");
     command.add_text_option("--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
-    command.add_flag("--forget", forget_,
-                     "give up what is buffered of STORE, or without one every buffer whose last fetch failed");
+    command.add_flag(
+        "--forget", forget_,
+        "give up what is buffered of STORE, or without one every buffer whose last fetch failed");
     command.add_texts_argument("STORE", "URL", stores_, "with --forget: as for --store");
     command.add_examples(
         "In a pipe there is one tab-separated line for each buffer: tag, left, next_id,\n"
@@ -117,8 +118,8 @@ class Status : public Command {
 
   void run(Session& session) override {
     if (!stores_.empty() && !forget_) {
-      throw leaf::Error(leaf::ErrorCode::usage, fmt::format("argument '{}' goes with '--forget'",
-                                                            leaf::redact_url(stores_.front())));
+      throw leaf::Error(leaf::ErrorCode::usage,
+                        fmt::format("argument '{}' goes with '--forget'", leaf::redact_url(stores_.front())));
     }
     const auto host = session.host();
     if (!host) {
@@ -155,8 +156,7 @@ class Status : public Command {
     const std::chrono::milliseconds timeout = session.settings().timeout;
     std::size_t forgotten = stores_.empty() ? leaf::forget_failing_buffers(host, timeout) : 0;
     for (const std::string& store : stores_) forgotten += leaf::forget_store(store, host, timeout);
-    session.messages.info(
-        fmt::format("gave up {} buffer{}", forgotten, forgotten == 1 ? "" : "s"));
+    session.messages.info(fmt::format("gave up {} buffer{}", forgotten, forgotten == 1 ? "" : "s"));
     if (session.output.format() == OutputFormat::json)
       session.output.print_one(forgotten_columns, static_cast<std::int64_t>(forgotten));
   }

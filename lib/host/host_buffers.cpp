@@ -146,8 +146,8 @@ void when_nobody_fetches(const host::Folder& folder, const std::string& file_nam
 
 /// Runs `work(file, lock)` for each buffer of `store`, as above.
 template <class Work>
-void for_buffers_of(const StoreIdentity& store, const host::Folder& folder, milliseconds timeout, Clock& clock,
-                    Work work) {
+void for_buffers_of(const StoreIdentity& store, const host::Folder& folder, milliseconds timeout,
+                    Clock& clock, Work work) {
   for (const std::string& name : host::state_files(folder)) {
     const auto file = StateFile::find(folder, name);
     if (!file || !is_buffer(*file) || file->identity() != store) continue;
@@ -188,13 +188,12 @@ std::uint64_t drop_host_buffer(const StoreIdentity& store, const HostOptions& op
   const host::FileKey key{
       .kind = host::FileKind::tag, .name = tag.str(), .key = tag.str(), .identity = store};
   std::uint64_t dropped = 0;
-  when_nobody_fetches(
-      *folder, key.file_name(), timeout, clock, [&](StateFile& file, const host::FetchLock&) {
-        const auto view = file.state().buffer.view();
-        const bool has_lower =
-            (!view.rest.empty() && view.rest.lo < floor) || (view.has_next && view.next.lo < floor);
-        if (has_lower) dropped = file.state().buffer.drain();
-      });
+  when_nobody_fetches(*folder, key.file_name(), timeout, clock, [&](StateFile& file, const host::FetchLock&) {
+    const auto view = file.state().buffer.view();
+    const bool has_lower =
+        (!view.rest.empty() && view.rest.lo < floor) || (view.has_next && view.next.lo < floor);
+    if (has_lower) dropped = file.state().buffer.drain();
+  });
   return dropped;
 }
 

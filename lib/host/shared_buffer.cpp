@@ -87,8 +87,7 @@ std::shared_ptr<StateFile> SharedBuffer::current_file() {
 
 void SharedBuffer::go_to_current_file() {
   const auto current = current_file();
-  State* const next =
-      current && current->state().buffer.published_end() != 0 ? &current->state() : &nowhere_;
+  State* const next = current && current->state().buffer.published_end() != 0 ? &current->state() : &nowhere_;
   if (next == &state()) return;
   if (next != &nowhere_) require_fitting(*next);
   state_.store(next, std::memory_order_release);
@@ -175,7 +174,8 @@ void SharedBuffer::await(const std::function<bool()>& ready) {
   }
 }
 
-/// None if another holds the lock; one who has held it for long may have stopped for good, and loses the file.
+/// None if another holds the lock; one who has held it for long may have stopped for good, and loses the
+/// file.
 std::optional<FetchLock> SharedBuffer::lock(const std::shared_ptr<StateFile>& file, LockWait& wait) {
   const auto folder = folder_.get();
   if (auto lock = file->try_lock(*folder)) {

@@ -202,10 +202,9 @@ bool StateFile::counts(const std::string& boot) const {
   const auto birth = birth_of(descriptor_.get());
   if (!birth || !birth->has_space) return false;
   const FileHeader& header = state_->header;
-  return std::equal(std::begin(magic), std::end(magic), header.magic) &&
-         header.format == state_format && header.checksum == checksum_of(header) &&
-         header.device == birth->device && header.inode == birth->inode &&
-         header.birth_ns == birth->time_ns && text_of(header.boot) == boot;
+  return std::equal(std::begin(magic), std::end(magic), header.magic) && header.format == state_format &&
+         header.checksum == checksum_of(header) && header.device == birth->device &&
+         header.inode == birth->inode && header.birth_ns == birth->time_ns && text_of(header.boot) == boot;
 }
 
 std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::string& file_name) {

@@ -16,9 +16,9 @@ namespace leaf::host {
 struct FileKey {
   FileKind kind;
   std::string name;
-  std::string key;             ///< what tells it from others of its kind and store; usually the name
-  std::string shown_store{};   ///< for people
-  StoreIdentity identity{};    ///< of a name: where it leads to, which is no part of the file's name
+  std::string key;            ///< what tells it from others of its kind and store; usually the name
+  std::string shown_store{};  ///< for people
+  StoreIdentity identity{};   ///< of a name: where it leads to, which is no part of the file's name
 
   /// The name of its file.
   std::string file_name() const;
@@ -67,8 +67,8 @@ class StateFile {
   std::optional<FetchLock> try_lock(const Folder& folder) const;
   /// Takes the file's name from it, for whoever holds its lock.
   void throw_away(const Folder& folder, const FetchLock& lock) const;
-  /// As throw_away(), where the one who holds the lock has stopped: what that process publishes later is lost.
-  /// False if another does the same.
+  /// As throw_away(), where the one who holds the lock has stopped: what that process publishes later is
+  /// lost. False if another does the same.
   bool take_from_holder(const Folder& folder);
 
  private:

@@ -126,7 +126,8 @@ void StoreName::note(const Folder& folder, const StoreIdentity& store, const Sta
     if (error.code() == ErrorCode::failed) return;  // no room: it is asked again next time
     throw;
   }
-  // What was asked may itself have changed the file. If another one took its place the name is looked up anew.
+  // What was asked may itself have changed the file. If another one took its place the name is looked up
+  // anew.
   const Stamp after = stamp();
   NameRecord& record = file->state().store_name;
   record.stamp.store((after.files == before.files ? after : before).value(), std::memory_order_relaxed);

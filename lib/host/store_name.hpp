@@ -36,8 +36,8 @@ class StoreName {
     /// lead elsewhere by now.
     bool check_is_due = false;
   };
-  /// Where the name led when somebody of this host asked last; none if nobody did, or if one of the files that
-  /// it goes through has changed since.
+  /// Where the name led when somebody of this host asked last; none if nobody did, or if one of the files
+  /// that it goes through has changed since.
   std::optional<Known> look_up(const Folder& folder, UnixTime now) const;
 
   /// True if the caller is to check now: nobody else does for a while, whatever comes of it.

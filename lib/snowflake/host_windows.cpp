@@ -73,10 +73,11 @@ host::GrantedRange HostWindows::grant(Store& store, host::StateFile& file) {
   }
   const range::Refill refill = Positions(layout).refill_of(last_);
   if (!is_first && last_.store == file.identity() && refill.range.lo < state.buffer.published_end()) {
-    throw Error(ErrorCode::refused,
-                "the store has leased the same time before: it was put back to a backup, or an old standby took "
-                "over",
-                "try again when that time has passed");
+    throw Error(
+        ErrorCode::refused,
+        "the store has leased the same time before: it was put back to a backup, or an old standby took "
+        "over",
+        "try again when that time has passed");
   }
   return {.refill = refill, .origin = layout.text()};
 }

@@ -22,9 +22,10 @@ OwnWindows::Buffer::Buffer(Store& store, const WorkerRequest& wanted, Clock& clo
 range::Refill OwnWindows::Buffer::refill(Store& store) {
   WorkerLease next = next_lease(store, lease, request);
   if (next.store != lease.store && store.layout() != positions.layout()) {
-    throw Error(ErrorCode::refused,
-                fmt::format("the store is another deployment now, with the layout '{}'", store.layout().name()),
-                "start again");
+    throw Error(
+        ErrorCode::refused,
+        fmt::format("the store is another deployment now, with the layout '{}'", store.layout().name()),
+        "start again");
   }
   const range::Refill refill = positions.refill_of(next);
   lease = next;

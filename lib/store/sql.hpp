@@ -41,8 +41,8 @@ struct Sql {
   /// database would have warned if it were not, identity. No row: no tag, fewer left, or the store has gone
   /// back: IDs from below the floor would be granted. A guard against another server counts before the floor.
   const char* grant_exactly;
-  /// $1 tag, $2 wish, $3 floor -> as grant_exactly, with max(step, wish) IDs or what is left. No row: no tag, or none
-  /// left.
+  /// $1 tag, $2 wish, $3 floor -> as grant_exactly, with max(step, wish) IDs or what is left. No row: no tag,
+  /// or none left.
   const char* grant_segment;
 
   /// $1 tag, $2 step, $3 start or NULL, $4 limit or NULL, $5 description, $6 1 if $4 may be just below the
@@ -65,11 +65,11 @@ struct Sql {
 
   // Workers. "Now" is the earlier of the store's clock and the caller's, which is a parameter, so that a host
   // that lags a little gets a window that it can use at once. Where the store is a file both clocks are one.
-  // A "lease" is the columns worker_id, begin, end, 1 if the commit is durable, and the identity. Acquiring: $1
-  // owner, $2 token, $3 length, $4 begin at the earliest, $5 the caller's clock, $6 as named, the limits of
-  // clocks ($7 and $8 of the store's, $8 of earlier grants to this owner, $9 of what this owner gave up, $10
-  // and $11 of the window's begin), $12 as named -> the lease. No row, and nothing written: there is none to
-  // be had in this way. All times and lengths in (Unix) milliseconds.
+  // A "lease" is the columns worker_id, begin, end, 1 if the commit is durable, and the identity. Acquiring:
+  // $1 owner, $2 token, $3 length, $4 begin at the earliest, $5 the caller's clock, $6 as named, the limits
+  // of clocks ($7 and $8 of the store's, $8 of earlier grants to this owner, $9 of what this owner gave up,
+  // $10 and $11 of the window's begin), $12 as named -> the lease. No row, and nothing written: there is none
+  // to be had in this way. All times and lengths in (Unix) milliseconds.
 
   /// -> the layout's text
   const char* layout;

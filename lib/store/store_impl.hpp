@@ -53,16 +53,17 @@ class Store::Impl {
   std::optional<std::pair<store::Row, StoreIdentity>> grant(const char* store::Sql::*statement,
                                                             std::size_t identity_column,
                                                             MakeParameters make_parameters) {
-    return attempt(store::IfMissing::fail, true,
-                   [&](store::Connection& connection, std::chrono::milliseconds left)
-                       -> std::optional<std::pair<store::Row, StoreIdentity>> {
-                     const std::vector<store::Value> parameters = make_parameters(deployment_);
-                     auto rows = connection.execute(connection.sql().*statement, parameters, left);
-                     if (rows.empty()) return std::nullopt;
-                     StoreIdentity identity = store::identity_of(rows[0], identity_column, connection);
-                     require_connected_to(identity);
-                     return std::pair(std::move(rows[0]), std::move(identity));
-                   });
+    return attempt(
+        store::IfMissing::fail, true,
+        [&](store::Connection& connection,
+            std::chrono::milliseconds left) -> std::optional<std::pair<store::Row, StoreIdentity>> {
+          const std::vector<store::Value> parameters = make_parameters(deployment_);
+          auto rows = connection.execute(connection.sql().*statement, parameters, left);
+          if (rows.empty()) return std::nullopt;
+          StoreIdentity identity = store::identity_of(rows[0], identity_column, connection);
+          require_connected_to(identity);
+          return std::pair(std::move(rows[0]), std::move(identity));
+        });
   }
 
   /// Runs grant_exactly or grant_segment with `count`, and heeds and raises the tag's mark. Throws as

@@ -201,12 +201,13 @@ namespace {
 
 /// IDs up to `mark` were granted to this host before.
 Error gone_back(const TagName& name, std::int64_t mark) {
-  return {ErrorCode::refused,
-          fmt::format("the store has granted IDs of tag '{}' before, up to {}: it was put back to a backup, or "
-                      "an old standby took over",
-                      name.str(), mark - 1),
-          fmt::format("run {}, or a higher number if another host has drawn higher IDs",
-                      command_on(name.str(), "tags update", fmt::format("--raise-to {}", mark)))};
+  return {
+      ErrorCode::refused,
+      fmt::format("the store has granted IDs of tag '{}' before, up to {}: it was put back to a backup, or "
+                  "an old standby took over",
+                  name.str(), mark - 1),
+      fmt::format("run {}, or a higher number if another host has drawn higher IDs",
+                  command_on(name.str(), "tags update", fmt::format("--raise-to {}", mark)))};
 }
 
 /// Why no row came back from a grant.

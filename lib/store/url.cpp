@@ -81,7 +81,12 @@ std::string identity_text(std::string_view url) {
   std::string text = "postgresql:";
   for (const auto& [keyword, value] : in_order) {
     // Each start comes by: without fmt it does not touch its library.
-    text.append(keyword).append("=").append(std::to_string(value.size())).append(":").append(value).append(";");
+    text.append(keyword)
+        .append("=")
+        .append(std::to_string(value.size()))
+        .append(":")
+        .append(value)
+        .append(";");
   }
   return text;
 }

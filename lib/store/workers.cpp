@@ -174,11 +174,12 @@ std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const st
 void Store::Impl::require_above_mark(const WorkerLease& lease) {
   const UnixTime mark = time_of(marks_->highest(lease.store.deployment, mark_of(lease.worker)));
   if (lease.begin >= mark) return;
-  throw Error(ErrorCode::refused,
-              fmt::format("the store has leased worker {} up to {} before: it was put back to a backup, or an "
-                          "old standby took over",
-                          lease.worker, to_rfc3339(mark)),
-              "try again when that time has passed");
+  throw Error(
+      ErrorCode::refused,
+      fmt::format("the store has leased worker {} up to {} before: it was put back to a backup, or an "
+                  "old standby took over",
+                  lease.worker, to_rfc3339(mark)),
+      "try again when that time has passed");
 }
 
 void Store::Impl::raise_mark(const WorkerLease& lease) {

@@ -92,13 +92,12 @@ TEST_CASE("bench report: a program gets numbers under keys that stay") {
 TEST_CASE("bench report: processes that share the host's buffer have one ceiling, and one order") {
   const BenchPlan plan{.processes = 2, .threads = 1, .verify = true, .host_buffer = true};
   CHECK(leafctl::bench_report(snowflake, plan, snowflake_result())
-            .starts_with(
-                "bench snowflake, layout leaf, the host's buffer: 2 processes of 1 thread, 1 ID\n"
-                "  a call\n"
-                "  4,000,000 IDs in 500 ms: 8,000,000 a second, 125 ns each\n"
-                "  195.31% of the layout's ceiling, 4,096,000 a second\n"
-                "  verified: every ID was drawn once, and above those whose calls had ended on\n"
-                "    this host\n"));
+            .starts_with("bench snowflake, layout leaf, the host's buffer: 2 processes of 1 thread, 1 ID\n"
+                         "  a call\n"
+                         "  4,000,000 IDs in 500 ms: 8,000,000 a second, 125 ns each\n"
+                         "  195.31% of the layout's ceiling, 4,096,000 a second\n"
+                         "  verified: every ID was drawn once, and above those whose calls had ended on\n"
+                         "    this host\n"));
 }
 
 TEST_CASE("bench report: grants are counted by the call") {

@@ -350,8 +350,9 @@ TEST_CASE(
   for (int i = 0; i < 20; ++i)
     CHECK(error_code([&] { bed.allocator().tag(bed.order).next(); }) == ErrorCode::refused);
   CHECK(bed.admin.tag(bed.order).next_id == counter);
-  CHECK(error_text([&] { bed.allocator().tag(bed.order).next(); }).find("--raise-to " + std::to_string(last + 1)) !=
-        std::string::npos);
+  CHECK(error_text([&] {
+          bed.allocator().tag(bed.order).next();
+        }).find("--raise-to " + std::to_string(last + 1)) != std::string::npos);
   CHECK(error_code([&] { bed.allocator().tag(bed.order).next_ranges(1'000'000); }) == ErrorCode::refused);
   bed.admin.update_tag(bed.order, {.raise_to = 1'000'000'000});
   CHECK(bed.allocator().tag(bed.order).next() >= 1'000'000'000);

@@ -323,8 +323,8 @@ TEST_CASE(
   constexpr auto far = 400 * 24h;
   const auto give_up = [&] {
     leaf::Store(bed.store_options()).release_workers("here");
-    return leaf::drop_host_windows_ahead(bed.store.open().identity(), *bed.snowflake().host, "here", {}, 2s, 1s,
-                                         bed.clock);
+    return leaf::drop_host_windows_ahead(bed.store.open().identity(), *bed.snowflake().host, "here", {}, 2s,
+                                         1s, bed.clock);
   };
   SnowflakeGenerator running = bed.generator();
   std::set<std::int64_t> ids{running.next()};
@@ -395,7 +395,8 @@ TEST_CASE("host windows: only what is asked for is given up: by store, owner and
   bed.clock.set_back(400 * 24h);
   const auto drop = [&](const std::string& url, const std::string& owner,
                         std::optional<std::int64_t> worker) {
-    return leaf::drop_host_windows_ahead(leaf::Store({.url = url}).identity(), *bed.snowflake().host, owner, worker, 2s, 1s, bed.clock);
+    return leaf::drop_host_windows_ahead(leaf::Store({.url = url}).identity(), *bed.snowflake().host, owner,
+                                         worker, 2s, 1s, bed.clock);
   };
   const std::string url = bed.store.options().url;
   CHECK(drop(another.options().url, "here", {}) == 0);

@@ -219,7 +219,8 @@ TEST_CASE("shared buffer: nothing is fetched while another holds the lock; that 
     CHECK(bed.clock.steady_now() - begin >= 1s);
     CHECK(bed.clock.steady_now() - begin < 2s);
     CHECK(error_text([&] { buffer.draw(); }).find("let it go on or kill it") != std::string::npos);
-    CHECK(error_code([&] { buffer.alone([](leaf::Store&, StateFile&) { return true; }); }) == ErrorCode::unavailable);
+    CHECK(error_code([&] { buffer.alone([](leaf::Store&, StateFile&) { return true; }); }) ==
+          ErrorCode::unavailable);
     buffer.fetch();
     CHECK(buffer.asked == 1);
   }

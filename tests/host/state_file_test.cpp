@@ -20,10 +20,10 @@
 namespace fs = std::filesystem;
 using leaf::ErrorCode;
 using leaf::host::FileHeader;
-using leaf::host::Folder;
-using leaf::host::StateFile;
 using leaf::host::FileKey;
 using leaf::host::FileKind;
+using leaf::host::Folder;
+using leaf::host::StateFile;
 using leaf::test::error_code;
 using leaf::test::error_text;
 using leaf::test::patch_header;

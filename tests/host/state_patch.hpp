@@ -49,8 +49,7 @@ void patch_header(const std::filesystem::path& file, Change change) {
   host::FileHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   change(header);
-  const std::string_view summed(reinterpret_cast<const char*>(&header),
-                                offsetof(host::FileHeader, checksum));
+  const std::string_view summed(reinterpret_cast<const char*>(&header), offsetof(host::FileHeader, checksum));
   header.checksum = host::Hash().add(summed).value();
   std::memcpy(bytes.data(), &header, sizeof header);
   write_bytes(file, bytes);

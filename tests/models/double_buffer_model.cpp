@@ -13,8 +13,8 @@ namespace {
 constexpr int forever = 1'000'000;
 
 /// One publisher, that may be killed, and two takers, of whom one may close the buffer, take its file's name
-/// away and draw from another one. Every ID must come from a range that was published as a whole, once, and in
-/// order.
+/// away and draw from another one. Every ID must come from a range that was published as a whole, once, and
+/// in order.
 struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
   static constexpr std::size_t max_grants = 6;
   static constexpr std::int64_t max_ids = 64;

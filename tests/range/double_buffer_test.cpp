@@ -63,7 +63,8 @@ TEST_CASE("range: a third range gives up what is left of both, and is served as 
   CHECK(buffer.take(1).range.empty());
 }
 
-TEST_CASE("range: a third range in its turn gives up nothing of a second that takers have gone to meanwhile") {
+TEST_CASE(
+    "range: a third range in its turn gives up nothing of a second that takers have gone to meanwhile") {
   DoubleBuffer buffer;
   buffer.publish({0, 100}, 10);
   CHECK(buffer.take(1).range == Range{0, 1});

@@ -226,11 +226,12 @@ TEST_CASE(
   options.clock = &clock;
   options.timeout = 1ms;
   std::atomic<int> failures{0};
-  SegmentAllocator allocator(options,
-                             {.timeout = 1h, .max_connections = 1, .on_fetch_failure = [&](const TagName&, const Error& error) {
-                                CHECK(error.retryable());
-                                ++failures;
-                              }});
+  SegmentAllocator allocator(
+      options,
+      {.timeout = 1h, .max_connections = 1, .on_fetch_failure = [&](const TagName&, const Error& error) {
+         CHECK(error.retryable());
+         ++failures;
+       }});
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
   CHECK(tag.next() == 1);
 

@@ -54,8 +54,8 @@ struct HostBuffer {
   enum class Kind { tag, worker };
 
   Kind kind = Kind::tag;
-  std::string name;     ///< the tag, or the worker's owner
-  std::string store;    ///< a URL of it, without a password
+  std::string name;   ///< the tag, or the worker's owner
+  std::string store;  ///< a URL of it, without a password
   std::string deployment;
   bool in_use = false;  ///< something was ever granted; what follows is void otherwise
   UnixTime fetched_at;  ///< of the last grant
@@ -90,8 +90,9 @@ class Store;
 
 /// Asks `store`, which was made of `url`, which one it is, and has this host go by that from now on. Returns
 /// where the name led until now, if that is known and was elsewhere. Throws Error as Store::identity().
-LEAF_EXPORT std::optional<StoreIdentity> refresh_store_name(const std::string& url, const HostOptions& options,
-                                                            Store& store, Clock& clock = Clock::real());
+LEAF_EXPORT std::optional<StoreIdentity> refresh_store_name(const std::string& url,
+                                                            const HostOptions& options, Store& store,
+                                                            Clock& clock = Clock::real());
 
 /// Gives up the IDs of `tag` below `floor` that this host has buffered of `store`, so that the next one comes
 /// from the store; a tag that was removed is found out at once then. Returns how many were given up. Throws
@@ -100,10 +101,10 @@ LEAF_EXPORT std::uint64_t drop_host_buffer(const StoreIdentity& store, const Hos
                                            const TagName& tag, std::int64_t floor,
                                            std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
-/// Gives up the windows that this host has buffered for workers of `owner`, or for `worker` alone, if they lie
-/// ahead of the clock by more than `max_backward`, as a clock that was wrong leaves them. What is leased next
-/// begins by the clock, and its IDs are lower than the last ones of before. Returns how many were given up.
-/// Throws as drop_host_buffer().
+/// Gives up the windows that this host has buffered for workers of `owner`, or for `worker` alone, if they
+/// lie ahead of the clock by more than `max_backward`, as a clock that was wrong leaves them. What is leased
+/// next begins by the clock, and its IDs are lower than the last ones of before. Returns how many were given
+/// up. Throws as drop_host_buffer().
 LEAF_EXPORT int drop_host_windows_ahead(const StoreIdentity& store, const HostOptions& options,
                                         const std::string& owner, std::optional<std::int64_t> worker,
                                         std::chrono::milliseconds max_backward,

@@ -65,7 +65,8 @@ class LEAF_EXPORT Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  /// How long each further call may take in all; zero as in StoreOptions. Throws Error (usage) if it is below.
+  /// How long each further call may take in all; zero as in StoreOptions. Throws Error (usage) if it is
+  /// below.
   void set_timeout(std::chrono::milliseconds timeout);
 
   /// Brings the schema up to date, creating it where there is none, in one transaction and under a lock.
@@ -120,8 +121,8 @@ class LEAF_EXPORT Store {
   /// Grants max(the tag's step, wish) IDs, or what is left below the limit. Throws as grant() does.
   Grant grant_segment(const TagName& name, std::int64_t wish = 0);
 
-  /// The end of what is known to be granted of a tag in this deployment (see StoreOptions::marks); 0 if nothing
-  /// is. While the tag's next ID is lower, grants are refused.
+  /// The end of what is known to be granted of a tag in this deployment (see StoreOptions::marks); 0 if
+  /// nothing is. While the tag's next ID is lower, grants are refused.
   std::int64_t granted_mark(const TagName& name);
 
   /// The layout of all snowflake IDs of this deployment; `leaf` until it is set.

@@ -17,9 +17,9 @@
 // A table that was made anew without the triggers keeps the name of the one that it was copied from.
 #define IS_DURABLE_GRANT \
   DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3")
-#define GRANT                                                                          \
-  "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " \
-  IS_DURABLE_GRANT ", (SELECT deployment FROM leaf_meta), granted_by"
+#define GRANT                                                                                           \
+  "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE_GRANT \
+  ", (SELECT deployment FROM leaf_meta), granted_by"
 
 // Administration is refused by an error, and changes nothing.
 #define MAY_CHANGE(table) "leaf_require_durable('" table "'::regclass)"
@@ -33,7 +33,8 @@
   ", $4::bigint,"          \
   " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
 #define SERVER "leaf_server('leaf_meta'::regclass)"
-// Where another server came the guard leaves out more than the floor asks for, or less, which is seen afterwards.
+// Where another server came the guard leaves out more than the floor asks for, or less, which is seen
+// afterwards.
 #define ABOVE_FLOOR "(max_id >= $3::bigint OR granted_by IS DISTINCT FROM " SERVER ")"
 // Whether it is the server that leased last, with the table of workers of then.
 #define SAME_LESSOR                          \
@@ -41,14 +42,14 @@
   " AND worker_table IS NOT DISTINCT FROM leaf_worker_table('leaf_meta'::regclass))"
 // False after another server has come, until leases_from has noticed it and its time has come.
 #define KNOWS_LEASES(now) "(SELECT " SAME_LESSOR " AND leases_from <= " now " FROM leaf_meta)"
-#define MAY_LEASE                                                                                       \
-  KNOWS_LEASES(NOW)                                                                                     \
+#define MAY_LEASE   \
+  KNOWS_LEASES(NOW) \
   " AND " CLOCK " BETWEEN $7::bigint AND $8::bigint"                                                    \
   " AND " BEGIN_AFTER("0::bigint") " BETWEEN $10::bigint AND $11::bigint"                               \
   " AND NOT EXISTS (SELECT 1 FROM leaf_worker o WHERE o.owner = $1::varchar"                            \
   " AND (o.renewed_at > $8::bigint OR o.token IS NULL AND o.window_end > $9::bigint))"
-#define LEASE(begin)                                                        \
-  "worker_id, " begin ", window_end, " IS_DURABLE                           \
+#define LEASE(begin)                              \
+  "worker_id, " begin ", window_end, " IS_DURABLE \
   ", (SELECT deployment FROM leaf_meta), (SELECT granted_by FROM leaf_meta)"
 #define TAKE \
   "owner = $1::varchar, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
