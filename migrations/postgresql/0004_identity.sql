@@ -17,9 +17,9 @@ ALTER TABLE leaf_meta
   ADD COLUMN worker_table oid,
   ADD COLUMN tags bigint NOT NULL DEFAULT 0;
 
-COMMENT ON COLUMN leaf_alloc.left_out_from IS 'max_id when another server was noticed last: it may have granted from here on';
+COMMENT ON COLUMN leaf_alloc.left_out_from IS 'max_id when another server was noticed: it may have granted from here on';
 COMMENT ON COLUMN leaf_alloc.left_out_to IS 'max_id after the guard was left out then';
-COMMENT ON COLUMN leaf_meta.worker_table IS 'leaf_worker_table() when workers were leased last: another one was put back from a copy';
+COMMENT ON COLUMN leaf_meta.worker_table IS 'leaf_worker_table() of the last lease: another one was put back from a copy';
 COMMENT ON COLUMN leaf_meta.tags IS 'how many rows leaf_alloc has, which loses none';
 
 -- Names that were given before this migration get the present form without being taken for another server's.
@@ -32,7 +32,8 @@ DO $server$
 DECLARE
   name text := 'concat((pg_control_system()).system_identifier, ''/'','
     ' (''x'' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer, ''/'','
-    ' split_part(pg_relation_filepath($1), ''/'', CASE WHEN starts_with(pg_relation_filepath($1), ''base/'') THEN 2 ELSE 4 END),'
+    ' split_part(pg_relation_filepath($1), ''/'','
+    ' CASE WHEN starts_with(pg_relation_filepath($1), ''base/'') THEN 2 ELSE 4 END),'
     ' ''.'', $1, ''.'', %s)';
   -- Found by name, since whatever refers to a table keeps a restore from dropping it.
   alloc text := 'to_regclass(left($1::regclass::text, -length(''leaf_meta'')) || ''leaf_alloc'')::oid';
@@ -68,8 +69,9 @@ DECLARE
   home text := left(meta::regclass::text, -length('leaf_meta'));
   found oid;
 BEGIN
-  EXECUTE format('SELECT %2$L::regclass FROM %1$sleaf_meta WHERE NOT layout_fixed OR EXISTS (SELECT FROM %1$sleaf_worker)',
-                 home, home || 'leaf_worker') INTO found;
+  EXECUTE format('SELECT %2$L::regclass FROM %1$sleaf_meta'
+                 ' WHERE NOT layout_fixed OR EXISTS (SELECT FROM %1$sleaf_worker)', home, home || 'leaf_worker')
+  INTO found;
   RETURN found;
 END
 $body$;
@@ -182,7 +184,8 @@ DECLARE
 BEGIN
   EXECUTE format('SELECT tags, (SELECT count(*) FROM %1$sleaf_alloc) FROM %1$sleaf_meta', home) INTO known, found;
   IF found < known THEN
-    RAISE EXCEPTION 'table leaf_alloc has lost % of its % rows: this tag may have been one of them', known - found, known
+    RAISE EXCEPTION 'table leaf_alloc has lost % of its % rows: this tag may have been one of them', known - found,
+      known
       USING ERRCODE = 'LF003', HINT = 'find out the highest ID of the tag that is in use anywhere, and add it with'
         ' --start and a higher one';
   END IF;

@@ -83,7 +83,7 @@ TEST_CASE("failover: what a lagging standby does not know of is left out, once f
   CHECK(after.health().guard.value().tags_ahead == 7);
 
   // A grant of more IDs than a step leaves out as many times those.
-  CHECK(is_behind_guard(after.grant(leaf::TagName("bulk"), 25).range, 1, std::int64_t{100} * 25));
+  CHECK(is_behind_guard(after.grant(leaf::TagName("bulk"), 100'000).range, 1, std::int64_t{100} * 100'000));
 
   // Leaf's own servers know nothing of it.
   SqlSession leaf(pair.standby().url());
