@@ -138,7 +138,10 @@ TEST_CASE("shared buffer: without a timeout a store that is away is tried once, 
 
 TEST_CASE("shared buffer: without a timeout the attempt of another process is waited for, but not longer") {
   Bed bed;
-  Buffer buffer(bed, "order", 0ms);
+  Buffer first(bed), buffer(bed, "order", 0ms);
+  first.grants = {{1, 2}};
+  CHECK(first.draw() == 1);
+  buffer.takes_over = false;
   const HeldLock lock(bed.run);
   const auto begun = bed.clock.steady_now();
   CHECK(error_text([&] { buffer.draw(); }).starts_with("no segment of tag 'order' came within 1s | "));

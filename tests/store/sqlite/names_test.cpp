@@ -119,7 +119,7 @@ TEST_CASE("sqlite names: an open store goes over to the file that is put in the 
   make_store(other, 500);
   Store store(options_for(path));
   CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
-  const std::string deployment = store.deployment();
+  const leaf::StoreIdentity identity = store.identity();
   SUBCASE("moved over it") {
     fs::rename(other, path);
   }
@@ -137,8 +137,9 @@ TEST_CASE("sqlite names: an open store goes over to the file that is put in the 
   }
   const leaf::Grant grant = store.grant(TagName("order"), 1);
   CHECK(grant.range == Range{501, 502});
-  CHECK(grant.deployment != deployment);
-  CHECK(store.deployment() == grant.deployment);
+  CHECK(grant.store.deployment != identity.deployment);
+  CHECK(grant.store.copy != identity.copy);
+  CHECK(store.identity() == grant.store);
   CHECK(store.tag(TagName("order")).next_id == 502);
 }
 
