@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "bench_text.hpp"
 #include "interrupt.hpp"
+#include "line_wrap.hpp"
+#include "meant_tag.hpp"
 
 namespace leafctl {
 
@@ -58,7 +61,12 @@ std::string rate_line(const BenchSubject& subject, const BenchResult& result) {
                      short_duration(each));
 }
 
-std::string latency_lines(const BenchResult& result) {
+/// Narrower ones would show nothing.
+constexpr std::size_t narrowest_bar = 5;
+constexpr std::size_t widest_bar = 50;
+constexpr std::size_t before_bar = 23;
+
+std::string latency_lines(const BenchResult& result, std::size_t line_width) {
   const LatencyHistogram& latency = result.latency;
   if (latency.count() == 0) return "";
   const std::string which =
@@ -70,7 +78,9 @@ std::string latency_lines(const BenchResult& result) {
   for (const Quantile& quantile : quantiles) {
     lines += fmt::format("  {:<7} {:>8}\n", quantile.name, short_duration(latency.quantile(quantile.share)));
   }
-  return lines + fmt::format("  {:<7} {:>8}\n\n", "max", short_duration(result.longest)) + bars(latency);
+  return lines + fmt::format("  {:<7} {:>8}\n\n", "max", short_duration(result.longest)) +
+         bars(latency,
+              std::clamp(line_width, before_bar + narrowest_bar, before_bar + widest_bar) - before_bar);
 }
 
 leaf::Error not_verified(const BenchResult& result) {
@@ -134,7 +144,8 @@ Row bench_row(const BenchSubject& subject, const BenchPlan& plan, const BenchRes
   return row;
 }
 
-std::string bench_report(const BenchSubject& subject, const BenchPlan& plan, const BenchResult& result) {
+std::string bench_report(const BenchSubject& subject, const BenchPlan& plan, const BenchResult& result,
+                         std::size_t line_width) {
   std::string report = headline(subject, plan) + rate_line(subject, result);
   if (const auto most = ceiling(subject, plan)) {
     report += fmt::format("  {:.2f}% of the layout's ceiling, {} a second\n",
@@ -145,7 +156,7 @@ std::string bench_report(const BenchSubject& subject, const BenchPlan& plan, con
     report += fmt::format("  verified: every ID was drawn once, and above those whose calls had ended {}\n",
                           plan.host_buffer ? "on this host" : "in its process");
   }
-  return report + latency_lines(result);
+  return fold(report + latency_lines(result, line_width), line_width);
 }
 
 void run_and_report(const BenchPlan& plan, Benchmark& benchmark, Session& session) {
@@ -155,10 +166,12 @@ void run_and_report(const BenchPlan& plan, Benchmark& benchmark, Session& sessio
   }();
   session.messages.progress("");
   if (result.left_over) session.messages.warning(result.left_over->what(), result.left_over->hint());
-  if (result.failure) throw leaf::Error(*result.failure);
   const BenchSubject subject = benchmark.subject();
+  if (result.failure && subject.tag)
+    throw with_meant_tag(*result.failure, leaf::TagName(*subject.tag), session, NewTag::proposed);
+  if (result.failure) throw leaf::Error(*result.failure);
   if (session.output.format() == OutputFormat::text && session.output.is_terminal()) {
-    session.output.print_text(bench_report(subject, plan, result));
+    session.output.print_text(bench_report(subject, plan, result, session.output.prose_width()));
   } else {
     session.output.print_one(bench_keys(), bench_row(subject, plan, result));
   }

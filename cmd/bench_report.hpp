@@ -16,7 +16,8 @@ Keys bench_keys();
 Row bench_row(const BenchSubject& subject, const BenchPlan& plan, const BenchResult& result);
 
 /// The report for people.
-std::string bench_report(const BenchSubject& subject, const BenchPlan& plan, const BenchResult& result);
+std::string bench_report(const BenchSubject& subject, const BenchPlan& plan, const BenchResult& result,
+                         std::size_t line_width = 80);
 
 /// Runs a benchmark and prints what was measured, also where a signal ended it early. Throws Interrupted
 /// then; leaf::Error where it failed or did not verify.

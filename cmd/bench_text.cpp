@@ -65,14 +65,14 @@ std::string short_duration(std::chrono::duration<double> duration) {
   return fmt::format("{:.{}f} {}", value, decimals, units[unit]);
 }
 
-std::string bars(const LatencyHistogram& histogram) {
-  constexpr double widest = 50;
+std::string bars(const LatencyHistogram& histogram, std::size_t widest) {
   const std::vector<Bin> bins = bins_of(histogram);
   const auto most = std::ranges::max(bins, {}, &Bin::count).count;
   std::string text;
   for (const Bin& bin : bins) {
     const auto size = static_cast<double>(bin.count);
-    const auto width = static_cast<std::size_t>(std::ceil(widest * size / static_cast<double>(most)));
+    const auto width =
+        static_cast<std::size_t>(std::ceil(static_cast<double>(widest) * size / static_cast<double>(most)));
     text += fmt::format("  < {:>7} {:>8.4f}%{}{}\n", edge_text(bin.end.count()),
                         100 * size / static_cast<double>(histogram.count()), width == 0 ? "" : "  ",
                         std::string(width, '#'));

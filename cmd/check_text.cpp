@@ -31,8 +31,8 @@ std::string paint(std::string_view code, const std::string& text, bool color) {
 }
 
 /// `text` from the column `indent` on, which the first line has reached.
-std::string block(const std::string& text, std::size_t indent) {
-  return fmt::format("{}\n", fmt::join(wrap(text, indent), fmt::format("\n{:{}}", "", indent)));
+std::string block(const std::string& text, std::size_t indent, std::size_t line_width) {
+  return fmt::format("{}\n", fmt::join(wrap(text, indent, line_width), fmt::format("\n{:{}}", "", indent)));
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::string_view name_of(CheckState state) {
   return "failed";
 }
 
-std::string check_table(const Checks& checks, bool color) {
+std::string check_table(const Checks& checks, bool color, std::size_t line_width) {
   const std::string_view heads[] = {"check", "state"};
   std::size_t names = heads[0].size();
   std::size_t states = heads[1].size();
@@ -66,9 +66,10 @@ std::string check_table(const Checks& checks, bool color) {
     const std::string_view state = name_of(check.state);
     result += fmt::format("{:<{}}{}{:{}}", check.name, names,
                           paint(color_of(check.state), std::string(state), color), "", states - state.size());
-    result += block(escape_for_terminal(check.detail), indent);
+    result += block(escape_for_terminal(check.detail), indent, line_width);
     if (!check.hint.empty())
-      result += fmt::format("{:{}}{}", "", indent, block("hint: " + escape_for_terminal(check.hint), indent));
+      result += fmt::format("{:{}}{}", "", indent,
+                            block("hint: " + escape_for_terminal(check.hint), indent, line_width));
   }
   return result;
 }

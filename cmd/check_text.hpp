@@ -19,6 +19,6 @@ inline constexpr Column<Check> check_columns[] = {
 
 /// For a terminal of 80 columns: each check below a head, its hint on lines of its own. `color` paints head
 /// and states.
-std::string check_table(const Checks& checks, bool color);
+std::string check_table(const Checks& checks, bool color, std::size_t line_width = 80);
 
 }  // namespace leafctl

@@ -75,9 +75,11 @@ void refuse_values_of_flags(CLI::App& app) {
 
 }  // namespace
 
-CommandLine::CommandLine()
-    : app_(std::make_unique<CLI::App>("Hands out unique 64-bit IDs, without a server of its own.",
-                                      "leafctl")) {
+CommandLine::CommandLine(std::size_t line_width, std::size_t short_line_width)
+    : app_(
+          std::make_unique<CLI::App>("Hands out unique 64-bit IDs, without a server of its own.", "leafctl")),
+      line_width_(line_width),
+      short_line_width_(short_line_width) {
   app_->fallthrough();
   app_->require_subcommand(0, 1);
   app_->set_help_flag();
@@ -177,7 +179,7 @@ Request CommandLine::parse(std::vector<std::string> arguments) {
     // CLI11 takes the last argument first.
     app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    return {.text = help_text(selected())};
+    return {.text = help_text(selected(), line_width_)};
   } catch (const CLI::CallForVersion& version) {
     return {.text = version.what()};
   } catch (const CLI::ArgumentMismatch& error) {
@@ -188,7 +190,8 @@ Request CommandLine::parse(std::vector<std::string> arguments) {
     throw rejected(arguments, Rejection::Reason::other, error);
   }
   Node* node = node_of(&selected());
-  if (node == nullptr || !node->command) return {.text = short_help_text(selected()), .incomplete = true};
+  if (node == nullptr || !node->command)
+    return {.text = short_help_text(selected(), short_line_width_), .incomplete = true};
   return {.command = node->command.get()};
 }
 
@@ -207,7 +210,7 @@ std::string CommandLine::help(const std::vector<std::string>& words) {
     if (command == nullptr) throw unknown_command(*app, word);
     app = command;
   }
-  return help_text(*app);
+  return help_text(*app, line_width_);
 }
 
 }  // namespace leafctl

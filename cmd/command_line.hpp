@@ -24,7 +24,9 @@ struct Request {
 /// named; and options only where a word begins with a hyphen.
 class CommandLine {
  public:
-  CommandLine();
+  /// Help that is asked for fits `line_width` columns, help for somebody who named no command
+  /// `short_line_width`.
+  explicit CommandLine(std::size_t line_width = 80, std::size_t short_line_width = 80);
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
@@ -61,6 +63,8 @@ class CommandLine {
                        const std::exception& error);
 
   std::unique_ptr<CLI::App> app_;
+  std::size_t line_width_;
+  std::size_t short_line_width_;
   GlobalOptions options_;
   std::vector<Node> nodes_;
   Declaration::Extent extent_ = Declaration::Extent::all;

@@ -23,16 +23,6 @@ leaf::Store store(const CompletionCursor& cursor) {
   return leaf::Store({.url = configuration.settings.store, .timeout = configuration.settings.timeout});
 }
 
-/// A name that a command would refuse is none to propose.
-bool is_tag_name(const std::string& name) {
-  try {
-    static_cast<void>(leaf::TagName(name));
-    return true;
-  } catch (const leaf::Error&) {
-    return false;
-  }
-}
-
 Candidates tags(const CompletionCursor& cursor) {
   Candidates result;
   for (const leaf::Tag& tag : store(cursor).tags()) {

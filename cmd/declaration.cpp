@@ -123,8 +123,7 @@ void Declaration::add_setting(std::string_view key, std::optional<std::string>& 
       return true;
     };
     // A value of its own only behind '=': the next word may be an argument.
-    app_.add_option(setting.flags, callback, setting.help)
-        ->expected(0);
+    app_.add_option(setting.flags, callback, setting.help)->expected(0);
   }
 }
 

@@ -122,7 +122,7 @@ class Doctor : public Command {
 
   static void print(const Checks& checks, Output& output) {
     if (output.format() == OutputFormat::text && output.is_terminal()) {
-      output.print_text(check_table(checks, output.has_color()));
+      output.print_text(check_table(checks, output.has_color(), output.prose_width()));
     } else {
       output.print_list(check_columns, checks);
     }

@@ -13,6 +13,9 @@ namespace leafctl {
 namespace {
 
 constexpr std::size_t widest_label = 24;
+/// Narrower than this, there is no room for texts beside their labels.
+constexpr std::size_t least_width_beside = 60;
+constexpr std::size_t indent_below = 6;
 
 /// A label and what it means, as one entry of a list.
 struct Entry {
@@ -20,19 +23,27 @@ struct Entry {
   std::string text;
 };
 
-std::string section(const std::string& title, const std::vector<Entry>& entries) {
+std::string section(const std::string& title, const std::vector<Entry>& entries, std::size_t line_width) {
   if (entries.empty()) return {};
+  std::string result = fmt::format("\n{}:\n", title);
+  if (line_width < least_width_beside) {
+    for (const Entry& entry : entries) {
+      result += fold("  " + entry.label + "\n", line_width);
+      for (const std::string& text : wrap(entry.text, indent_below, line_width, LongWords::broken))
+        result += std::string(indent_below, ' ') + text + "\n";
+    }
+    return result;
+  }
   std::size_t column = 0;
   for (const Entry& entry : entries) column = std::max(column, std::min(entry.label.size(), widest_label));
   column += 4;
-  std::string result = fmt::format("\n{}:\n", title);
   for (const Entry& entry : entries) {
     std::string line = "  " + entry.label;
     if (entry.label.size() > widest_label) {
       result += line + "\n";
       line.clear();
     }
-    for (const std::string& text : wrap(entry.text, column)) {
+    for (const std::string& text : wrap(entry.text, column, line_width, LongWords::broken)) {
       line.append(column - line.size(), ' ');
       result += line + text + "\n";
       line.clear();
@@ -102,28 +113,31 @@ std::string full_name(const CLI::App& app) {
   return parent == nullptr ? name_of(app) : full_name(*parent) + " " + name_of(app);
 }
 
-std::string help_text(const CLI::App& app) {
+std::string help_text(const CLI::App& app, std::size_t line_width) {
   const CLI::App& root = root_of(app);
-  std::string result = usage(app) + "\n";
-  for (const std::string& line : wrap(description_of(app), 0)) result += line + "\n";
-  result += section("Commands", command_entries(app));
-  result += section("Arguments", argument_entries(app));
-  if (&app != &root) result += section("Options", option_entries(app));
+  std::string result = fold(usage(app), line_width) + "\n";
+  result += refill(description_of(app), line_width) + "\n";
+  result += section("Commands", command_entries(app), line_width);
+  result += section("Arguments", argument_entries(app), line_width);
+  if (&app != &root) result += section("Options", option_entries(app), line_width);
   std::vector<Entry> global = option_entries(root);
   for (const CLI::Option* option : own_options_of(root)) {
     if (is_help(root, *option)) global.push_back({option_label(*option), description_of(*option)});
   }
-  result += section("Global options", global);
+  result += section("Global options", global, line_width);
   if (&app != &root && !subcommands_of(app).empty()) {
-    result += fmt::format("\nSee '{} COMMAND --help' for each of them.\n", full_name(app));
+    result += fold(fmt::format("\nSee '{} COMMAND --help' for each of them.\n", full_name(app)), line_width);
   }
-  if (const std::string footer = footer_of(app); !footer.empty()) result += fmt::format("\n{}\n", footer);
+  if (const std::string footer = footer_of(app); !footer.empty()) {
+    // As it was written where there is room for it.
+    result += fmt::format("\n{}\n", line_width < usual_line_width ? refill(footer, line_width) : footer);
+  }
   return result;
 }
 
-std::string short_help_text(const CLI::App& app) {
-  return usage(app) + section("Commands", command_entries(app)) +
-         fmt::format("\nSee '{} --help' for options and examples.\n", full_name(app));
+std::string short_help_text(const CLI::App& app, std::size_t line_width) {
+  return fold(usage(app), line_width) + section("Commands", command_entries(app), line_width) +
+         fold(fmt::format("\nSee '{} --help' for options and examples.\n", full_name(app)), line_width);
 }
 
 }  // namespace leafctl

@@ -47,10 +47,12 @@ void configure(Messages& messages, const GlobalOptions& options, const Configura
 }
 
 int run(std::vector<std::string> arguments, Messages& messages) {
-  CommandLine command_line;
+  OutputFile file(STDOUT_FILENO, "standard output");
+  OutputFile error_file(STDERR_FILENO, "standard error");
+  CommandLine command_line(file.prose_width(), error_file.prose_width());
   const Request request = command_line.parse(std::move(arguments));
   if (request.incomplete) {
-    OutputFile(STDERR_FILENO, "standard error").write(request.text);
+    error_file.write(request.text);
     return usage;
   }
   const Surroundings surroundings = Surroundings::of_this_process();
@@ -59,8 +61,8 @@ int run(std::vector<std::string> arguments, Messages& messages) {
     configuration = resolve_settings(command_line.options(), surroundings);
   }
   const Settings& settings = configuration.settings;
-  OutputFile file(STDOUT_FILENO, "standard output");
   Output output(file, settings.output, use_color(settings.color, file.is_terminal(), surroundings));
+  messages.set_able_terminal(has_able_terminal(surroundings));
   messages.set_color(use_color(settings.color, messages.is_terminal(), surroundings));
   configure(messages, command_line.options(), configuration);
 

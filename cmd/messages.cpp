@@ -27,7 +27,12 @@ void Messages::warning(std::string_view text, std::string_view hint) {
 }
 
 void Messages::progress(std::string_view text) {
-  if (level_ != Level::quiet && is_terminal()) print("\r\033[K" + escape_for_terminal(text));
+  // A line that goes on in the next one cannot be taken back.
+  if (shows_progress()) print("\r\033[K" + escape_for_terminal(text).substr(0, file_.line_width() - 1));
+}
+
+bool Messages::shows_progress() const noexcept {
+  return able_terminal_ && is_terminal() && level_ != Level::quiet;
 }
 
 void Messages::detail(std::string_view text) {

@@ -14,17 +14,23 @@ class Messages {
 
   explicit Messages(OutputFile& file, bool color = false) : file_(file), color_(color) {}
 
+  /// Says whether the terminal, if there is one, can take a line back.
+  void set_able_terminal(bool able) noexcept { able_terminal_ = able; }
+
   void set_level(Level level) noexcept { level_ = level; }
   void set_color(bool color) noexcept { color_ = color; }
+  bool is_quiet() const noexcept { return level_ == Level::quiet; }
   bool is_terminal() const noexcept { return file_.is_terminal(); }
 
   /// What was done; not when quiet.
   void info(std::string_view text);
   /// What the reader should see to; not when quiet.
   void warning(std::string_view text, std::string_view hint = {});
-  /// How far it has come, in place of the last progress; an empty text wipes that. Only on a terminal, and
-  /// not when quiet.
+  /// How far it has come, in place of the last progress, as far as it fits; an empty text wipes that. Only on
+  /// a terminal that can take a line back, and not when quiet.
   void progress(std::string_view text);
+  /// True if progress() shows anything.
+  bool shows_progress() const noexcept;
   /// How it was done; only when verbose.
   void detail(std::string_view text);
   void error(const leaf::Error& error);
@@ -39,6 +45,7 @@ class Messages {
   OutputFile& file_;
   Level level_ = Level::normal;
   bool color_;
+  bool able_terminal_ = false;
 };
 
 }  // namespace leafctl

@@ -12,7 +12,10 @@
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/tag.hpp"
+#include "meant_tag.hpp"
+
 #include "snowflake_ids.hpp"
+#include "waiting_notice.hpp"
 
 namespace leafctl {
 
@@ -37,14 +40,16 @@ void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t left, std::in
                             Messages& messages) {
   if (left > limit / 10) return;
   if (limit == leaf::max_id) {
-    messages.warning(fmt::format("tag '{}' has {} left up to its end at {}", tag.str(), counted(left, "ID"), limit));
+    messages.warning(
+        fmt::format("tag '{}' has {} left up to its end at {}", tag.str(), counted(left, "ID"), limit));
     return;
   }
   // A name that begins with a dash would be taken for an option.
   const std::string arguments =
       tag.str().starts_with('-') ? "--limit ID -- " + tag.str() : tag.str() + " --limit ID";
-  messages.warning(fmt::format("tag '{}' has {} left up to its limit {}", tag.str(), counted(left, "ID"), limit),
-                   fmt::format("raise it with 'leafctl tags update {}'", arguments));
+  messages.warning(
+      fmt::format("tag '{}' has {} left up to its limit {}", tag.str(), counted(left, "ID"), limit),
+      fmt::format("raise it with 'leafctl tags update {}'", arguments));
 }
 
 class Next : public Command {
@@ -128,10 +133,14 @@ class Next : public Command {
 
   void print_ids_of_tag(Session& session) const {
     const auto host = session.host();
-    if (host && !direct_) {
-      print_ids_of_host(*host, session);
-    } else {
-      print_ids_of_store(session);
+    try {
+      if (host && !direct_) {
+        print_ids_of_host(*host, session);
+      } else {
+        print_ids_of_store(session);
+      }
+    } catch (const leaf::Error& error) {
+      throw with_meant_tag(error, *tag_, session, NewTag::proposed);
     }
   }
 
@@ -139,7 +148,9 @@ class Next : public Command {
     leaf::SegmentAllocator allocator(session.store_options(),
                                      {.timeout = session.settings().timeout, .host = host});
     leaf::SegmentTag tag = allocator.tag(*tag_);
-    const std::vector<leaf::Range> ranges = tag.next_ranges(static_cast<std::uint64_t>(count_.value_or(1)));
+    const std::vector<leaf::Range> ranges = waited_for(session.messages, session.settings().timeout, [&] {
+      return tag.next_ranges(static_cast<std::uint64_t>(count_.value_or(1)));
+    });
     warn_if_nearly_used_up(*tag_, tag.left(), tag.limit(), session.messages);
     print(ranges, session.output);
     session.output.flush();
@@ -147,7 +158,8 @@ class Next : public Command {
   }
 
   void print_ids_of_store(Session& session) const {
-    const leaf::Grant grant = session.store().grant(*tag_, count_.value_or(1));
+    const leaf::Grant grant = waited_for(session.messages, session.settings().timeout,
+                                         [&] { return session.store().grant(*tag_, count_.value_or(1)); });
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));
     warn_if_nearly_used_up(*tag_, grant.limit - (grant.range.hi - 1), grant.limit, session.messages);
     print({grant.range}, session.output);

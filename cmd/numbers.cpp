@@ -32,7 +32,9 @@ std::optional<std::int64_t> decimal(std::string_view text) {
 
 std::optional<milliseconds> duration(std::string_view text) {
   const std::size_t digits = text.find_first_not_of("0123456789");
-  if (digits == std::string_view::npos) return std::nullopt;
+  // Nothing is as much in any unit.
+  if (digits == std::string_view::npos)
+    return decimal(text) == 0 ? std::optional(milliseconds{}) : std::nullopt;
   const auto count = decimal(text.substr(0, digits));
   if (!count) return std::nullopt;
   for (const Unit& unit : units) {

@@ -25,7 +25,7 @@ struct DurationBounds {
   std::chrono::milliseconds longest;
 };
 
-/// A whole number with its unit: `250ms`, `5s`, `10m`, `1h`, `1d`. Throws as parse_integer() does.
+/// A whole number with its unit: `250ms`, `5s`, `10m`, `1h`, `1d`; or `0`. Throws as parse_integer() does.
 std::chrono::milliseconds parse_duration(std::string_view name, std::string_view text, DurationBounds bounds);
 
 /// The shortest text in at most hours that parse_duration() reads as `duration`.

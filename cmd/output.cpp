@@ -16,7 +16,7 @@ void Output::print_one(Keys keys, const Row& row) {
   if (format_ == OutputFormat::json) {
     buffer_ += json_line(keys, row);
   } else {
-    buffer_ += is_terminal() ? key_value_lines(keys, row) : tsv_line(row);
+    buffer_ += is_terminal() ? key_value_lines(keys, row, file_.line_width()) : tsv_line(row);
   }
 }
 

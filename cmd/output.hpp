@@ -60,6 +60,7 @@ class Output {
 
   OutputFormat format() const noexcept { return format_; }
   bool is_terminal() const noexcept { return file_.is_terminal(); }
+  std::size_t prose_width() const noexcept { return file_.prose_width(); }
   bool has_color() const noexcept { return color_; }
 
   /// One line for each record; on a terminal below a head.

@@ -5,12 +5,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "interrupt.hpp"
 #include "leaf/error.hpp"
+#include "line_wrap.hpp"
 
 namespace leafctl {
 
@@ -20,6 +22,11 @@ OutputFile::OutputFile(int descriptor, std::string name)
 std::size_t OutputFile::line_width() const noexcept {
   winsize window{};
   return ioctl(descriptor_, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+}
+
+std::size_t OutputFile::prose_width() const noexcept {
+  constexpr std::size_t narrowest = 20;
+  return std::clamp(line_width(), narrowest, usual_line_width);
 }
 
 void OutputFile::write(std::string_view lines) {

@@ -28,6 +28,8 @@ class OutputFile {
   bool is_terminal() const noexcept { return is_terminal_; }
   /// How many columns the terminal has; 80 if that is not known.
   std::size_t line_width() const noexcept;
+  /// How wide prose may be: as a narrow terminal is, else 80.
+  std::size_t prose_width() const noexcept;
 
  private:
   [[noreturn]] void fail(int error) const;

@@ -91,27 +91,36 @@ bool is_remark(const Cell& cell) {
   return remark != nullptr && !remark->text.empty();
 }
 
+std::size_t sum_of(const std::vector<std::size_t>& widths, std::size_t count) {
+  std::size_t width = (count - 1) * gap;
+  for (std::size_t i = 0; i < count; ++i) width += widths[i];
+  return width;
+}
+
 /// How many columns of a table stand beside each other: the last ones, where they hold remarks and nothing
 /// else, go below their records until the rest fits.
 std::size_t columns_beside(const std::vector<Row>& rows, const std::vector<std::size_t>& widths,
                            std::size_t line_width) {
   std::size_t count = widths.size();
-  std::size_t width = (count - 1) * gap;
-  for (const std::size_t one : widths) width += one;
   const auto may_go_below = [&](std::size_t column) {
     return std::ranges::all_of(rows, [&](const Row& row) {
       return std::holds_alternative<Remark>(row[column]) ||
              std::holds_alternative<std::monostate>(row[column]);
     });
   };
-  while (width > line_width && count > 1 && may_go_below(count - 1)) width -= widths[--count] + gap;
+  while (sum_of(widths, count) > line_width && count > 1 && may_go_below(count - 1)) --count;
   return count;
 }
 
-std::string line_below(const std::string& key, const std::string& text) {
-  const std::string line_break = fmt::format("\n{:{}}", "", indent_below);
-  return line_break.substr(1) +
-         fmt::format("{}\n", fmt::join(wrap(key + ": " + text, indent_below), line_break));
+/// `text` from the column `indent` on, which the first line has reached.
+std::string block(const std::string& text, std::size_t indent, std::size_t line_width) {
+  if (indent + display_width(text) <= line_width) return text + "\n";
+  return fmt::format("{}\n", fmt::join(wrap(text, indent, line_width), fmt::format("\n{:{}}", "", indent)));
+}
+
+std::string line_below(const std::string& key, const std::string& text, std::size_t line_width) {
+  return std::string(indent_below, ' ') +
+         block(key + ": " + text, indent_below, std::min(line_width, usual_line_width));
 }
 
 }  // namespace
@@ -147,6 +156,11 @@ std::string table(Keys keys, const std::vector<Row>& rows, bool color, std::size
   const std::size_t count = columns_beside(rows, widths, line_width);
 
   std::string result;
+  if (sum_of(widths, count) > line_width) {
+    for (const Row& row : rows)
+      result += (result.empty() ? "" : "\n") + key_value_lines(keys, row, line_width);
+    return result;
+  }
   for (std::size_t r = 0; r < texts.size(); ++r) {
     std::string line;
     for (std::size_t i = 0; i < count; ++i) {
@@ -159,20 +173,21 @@ std::string table(Keys keys, const std::vector<Row>& rows, bool color, std::size
     line.erase(line.find_last_not_of(' ') + 1);
     result += r == 0 && color ? fmt::format("\033[1m{}\033[0m\n", line) : line + "\n";
     for (std::size_t i = count; r > 0 && i < keys.size(); ++i) {
-      if (is_remark(rows[r - 1][i])) result += line_below(texts[0][i], texts[r][i]);
+      if (is_remark(rows[r - 1][i])) result += line_below(texts[0][i], texts[r][i], line_width);
     }
   }
   return result;
 }
 
-std::string key_value_lines(Keys keys, const Row& row) {
+std::string key_value_lines(Keys keys, const Row& row, std::size_t line_width) {
   std::size_t width = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) width = std::max(width, head(keys[i], row[i]).size());
   std::string result;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     std::string line = head(keys[i], row[i]);
     pad(line, width - line.size() + gap);
-    line += terminal_text(row[i]);
+    line += block(terminal_text(row[i]), width + gap, line_width);
+    line.pop_back();
     line.erase(line.find_last_not_of(' ') + 1);
     result += line + "\n";
   }

@@ -136,9 +136,14 @@ std::string default_store_folder(const Surroundings& surroundings) {
               "name one with '--store' or 'LEAFCTL_STORE'");
 }
 
+bool has_able_terminal(const Surroundings& surroundings) {
+  const auto terminal = surroundings.variable("TERM");
+  return terminal && terminal != "dumb";
+}
+
 bool use_color(ColorMode mode, bool is_terminal, const Surroundings& surroundings) {
   if (mode != ColorMode::automatic) return mode == ColorMode::always;
-  return is_terminal && !surroundings.variable("NO_COLOR") && surroundings.variable("TERM") != "dumb";
+  return is_terminal && !surroundings.variable("NO_COLOR") && has_able_terminal(surroundings);
 }
 
 }  // namespace leafctl

@@ -129,8 +129,12 @@ Configuration resolve_settings(const GlobalOptions& options, const Surroundings&
 /// home.
 std::string default_store_folder(const Surroundings& surroundings);
 
-/// Whether to paint what goes to a terminal or pipe: NO_COLOR and TERM=dumb count unless the mode is
-/// explicit.
+/// Whether the terminal, if there is one, understands more than lines of text: a cursor that moves, colours.
+/// Not where TERM is dumb or not set.
+bool has_able_terminal(const Surroundings& surroundings);
+
+/// Whether to paint what goes to a terminal or pipe: NO_COLOR and a terminal that only takes text count
+/// unless the mode is explicit.
 bool use_color(ColorMode mode, bool is_terminal, const Surroundings& surroundings);
 
 }  // namespace leafctl

@@ -9,7 +9,7 @@ constexpr Column<SettingOrigin> origin_columns[] = {
     {"key", [](const SettingOrigin& setting) -> Cell { return std::string(setting.setting->key); }},
     {"value",
      [](const SettingOrigin& setting) -> Cell { return setting.text.empty() ? Cell() : setting.shown(); }},
-    {"origin", [](const SettingOrigin& setting) -> Cell { return setting.origin; }},
+    {"origin", [](const SettingOrigin& setting) -> Cell { return Remark{setting.origin}; }},
 };
 
 class ShowConfig : public Command {

@@ -16,6 +16,7 @@
 #include "rfc3339.hpp"
 #include "rough_duration.hpp"
 #include "time_text.hpp"
+#include "waiting_notice.hpp"
 #include "worker_request.hpp"
 
 namespace leafctl {
@@ -79,6 +80,7 @@ void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Ses
   // A long output leases in the background; after a short one a detached process does.
   if (host) host->fetch_ahead = count > long_output;
   leaf::WorkerRequest request = worker_request(session.settings());
+  std::optional<WaitingNotice> notice(std::in_place, session.messages, session.settings().timeout);
   if (!host) request.window = window_for(count, session.store().layout(), request.window);
   RenewalFailures failures;
   // A wait for the lease may be cut short; what comes after gives the worker back first.
@@ -90,6 +92,7 @@ void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Ses
        .timeout = session.settings().timeout,
        .on_renewal_failure = [&failures](const leaf::Error& error) { failures.note(error); },
        .host = host});
+  notice.reset();
   guard.emplace();
   const leaf::Layout& layout = generator.layout();
   warn_if_nearly_over(layout, session.messages);

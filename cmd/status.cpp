@@ -121,8 +121,11 @@ class Status : public Command {
       return;
     }
     const InterruptGuard guard;
-    while (InterruptGuard::received() == 0) {
-      if (session.output.is_terminal()) session.output.print_text("\x1b[H\x1b[2J");
+    const bool wipes = session.output.is_terminal() && has_able_terminal(Surroundings::of_this_process());
+    const bool parts = session.output.is_terminal() && !wipes;
+    for (bool first = true; InterruptGuard::received() == 0; first = false) {
+      if (wipes) session.output.print_text("\x1b[H\x1b[2J");
+      if (parts && !first) session.output.print_text("\n");
       print(*host, session);
       session.output.flush();
       std::this_thread::sleep_for(interval);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "leaf/error.hpp"
 #include "time_text.hpp"
 
 namespace leafctl {
@@ -11,6 +12,15 @@ namespace leafctl {
 TimeFromNow updated(const leaf::Tag& tag) {
   const auto time = std::chrono::floor<std::chrono::milliseconds>(tag.updated_at);
   return {time, std::max(time, current_time())};
+}
+
+bool is_tag_name(const std::string& name) {
+  try {
+    static_cast<void>(leaf::TagName(name));
+    return true;
+  } catch (const leaf::Error&) {
+    return false;
+  }
 }
 
 std::string describe(const leaf::Tag& tag) {

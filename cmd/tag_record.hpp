@@ -20,6 +20,9 @@ inline constexpr Column<leaf::Tag> tag_columns[] = {
     {"description", [](const leaf::Tag& tag) -> Cell { return Remark{tag.description}; }},
 };
 
+/// False for a name that a command would refuse: none to propose.
+bool is_tag_name(const std::string& name);
+
 /// What a tag is set to, for a message: "next ID 1, step 1000, limit 99".
 std::string describe(const leaf::Tag& tag);
 

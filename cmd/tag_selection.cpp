@@ -4,6 +4,8 @@
 
 #include "declaration.hpp"
 #include "name_pattern.hpp"
+#include "nearest.hpp"
+#include "tag_record.hpp"
 
 namespace leafctl {
 
@@ -16,11 +18,17 @@ void TagSelection::declare(Declaration& command) {
 std::vector<leaf::Tag> TagSelection::tags(leaf::Store& store, Messages& messages) const {
   std::vector<leaf::Tag> tags = store.tags();
   const bool has_tags = !tags.empty();
+  std::vector<std::string> names;
+  for (const leaf::Tag& tag : tags) {
+    if (is_tag_name(tag.name)) names.push_back(tag.name);
+  }
   std::erase_if(tags, [this](const leaf::Tag& tag) { return !matches(pattern_, tag.name); });
   if (!has_tags) {
     messages.info("no tags yet: add one with 'leafctl add-tag TAG'");
   } else if (tags.empty()) {
-    messages.info(fmt::format("no tag matches '{}'", *pattern_));
+    const std::string near = is_tag_name(*pattern_) ? nearest(*pattern_, names) : "";
+    messages.info(fmt::format("no tag matches '{}'{}", *pattern_,
+                              near.empty() ? "" : fmt::format(": did you mean '{}'?", near)));
   }
   return tags;
 }

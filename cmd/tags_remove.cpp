@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "confirmation.hpp"
 #include "declaration.hpp"
+#include "meant_tag.hpp"
 #include "tag_record.hpp"
 
 namespace leafctl {
@@ -35,8 +36,10 @@ class TagsRemove : public Command {
 
   void run(Session& session) override {
     leaf::Store store = session.store();
-    if (!yes_) ask(store, session.messages);
-    store.remove_tag(*name_);
+    on_tag(*name_, session, [&] {
+      if (!yes_) ask(store, session.messages);
+      store.remove_tag(*name_);
+    });
     drop_buffered_ids(*name_, leaf::max_id, session);
     session.messages.info(fmt::format("removed tag '{}'", name_->str()));
     if (session.output.format() == OutputFormat::json) session.output.print_one(removed_columns, *name_);

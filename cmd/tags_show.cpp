@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "declaration.hpp"
+#include "meant_tag.hpp"
 #include "tag_record.hpp"
 
 namespace leafctl {
@@ -18,7 +19,10 @@ class TagsShow : public Command {
         "  leafctl tags show order -o json");
   }
 
-  void run(Session& session) override { session.output.print_one(tag_columns, session.store().tag(*name_)); }
+  void run(Session& session) override {
+    const leaf::Tag tag = on_tag(*name_, session, [&] { return session.store().tag(*name_); });
+    session.output.print_one(tag_columns, tag);
+  }
 
  private:
   std::optional<leaf::TagName> name_;

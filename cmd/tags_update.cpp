@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "declaration.hpp"
 #include "leaf/error.hpp"
+#include "meant_tag.hpp"
 #include "tag_record.hpp"
 
 namespace leafctl {
@@ -43,7 +44,8 @@ class TagsUpdate : public Command {
       throw leaf::Error(leaf::ErrorCode::usage, "nothing to change",
                         "name '--step', '--limit', '--description' or '--raise-to'");
     }
-    const leaf::Tag tag = session.store().update_tag(*name_, change_);
+    const leaf::Tag tag =
+        on_tag(*name_, session, [&] { return session.store().update_tag(*name_, change_); });
     if (change_.raise_to) drop_buffered_ids(*name_, *change_.raise_to, session);
     session.messages.info(fmt::format("updated tag '{}': {}", tag.name, describe(tag)));
     if (session.output.format() == OutputFormat::json) session.output.print_one(tag_columns, tag);

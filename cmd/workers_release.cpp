@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "declaration.hpp"
 #include "freed_workers.hpp"
+#include "nearest.hpp"
 
 namespace leafctl {
 
@@ -30,10 +31,24 @@ class WorkersRelease : public Command {
     const std::string& owner = session.settings().worker_name;
     const auto released = session.store().release_workers(owner, worker_);
     report_freed("released", released, session);
-    if (released.empty()) session.messages.info(fmt::format("'{}' holds no worker", owner));
+    if (released.empty()) {
+      const std::string meant = meant_owner(owner, session);
+      session.messages.info(fmt::format("'{}' holds no worker{}", owner,
+                                        meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant)));
+    }
   }
 
  private:
+  /// The owner of a worker whose name is near; empty if there is none, or nobody is to read it.
+  static std::string meant_owner(const std::string& owner, const Session& session) {
+    if (session.messages.is_quiet() || session.output.format() == OutputFormat::json) return {};
+    std::vector<std::string> owners;
+    for (const leaf::Worker& worker : session.store().workers()) {
+      if (!worker.owner.empty()) owners.push_back(worker.owner);
+    }
+    return nearest(owner, owners);
+  }
+
   std::optional<std::int64_t> worker_;
 };
 

@@ -10,6 +10,7 @@
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "snowflake/positions.hpp"
+#include "store/retry.hpp"
 
 namespace leaf {
 
@@ -101,7 +102,8 @@ HostBuffer describe(const State& state, UnixTime now) {
 template <class Work>
 void when_nobody_fetches(const host::Folder& folder, const std::string& file_name, milliseconds timeout,
                          Clock& clock, Work work) {
-  const auto deadline = clock.steady_now() + timeout;
+  const milliseconds allowed = store::allowed(timeout);
+  const auto deadline = clock.steady_now() + allowed;
   for (;;) {
     const auto file = StateFile::find(folder, file_name);
     if (!file) return;
@@ -111,7 +113,7 @@ void when_nobody_fetches(const host::Folder& folder, const std::string& file_nam
     }
     if (clock.steady_now() >= deadline) {
       throw Error(ErrorCode::unavailable,
-                  fmt::format("what this host has buffered could not be dropped within {}", text_of(timeout)),
+                  fmt::format("what this host has buffered could not be dropped within {}", text_of(allowed)),
                   "another process fetches; if that is stopped, let it go on or kill it, then try again");
     }
     clock.sleep_for(milliseconds(1));

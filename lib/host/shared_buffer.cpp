@@ -10,6 +10,7 @@
 
 #include "duration_text.hpp"
 #include "leaf/error.hpp"
+#include "store/retry.hpp"
 
 namespace leaf::host {
 
@@ -42,7 +43,8 @@ Subject subject_of(const StoreIdentity& store, HostBuffer::Kind kind, const std:
 SharedBuffer::SharedBuffer(const StoreOptions& store, const HostOptions& host, HostBuffer::Kind kind,
                            const std::string& name, const std::string& key, milliseconds timeout)
     : store_options_(store),
-      timeout_(timeout),
+      tries_once_(timeout == milliseconds::zero()),
+      timeout_(store::allowed(timeout)),
       identity_(identify_store(store.url, host.store_key)),
       subject_(subject_of(identity_, kind, name, key)),
       folder_(Folder::open(with_absolute_folder(host))) {
@@ -123,7 +125,7 @@ void SharedBuffer::await(const std::function<bool()>& ready) {
   for (;;) {
     go_to_current_file();
     if (ready()) return;
-    if (may_try()) try_to_fetch(deadline, ready);
+    if (tries_once_ || may_try()) try_to_fetch(deadline, ready);
     go_to_current_file();
     if (ready()) return;
     if (clock().steady_now() >= deadline) throw timed_out();
@@ -141,7 +143,7 @@ void SharedBuffer::try_to_fetch(Time deadline, const std::function<bool()>& is_d
     fetch_locked(store_until(deadline), *file, *lock);
   } catch (const Error& error) {
     note_failure(*file, *lock, error);
-    if (!error.retryable()) throw;
+    if (tries_once_ || !error.retryable()) throw;
   }
 }
 
@@ -256,7 +258,7 @@ Store& SharedBuffer::store_until(Time deadline) {
     store_process_ = getpid();
   }
   const auto left = std::chrono::ceil<milliseconds>(deadline - clock().steady_now());
-  store_->set_timeout(std::max(left, milliseconds(1)));
+  store_->set_timeout(tries_once_ ? milliseconds::zero() : std::max(left, milliseconds(1)));
   return *store_;
 }
 

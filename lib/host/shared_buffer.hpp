@@ -94,7 +94,8 @@ class SharedBuffer : public range::Refillable {
   Error went_back(std::int64_t highest) const;
 
   const StoreOptions store_options_;
-  const std::chrono::milliseconds timeout_;
+  const bool tries_once_;                    ///< the timeout is zero: whoever waits does so for one attempt
+  const std::chrono::milliseconds timeout_;  ///< and that long
   const StoreIdentity identity_;
   const Subject subject_;
   const Folder folder_;

@@ -8,6 +8,8 @@
 #include <random>
 #include <system_error>
 
+#include "store/retry.hpp"
+
 namespace leaf::range {
 
 using std::chrono::milliseconds;
@@ -66,15 +68,16 @@ bool Refiller::fetch_now(Refillable& buffer, const Lock& lock) {
 
 void Refiller::await(Refillable& buffer, const std::function<bool()>& ready) {
   Lock lock(mutex_);
-  const Time deadline = clock_.steady_now() + options_.timeout;
+  const bool tries_once = options_.timeout == milliseconds::zero();
+  const Time deadline = clock_.steady_now() + store::allowed(options_.timeout);
   const std::uint64_t begun_before = buffer.fetches_begun_;
   // A failure that waiting does not cure is looked at anew by every caller: somebody may have mended it.
-  if (buffer.queued_ && buffer.failure_ && !buffer.failure_->retryable()) {
+  if (buffer.queued_ && buffer.failure_ && (tries_once || !buffer.failure_->retryable())) {
     fetch_now(buffer, lock);
   }
   while (!ready()) {
     const bool failed_since = buffer.failure_ && buffer.fetches_begun_ > begun_before;
-    if (failed_since && !buffer.failure_->retryable()) throw Error(*buffer.failure_);
+    if (failed_since && (tries_once || !buffer.failure_->retryable())) throw Error(*buffer.failure_);
     if (!buffer.requested_.exchange(true, std::memory_order_relaxed) && !fetch_now(buffer, lock)) {
       throw Error(ErrorCode::unavailable,
                   fmt::format("no thread could be started to fetch a {}", buffer.what()),
@@ -86,7 +89,8 @@ void Refiller::await(Refillable& buffer, const std::function<bool()>& ready) {
 }
 
 Error Refiller::timed_out(const Refillable& buffer) const {
-  const std::string waited = fmt::format("no {} came within {}", buffer.what(), text_of(options_.timeout));
+  const std::string waited =
+      fmt::format("no {} came within {}", buffer.what(), text_of(store::allowed(options_.timeout)));
   if (!buffer.failure_) return {ErrorCode::unavailable, waited, "the store is slow; try again"};
   return {ErrorCode::unavailable, fmt::format("{}: {}", waited, buffer.failure_->what()),
           buffer.failure_->hint(), buffer.failure_->sqlstate()};

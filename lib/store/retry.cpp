@@ -39,7 +39,10 @@ Retry retry_after(const Error& error) {
 }
 
 Attempts::Attempts(Clock& clock, milliseconds timeout)
-    : clock_(clock), timeout_(timeout), deadline_(clock.steady_now() + timeout) {}
+    : clock_(clock),
+      once_(timeout == milliseconds::zero()),
+      timeout_(allowed(timeout)),
+      deadline_(clock.steady_now() + timeout_) {}
 
 milliseconds Attempts::time_left() const {
   const auto left = std::chrono::ceil<milliseconds>(deadline_ - clock_.steady_now());
@@ -51,6 +54,7 @@ milliseconds Attempts::time_left() const {
 }
 
 void Attempts::wait_after(const Error& error) {
+  if (once_) throw error;
   const Retry retry = retry_after(error);
   if (retry == Retry::reconnect && reconnects_++ < max_reconnects) return;
   if (retry != Retry::pause || pauses_ >= max_pauses) throw error;

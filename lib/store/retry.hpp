@@ -18,6 +18,14 @@ enum class Retry {
 /// Decides by the error's sqlstate.
 Retry retry_after(const Error& error);
 
+/// How long a single attempt may take where the timeout is zero, which stands for: try once.
+inline constexpr std::chrono::milliseconds one_attempt{1000};
+
+/// How long a call with that timeout may take in all.
+inline std::chrono::milliseconds allowed(std::chrono::milliseconds timeout) {
+  return timeout == std::chrono::milliseconds::zero() ? one_attempt : timeout;
+}
+
 /// A call's attempts: how many there were and how long it may go on. Not thread safe.
 class Attempts {
  public:
@@ -30,6 +38,7 @@ class Attempts {
 
  private:
   Clock& clock_;
+  bool once_;
   std::chrono::milliseconds timeout_;
   std::chrono::steady_clock::time_point deadline_;
   int reconnects_ = 0;

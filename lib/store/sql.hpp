@@ -49,6 +49,9 @@ struct Sql {
   const char* tags;
   /// $1 tag -> the tag
   const char* tag;
+  /// $1 text, $2 difference, $3 count -> at most so many names of tags that are as long but for the
+  /// difference, or begin with the text
+  const char* similar_tags;
   /// $1 tag -> max_id of a removed tag
   const char* removed_tag;
   /// $1 tag, then new values or NULL to keep: $2 step, $3 limit, $4 description, $5 max_id at least; $6 1 to

@@ -14,7 +14,7 @@ Store::Impl::Impl(const StoreOptions& options) : url_(store::parse_url(options.u
 }
 
 void Store::Impl::set_timeout(milliseconds timeout) {
-  if (timeout <= milliseconds::zero()) throw Error(ErrorCode::usage, "the store's timeout is not above zero");
+  if (timeout < milliseconds::zero()) throw Error(ErrorCode::usage, "the store's timeout is below zero");
   timeout_ = timeout;
 }
 

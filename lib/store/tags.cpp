@@ -162,6 +162,14 @@ Tag Store::tag(const TagName& name) {
   return tag_of(rows[0]);
 }
 
+std::vector<std::string> Store::similar_tags(const TagName& name, std::int64_t at_most) {
+  const auto difference = static_cast<std::int64_t>(name.str().size() / 3 + 1);
+  std::vector<std::string> names;
+  for (const Row& row : impl_->execute(&store::Sql::similar_tags, {name.str(), difference, at_most}))
+    names.push_back(row.text(0));
+  return names;
+}
+
 Tag Store::update_tag(const TagName& name, const TagChange& change) {
   require_between("step", change.step, 1, max_step);
   require_between("limit", change.limit, 0, max_id);

@@ -22,9 +22,9 @@ teardown() { remove_store; }
 }
 
 @test "durations are strict" {
-  for duration in 0s 5 5S 1.5s -1s 99999999999999999999h ''; do
+  for duration in 5 5S 1.5s -1s -0 99999999999999999999h ''; do
     expect 2 leafctl --timeout "$duration" next order
-    says "leafctl: '--timeout' takes a duration from 1ms to 24h, not '$duration'
+    says "leafctl: '--timeout' takes a duration from 0ms to 24h, not '$duration'
 hint: write a whole number and its unit, such as 250ms, 5s, 10m, 1h or 1d"
   done
 }

@@ -56,7 +56,7 @@ hint: did you mean 'store'?"
   contains "$stderr" "leafctl: $file:1: 'output' takes one value"
   printf '\n\ntimeout: 5\n' >"$file"
   expect 2 leafctl tags list
-  contains "$stderr" "leafctl: $file:3: 'timeout' takes a duration from 1ms to 24h, not '5'"
+  contains "$stderr" "leafctl: $file:3: 'timeout' takes a duration from 0ms to 24h, not '5'"
   printf 'color: [auto\n' >"$file"
   expect 2 leafctl tags list
   contains "$stderr" "not valid YAML"

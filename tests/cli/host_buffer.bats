@@ -7,6 +7,22 @@ setup() {
 }
 teardown() { end_host_test; }
 
+@test "without a timeout a store that is away is tried once" {
+  local timeout
+  for timeout in 0 0s; do
+    expect 3 leafctl --store postgresql://127.0.0.1:1/ids --timeout $timeout next order
+    prints ''
+    contains "$stderr" 'Connection refused'
+    lacks "$stderr" 'came within'
+  done
+  leafctl -q add-tag order
+  same 'an ID' 1 "$(leafctl --timeout 0 next order)"
+  expect 0 leafctl --timeout 0 next order -n 5000 --ranges
+  expect 0 leafctl --timeout 0 next --snowflake
+  expect 0 leafctl --timeout 0 tags update order --raise-to 100000
+  expect 0 leafctl --timeout 0 tags list
+}
+
 @test "many calls draw from one buffer: the store grants a few segments, and no ID is lost in between" {
   leafctl -q add-tag order --step 1000
   for _ in {1..150}; do leafctl next order; done >"$ids"

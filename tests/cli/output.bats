@@ -73,6 +73,65 @@ teardown() { remove_store; }
   lacks "$stderr" $'\033'
 }
 
+@test "a terminal that only takes text gets nothing else" {
+  leafctl -q next order >"$BATS_TEST_TMPDIR/id"
+  local terminal command
+  for terminal in TERM=dumb '-u TERM'; do
+    for command in 'tags list' 'tags list -q' 'next none' 'bench decode --duration 500ms' 'bench decode -n 1000' \
+      'doctor' '--timeout 600ms --store postgresql://127.0.0.1:1/ids next order'; do
+      on_terminal "env $terminal leafctl $command"
+      lacks "$output" $'\033'
+    done
+    script -qfec "env $terminal leafctl status --watch --interval 10ms" "$BATS_TEST_TMPDIR/watched" \
+      </dev/null >/dev/null 3>&- &
+    until [ "$(grep -c '^tag' "$BATS_TEST_TMPDIR/watched" 2>/dev/null)" -ge 3 ] 2>/dev/null; do
+      kill -0 $! || return 1
+    done
+    kill $!
+    wait $! || true
+    lacks "$(cat "$BATS_TEST_TMPDIR/watched")" $'\033'
+    rm "$BATS_TEST_TMPDIR/watched"
+  done
+}
+
+@test "what is printed fits the terminal" {
+  local width command
+  # Short names: what has no blank is not broken, so that it can be copied.
+  cd "$BATS_TEST_TMPDIR"
+  export LEAFCTL_STORE=sqlite:leaf.db LEAFCTL_RUNTIME_DIR=/tmp/leafctl-$$ MANPATH=/nonexistent
+  leafctl -q next order >ids
+  for width in 40 80; do
+    for command in 'bench decode -n 1000' 'bench segment -n 1000 --verify' 'show-config' '--help' '' \
+      'help' 'help next' 'next --help' 'tags' 'tags list' 'tags show order'; do
+      on_terminal "stty cols $width; leafctl --color never $command"
+      [ -n "$output" ]
+      same "lines of '$command' that are wider than $width" '' "$(awk -v width=$width 'length > width' <<<"$output")"
+    done
+  done
+  on_terminal "stty cols 40; TERM=xterm leafctl bench decode --duration 500ms >/dev/null"
+  lacks "$(sed 's/\x1b\[K/\n/g' <<<"$output" | awk 'length >= 40')" 'IDs'
+  rm -rf "$LEAFCTL_RUNTIME_DIR"
+}
+
+@test "a terminal is told that the store is waited for, until it is not" {
+  local away='leafctl --color never --store postgresql://127.0.0.1:1/ids --timeout 700ms'
+  for command in 'next order' 'next order -o json'; do
+    on_terminal "TERM=xterm $away $command"
+    [[ $output == $'\033[Kwaiting for the store, 700ms at most\033[Kleafctl: no segment'* ]] ||
+      same 'the output' 'a notice that is taken back' "$output"
+  done
+  on_terminal "TERM=dumb $away next order"
+  [[ $output == $'waiting for the store, 700ms at most\nleafctl: no segment'* ]]
+  on_terminal "TERM=xterm $away -q next order"
+  lacks "$output" waiting
+  on_terminal "TERM=xterm $away --timeout 0 next order"
+  lacks "$output" waiting
+  expect 3 $away next order
+  lacks "$stderr" waiting
+  on_terminal 'TERM=xterm leafctl next order'
+  prints 1
+}
+
 @test "--quiet leaves the data and the errors, --verbose says more" {
   expect 0 leafctl -q add-tag x
   says ''

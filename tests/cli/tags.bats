@@ -135,6 +135,40 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated)'; }
   done
 }
 
+@test "a mistyped tag is told the one that was meant, before a new one is proposed" {
+  leafctl -q add-tag order
+  leafctl -q add-tag invoice
+  for command in 'next ordr' 'next odrer -n 5' 'next ordr --direct' 'next ordr --no-host-buffer' \
+    'bench segment --tag ordr -n 5'; do
+    expect 4 leafctl $command
+    prints ''
+    contains "$stderr" "hint: did you mean 'order'? otherwise create it with 'leafctl add-tag o"
+  done
+  for command in 'tags show ordr' 'tags update ordr --step 5' 'tags remove ordr --yes'; do
+    expect 4 leafctl $command
+    says "leafctl: tag 'ordr' does not exist
+hint: did you mean 'order'?"
+  done
+  expect 0 leafctl tags list ordr
+  says "no tag matches 'ordr': did you mean 'order'?"
+  for command in 'next ordr -q' 'next ordr -o json' 'next payments' 'tags show ordr -o json'; do
+    expect 4 leafctl $command
+    contains "$stderr" "hint: create it with 'leafctl add-tag "
+  done
+}
+
+@test "no name that a command would refuse is proposed for a mistyped tag" {
+  local columns='biz_tag, max_id, step, incarnation'
+  case $TEST_STORE in
+    sqlite) sqlite3 "${LEAFCTL_STORE#sqlite:}" "INSERT INTO leaf_alloc ($columns) VALUES ('order' || char(27), 1, 10, 'x')" ;;
+    postgresql) psql -Xqd "$test_database" -c \
+      "INSERT INTO leaf_alloc ($columns) VALUES ('order' || chr(27), 1, 10, gen_random_uuid())" ;;
+  esac
+  expect 4 leafctl next order
+  says "leafctl: tag 'order' does not exist
+hint: create it with 'leafctl add-tag order'"
+}
+
 @test "a hint on a tag that begins with a dash can be run as it is" {
   expect 4 leafctl next -- --odd
   contains "$stderr" "hint: create it with 'leafctl add-tag -- --odd'"

@@ -3,6 +3,19 @@ load support
 setup() { new_initialized_store; }
 teardown() { remove_store; }
 
+@test "a worker name that holds nothing is told the one that was meant" {
+  leafctl -q workers acquire --worker-name billing-1
+  expect 0 leafctl workers release --worker-name bilng-1
+  says "'bilng-1' holds no worker: did you mean 'billing-1'?"
+  expect 0 leafctl workers release --worker-name other
+  says "'other' holds no worker"
+  expect 0 leafctl workers release --worker-name bilng-1 -o json
+  says "'bilng-1' holds no worker"
+  expect 0 leafctl workers release --worker-name billing-1
+  expect 0 leafctl workers release --worker-name bilng-1
+  says "'bilng-1' holds no worker"
+}
+
 @test "workers list of no workers prints nothing and says how one is taken" {
   expect 0 leafctl workers list
   prints ''

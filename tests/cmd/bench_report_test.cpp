@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include <string>
 
 #include "bench_text.hpp"
@@ -37,9 +40,11 @@ TEST_CASE("bench report: people see the rate, the ceiling, the latencies and bar
         "bench snowflake, layout leaf: 2 processes of 1 thread, 1 ID a call\n"
         "  4,000,000 IDs in 500 ms: 8,000,000 a second, 125 ns each\n"
         "  97.66% of the layout's ceiling, 8,192,000 a second\n"
-        "  verified: every ID was drawn once, and above those whose calls had ended in its process\n"
+        "  verified: every ID was drawn once, and above those whose calls had ended in\n"
+        "    its process\n"
         "\n"
-        "latency of calls; 1,000 of 4,000,000 were timed, the clock's own 20.0 ns included\n"
+        "latency of calls; 1,000 of 4,000,000 were timed, the clock's own 20.0 ns\n"
+        "  included\n"
         "  p50      70.0 ns\n"
         "  p90      70.0 ns\n"
         "  p99      70.0 ns\n"
@@ -62,6 +67,17 @@ TEST_CASE("bench report: people see the rate, the ceiling, the latencies and bar
         "  <    1 ms   0.4000%  #\n");
 }
 
+TEST_CASE("bench report: a narrow terminal gets the same in shorter lines") {
+  const BenchPlan plan{.processes = 2, .threads = 1, .verify = true, .host_buffer = true};
+  for (const std::size_t width : {30, 40, 60, 80}) {
+    const std::string report = leafctl::bench_report(snowflake, plan, snowflake_result(), width);
+    std::istringstream lines(report);
+    for (std::string line; std::getline(lines, line);) CHECK(line.size() <= width);
+    CHECK(report.find("\n  <  100 ns  99.6000%  " + std::string(std::min<std::size_t>(width - 23, 50), '#') +
+                      "\n") != std::string::npos);
+  }
+}
+
 TEST_CASE("bench report: a program gets numbers under keys that stay") {
   const BenchPlan plan{.processes = 2, .threads = 3, .batch = 64, .verify = true};
   CHECK(
@@ -76,11 +92,12 @@ TEST_CASE("bench report: a program gets numbers under keys that stay") {
 TEST_CASE("bench report: processes that share the host's buffer have one ceiling, and one order") {
   const BenchPlan plan{.processes = 2, .threads = 1, .verify = true, .host_buffer = true};
   CHECK(leafctl::bench_report(snowflake, plan, snowflake_result())
-            .starts_with(
-                "bench snowflake, layout leaf, the host's buffer: 2 processes of 1 thread, 1 ID a call\n"
-                "  4,000,000 IDs in 500 ms: 8,000,000 a second, 125 ns each\n"
-                "  195.31% of the layout's ceiling, 4,096,000 a second\n"
-                "  verified: every ID was drawn once, and above those whose calls had ended on this host\n"));
+            .starts_with("bench snowflake, layout leaf, the host's buffer: 2 processes of 1 thread, 1 ID\n"
+                         "  a call\n"
+                         "  4,000,000 IDs in 500 ms: 8,000,000 a second, 125 ns each\n"
+                         "  195.31% of the layout's ceiling, 4,096,000 a second\n"
+                         "  verified: every ID was drawn once, and above those whose calls had ended on\n"
+                         "    this host\n"));
 }
 
 TEST_CASE("bench report: grants are counted by the call") {

@@ -202,6 +202,32 @@ TEST_CASE("command line: every command's help is the same from help and --help, 
   }
 }
 
+TEST_CASE("command line: every command's help fits a narrow terminal, and says the same there") {
+  const auto without_layout = [](std::string text) {
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+    return text;
+  };
+  for (const std::size_t width : {20, 40, 59, 60, 72}) {
+    for (const auto& entry : leafctl::commands()) {
+      CAPTURE(width);
+      CAPTURE(entry.name);
+      const Words words = words_of(entry.name);
+      const std::string help = CommandLine(width).help(words);
+      std::istringstream lines(help);
+      for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        CHECK(line.size() <= width);
+        CHECK(!line.ends_with(' '));
+      }
+      CHECK(without_layout(help) == without_layout(CommandLine().help(words)));
+    }
+    for (const Words& words : {Words{}, Words{"tags"}}) {
+      std::istringstream lines(CommandLine(80, width).parse(words).text);
+      for (std::string line; std::getline(lines, line);) CHECK(line.size() <= width);
+    }
+  }
+}
+
 TEST_CASE(
     "command line: every command but hidden ones is listed in the help, and each group before its members") {
   const std::string help = CommandLine().help({});

@@ -54,6 +54,13 @@ TEST_CASE("numbers: durations are read in each unit") {
   CHECK(parse_duration("--timeout", "1d", up_to_a_day) == 24h);
 }
 
+TEST_CASE("numbers: nothing is a duration without a unit too, where it is allowed") {
+  for (const char* text : {"0", "0ms", "0s", "0d", "00"})
+    CHECK(parse_duration("--timeout", text, {0ms, 24h}) == 0ms);
+  CHECK_THROWS_WITH_AS(parse_duration("--timeout", "5", {0ms, 24h}),
+                       "'--timeout' takes a duration from 0ms to 24h, not '5'", leaf::Error);
+}
+
 TEST_CASE("numbers: a duration without unit, with another one, out of bounds or past 64 bits is refused") {
   for (const char* text : {"", "5", "s", "5 s", "-5s", "+5s", "1.5s", "5S", "5sec", "5s5s", "2d", "1w", "0s",
                            "0ms", "25h", "86400001ms", "9223372036854775807h", "99999999999999999999ms"}) {

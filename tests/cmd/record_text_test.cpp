@@ -92,7 +92,8 @@ TEST_CASE("record: remarks that do not fit beside a table stand below their reco
         "order     7\n"
         "    store: sqlite:/a\n"
         "b        12\n"
-        "    failure: it is not there\n"
+        "    failure: it is\n"
+        "    not there\n"
         "    store: sqlite:/b\n");
   CHECK(tsv_line(rows[1]) == "b\t12\tit is not there\tsqlite:/b\n");
 }
@@ -107,7 +108,27 @@ TEST_CASE("record: a long remark is broken below its record, and what is no rema
         "    description: word word word word word word word word word word word word\n"
         "    word word word word word word word word word\n"
         "b\n");
-  CHECK(table(two, {{std::string("order"), words}}, false).starts_with("tag    description\norder  word"));
+}
+
+TEST_CASE("record: a table that does not fit is told value by value, with a record apart from the next") {
+  constexpr const char* three[] = {"tag", "next_id", "description"};
+  const std::vector<Row> rows{{std::string("order"), Id{7}, Remark{"for the shop and the other shop"}},
+                              {std::string("a-name-of-some-length"), Id{1000}, Remark{""}}};
+  CHECK(table(three, rows, true, 29) ==
+        "tag          order\n"
+        "next_id      7\n"
+        "description  for the shop and\n"
+        "             the other shop\n"
+        "\n"
+        "tag          a-name-of-some-length\n"
+        "next_id      1000\n"
+        "description\n");
+  CHECK(table(three, rows, false, 30).starts_with("tag                    next_id\n"));
+  // Blanks that need not be broken at stay as they are.
+  CHECK(key_value_lines(three, {std::string("a  b"), Id{1}, std::string("c   d")}, 20) ==
+        "tag          a  b\n"
+        "next_id      1\n"
+        "description  c   d\n");
 }
 
 TEST_CASE("record: one record on a terminal has a line for each key") {

@@ -122,9 +122,9 @@ TEST_CASE("settings: every setting can come from a flag, a variable and a file, 
 }
 
 TEST_CASE("settings: whether or not is said in any of the usual words, wherever it is said") {
-  const std::map<std::string, bool> words{{"yes", true},   {"true", true},   {"on", true},  {"1", true},
-                                          {"YES", true},   {"True", true},   {"oN", true},  {"no", false},
-                                          {"false", false}, {"off", false},  {"0", false},  {"No", false}};
+  const std::map<std::string, bool> words{{"yes", true},    {"true", true}, {"on", true}, {"1", true},
+                                          {"YES", true},    {"True", true}, {"oN", true}, {"no", false},
+                                          {"false", false}, {"off", false}, {"0", false}, {"No", false}};
   for (const auto& [word, wanted] : words) {
     CAPTURE(word);
     for (const std::string key : {"host_buffer", "group"}) {
@@ -197,7 +197,7 @@ TEST_CASE("settings: an error names the flag, the variable or the line that is w
   CHECK(machine.error() == "'LEAFCTL_COLOR' takes auto, always or never, not 'yes'");
   machine.variables.erase("LEAFCTL_COLOR");
   flag(machine, "timeout") = "5";
-  CHECK(machine.error() == "'--timeout' takes a duration from 1ms to 24h, not '5'");
+  CHECK(machine.error() == "'--timeout' takes a duration from 0ms to 24h, not '5'");
   flag(machine, "timeout").reset();
   flag(machine, "store") = "";
   CHECK(machine.error() == "'--store' takes a store's URL, not an empty text");
@@ -239,13 +239,19 @@ TEST_CASE("settings: a store is shown without its password") {
 
 TEST_CASE("settings: colour is for terminals, unless NO_COLOR, a dumb terminal or the mode say otherwise") {
   Machine machine;
+  CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
+  CHECK_FALSE(has_able_terminal(machine.surroundings()));
+  CHECK(use_color(ColorMode::always, true, machine.surroundings()));
+  machine.variables["TERM"] = "xterm";
+  CHECK(has_able_terminal(machine.surroundings()));
   CHECK(use_color(ColorMode::automatic, true, machine.surroundings()));
   CHECK_FALSE(use_color(ColorMode::automatic, false, machine.surroundings()));
   CHECK(use_color(ColorMode::always, false, machine.surroundings()));
   CHECK_FALSE(use_color(ColorMode::never, true, machine.surroundings()));
   machine.variables["TERM"] = "dumb";
   CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
-  machine.variables = {{"NO_COLOR", "1"}};
+  CHECK_FALSE(has_able_terminal(machine.surroundings()));
+  machine.variables = {{"NO_COLOR", "1"}, {"TERM", "xterm"}};
   CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
   CHECK(use_color(ColorMode::always, true, machine.surroundings()));
 }

@@ -98,8 +98,9 @@ TEST_CASE("host tag: what is left counts neither twice nor what another host has
   tag.fetch();  // 41 to 50, or to 60
   const std::int64_t granted = bed.admin.tag(bed.order).next_id - 1;
   CHECK(tag.left() == 9 + (granted - 40) + (100 - granted));
-  CHECK(error_text([&] { tag.next_ranges(70); })
-            .starts_with("tag 'order' has 69 IDs left up to its limit 100"));
+  CHECK(error_text([&] {
+          tag.next_ranges(70);
+        }).starts_with("tag 'order' has 69 IDs left up to its limit 100"));
   CHECK(tag.next_ranges(69).size() == 2);
   CHECK(tag.left() == 0);
 }

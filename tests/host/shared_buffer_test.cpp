@@ -117,6 +117,29 @@ TEST_CASE("shared buffer: what one has fetched the other draws, in order") {
   CHECK(one.draw() == 11);
 }
 
+TEST_CASE("shared buffer: without a timeout a store that is away is tried once, whatever failed before") {
+  Bed bed;
+  Buffer buffer(bed, "order", 0ms);
+  const auto begun = bed.clock.steady_now();
+  for (int call = 1; call <= 3; ++call) {
+    CHECK(error_text([&] { buffer.draw(); }) == "the store is away | wait");
+    CHECK(buffer.asked == call);
+  }
+  buffer.grants = {{1, 4}};
+  CHECK(buffer.draw() == 1);
+  CHECK(bed.clock.steady_now() == begun);
+}
+
+TEST_CASE("shared buffer: without a timeout the attempt of another process is waited for, but not longer") {
+  Bed bed;
+  Buffer buffer(bed, "order", 0ms);
+  const HeldLock lock(bed.run);
+  const auto begun = bed.clock.steady_now();
+  CHECK(error_text([&] { buffer.draw(); }).starts_with("no segment of tag 'order' came within 1s | "));
+  CHECK(bed.clock.steady_now() - begun == 1s);
+  CHECK(buffer.asked == 0);
+}
+
 TEST_CASE("shared buffer: all is written down before the first ID can be taken") {
   Bed bed;
   Buffer buffer(bed);

@@ -298,3 +298,27 @@ TEST_CASE(
   REQUIRE(other.run("UPDATE leaf_alloc SET step = 4294967296"));
   CHECK(error_code([&] { tag.next_ranges(9'000'000); }) == ErrorCode::failed);
 }
+
+TEST_CASE("allocator: without a timeout the store is tried once, and nothing waits for its return") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  leaf::test::ManualClock clock;
+  auto options = store.options();
+  options.clock = &clock;
+  options.timeout = 100ms;  // real time, for SQLite's lock
+  SegmentAllocator allocator(options, {.timeout = 0ms});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  const auto begun = clock.steady_now();
+  {
+    WriteLock lock(store.path());
+    for (int call = 0; call < 2; ++call) {
+      const Error refused = error_of([&] { tag.next(); });
+      CHECK(refused.code() == ErrorCode::unavailable);
+      CHECK(std::string(refused.what()).find("locked by another process") != std::string::npos);
+      CHECK(std::string(refused.what()).find("came within") == std::string::npos);
+    }
+  }
+  CHECK(tag.next() == 1);
+  CHECK(clock.steady_now() == begun);
+}

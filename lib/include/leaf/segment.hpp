@@ -20,7 +20,8 @@
 namespace leaf {
 
 struct SegmentOptions {
-  /// How long a call waits for IDs when both segments of its tag are used up.
+  /// How long a call waits for IDs when both segments of its tag are used up. Zero: until one fetch, its own
+  /// or one under way, has ended, a second at most; it throws that fetch's Error if it failed.
   std::chrono::milliseconds timeout{5000};
   /// The dynamic step never grows beyond this.
   std::int64_t max_step = leaf::max_step;

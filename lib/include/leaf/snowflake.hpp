@@ -22,7 +22,8 @@ struct SnowflakeOptions {
   /// How far the clock may be behind the last ID before none are made: as long as that it is taken for a
   /// small step back.
   std::chrono::milliseconds max_backward = std::chrono::seconds(2);
-  /// How long a call waits for a window, or for the clock to move on.
+  /// How long a call waits for a window, or for the clock to move on. Zero: until one lease, its own or one
+  /// under way, has ended, a second at most.
   std::chrono::milliseconds timeout{5000};
   /// Called from a background thread, and never at the same time twice, when a window could not be leased and
   /// that will be tried again; may be empty. It must not call the generator.

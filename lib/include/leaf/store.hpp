@@ -22,7 +22,8 @@ namespace leaf {
 struct StoreOptions {
   /// `sqlite:PATH`, or anything libpq takes: a `postgresql://` URL, `service=...`, key=value pairs.
   std::string url;
-  /// How long one call may take in all, retries included.
+  /// How long one call may take in all, retries included. Zero: the store is tried once, and nothing waits
+  /// for it to come back; that one attempt may still take a second, so that an answer has time to come.
   std::chrono::milliseconds timeout{5000};
   /// Borrowed; must outlive whatever is made from these options.
   Clock* clock = &Clock::real();
@@ -57,7 +58,8 @@ class LEAF_EXPORT Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  /// How long each further call may take in all. Throws Error (usage) unless it is above zero.
+  /// How long each further call may take in all; zero as in StoreOptions. Throws Error (usage) if it is
+  /// below.
   void set_timeout(std::chrono::milliseconds timeout);
 
   /// Brings the schema up to date, creating it where there is none, in one transaction and under a lock.
@@ -98,6 +100,9 @@ class LEAF_EXPORT Store {
   std::vector<Tag> tags();
   /// Throws `not_found`.
   Tag tag(const TagName& name);
+  /// Names of tags that may have been meant where there is no `name`: about as long, or beginning with it.
+  /// In no order, and no more than `at_most`, so that a store of very many tags is not read in whole.
+  std::vector<std::string> similar_tags(const TagName& name, std::int64_t at_most = 10'000);
   /// Returns the tag as it is afterwards. Throws `not_found`, `usage` for values out of bounds.
   Tag update_tag(const TagName& name, const TagChange& change);
   /// Leaves a tombstone, so that the tag cannot come back lower. Throws `not_found`.

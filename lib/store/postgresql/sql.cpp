@@ -135,6 +135,10 @@ $way$;
         " RETURNING " TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
     .tag = "SELECT " TAG " FROM leaf_alloc WHERE biz_tag = $1 AND removed_at IS NULL",
+    .similar_tags =
+        "SELECT biz_tag FROM leaf_alloc WHERE removed_at IS NULL"
+        " AND (abs(length(biz_tag) - length($1::varchar)) <= $2::integer"
+        " OR left(biz_tag, length($1::varchar)) = $1::varchar) LIMIT $3::bigint",
     .removed_tag = "SELECT max_id FROM leaf_alloc WHERE biz_tag = $1 AND removed_at IS NOT NULL",
     .update_tag =
         "UPDATE leaf_alloc SET step = coalesce($2::integer, step),"

@@ -68,6 +68,9 @@ const Sql sql{
         " RETURNING " TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
     .tag = "SELECT " TAG " FROM leaf_alloc WHERE biz_tag = $1 AND removed_at IS NULL",
+    .similar_tags =
+        "SELECT biz_tag FROM leaf_alloc WHERE removed_at IS NULL"
+        " AND (abs(length(biz_tag) - length($1)) <= $2 OR substr(biz_tag, 1, length($1)) = $1) LIMIT $3",
     .removed_tag = "SELECT max_id FROM leaf_alloc WHERE biz_tag = $1 AND removed_at IS NOT NULL",
     .update_tag =
         "UPDATE leaf_alloc SET step = coalesce($2, step),"

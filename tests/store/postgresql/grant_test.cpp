@@ -281,3 +281,14 @@ TEST_CASE_FIXTURE(Fixture, "tags: removing one is done although the server warne
   CHECK(store.tags().empty());
   CHECK(error_of([&] { store.remove_tag(order); }).code() == leaf::ErrorCode::not_found);
 }
+
+TEST_CASE_FIXTURE(Fixture,
+                  "tags: names that one may have been meant for are about as long or begin with it") {
+  for (const char* name : {"order", "orders", "order-of-last-year", "invoice-of-last-year", "x", "ordre"})
+    store.add_tag({.name = leaf::TagName(name)});
+  store.remove_tag(leaf::TagName("ordre"));
+  auto names = store.similar_tags(order);
+  std::ranges::sort(names);
+  CHECK(names == std::vector<std::string>{"order", "order-of-last-year", "orders"});
+  CHECK(store.similar_tags(order, 2).size() == 2);
+}

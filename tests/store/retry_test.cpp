@@ -1,0 +1,43 @@
+#include "store/retry.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
+
+using namespace std::chrono_literals;
+using leaf::Error;
+using leaf::ErrorCode;
+using leaf::store::Attempts;
+using leaf::test::error_code;
+using leaf::test::ManualClock;
+
+namespace {
+
+Error with_state(const char* sqlstate) {
+  return {ErrorCode::unavailable, "not now", "", sqlstate};
+}
+
+}  // namespace
+
+TEST_CASE("attempts: what another client was in the way of is tried again until the time is up") {
+  ManualClock clock;
+  Attempts attempts(clock, 1s);
+  CHECK(attempts.time_left() == 1s);
+  CHECK_NOTHROW(attempts.wait_after(with_state("40001")));
+  CHECK(attempts.time_left() < 1s);
+  CHECK_NOTHROW(attempts.wait_after(with_state("08006")));
+  clock.advance(1s);
+  CHECK(error_code([&] { static_cast<void>(attempts.time_left()); }) == ErrorCode::unavailable);
+}
+
+TEST_CASE("attempts: without a timeout there is one, which has a second") {
+  for (const char* sqlstate : {"40001", "55P03", "08006", "57P01", "01000", "25006"}) {
+    ManualClock clock;
+    const auto begun = clock.steady_now();
+    Attempts attempts(clock, 0ms);
+    CHECK(attempts.time_left() == 1s);
+    CHECK(error_code([&] { attempts.wait_after(with_state(sqlstate)); }) == ErrorCode::unavailable);
+    CHECK(clock.steady_now() == begun);
+  }
+}
