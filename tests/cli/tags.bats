@@ -158,10 +158,11 @@ hint: did you mean 'order'?"
 }
 
 @test "no name that a command would refuse is proposed for a mistyped tag" {
-  leafctl -q add-tag order
+  local columns='biz_tag, max_id, step, incarnation'
   case $TEST_STORE in
-    sqlite) sqlite3 "${LEAFCTL_STORE#sqlite:}" "UPDATE leaf_alloc SET biz_tag = 'order' || char(27)" ;;
-    postgresql) psql -Xqd "$test_database" -c "UPDATE leaf_alloc SET biz_tag = 'order' || chr(27)" ;;
+    sqlite) sqlite3 "${LEAFCTL_STORE#sqlite:}" "INSERT INTO leaf_alloc ($columns) VALUES ('order' || char(27), 1, 10, 'x')" ;;
+    postgresql) psql -Xqd "$test_database" -c \
+      "INSERT INTO leaf_alloc ($columns) VALUES ('order' || chr(27), 1, 10, gen_random_uuid())" ;;
   esac
   expect 4 leafctl next order
   says "leafctl: tag 'order' does not exist

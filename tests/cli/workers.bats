@@ -10,7 +10,6 @@ teardown() { remove_store; }
   expect 0 leafctl workers release --worker-name other
   says "'other' holds no worker"
   expect 0 leafctl workers release --worker-name bilng-1 -o json
-  prints ''
   says "'bilng-1' holds no worker"
   expect 0 leafctl workers release --worker-name billing-1
   expect 0 leafctl workers release --worker-name bilng-1

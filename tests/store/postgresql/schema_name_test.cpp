@@ -57,7 +57,7 @@ TEST_CASE("schema: a search_path that another client of a pooler sets leads no c
     next += 13;
   };
   draw();
-  const std::string deployment = store.deployment();
+  const std::string deployment = store.identity().deployment;
   neighbour.run("SET search_path = other");
   REQUIRE(SqlSession(url).value("SHOW search_path") == "other");  // it is everybody's now
   for (int i = 0; i < 5; ++i) draw();
@@ -79,7 +79,7 @@ TEST_CASE("schema: a search_path that another client of a pooler sets leads no c
   CHECK(store.tags().size() == 2);
   store.remove_tag(leaf::TagName("new"));
   CHECK(store.tags().size() == 1);
-  CHECK(store.deployment() == deployment);
+  CHECK(store.identity().deployment == deployment);
   CHECK(store.migrate().empty());
   const auto health = store.health();
   CHECK(health.deployment == deployment);
