@@ -17,9 +17,9 @@ ALTER TABLE leaf_meta
   ADD COLUMN worker_table oid,
   ADD COLUMN tags bigint NOT NULL DEFAULT 0;
 
-COMMENT ON COLUMN leaf_alloc.left_out_from IS 'max_id when another server was noticed: it may have granted from here on';
+COMMENT ON COLUMN leaf_alloc.left_out_from IS 'max_id as another server was noticed: it may have granted from here';
 COMMENT ON COLUMN leaf_alloc.left_out_to IS 'max_id after the guard was left out then';
-COMMENT ON COLUMN leaf_meta.worker_table IS 'leaf_worker_table() of the last lease: another one was put back from a copy';
+COMMENT ON COLUMN leaf_meta.worker_table IS 'leaf_worker_table() of the last lease: another one is from a copy';
 COMMENT ON COLUMN leaf_meta.tags IS 'how many rows leaf_alloc has, which loses none';
 
 -- Names that were given before this migration get the present form without being taken for another server's.
@@ -62,7 +62,7 @@ BEGIN
 END
 $server$;
 
--- The OID of leaf_worker; NULL where it lost its rows, as unlogged tables do in a crash: a layout is fixed by the first.
+-- The OID of leaf_worker; NULL where it lost its rows, as unlogged tables do in a crash: the first fixes the layout.
 CREATE FUNCTION leaf_worker_table(meta oid) RETURNS oid LANGUAGE plpgsql STABLE
   SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
