@@ -33,7 +33,8 @@ class Row {
   std::vector<std::optional<std::string>> columns_;
 };
 
-/// Throws Error (refused) unless `column` says that the commit which granted the row will last.
+/// Throws Error (refused) unless `column` says that the commit which granted the row will last: 1, it will;
+/// 0, by the settings it may not; 2, the table is unlogged; 3, the table lacks the guard that belongs to it.
 void require_durable(const Row& row, std::size_t column);
 
 /// What the retry policy looks at besides a database's own SQLSTATEs; drivers set these themselves.
@@ -54,6 +55,13 @@ class Connection {
 
   /// This database's statements.
   virtual const Sql& sql() const noexcept = 0;
+
+  /// Looks where the store's tables lie, once: every later statement means those. False: there are none.
+  virtual bool find_tables(std::chrono::milliseconds timeout) {
+    return execute(sql().schema_exists, {}, timeout).at(0).integer(0) != 0;
+  }
+  /// What leads the names of those tables in a script; empty where they were not found, or nothing has to.
+  virtual std::string schema() const { return {}; }
 
   /// Runs one statement in a transaction of its own and returns its rows once the database has acknowledged a
   /// complete and clean commit. Throws Error with an sqlstate otherwise; after anything but a refusal by the

@@ -49,10 +49,13 @@ class Transaction {
 }  // namespace
 
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
-  const Sql& sql = connection.sql();
-  if (connection.execute(sql.schema_exists, {}, timeout).at(0).integer(0) == 0) return {};
-  const auto rows = connection.execute(sql.schema, {}, timeout);
-  if (rows.empty()) throw Error(ErrorCode::failed, "table 'leaf_meta' has lost its row");
+  if (!connection.find_tables(timeout)) return {};
+  const auto rows = connection.execute(connection.sql().schema, {}, timeout);
+  if (rows.empty()) {
+    throw Error(ErrorCode::refused,
+                "table 'leaf_meta' has lost its row: the other tables may have lost some too",
+                "put the store back from a backup; one that is made anew repeats IDs");
+  }
   const Row& row = rows[0];
   return {static_cast<int>(row.integer(0)), row.text(1), row.integer_or_null(2).value_or(0) == 1};
 }
@@ -95,6 +98,7 @@ std::vector<Migration> migrate(Connection& connection, std::span<const Migration
   auto missing = pending(read_schema(connection, timeout).version, migrations);
   for (const Migration& migration : missing) {
     connection.run_script(migration.sql, timeout);
+    connection.find_tables(timeout);  // the first one makes them
     const Value version = static_cast<std::int64_t>(migration.number);
     connection.execute(connection.sql().set_schema_version, {&version, 1}, timeout);
   }

@@ -23,7 +23,17 @@ std::int64_t Row::integer(std::size_t column) const {
 }
 
 void require_durable(const Row& row, std::size_t column) {
-  if (row.integer(column) == 1) return;
+  const std::int64_t durability = row.integer(column);
+  if (durability == 1) return;
+  if (durability == 2) {
+    throw Error(ErrorCode::refused, "a table of the store is unlogged: a crash of the server would empty it",
+                "run 'ALTER TABLE ... SET LOGGED' on leaf_alloc, leaf_worker and leaf_meta");
+  }
+  if (durability == 3) {
+    throw Error(ErrorCode::refused,
+                "table leaf_alloc was made anew without its triggers: IDs that were granted may come again",
+                "put back the one that was there, or the whole store from a backup");
+  }
   throw Error(
       ErrorCode::refused,
       "the store does not vouch for its commits: 'synchronous_commit' is off, or 'client_min_messages' "

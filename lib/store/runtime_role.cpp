@@ -27,7 +27,7 @@ void require_roles(const store::Sql& sql) {
 }
 
 /// The GRANTs without a transaction of their own.
-std::string runtime_grants(const store::Sql& sql, const std::string& role) {
+std::string runtime_grants(const Connection& connection, const std::string& role) {
   // What a name in PostgreSQL may be: longer ones are cut, and could name another role.
   constexpr std::size_t longest = 63;
   if (role.empty() || role.size() > longest || role.find('\0') != std::string::npos) {
@@ -37,8 +37,8 @@ std::string runtime_grants(const store::Sql& sql, const std::string& role) {
   if (role == "public") {
     throw Error(ErrorCode::usage, "'public' stands for all roles and is none", "name a role of its own");
   }
-  return fmt::format(fmt::runtime(sql.runtime_grants), fmt::arg("role", quoted(role, '"')),
-                     fmt::arg("role_text", quoted(role, '\'')));
+  return fmt::format(fmt::runtime(connection.sql().runtime_grants), fmt::arg("role", quoted(role, '"')),
+                     fmt::arg("role_text", quoted(role, '\'')), fmt::arg("schema", connection.schema()));
 }
 
 void require_fit(const store::Row& found, const std::string& role) {
@@ -60,7 +60,7 @@ void Store::grant_runtime_role(const std::string& role) {
       impl_->attempt(store::IfMissing::fail, true, [&](Connection& connection, milliseconds left) {
         const store::Sql& sql = connection.sql();
         require_roles(sql);
-        const std::string grants = runtime_grants(sql, role);
+        const std::string grants = runtime_grants(connection, role);
         const store::Value name = role;
         require_fit(connection.execute(sql.runtime_role, {&name, 1}, left).at(0), role);
         connection.run_script(grants, left);
@@ -72,11 +72,13 @@ void Store::grant_runtime_role(const std::string& role) {
 }
 
 std::string Store::runtime_role_script(const std::string& role) {
-  return impl_->attempt(store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds) {
-    require_roles(connection.sql());
-    return fmt::format("BEGIN;\n\n-- what a runtime role may do\n{}\nCOMMIT;\n",
-                       runtime_grants(connection.sql(), role));
-  });
+  return impl_->attempt(store::IfMissing::assume_empty, false,
+                        [&](Connection& connection, milliseconds left) {
+                          require_roles(connection.sql());
+                          connection.find_tables(left);
+                          return fmt::format("BEGIN;\n\n-- what a runtime role may do\n{}\nCOMMIT;\n",
+                                             runtime_grants(connection, role));
+                        });
 }
 
 }  // namespace leaf

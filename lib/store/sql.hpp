@@ -8,7 +8,7 @@ namespace leaf::store {
 struct Sql {
   /// Opens the migrations' transaction and waits for every other one to end.
   const char* begin_migration;
-  /// -> one row, 1 or 0: is there a table leaf_meta
+  /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables.
   const char* schema_exists;
   /// -> schema version, deployment, 1 if grants survive a crash of the server
   const char* schema;
@@ -16,7 +16,7 @@ struct Sql {
   const char* set_schema_version;
 
   /// Gives the role {role}, quoted as a name and as {role_text} as a text, the rights of a runtime role and
-  /// no more. Null: the store has no roles.
+  /// no more, on the tables whose names {schema} leads. Null: the store has no roles.
   const char* runtime_grants;
   /// $1 role -> 1 if it exists, 1 if it owns a table of the store
   const char* runtime_role;

@@ -120,7 +120,7 @@ refused() {
   same 'the ID' 1 "$(as_role leafctl next order)"
   expect 2 as_role leafctl tags update order --step 5
   expect 0 leafctl init-db --dry-run --runtime-role "$role"
-  contains "$output" "GRANT SELECT ON leaf_alloc, leaf_worker, leaf_meta TO \"$role\";"
+  contains "$output" "GRANT SELECT ON public.leaf_alloc, public.leaf_worker, public.leaf_meta TO \"$role\";"
   expect 0 leafctl init-db --dry-run --runtime-role "$role" -o json
   same 'the pieces' 'null runtime_role' "$(jq -r '"\(.number) \(.name)"' <<<"$output")"
 }

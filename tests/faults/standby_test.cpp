@@ -10,6 +10,7 @@
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/guard_share.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/sql_session.hpp"
 #include "support/test_database.hpp"
@@ -112,9 +113,10 @@ TEST_CASE("standby: alone it is out of reach, among several hosts the primary is
     leaf::test::SqlSession(standby.url()).run("SELECT pg_promote()");
   }
   constexpr std::int64_t guard = 1000;  // it might lack grants: see failover_test.cpp
-  CHECK(store.grant(order, 5).range == leaf::Range{6 + guard, 11 + guard});
+  const leaf::Range first = store.grant(order, 5).range;
+  CHECK(leaf::test::is_behind_guard(first, 6, guard));
   CHECK(leaf::Store({.url = standby.url()}).health().timeline == 2);
-  CHECK(reader.grant(order, 5).range == leaf::Range{11 + guard, 16 + guard});
+  CHECK(reader.grant(order, 5).range == leaf::Range{first.lo + 5, first.hi + 5});
 }
 
 TEST_CASE(
@@ -125,11 +127,29 @@ TEST_CASE(
   const leaf::Error error = error_of([&] { store.grant(order, 5); });
   CHECK(error.code() == leaf::ErrorCode::unavailable);
   CHECK(error.sqlstate() == "25006");
+  CHECK(error.hint().find("standby") == std::string::npos);
+  CHECK(error.hint().find("default_transaction_read_only") != std::string::npos);
   CHECK(store.tags().size() == 1);
+
+  // Of several hosts one is looked for that takes writes, and libpq says of this one that it does not.
+  leaf::Store among({.url = database.url("options='-c default_transaction_read_only=on' host=/nowhere," +
+                                         std::string(std::getenv("PGHOST")))});
+  const leaf::Error none = error_of([&] { among.grant(order, 5); });
+  CHECK(none.code() == leaf::ErrorCode::unavailable);
+  CHECK(none.hint().find("default_transaction_read_only") != std::string::npos);
+
+  // The hint.
+  database.sql().run("ALTER DATABASE " + database.name() + " SET default_transaction_read_only = on");
+  CHECK(error_of([&] { leaf::Store({.url = database.url()}).grant(order, 5); }).hint() == error.hint());
+  database.sql().run("SET default_transaction_read_only = off; ALTER DATABASE " + database.name() +
+                     " RESET default_transaction_read_only");
+  CHECK(leaf::Store({.url = database.url()}).grant(order, 5).range == leaf::Range{1, 6});
 
   leaf::test::TestDatabase empty;
   leaf::Store fresh({.url = empty.url("options='-c default_transaction_read_only=on'")});
-  CHECK(error_of([&] { fresh.migrate(); }).code() == leaf::ErrorCode::unavailable);
+  const leaf::Error refused = error_of([&] { fresh.migrate(); });
+  CHECK(refused.code() == leaf::ErrorCode::unavailable);
+  CHECK(refused.hint().find("default_transaction_read_only") != std::string::npos);
   CHECK(empty.sql().value("SELECT to_regclass('leaf_meta') IS NULL") == "t");
 }
 

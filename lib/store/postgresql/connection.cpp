@@ -11,6 +11,7 @@
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/health.hpp"
 #include "store/postgresql/migrations.hpp"
+#include "store/postgresql/schema_names.hpp"
 #include "store/postgresql/session.hpp"
 #include "store/postgresql/sql.hpp"
 
@@ -51,7 +52,7 @@ class PostgresqlConnection final : public Connection {
       }
     }
     const auto before = PQtransactionStatus(session_.get());
-    auto rows = run(statement, values, steady_clock::now() + timeout);
+    auto rows = run(named(statement), values, steady_clock::now() + timeout);
     // The row is only worth something once the commit is known: neither may the statement have opened a
     // transaction, nor may the server have warned, as it does when it gave up waiting for a standby.
     if (PQtransactionStatus(session_.get()) != before) {
@@ -64,6 +65,23 @@ class PostgresqlConnection final : public Connection {
     }
     return rows;
   }
+
+  bool find_tables(milliseconds timeout) override {
+    const bool in_transaction = PQtransactionStatus(session_.get()) != PQTRANS_IDLE;
+    if (may_be_rolled_back_) lie_in("");
+    if (schema_.empty()) {
+      const Row found = execute(sql().schema_exists, {}, timeout).at(0);
+      if (found.integer(0) == 0) return false;
+      lie_in(found.text(1) + ".");
+      may_be_rolled_back_ = in_transaction;
+    } else if (in_transaction) {
+      const Value name = schema_.substr(0, schema_.size() - 1);
+      execute("SELECT pg_catalog.set_config('search_path', $1, true)", {&name, 1}, timeout);
+    }
+    return true;
+  }
+
+  std::string schema() const override { return schema_; }
 
   void run_script(const std::string& script, milliseconds timeout) override {
     finish(PQsendQuery(session_.get(), script.c_str()), steady_clock::now() + timeout);
@@ -79,7 +97,25 @@ class PostgresqlConnection final : public Connection {
     static_cast<PostgresqlConnection*>(self)->warning_ = text != nullptr ? text : "(no text)";
   }
 
-  std::vector<Row> run(const char* statement, const std::vector<const char*>& values, Deadline deadline) {
+  void lie_in(const std::string& schema) {
+    schema_ = schema;
+    statements_.clear();  // they name the tables
+  }
+
+  /// What is known of one of the statements that the program has.
+  struct Statement {
+    std::string text;
+    int uses = 0;
+    std::string name;  // once it is prepared
+  };
+
+  Statement& named(const char* statement) {
+    const auto [entry, is_new] = statements_.try_emplace(statement);
+    if (is_new) entry->second.text = in_schema(statement, schema_);
+    return entry->second;
+  }
+
+  std::vector<Row> run(Statement& statement, const std::vector<const char*>& values, Deadline deadline) {
     if (worth_preparing(statement, deadline)) {
       try {
         return run_prepared(statement, values, deadline);
@@ -88,34 +124,33 @@ class PostgresqlConnection final : public Connection {
         may_prepare_ = false;  // nothing was done yet; from now on as behind a pooler
       }
     }
-    return finish(PQsendQueryParams(session_.get(), statement, static_cast<int>(values.size()), nullptr,
-                                    values.data(), nullptr, nullptr, /*resultFormat=*/0),
+    return finish(PQsendQueryParams(session_.get(), statement.text.c_str(), static_cast<int>(values.size()),
+                                    nullptr, values.data(), nullptr, nullptr, /*resultFormat=*/0),
                   deadline);
   }
 
   /// Parsing and planning are two thirds of a grant's cost to the server, but a prepared statement needs a
   /// server process that stays the same: a pooler may give the next statement to another one.
-  bool worth_preparing(const char* statement, Deadline deadline) {
+  bool worth_preparing(Statement& statement, Deadline deadline) {
     if (!may_prepare_ || PQtransactionStatus(session_.get()) != PQTRANS_IDLE) return false;
-    const int use = ++uses_[statement];
+    const int use = ++statement.uses;
     if (use == prepare_at_use && !direct_) {
       // A pooler makes up the process ID that it shows at login.
-      const auto rows = finish(PQsendQuery(session_.get(), "SELECT pg_backend_pid()"), deadline);
+      const auto rows = finish(PQsendQuery(session_.get(), "SELECT pg_catalog.pg_backend_pid()"), deadline);
       direct_ = rows.at(0).integer(0) == PQbackendPID(session_.get());
       may_prepare_ = *direct_;
     }
     return may_prepare_ && use >= prepare_at_use;
   }
 
-  std::vector<Row> run_prepared(const char* statement, const std::vector<const char*>& values,
+  std::vector<Row> run_prepared(Statement& statement, const std::vector<const char*>& values,
                                 Deadline deadline) {
-    std::string& name = prepared_[statement];
-    if (name.empty()) {
-      const std::string new_name = fmt::format("leaf_{}", prepared_.size());
-      finish(PQsendPrepare(session_.get(), new_name.c_str(), statement, 0, nullptr), deadline);
-      name = new_name;
+    if (statement.name.empty()) {
+      const std::string name = fmt::format("leaf_{}", ++prepared_);
+      finish(PQsendPrepare(session_.get(), name.c_str(), statement.text.c_str(), 0, nullptr), deadline);
+      statement.name = name;
     }
-    return finish(PQsendQueryPrepared(session_.get(), name.c_str(), static_cast<int>(values.size()),
+    return finish(PQsendQueryPrepared(session_.get(), statement.name.c_str(), static_cast<int>(values.size()),
                                       values.data(), nullptr, nullptr, /*resultFormat=*/0),
                   deadline);
   }
@@ -147,11 +182,27 @@ class PostgresqlConnection final : public Connection {
     }
     if (PQstatus(session_.get()) != CONNECTION_OK) throw lost();
     if (error) {
-      // A standby, or a pooler that lost its server: the next attempt has to look anew.
-      if (error->sqlstate() == sqlstate::read_only || error->sqlstate().starts_with("08")) usable_ = false;
+      if (error->sqlstate() == sqlstate::read_only) throw ended(read_only(*error, deadline));
+      // A pooler that lost its server, or tables that went elsewhere: the next attempt has to look anew.
+      if (error->sqlstate().starts_with("08") || (!schema_.empty() && is_missing_table(*error)))
+        usable_ = false;
       throw Error(*error);
     }
     return rows;
+  }
+
+  /// Says whether it is the server that takes no writes, or the session.
+  Error read_only(const Error& error, Deadline deadline) {
+    std::optional<bool> is_standby;
+    if (const char* told = PQparameterStatus(session_.get(), "in_hot_standby")) {
+      is_standby = std::string_view(told) == "on";
+    } else if (PQtransactionStatus(session_.get()) == PQTRANS_IDLE) {
+      // Servers before 14, and poolers, do not tell by themselves.
+      const auto rows =
+          finish(PQsendQuery(session_.get(), "SELECT pg_catalog.pg_is_in_recovery()::integer"), deadline);
+      is_standby = rows.at(0).integer(0) == 1;
+    }
+    return read_only_error(error, is_standby);
   }
 
   void flush(Deadline deadline) {
@@ -199,9 +250,11 @@ class PostgresqlConnection final : public Connection {
   Session session_;
   std::string warning_;
   bool usable_ = true;
-  std::map<const char*, int> uses_;
-  std::map<const char*, std::string> prepared_;  // statement to name
-  std::optional<bool> direct_;                   // no pooler in between; not known at first
+  std::string schema_;               // where the tables lie, and a dot; empty while that is not known
+  bool may_be_rolled_back_ = false;  // they were found in a transaction that may have made them
+  std::map<const char*, Statement> statements_;
+  int prepared_ = 0;
+  std::optional<bool> direct_;  // no pooler in between; not known at first
   bool may_prepare_ = true;
 };
 

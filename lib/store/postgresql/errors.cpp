@@ -21,13 +21,17 @@ struct Meaning {
 };
 
 constexpr std::string_view wrong_password = "28P01";
+constexpr std::string_view missing_table = "42P01";
+constexpr std::string_view missing_schema = "3F000";
+constexpr const char* read_only_hint =
+    "name the primary, or all servers as host=A,B; if it is the primary, leave default_transaction_read_only "
+    "at its "
+    "default for this role and database, and out of PGOPTIONS";
 constexpr std::string_view not_let_in = "28000";
 
 /// What an SQLSTATE means to a caller. Classes are named by their first two characters.
 Meaning meaning_of(std::string_view state) {
-  if (state == "25006") {
-    return {ErrorCode::unavailable, "this server is a standby: name the primary, or all servers as host=A,B"};
-  }
+  if (state == sqlstate::read_only) return {ErrorCode::unavailable, read_only_hint};
   if (state == "57014")
     return {ErrorCode::unavailable, "a statement_timeout or an administrator ended it; try again"};
   if (state == "55P03") return {ErrorCode::unavailable, "another transaction holds the row; try again"};
@@ -38,13 +42,19 @@ Meaning meaning_of(std::string_view state) {
     return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"};
   if (state == "3D000")
     return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"};
-  if (state == "LF001") return {ErrorCode::refused, ""};  // raised by leaf_alloc_guard()
+  // Raised by leaf_alloc_guard(), leaf_require_durable() and leaf_require_whole(), each with a hint.
+  if (state == "LF001" || state == "LF002" || state == "LF003") return {ErrorCode::refused, ""};
   if (state == "42501") {
     return {ErrorCode::usage,
             "log in as the owner, who can let others draw IDs with 'leafctl init-db --runtime-role ROLE'"};
   }
-  if (state == "42P01" || state == "42703")
-    return {ErrorCode::usage, "bring the schema up to date with 'leafctl init-db'"};
+  // The schema's version was looked at before.
+  if (state == missing_table || state == missing_schema || state == "42703") {
+    return {ErrorCode::refused,
+            "find out who moved, dropped or replaced it, and put it back, from a backup if need be; a store "
+            "that is "
+            "made anew repeats IDs"};
+  }
   const std::string_view group = state.substr(0, 2);
   if (group == "08" || group == "53" || group == "57" || group == "58") return {ErrorCode::unavailable, ""};
   return {ErrorCode::failed, ""};
@@ -98,6 +108,10 @@ Meaning login_meaning(const std::vector<std::string>& reasons, const std::string
     return {is_all ? ErrorCode::usage : ErrorCode::unavailable, tls_hint(*trouble)};
   }
   if (!state.empty()) return meaning_of(state);
+  // Several hosts were named, and each that answers takes no writes.
+  if (std::ranges::any_of(reasons,
+                          [](std::string_view reason) { return reason.ends_with("session is read-only"); }))
+    return {ErrorCode::unavailable, read_only_hint};
   return {ErrorCode::unavailable, "check that the server runs, and the host and port"};
 }
 
@@ -168,6 +182,20 @@ Error statement_error(const PGresult* result) {
   std::string hint = meaning.hint;
   if (hint.empty()) hint = first_line(field(PG_DIAG_MESSAGE_HINT));
   return {meaning.code, fmt::format("the store refused: {}", text), hint, state};
+}
+
+Error read_only_error(const Error& error, std::optional<bool> is_standby) {
+  const char* hint = read_only_hint;
+  if (is_standby == true) hint = "this server is a standby: name the primary, or all servers as host=A,B";
+  if (is_standby == false) {
+    hint =
+        "leave default_transaction_read_only at its default for this role and database, and out of PGOPTIONS";
+  }
+  return {error.code(), error.what(), hint, error.sqlstate()};
+}
+
+bool is_missing_table(const Error& error) {
+  return error.sqlstate() == missing_table || error.sqlstate() == missing_schema;
 }
 
 bool is_fatal(const PGresult* result) {

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <optional>
 #include <string>
 
 #include "leaf/error.hpp"
@@ -13,6 +14,13 @@ Error login_error(const PGconn* connection, const std::string& connection_string
 
 /// Why a statement failed, from a result that carries an error.
 Error statement_error(const PGresult* result);
+
+/// `error`, of a statement that was refused because it writes, with what to do; `is_standby` is empty where
+/// that is not known.
+Error read_only_error(const Error& error, std::optional<bool> is_standby);
+
+/// Whether a table or the schema of a statement is not there.
+bool is_missing_table(const Error& error);
 
 /// Whether the server ended the connection with this error.
 bool is_fatal(const PGresult* result);

@@ -46,6 +46,7 @@ void look_at_guard(StoreHealth& health, Connection& connection, milliseconds tim
 }  // namespace
 
 StoreHealth inspect(Connection& connection, const std::string&, milliseconds timeout) {
+  connection.find_tables(timeout);
   const Row server = connection.execute(health_sql.server, {}, timeout).at(0);
   constexpr int versions_in_a_major = 10'000;
   StoreHealth health;

@@ -5,14 +5,23 @@
   "biz_tag, max_id, step, start_id, id_limit, description, (extract(epoch FROM update_time) * " \
   "1000)::bigint, "                                                                             \
   "incarnation"
-// 1 if a commit may be believed. `local` and better survive a crash of the server; `off` does not. Where
-// warnings are not sent, nobody is told that a wait for a synchronous standby was given up. Databases without
-// the settings have no such modes.
-#define IS_DURABLE                                                              \
-  "(current_setting('synchronous_commit', true) IS DISTINCT FROM 'off'"         \
-  " AND coalesce(current_setting('client_min_messages', true), '') <> 'error')" \
-  "::integer"
-#define GRANT "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE
+// Whether a commit may be believed: see require_durable(). `local` and better survive a crash of the server;
+// `off` does not. Where warnings are not sent, nobody is told that a wait for a synchronous standby was given
+// up. Databases without the settings have no such modes. Unlogged tables cannot be published; to ask that
+// costs a tenth of a look into pg_class.
+#define DURABILITY(further)                                           \
+  "CASE WHEN current_setting('synchronous_commit', true) = 'off'"     \
+  " OR current_setting('client_min_messages', true) = 'error' THEN 0" \
+  " WHEN NOT pg_relation_is_publishable(tableoid) THEN 2" further " ELSE 1 END"
+#define IS_DURABLE DURABILITY("")
+// A table that was made anew without the triggers keeps the name of the one that it was copied from.
+#define IS_DURABLE_GRANT \
+  DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3")
+#define GRANT \
+  "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE_GRANT
+
+// Administration is refused by an error, and changes nothing.
+#define MAY_CHANGE(table) "leaf_require_durable('" table "'::regclass)"
 
 #define CLOCK "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 #define NOW "least($5::bigint, " CLOCK ")"
@@ -24,9 +33,12 @@
   " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
 #define LATEST "(SELECT max(renewed_at) FROM leaf_worker)"
 #define SERVER "leaf_server('leaf_meta'::regclass)"
+// Whether it is the server that leased last, with the table of workers of then.
+#define SAME_LESSOR                          \
+  "(granted_by IS NOT DISTINCT FROM " SERVER \
+  " AND worker_table IS NOT DISTINCT FROM leaf_worker_table('leaf_meta'::regclass))"
 // False after another server has come, until leases_from has noticed it and its time has come.
-#define MAY_LEASE(now) \
-  "(SELECT granted_by IS NOT DISTINCT FROM " SERVER " AND leases_from <= " now " FROM leaf_meta)"
+#define MAY_LEASE(now) "(SELECT " SAME_LESSOR " AND leases_from <= " now " FROM leaf_meta)"
 #define LEASE(begin) "worker_id, " begin ", window_end, renewed_at, grant_before, " IS_DURABLE
 #define TAKE \
   "owner = $1::varchar, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
@@ -39,18 +51,24 @@
 #define TABLES "to_regclass('leaf_alloc'), to_regclass('leaf_worker'), to_regclass('leaf_meta')"
 #define PARTITIONS "(SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc'))"
 // What a runtime role may write; the same as in runtime_grants.
-#define RUNTIME_COLUMNS                                                                             \
-  "('leaf_alloc', 'max_id'), ('leaf_alloc', 'last_grant'), ('leaf_alloc', 'update_time'),"          \
-  " ('leaf_worker', 'owner'), ('leaf_worker', 'token'), ('leaf_worker', 'window_end'),"             \
-  " ('leaf_worker', 'held_after'), ('leaf_worker', 'renewed_at'), ('leaf_worker', 'clock_offset')," \
-  " ('leaf_worker', 'grant_before'), ('leaf_meta', 'next_worker'), ('leaf_meta', 'layout_fixed')"
+#define RUNTIME_COLUMNS                                                                \
+  "(VALUES (to_regclass('leaf_alloc'), ARRAY['max_id', 'last_grant', 'update_time'])," \
+  " (to_regclass('leaf_worker'), ARRAY['owner', 'token', 'window_end', 'held_after',"  \
+  " 'renewed_at', 'clock_offset', 'grant_before']),"                                   \
+  " (to_regclass('leaf_meta'), ARRAY['next_worker', 'layout_fixed'])) AS runtime (found, written)"
 
 namespace leaf::store::postgresql {
 
 // The lock's number is arbitrary ("leaf" in ASCII), but the same in every version.
 const Sql sql{
     .begin_migration = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(1818583398)",
-    .schema_exists = "SELECT (to_regclass('leaf_meta') IS NOT NULL)::integer",
+    // In a transaction that migrates, what has no schema in front is looked up there from now on.
+    .schema_exists =
+        "SELECT (found.oid IS NOT NULL)::integer, pg_catalog.quote_ident(n.nspname),"
+        " pg_catalog.set_config('search_path', pg_catalog.quote_ident(n.nspname), true)"
+        " FROM pg_catalog.to_regclass('leaf_meta') AS found (oid)"
+        " LEFT JOIN pg_catalog.pg_class c ON c.oid = found.oid"
+        " LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace",
     .schema =
         "SELECT schema_version, deployment,"
         " (SELECT bool_and(relpersistence = 'p') FROM pg_class WHERE oid IN (" TABLES
@@ -58,16 +76,17 @@ const Sql sql{
         ")::integer"
         " FROM leaf_meta",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1::integer",
-    .runtime_grants = R"(REVOKE ALL ON leaf_alloc, leaf_worker, leaf_meta FROM {role};
-GRANT SELECT ON leaf_alloc, leaf_worker, leaf_meta TO {role};
-GRANT UPDATE (max_id, last_grant, update_time) ON leaf_alloc TO {role};
+    .runtime_grants = R"(REVOKE ALL ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta FROM {role};
+GRANT SELECT ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta TO {role};
+GRANT UPDATE (max_id, last_grant, update_time) ON {schema}leaf_alloc TO {role};
 GRANT INSERT, UPDATE (owner, token, window_end, held_after, renewed_at, clock_offset, grant_before)
-  ON leaf_worker TO {role};
-GRANT UPDATE (next_worker, layout_fixed) ON leaf_meta TO {role};
-GRANT EXECUTE ON FUNCTION leaf_server(oid) TO {role};
+  ON {schema}leaf_worker TO {role};
+GRANT UPDATE (next_worker, layout_fixed) ON {schema}leaf_meta TO {role};
+GRANT EXECUTE ON FUNCTION {schema}leaf_server(oid), {schema}leaf_server(oid, oid),
+  {schema}leaf_worker_table(oid), {schema}leaf_require_durable(oid) TO {role};
 DO $way$
 DECLARE
-  home regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = 'leaf_alloc'::regclass);
+  home regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = (SELECT tableoid FROM {schema}leaf_meta));
 BEGIN
   IF NOT has_schema_privilege({role_text}, home::oid, 'USAGE') THEN
     EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', home, {role_text});
@@ -88,18 +107,19 @@ $way$;
         " SELECT right_ || ' on ' || relname AS what FROM pg_class c,"
         " unnest(ARRAY['INSERT', 'DELETE', 'TRUNCATE', 'TRIGGER']) AS right_"
         " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass)"
-        " AND has_table_privilege($1::name, c.oid, right_) AND (relname, right_) <> ('leaf_worker', 'INSERT')"
+        " AND has_table_privilege($1::name, c.oid, right_)"
+        " AND (c.oid, right_) <> ('leaf_worker'::regclass::oid, 'INSERT')"
         " UNION ALL SELECT 'UPDATE of ' || relname || '.' || attname FROM pg_class c"
         " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
         " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass)"
-        " AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND (relname, attname) NOT IN "
-        "(" RUNTIME_COLUMNS ")) AS excess",
+        " AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND NOT EXISTS (SELECT FROM "
+        RUNTIME_COLUMNS " WHERE found = c.oid AND attname = ANY (written))) AS excess",
     .clock = "SELECT " CLOCK,
     .guard_steps = "SELECT guard_steps FROM leaf_meta",
-    .set_guard_steps = "UPDATE leaf_meta SET guard_steps = $1::integer",
+    .set_guard_steps = "UPDATE leaf_meta SET guard_steps = $1::integer WHERE " MAY_CHANGE("leaf_meta"),
     // Any change of the row notices another server.
     .leases_from = "WITH noticed AS (UPDATE leaf_meta SET layout_fixed = layout_fixed"
-                   " WHERE granted_by IS DISTINCT FROM " SERVER
+                   " WHERE NOT " SAME_LESSOR
                    " RETURNING leases_from)"
                    " SELECT coalesce((SELECT leases_from FROM noticed), leases_from), " CLOCK
                    " FROM leaf_meta",
@@ -124,7 +144,9 @@ $way$;
 
     .add_tag =
         "INSERT INTO leaf_alloc AS t (biz_tag, step, start_id, max_id, id_limit, description)"
-        " VALUES ($1, $2::integer, coalesce($3::bigint, 1), coalesce($3::bigint, 1), $4::bigint, $5)"
+        " SELECT $1, $2::integer, coalesce($3::bigint, 1), coalesce($3::bigint, 1), $4::bigint, $5"
+        " WHERE " MAY_CHANGE("leaf_alloc") " AND ($3::bigint IS NOT NULL OR "
+        "leaf_require_whole('leaf_meta'::regclass))"
         " ON CONFLICT (biz_tag) DO UPDATE SET step = excluded.step,"
         " start_id = greatest(t.max_id, excluded.max_id), max_id = greatest(t.max_id, excluded.max_id),"
         " id_limit = excluded.id_limit, description = excluded.description, last_grant = 0,"
@@ -140,7 +162,7 @@ $way$;
         "UPDATE leaf_alloc SET step = coalesce($2::integer, step),"
         " id_limit = CASE WHEN $6::integer = 1 THEN NULL ELSE coalesce($3::bigint, id_limit) END,"
         " description = coalesce($4, description), max_id = greatest(max_id, $5::bigint), update_time = now()"
-        " WHERE biz_tag = $1 AND removed_at IS NULL"
+        " WHERE biz_tag = $1 AND removed_at IS NULL AND " MAY_CHANGE("leaf_alloc")
         " AND (($3::bigint IS NULL AND $5::bigint IS NULL)"
         " OR greatest(max_id, $5::bigint) - 1 <="
         " coalesce(CASE WHEN $6::integer = 1 THEN NULL ELSE coalesce($3::bigint, id_limit) END, " NO_LIMIT
@@ -148,10 +170,11 @@ $way$;
         " RETURNING " TAG,
     .remove_tag =
         "UPDATE leaf_alloc SET removed_at = now(), update_time = now()"
-        " WHERE biz_tag = $1 AND removed_at IS NULL RETURNING biz_tag",
+        " WHERE biz_tag = $1 AND removed_at IS NULL AND " MAY_CHANGE("leaf_alloc") " RETURNING biz_tag",
 
     .layout = "SELECT layout FROM leaf_meta",
-    .set_layout = "UPDATE leaf_meta SET layout = $1 WHERE layout = $1 OR NOT layout_fixed RETURNING layout",
+    .set_layout = "UPDATE leaf_meta SET layout = $1 WHERE (layout = $1 OR NOT layout_fixed)"
+                  " AND " MAY_CHANGE("leaf_meta") " RETURNING layout",
     .acquire_held = "UPDATE leaf_worker w SET " TAKE " WHERE " MAY_LEASE(NOW)
                     " AND w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
                     " WHERE c.window_end <= " NOW
@@ -199,15 +222,15 @@ $way$;
         " WHERE worker_id = $1::integer AND owner IS NOT NULL"
         " AND ($3::integer = 1 OR window_end <= least($2::bigint, " CLOCK
         "))"
-        " RETURNING worker_id",
+        " AND " MAY_CHANGE("leaf_worker") " RETURNING worker_id",
     .release =
         "UPDATE leaf_worker SET owner = NULL, token = NULL"
-        " WHERE owner = $1 AND ($2::bigint IS NULL OR worker_id = $2::bigint) RETURNING worker_id",
+        " WHERE owner = $1 AND ($2::bigint IS NULL OR worker_id = $2::bigint)"
+        " AND " MAY_CHANGE("leaf_worker") " RETURNING worker_id",
     .recycle_silent =
         "UPDATE leaf_worker SET owner = NULL, token = NULL"
         " WHERE owner IS NOT NULL AND window_end <= least($1::bigint, " CLOCK ") AND renewed_at <= " CLOCK
-        " - $2::bigint"
-        " RETURNING worker_id",
+        " - $2::bigint AND " MAY_CHANGE("leaf_worker") " RETURNING worker_id",
 };
 
 const HealthSql health_sql{
@@ -225,7 +248,7 @@ const HealthSql health_sql{
         "SELECT guard_steps, (SELECT count(*) FROM leaf_alloc WHERE removed_at IS NULL"
         " AND granted_by IS DISTINCT FROM " SERVER
         "),"
-        " CASE WHEN granted_by IS NOT DISTINCT FROM " SERVER
+        " CASE WHEN " SAME_LESSOR
         " THEN leases_from END"
         " FROM leaf_meta WHERE " SERVER " IS NOT NULL",
     .settings =
@@ -234,20 +257,27 @@ const HealthSql health_sql{
         "'default_transaction_read_only') ORDER BY name DESC",
     .unlogged_tables = "SELECT oid::regclass FROM pg_class WHERE relpersistence <> 'p' AND (oid IN (" TABLES
                        ") OR oid IN " PARTITIONS ") ORDER BY 1",
+    // The name that is looked for in every schema is in two pieces, lest it be led by one.
     .missing_rights =
-        "SELECT format('USAGE on schema %I', n.nspname) FROM pg_class c JOIN pg_namespace n"
-        " ON n.oid = c.relnamespace WHERE c.relname = 'leaf_meta' AND to_regclass('leaf_meta') IS NULL"
+        "SELECT what FROM ("
+        "SELECT 0 AS rank, format('USAGE on schema %I', n.nspname) AS what FROM pg_class c JOIN pg_namespace "
+        "n"
+        " ON n.oid = c.relnamespace WHERE c.relname = 'leaf' || '_meta' AND to_regclass('leaf_meta') IS NULL"
         " AND NOT has_schema_privilege(n.oid, 'USAGE')"
-        " UNION ALL SELECT need || ' on ' || name FROM (VALUES ('leaf_alloc', 'SELECT'),"
-        " ('leaf_worker', 'SELECT'), ('leaf_worker', 'INSERT'), ('leaf_meta', 'SELECT')) AS t (name, need)"
-        " WHERE NOT has_table_privilege(to_regclass(name), need)"
-        " UNION ALL SELECT 'UPDATE of ' || name || '.' || attname"
-        " FROM (VALUES " RUNTIME_COLUMNS
-        ") AS t (name, written) JOIN pg_attribute a"
-        " ON a.attrelid = to_regclass(name) AND a.attname = written"
+        " UNION ALL SELECT rank, need || ' on ' || relname FROM (VALUES (1, to_regclass('leaf_alloc'), "
+        "'SELECT'),"
+        " (2, to_regclass('leaf_worker'), 'SELECT'), (3, to_regclass('leaf_worker'), 'INSERT'),"
+        " (4, to_regclass('leaf_meta'), 'SELECT')) AS t (rank, found, need) JOIN pg_class c ON c.oid = found"
+        " WHERE NOT has_table_privilege(found, need)"
+        " UNION ALL SELECT 5, 'UPDATE of ' || relname || '.' || attname"
+        " FROM " RUNTIME_COLUMNS
+        " JOIN pg_class c ON c.oid = found"
+        " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = ANY (written)"
         " WHERE NOT has_column_privilege(a.attrelid, a.attnum, 'UPDATE')"
-        " UNION ALL SELECT 'EXECUTE on ' || found FROM to_regprocedure('leaf_server(oid)') AS found"
-        " WHERE NOT has_function_privilege(found, 'EXECUTE')",
+        " UNION ALL SELECT 6, 'EXECUTE on ' || found::regprocedure FROM unnest(ARRAY["
+        " to_regprocedure('leaf_server(oid)'), to_regprocedure('leaf_server(oid, oid)'),"
+        " to_regprocedure('leaf_worker_table(oid)'), to_regprocedure('leaf_require_durable(oid)')]) AS found"
+        " WHERE NOT has_function_privilege(found, 'EXECUTE')) AS missing ORDER BY rank, what",
 };
 
 }  // namespace leaf::store::postgresql

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <string>
+
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
@@ -29,6 +32,14 @@ void require_refused(const std::string& url) {
   }
 }
 
+/// All that can be told of a store.
+std::string contents(const TestDatabase& database) {
+  leaf::test::SqlSession session(database.url());
+  return session.value("SELECT string_agg(t::text, ' ' ORDER BY biz_tag) FROM leaf_alloc t") +
+         session.value("SELECT m::text FROM leaf_meta m") +
+         session.value("SELECT string_agg(w::text, ' ' ORDER BY worker_id) FROM leaf_worker w");
+}
+
 }  // namespace
 
 TEST_CASE("durability: synchronous_commit=off is refused, wherever it comes from") {
@@ -46,6 +57,51 @@ TEST_CASE("durability: synchronous_commit=off is refused, wherever it comes from
   SUBCASE("from the connection's options, as PGOPTIONS sets them") {
     require_refused(database.url("options='-c synchronous_commit=off'"));
   }
+}
+
+TEST_CASE("durability: what administration changes is refused as a grant is, and stays as it was") {
+  TestDatabase database;
+  set_up(database);
+  leaf::Store owner({.url = database.url()});
+  leaf::WorkerRequest brief{.owner = "a"};
+  brief.window = std::chrono::milliseconds(1);
+  owner.acquire_worker(brief);
+  const leaf::TagName removed("removed");
+  owner.add_tag({.name = removed, .step = {}, .start = {}, .limit = {}, .description = {}});
+  owner.remove_tag(removed);
+  const std::string before = contents(database);
+  std::string option;
+  SUBCASE("commits that a crash loses") {
+    option = "synchronous_commit=off";
+  }
+  SUBCASE("warnings that are not sent") {
+    option = "client_min_messages=error";
+  }
+  leaf::Store store({.url = database.url("options='-c " + option + "'")});
+  for (const leaf::Error& error : {
+           error_of([&] {
+             store.add_tag(
+                 {.name = leaf::TagName("new"), .step = {}, .start = {}, .limit = {}, .description = {}});
+           }),
+           error_of([&] {
+             store.add_tag({.name = removed, .step = {}, .start = {}, .limit = {}, .description = {}});
+           }),
+           error_of([&] { store.update_tag(order, {.raise_to = 1'000'000}); }),
+           error_of([&] { store.update_tag(order, {.step = 20}); }),
+           error_of([&] { store.remove_tag(order); }),
+           error_of([&] { store.set_guard_steps(5); }),
+           error_of([&] { store.set_layout(store.layout()); }),
+           error_of([&] { store.recycle_worker(0, true); }),
+           error_of([&] { store.release_workers("a", {}); }),
+           error_of([&] { store.recycle_silent_workers(std::chrono::milliseconds(0)); }),
+       }) {
+    CHECK(error.code() == leaf::ErrorCode::refused);
+    CHECK(std::string(error.what()).find("synchronous_commit") != std::string::npos);
+    CHECK(error.hint().find("PGOPTIONS") != std::string::npos);
+  }
+  CHECK(contents(database) == before);
+  // What is not there is still said to be so.
+  CHECK(error_of([&] { store.remove_tag(leaf::TagName("nowhere")); }).code() == leaf::ErrorCode::not_found);
 }
 
 TEST_CASE("durability: any other synchronous_commit is accepted") {

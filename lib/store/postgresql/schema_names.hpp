@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace leaf::store::postgresql {
+
+/// A statement with every name of the store's, all of which begin with "leaf_", led by `schema`: a quoted
+/// name and a dot, or nothing. So no search_path leads it elsewhere.
+std::string in_schema(std::string_view statement, const std::string& schema);
+
+}  // namespace leaf::store::postgresql

@@ -1,0 +1,237 @@
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/guard_share.hpp"
+#include "support/lagging_standby.hpp"
+#include "support/postgresql_cluster.hpp"
+#include "support/process.hpp"
+#include "support/sql_session.hpp"
+#include "support/test_database.hpp"
+
+using leaf::test::error_of;
+using leaf::test::is_behind_guard;
+using leaf::test::PostgresqlCluster;
+using leaf::test::SqlSession;
+using leaf::test::TestDatabase;
+
+namespace {
+
+const leaf::TagName order("order");
+constexpr std::int64_t step = 10;
+constexpr std::int64_t guard = 100 * step;
+
+/// A store in `url` with a tag, of which five IDs were granted.
+void set_up(const std::string& url) {
+  leaf::Store store({.url = url});
+  store.migrate();
+  store.add_tag({.name = order, .step = step, .start = {}, .limit = {}, .description = {}});
+  CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
+}
+
+std::string dump_of(const TestDatabase& database, std::vector<std::string> options = {}) {
+  std::vector<std::string> command{leaf::test::postgresql_program("pg_dump"), "--no-owner", "--dbname",
+                                   database.name()};
+  command.insert(command.end(), options.begin(), options.end());
+  return leaf::test::run(command);
+}
+
+void restore(const std::string& dump, const std::string& url) {
+  leaf::test::run({leaf::test::postgresql_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
+                   "--dbname", url},
+                  dump);
+}
+
+/// What grants begin with in each of two copies that know nothing of each other.
+void require_apart(const std::string& one, const std::string& other) {
+  const leaf::Range first = leaf::Store({.url = one}).grant(order, 1).range;
+  const leaf::Range second = leaf::Store({.url = other}).grant(order, 1).range;
+  CHECK(is_behind_guard(first, 6, guard));
+  CHECK(is_behind_guard(second, 6, guard));
+  // The same number by chance: once in a million runs.
+  CHECK(first.lo != second.lo);
+}
+
+}  // namespace
+
+TEST_CASE("copies: two standbys that are promoted to the same timeline do not go on at the same ID") {
+  PostgresqlCluster primary;
+  set_up(primary.url());
+  const auto one = leaf::test::lagging_standby(primary);
+  const auto other = leaf::test::lagging_standby(primary);
+  primary.stop(PostgresqlCluster::Stop::immediate);
+  for (const auto& standby : {one.get(), other.get()}) SqlSession(standby->url()).run("SELECT pg_promote()");
+  require_apart(one->url(), other->url());
+  CHECK(leaf::Store({.url = one->url()}).health().timeline == 2);
+  CHECK(leaf::Store({.url = other->url()}).health().timeline == 2);
+}
+
+TEST_CASE("copies: one dump that is read into two databases does not go on at the same ID") {
+  const TestDatabase original;
+  set_up(original.url());
+  const std::string dump = dump_of(original);
+  TestDatabase one, other;
+  restore(dump, one.name());
+  restore(dump, other.name());
+  require_apart(one.url(), other.url());
+
+  // What was left out is kept for whoever has to find out what went twice.
+  const auto left_out =
+      one.sql().rows("SELECT left_out_from, left_out_to = max_id - last_grant FROM leaf_alloc");
+  CHECK(left_out == SqlSession::Rows{{"6", "t"}});
+}
+
+TEST_CASE("copies: what is left out by chance takes all values, and has no pattern") {
+  TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  store.add_tag({.name = order, .step = step, .start = {}, .limit = {}, .description = {}});
+  const std::int64_t share = leaf::test::guard_share(guard);
+  const int eighths = 8;
+  int seen[eighths] = {};
+  std::int64_t bits_set = 0, bits_clear = 0;
+  std::int64_t from = 1;
+  for (int i = 0; i < 200; ++i) {
+    database.sql().run(
+        "ALTER TABLE leaf_alloc DISABLE TRIGGER USER; UPDATE leaf_alloc SET granted_by = 'another';"
+        "ALTER TABLE leaf_alloc ENABLE TRIGGER USER");
+    const leaf::Range range = store.grant(order, 1).range;
+    const std::int64_t by_chance = range.lo - from - guard;
+    REQUIRE(by_chance >= 0);
+    REQUIRE(by_chance <= share);
+    ++seen[by_chance * eighths / (share + 1)];
+    bits_set |= by_chance;
+    bits_clear |= ~by_chance;
+    from = range.hi;
+  }
+  for (const int times : seen) CHECK(times > 0);
+  CHECK((bits_set & 0xFF) == 0xFF);
+  CHECK((bits_clear & 0xFF) == 0xFF);
+}
+
+TEST_CASE("copies: a database that is made of another one, and takes its name, is another server") {
+  TestDatabase original;
+  set_up(original.url());
+  const std::string name = original.name();
+  SqlSession administrator("");
+  administrator.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name + "'");
+  administrator.run("CREATE DATABASE " + name + "_copy TEMPLATE " + name);
+  CHECK(leaf::Store({.url = original.url()}).grant(order, 500).range == leaf::Range{6, 506});
+  administrator.run("DROP DATABASE " + name + " WITH (FORCE)");
+  administrator.run("ALTER DATABASE " + name + "_copy RENAME TO " + name);
+  leaf::Store after({.url = original.url()});
+  CHECK(is_behind_guard(after.grant(order, 5).range, 6, guard));
+  CHECK(error_of([&] { after.acquire_worker({.owner = "a"}); }).code() == leaf::ErrorCode::unavailable);
+}
+
+TEST_CASE("copies: a table of tags that is put back alone is noticed, and so is one without its triggers") {
+  TestDatabase database;
+  set_up(database.url());
+  const std::string dump = dump_of(database, {"--clean", "--table=leaf_alloc"});
+  leaf::Store open({.url = database.url()});
+  CHECK(open.grant(order, 500).range == leaf::Range{6, 506});
+  SUBCASE("with its triggers") {
+    restore(dump, database.name());
+    SUBCASE("on a connection that was open") {
+      CHECK(is_behind_guard(open.grant(order, 5).range, 6, guard));
+    }
+    SUBCASE("on a new one") {
+      CHECK(is_behind_guard(leaf::Store({.url = database.url()}).grant(order, 5).range, 6, guard));
+    }
+    SUBCASE("by Leaf's own servers") {
+      database.sql().run("UPDATE leaf_alloc SET max_id = max_id + step");
+      const std::int64_t begun = std::stoll(database.sql().value("SELECT max_id - step FROM leaf_alloc"));
+      CHECK(is_behind_guard({begun, begun + step}, 6, guard));
+    }
+  }
+  SUBCASE("without, in a table that was made by hand") {
+    database.sql().run(
+        "ALTER TABLE leaf_alloc RENAME TO leaf_old;"
+        "CREATE TABLE leaf_alloc (LIKE leaf_old INCLUDING ALL);"
+        "INSERT INTO leaf_alloc SELECT * FROM leaf_old;"
+        "UPDATE leaf_alloc SET max_id = 6");
+    const leaf::Error refused = error_of([&] { open.grant(order, 5); });
+    CHECK(refused.code() == leaf::ErrorCode::refused);
+    CHECK(std::string(refused.what()).find("leaf_alloc") != std::string::npos);
+    CHECK(error_of([&] { leaf::Store({.url = database.url()}).grant_segment(order); }).code() ==
+          leaf::ErrorCode::refused);
+  }
+}
+
+TEST_CASE("copies: a table of workers that is put back alone leases nobody a window that may run") {
+  TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  leaf::WorkerRequest brief{.owner = "a"};
+  brief.window = std::chrono::milliseconds(1);
+  CHECK(store.acquire_worker(brief).worker == 0);
+  const std::string dump = dump_of(database, {"--clean", "--table=leaf_worker"});
+  leaf::WorkerLease lost;
+  REQUIRE(leaf::test::wait_for([&] {
+    lost = store.acquire_worker({.owner = "a"});
+    return lost.worker == 0;
+  }));
+  restore(dump, database.name());
+  for (const bool is_open : {true, false}) {
+    CAPTURE(is_open);
+    leaf::Store fresh({.url = database.url()});
+    leaf::Store& after = is_open ? store : fresh;
+    const leaf::Error error = error_of([&] { after.acquire_worker({.owner = "c"}); });
+    CHECK(error.code() == leaf::ErrorCode::unavailable);
+    CHECK(std::string(error.what()).find("no worker is leased until") != std::string::npos);
+    CHECK(error_of([&] { after.acquire_worker({.owner = "c", .worker = lost.worker}); }).code() ==
+          leaf::ErrorCode::unavailable);
+  }
+  CHECK(store.health().guard.value().leases_from >= lost.end);
+}
+
+TEST_CASE("copies: a database that does not tell which server it is on leaves nothing out, and works") {
+  const leaf::test::TestRole role("LOGIN PASSWORD 'right'");
+  TestDatabase database;
+  database.sql().run(
+      "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC; CREATE SCHEMA own AUTHORIZATION " +
+      role.name());
+  const std::string url =
+      database.url("user=" + role.name() + " password=right options='-c search_path=own'");
+  set_up(url);
+  leaf::Store store({.url = url});
+  CHECK(store.grant_segment(order).range == leaf::Range{6, 16});
+  CHECK(store.update_tag(order, {.raise_to = 100}).next_id == 100);
+  CHECK(store.acquire_worker({.owner = "a"}).worker == 0);
+  CHECK(store.acquire_worker({.owner = "b"}).worker == 1);
+  CHECK_FALSE(store.health().guard);
+  CHECK(database.sql().value("SELECT granted_by IS NULL FROM own.leaf_alloc") == "t");
+  database.sql().run("DROP OWNED BY " + role.name() + " CASCADE");
+}
+
+TEST_CASE("copies: a store that is brought up from the version before leaves nothing out for that") {
+  TestDatabase database;
+  const std::string script = leaf::Store({.url = database.url()}).migration_script();
+  const std::size_t fourth = script.find("\n-- migration 4:");
+  REQUIRE(fourth != std::string::npos);
+  SqlSession& administrator = database.sql();
+  administrator.run(script.substr(0, fourth) + "\nCOMMIT;");
+  administrator.run(
+      "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('order', 10), ('other', 10), ('twice', 10);"
+      "INSERT INTO leaf_worker VALUES (0, 'a', gen_random_uuid(), 0, 0, 0, 0)");
+  administrator.run(
+      "ALTER TABLE leaf_alloc DISABLE TRIGGER USER;"
+      "UPDATE leaf_alloc SET granted_by = '1/1/2' WHERE biz_tag = 'other';"
+      "UPDATE leaf_alloc SET granted_by = split_part(granted_by, '/', 1) || '/-1/' || split_part(granted_by, "
+      "'/', 3)"
+      " WHERE biz_tag = 'twice';"
+      "ALTER TABLE leaf_alloc ENABLE TRIGGER USER");
+  leaf::Store store({.url = database.url()});
+  CHECK_FALSE(store.migrate().empty());
+  CHECK(store.health().guard.value().tags_ahead == 2);
+  CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
+  CHECK(store.acquire_worker({.owner = "b"}).worker >= 0);
+  CHECK(is_behind_guard(store.grant(leaf::TagName("other"), 5).range, 1, guard));
+  // Two servers in between, each of which may have left out as much.
+  CHECK(is_behind_guard(store.grant(leaf::TagName("twice"), 5).range,
+                        1 + guard + leaf::test::guard_share(guard), guard));
+}
