@@ -68,7 +68,7 @@ std::string first_line(std::string_view text) {
 /// Whether libpq went as far as to look for a server; if it did not the connection string is at fault.
 bool concerns_a_server(std::string_view reason) {
   return reason.starts_with("connection to server") || reason.starts_with("could not connect") ||
-         reason.starts_with("could not translate host name");
+         reason.starts_with("could not translate host name") || reason.starts_with("host name");
 }
 
 /// What mends a TLS connection that does not come about; libpq tells of it in words alone.
@@ -137,13 +137,21 @@ std::string without_password(const std::string& message, const std::string& conn
 
 }  // namespace
 
-Error login_error(const PGconn* connection, const std::string& connection_string) {
+Error unresolved_error(const std::vector<std::string>& failures, const std::string& connection_string) {
+  return {ErrorCode::unavailable,
+          fmt::format("cannot log in to store '{}': {}", redact_url(connection_string),
+                      fmt::join(failures, "; ")),
+          "check the host's name, or give its address: hostaddr=ADDRESS", sqlstate::unable_to_connect};
+}
+
+Error login_error(const PGconn* connection, const std::string& connection_string,
+                  const std::vector<std::string>& failures) {
   std::istringstream message(without_password(PQerrorMessage(connection), connection_string));
   static const std::regex with_state(R"(^(?:.*\s)?\S+:  ([0-9A-Z]{5}): (.*)$)");
   // What libpq advises about a certificate, to go without checking it, is left out too.
   static const std::regex detail(R"(^(\s|[A-Z]+:|Either provide the file).*)");
   std::string state;
-  std::vector<std::string> reasons;  // one for each server that was tried
+  std::vector<std::string> reasons = failures;  // one for each server that was tried
   for (std::string line; std::getline(message, line);) {
     std::smatch match;
     if (std::regex_match(line, match, with_state)) {

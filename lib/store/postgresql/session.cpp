@@ -15,6 +15,7 @@
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 #include "store/postgresql/errors.hpp"
+#include "store/postgresql/resolver.hpp"
 
 namespace leaf::store::postgresql {
 
@@ -66,9 +67,8 @@ Options effective_options(const std::string& connection_string) {
   return Options(PQconninfo(unconnected.get()));
 }
 
-/// What the connection string lacks for grants.
-std::vector<Parameter> missing_parameters(const std::string& connection_string, milliseconds timeout) {
-  const Options options = effective_options(connection_string);
+/// What the connection string lacks for grants, of which `options` hold.
+std::vector<Parameter> missing_parameters(const Options& options, milliseconds timeout) {
   std::vector<Parameter> missing{{"client_encoding", "UTF8"}};
   const std::string hosts = option(options.get(), "host");
   const std::string addresses = option(options.get(), "hostaddr");
@@ -103,13 +103,24 @@ bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadli
 
 Session log_in(const std::string& connection_string, Deadline deadline) {
   const auto timeout = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
-  Session session = start(connection_string, missing_parameters(connection_string, timeout));
-  if (PQstatus(session.get()) == CONNECTION_BAD) throw login_error(session.get(), connection_string);
+  const Options options = effective_options(connection_string);
+  std::vector<Parameter> parameters = missing_parameters(options, timeout);
+  const Resolution resolution = resolve({.hosts = option(options.get(), "host"),
+                                         .addresses = option(options.get(), "hostaddr"),
+                                         .ports = option(options.get(), "port")},
+                                        deadline);
+  if (!resolution.is_anybody_left) throw unresolved_error(resolution.failures, connection_string);
+  parameters.push_back({"host", resolution.servers.hosts});
+  parameters.push_back({"hostaddr", resolution.servers.addresses});
+  parameters.push_back({"port", resolution.servers.ports});
+  Session session = start(connection_string, parameters);
+  const auto failed = [&] { return login_error(session.get(), connection_string, resolution.failures); };
+  if (PQstatus(session.get()) == CONNECTION_BAD) throw failed();
   // Verbose messages carry the SQLSTATE, which libpq does not give for a failed login otherwise.
   PQsetErrorVerbosity(session.get(), PQERRORS_VERBOSE);
   PostgresPollingStatusType state = PGRES_POLLING_WRITING;
   while (state != PGRES_POLLING_OK) {
-    if (state == PGRES_POLLING_FAILED) throw login_error(session.get(), connection_string);
+    if (state == PGRES_POLLING_FAILED) throw failed();
     if (!wait_for_socket(session.get(), state == PGRES_POLLING_WRITING, deadline)) {
       throw Error(ErrorCode::unavailable,
                   fmt::format("store '{}' did not answer in time", redact_url(connection_string)),

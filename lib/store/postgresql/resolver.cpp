@@ -1,0 +1,177 @@
+#include "store/postgresql/resolver.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <netdb.h>
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <system_error>
+#include <thread>
+
+namespace leaf::store::postgresql {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+struct Server {
+  std::string host;
+  std::string address;
+  std::string port;
+};
+
+std::vector<std::string> parts(const std::string& list) {
+  std::vector<std::string> result;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = list.find(',', begin);
+    result.push_back(list.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return result;
+}
+
+/// The servers one by one; none if libpq would not take the lists.
+std::vector<Server> one_by_one(const Servers& servers) {
+  const auto hosts = parts(servers.hosts);
+  const auto addresses = parts(servers.addresses);
+  const auto ports = parts(servers.ports);
+  if (!servers.addresses.empty() && addresses.size() != hosts.size()) return {};
+  if (ports.size() != 1 && ports.size() != hosts.size()) return {};
+  std::vector<Server> result;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    result.push_back({.host = hosts[i],
+                      .address = servers.addresses.empty() ? "" : addresses[i],
+                      .port = ports[ports.size() == 1 ? 0 : i]});
+  }
+  return result;
+}
+
+Servers in_lists(const std::vector<Server>& servers) {
+  const auto list = [&](std::string Server::*field) {
+    std::vector<std::string> values;
+    for (const Server& server : servers) values.push_back(server.*field);
+    return fmt::format("{}", fmt::join(values, ","));
+  };
+  return {.hosts = list(&Server::host), .addresses = list(&Server::address), .ports = list(&Server::port)};
+}
+
+/// Whether libpq would ask the resolver; it asks none for an address or a socket's folder.
+bool needs_resolver(const Server& server) {
+  if (!server.address.empty() || server.host.empty() || server.host[0] == '/' || server.host[0] == '@')
+    return false;
+  std::array<unsigned char, sizeof(in6_addr)> ignored{};
+  return inet_pton(AF_INET, server.host.c_str(), ignored.data()) != 1 &&
+         inet_pton(AF_INET6, server.host.c_str(), ignored.data()) != 1;
+}
+
+struct Answer {
+  std::vector<std::string> addresses;
+  std::string failure;
+};
+
+Answer look_up(const std::string& name) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  Answer answer;
+  const int error = getaddrinfo(name.c_str(), nullptr, &wanted, &found);
+  if (error != 0) {
+    answer.failure =
+        fmt::format("could not translate host name \"{}\" to address: {}", name, gai_strerror(error));
+    return answer;
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
+  for (; found != nullptr; found = found->ai_next) {
+    std::array<char, NI_MAXHOST> text{};
+    if (getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                    NI_NUMERICHOST) == 0)
+      answer.addresses.emplace_back(text.data());
+  }
+  return answer;
+}
+
+/// Look-ups that are under way, each in a thread that nobody waits for at the end: a resolver cannot be
+/// stopped.
+class LookUps {
+ public:
+  void begin(const std::string& name) {
+    if (!answers_->begun.insert(name).second) return;
+    try {
+      std::thread([name, answers = answers_] {
+        Answer answer = look_up(name);
+        const std::lock_guard lock(answers->mutex);
+        answers->by_name[name] = std::move(answer);
+        answers->changed.notify_all();
+      }).detach();
+    } catch (const std::system_error& error) {
+      const std::lock_guard lock(answers_->mutex);
+      answers_->by_name[name].failure =
+          fmt::format("could not look up host name \"{}\": {}", name, error.what());
+    }
+  }
+
+  /// Until all are done, and after `enough` until there is an address.
+  std::map<std::string, Answer> wait(Deadline enough, Deadline deadline) const {
+    std::unique_lock lock(answers_->mutex);
+    const auto all = [&] { return answers_->by_name.size() == answers_->begun.size(); };
+    answers_->changed.wait_until(lock, std::min(enough, deadline), all);
+    answers_->changed.wait_until(lock, deadline, [&] {
+      return all() || std::ranges::any_of(answers_->by_name,
+                                          [](const auto& entry) { return !entry.second.addresses.empty(); });
+    });
+    return answers_->by_name;
+  }
+
+ private:
+  struct Answers {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::map<std::string, Answer> by_name;
+    std::set<std::string> begun;  // by who waits alone
+  };
+  std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
+};
+
+}  // namespace
+
+Resolution resolve(const Servers& servers, Deadline deadline) {
+  const std::vector<Server> named = one_by_one(servers);
+  if (std::ranges::none_of(named, needs_resolver)) return {.servers = servers, .failures = {}};
+  LookUps look_ups;
+  for (const Server& server : named) {
+    if (needs_resolver(server)) look_ups.begin(server.host);
+  }
+  const auto now = steady_clock::now();
+  const Deadline half = now + (deadline - now) / 2;
+  const bool is_other_left = !std::ranges::all_of(named, needs_resolver);
+  const auto answers = look_ups.wait(named.size() == 1 ? deadline : half, is_other_left ? half : deadline);
+
+  std::vector<Server> found;
+  Resolution result;
+  for (const Server& server : named) {
+    if (!needs_resolver(server)) {
+      found.push_back(server);
+      continue;
+    }
+    const auto answer = answers.find(server.host);
+    if (answer == answers.end()) {
+      result.failures.push_back(fmt::format("host name \"{}\" was not resolved in time", server.host));
+      continue;
+    }
+    if (!answer->second.failure.empty()) result.failures.push_back(answer->second.failure);
+    for (const std::string& address : answer->second.addresses)
+      found.push_back({.host = server.host, .address = address, .port = server.port});
+  }
+  result.servers = in_lists(found);
+  result.is_anybody_left = !found.empty();
+  return result;
+}
+
+}  // namespace leaf::store::postgresql

@@ -1,0 +1,165 @@
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/postgresql_cluster.hpp"
+#include "support/process.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/test_database.hpp"
+
+using leaf::test::error_of;
+using leaf::test::PostgresqlCluster;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+const leaf::TagName order("order");
+
+bool mentions(const leaf::Error& error, const std::string& text) {
+  return (std::string(error.what()) + "\n" + error.hint()).find(text) != std::string::npos;
+}
+
+/// How to run a command with a network and mounts of its own.
+std::vector<std::string> apart(const std::vector<std::string>& command) {
+  std::vector<std::string> words{"unshare", "--mount", "--net"};
+  if (geteuid() != 0) words.emplace_back("--map-root-user");
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+bool may_be_apart() {
+  if (leaf::test::Process(apart({"true"})).wait() == 0) return true;
+  MESSAGE("left out: no network of one's own can be had here");
+  return false;
+}
+
+/// Runs one of the test cases below, that are left out elsewhere, apart.
+void run_apart(const std::string& name) {
+  if (!may_be_apart()) return;
+  leaf::test::Process process(
+      apart({std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip", "--test-case=" + name}));
+  CHECK(process.wait() == 0);
+  INFO(process.output());
+  CHECK(process.output().find("1 passed") != std::string::npos);
+}
+
+/// Makes the only name server one that never answers, and `hosts` all that is known without it.
+class SilentNameServer {
+ public:
+  explicit SilentNameServer(const std::string& hosts)
+      : socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    ifreq loopback{};
+    std::string("lo").copy(loopback.ifr_name, IFNAMSIZ - 1);
+    loopback.ifr_flags = IFF_UP | IFF_RUNNING;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(53);
+    if (ioctl(socket_, SIOCSIFFLAGS, &loopback) != 0 ||
+        bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      throw std::runtime_error("no name server can be had");
+    put("resolv.conf", "nameserver 127.0.0.1\n");
+    put("hosts", hosts);
+    put("nsswitch.conf", "hosts: files dns\n");
+  }
+  ~SilentNameServer() { close(socket_); }
+  SilentNameServer(const SilentNameServer&) = delete;
+  SilentNameServer& operator=(const SilentNameServer&) = delete;
+
+ private:
+  void put(const std::string& name, const std::string& content) {
+    const std::string file = (folder_.path() / name).string();
+    std::ofstream(file) << content;
+    if (mount(file.c_str(), ("/etc/" + name).c_str(), nullptr, MS_BIND, nullptr) != 0)
+      throw std::runtime_error("cannot replace /etc/" + name);
+  }
+
+  leaf::test::TemporaryFolder folder_;
+  int socket_;
+};
+
+}  // namespace
+
+TEST_CASE("resolver apart: a silent name server is waited for no longer than the timeout" * doctest::skip()) {
+  const SilentNameServer silent("");
+  for (const std::string hosts : {"db.example.org", "db1.example.org,db2.example.org,db3.example.org"}) {
+    CAPTURE(hosts);
+    leaf::Store store({.url = "host=" + hosts + " dbname=ids user=me", .timeout = milliseconds(300)});
+    const auto begun = steady_clock::now();
+    const leaf::Error error = error_of([&] { store.tags(); });
+    CHECK(steady_clock::now() - begun < milliseconds(2000));
+    CHECK(error.code() == leaf::ErrorCode::unavailable);
+    CHECK(mentions(error, hosts.substr(0, hosts.find(','))));
+    CHECK(mentions(error, "name"));
+  }
+}
+
+TEST_CASE("resolver apart: a name that nobody knows leaves time for the next host" * doctest::skip()) {
+  const SilentNameServer silent("127.0.0.9 db.test\n127.0.0.1 db.test\n");
+  const PostgresqlCluster cluster("listen_addresses = '127.0.0.1'");
+  leaf::Store owner({.url = cluster.url()});
+  owner.migrate();
+  owner.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
+  const std::string rest = " user=postgres dbname=postgres";
+  std::int64_t next = 1;
+  for (const std::string& where :
+       {"host=silent.example.org," + cluster.host() + " port=5432,5432",
+        "host=" + cluster.host() + ",silent.example.org port=5432",
+        // All addresses of a name are tried, and its port is that of its place in the list.
+        std::string("host=silent.example.org,db.test port=1,5432"), std::string("host=db.test port=5432"),
+        std::string("host=db.test hostaddr=127.0.0.1 port=5432"),
+        std::string("host=silent.example.org,silent.example.org hostaddr=,127.0.0.1 port=5432")}) {
+    CAPTURE(where);
+    leaf::Store store({.url = where + rest, .timeout = milliseconds(4000)});
+    CHECK(store.grant(order, 5).range == leaf::Range{next, next + 5});
+    next += 5;
+  }
+}
+
+TEST_CASE("resolver: a silent name server is waited for no longer than the timeout, not even at the end") {
+  const auto begun = steady_clock::now();
+  run_apart("resolver apart: a silent name server*");
+  // A look-up goes on for ten seconds by itself.
+  CHECK(steady_clock::now() - begun < std::chrono::seconds(8));
+}
+
+TEST_CASE("resolver: a name that nobody knows leaves time for the next host") {
+  run_apart("resolver apart: a name that nobody knows*");
+}
+
+TEST_CASE("resolver: passwords are looked up by the name of the host") {
+  leaf::test::TestDatabase database;
+  leaf::Store({.url = database.url()}).migrate();
+  const leaf::test::TestRole role("LOGIN PASSWORD 'right'");
+  const leaf::test::TemporaryFolder folder;
+  const std::string file = (folder.path() / "pgpass").string();
+  std::ofstream(file) << "127.0.0.1:*:*:*:wrong\n::1:*:*:*:wrong\nlocalhost:*:*:" << role.name()
+                      << ":right\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  leaf::Store store(
+      {.url = database.url("host=localhost password='' passfile=" + file + " user=" + role.name())});
+  const leaf::Error error = error_of([&] { store.tags(); });
+  CHECK(error.sqlstate() == "42501");  // logged in, without a right on the tables
+}
+
+TEST_CASE("resolver: a name without an address is named with what the resolver said") {
+  leaf::Store store({.url = "host=no-such-host.invalid dbname=leaf", .timeout = std::chrono::seconds(20)});
+  const leaf::Error error = error_of([&] { store.tags(); });
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(mentions(error, "could not translate host name \"no-such-host.invalid\" to address"));
+}
