@@ -95,9 +95,7 @@ class Status : public Command {
         "of all stores are shown. Without --forget nothing is changed, and no store is asked.");
     command.add_flag("--watch", watch_, "print it again and again, until interrupted");
     command.add_text_option("--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
-    command.add_flag(
-        "--forget", forget_,
-        "give up what is buffered of STORE, or without one every buffer whose last fetch failed");
+    command.add_flag("--forget", forget_, "give up what is buffered of STORE, or of fetches that failed");
     command.add_texts_argument("STORE", "URL", stores_, "with --forget: as for --store");
     command.add_examples(
         "In a pipe there is one tab-separated line for each buffer: tag, left, next_id,\n"
