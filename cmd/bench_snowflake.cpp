@@ -68,7 +68,7 @@ class SnowflakeBenchmark : public Benchmark {
  public:
   SnowflakeBenchmark(const Session& session, const BenchPlan& plan)
       : settings_(session.settings()),
-        store_(session.store_options()),
+        store_(session.store_options_without_marks()),
         host_(session, plan),
         plan_(plan),
         options_{.worker = worker_request(settings_),

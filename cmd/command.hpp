@@ -27,6 +27,10 @@ struct Session {
             .timeout = settings().timeout,
             .marks = settings().runtime_dir.empty() ? nullptr : leaf::host_marks(host_options())};
   }
+  /// For IDs that nobody is given: this host remembers nothing of them.
+  leaf::StoreOptions store_options_without_marks() const {
+    return {.url = settings().store, .timeout = settings().timeout};
+  }
   /// Where this host's buffers lie; none if they are not to be used, or there is no place for them.
   std::optional<leaf::HostOptions> host() const {
     if (!settings().host_buffer || settings().runtime_dir.empty()) return std::nullopt;

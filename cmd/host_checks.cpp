@@ -93,7 +93,12 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
 }
 
 Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::Store& store) {
-  const auto former = leaf::refresh_store_name(url, host, store);
+  std::optional<leaf::StoreIdentity> former;
+  try {
+    former = leaf::refresh_store_name(url, host, store);
+  } catch (const leaf::Error&) {
+    return {};  // another check tells what is wrong with the folder
+  }
   if (!former) return {};
   const std::string seen =
       former->deployment == store.identity().deployment

@@ -48,13 +48,17 @@ class Transaction {
 
 }  // namespace
 
+Error lost_meta_row() {
+  return {ErrorCode::refused,
+          "table 'leaf_meta' has lost its row: the other tables may have lost some too",
+          "put the store back from a backup; one that is made anew repeats IDs"};
+}
+
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
   if (!connection.find_tables(timeout)) return {};
   const auto rows = connection.execute(connection.sql().schema, {}, timeout);
   if (rows.empty()) {
-    throw Error(ErrorCode::refused,
-                "table 'leaf_meta' has lost its row: the other tables may have lost some too",
-                "put the store back from a backup; one that is made anew repeats IDs");
+    throw lost_meta_row(); one that is made anew repeats IDs");
   }
   const Row& row = rows[0];
   return {static_cast<int>(row.integer(0)), row.text(1), row.integer_or_null(2).value_or(0) == 1};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 
@@ -16,6 +17,9 @@ struct Schema {
   std::string deployment;
   bool logged = true;  ///< false: the tag table is emptied by a crash of the server
 };
+
+/// What is said where the only row of leaf_meta is gone.
+Error lost_meta_row();
 
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout);
 

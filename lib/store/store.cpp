@@ -82,7 +82,7 @@ std::string Store::migration_script() {
 StoreIdentity Store::identity() {
   return impl_->attempt(store::IfMissing::fail, true, [](Connection& connection, milliseconds left) {
     const auto rows = connection.execute(connection.sql().identity, {}, left);
-    if (rows.empty()) throw Error(ErrorCode::failed, "table 'leaf_meta' has lost its row");
+    if (rows.empty()) throw store::lost_meta_row();
     return store::identity_of(rows[0], 0, connection);
   });
 }

@@ -188,7 +188,7 @@ void Store::Impl::raise_mark(const WorkerLease& lease) {
 
 Layout Store::layout() {
   const auto rows = impl_->execute(&store::Sql::layout, {});
-  if (rows.empty()) throw Error(ErrorCode::failed, "table 'leaf_meta' has lost its row");
+  if (rows.empty()) throw store::lost_meta_row();
   return Layout::parse(rows[0].text(0));
 }
 

@@ -22,8 +22,9 @@ namespace leaf {
 class GrantMarks;
 
 /// Where the processes of one host share what the store has granted to them: a buffer for each tag and each
-/// worker, in a file that all of them map. All that name the same folder and the same store draw from the
-/// same buffers, without a daemon.
+/// worker, in a file that all of them map. All that name the same folder and reach the same store, by
+/// whatever name, draw from the same buffers, without a daemon. A name that leads to another store is noticed
+/// at the next fetch, and within a minute while IDs are drawn and the store can be reached.
 ///
 /// The files are volatile on purpose. They name the boot, the device and the inode that they belong to, and
 /// are thrown away where one differs: what was buffered is lost then, and never given out twice. They must

@@ -112,7 +112,8 @@ class LEAF_EXPORT SegmentAllocator {
   SegmentAllocator(const SegmentAllocator&) = delete;
   SegmentAllocator& operator=(const SegmentAllocator&) = delete;
 
-  /// The handle of a tag; the same tag always leads to the same buffer. Looks at nothing in the store.
+  /// The handle of a tag; the same tag always leads to the same buffer. Looks at nothing in the store, but
+  /// with host state asks it for a moment which one it is, if nobody of this host has for a minute.
   /// Cheap, but takes a lock: keep the handle. With host state, throws Error: `refused` if its folder or file
   /// is not to be trusted, `usage` if the folder cannot be used, `failed` if there is no space.
   SegmentTag tag(const TagName& name);

@@ -137,10 +137,15 @@ bool is_refused(const std::string& connection_string) {
 }  // namespace
 
 Error unresolved_error(const std::vector<std::string>& failures, const std::string& connection_string) {
-  return {ErrorCode::unavailable,
-          fmt::format("cannot log in to store '{}': {}", redact_url(connection_string),
-                      fmt::join(failures, "; ")),
-          "check the host's name, or give its address: hostaddr=ADDRESS", sqlstate::unable_to_connect};
+  const std::string found = fmt::format("{}", fmt::join(failures, "; "));
+  const std::string reasons = redact_message(found, connection_string, is_refused(connection_string));
+  // What was taken for a name may be a piece of a password.
+  const bool is_malformed = reasons != found;
+  return {is_malformed ? ErrorCode::usage : ErrorCode::unavailable,
+          fmt::format("cannot log in to store '{}': {}", redact_url(connection_string), reasons),
+          is_malformed ? malformed_hint({reasons})
+                       : "check the host's name, or give its address: hostaddr=ADDRESS",
+          sqlstate::unable_to_connect};
 }
 
 Error login_error(const PGconn* connection, const std::string& connection_string,
@@ -151,7 +156,9 @@ Error login_error(const PGconn* connection, const std::string& connection_string
   // What libpq advises about a certificate, to go without checking it, is left out too.
   static const std::regex detail(R"(^(\s|[A-Z]+:|Either provide the file).*)");
   std::string state;
-  std::vector<std::string> reasons = failures;  // one for each server that was tried
+  std::vector<std::string> reasons;  // one for each server that was tried
+  for (const std::string& failure : failures)
+    reasons.push_back(redact_message(failure, connection_string, /*is_refused=*/false));
   for (std::string line; std::getline(message, line);) {
     std::smatch match;
     if (std::regex_match(line, match, with_state)) {
