@@ -57,9 +57,7 @@ Error lost_meta_row() {
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
   if (!connection.find_tables(timeout)) return {};
   const auto rows = connection.execute(connection.sql().schema, {}, timeout);
-  if (rows.empty()) {
-    throw lost_meta_row(); one that is made anew repeats IDs");
-  }
+  if (rows.empty()) throw lost_meta_row();
   const Row& row = rows[0];
   return {static_cast<int>(row.integer(0)), row.text(1), row.integer_or_null(2).value_or(0) == 1};
 }

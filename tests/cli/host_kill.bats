@@ -47,7 +47,10 @@ killed_at_each() {
 
 nothing() { :; }
 drained() { leafctl -q tags update order --raise-to "$(leafctl tags show order -o json | jq -r .next_id)"; }
-without_state() { rm -rf "$LEAFCTL_RUNTIME_DIR"; }
+without_state() {
+  until_nobody_fetches
+  rm -rf "$LEAFCTL_RUNTIME_DIR"
+}
 
 @test "killed at a first start: the next call works, and no ID comes twice" {
   leafctl -q add-tag order --step 3

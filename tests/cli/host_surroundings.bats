@@ -194,6 +194,7 @@ as() {
     (umask $mask && leafctl next order >>"$ids")
     same 'the folder' 700 "$(stat -c %a "$LEAFCTL_RUNTIME_DIR")"
     same 'the file' 600 "$(stat -c %a "$LEAFCTL_RUNTIME_DIR"/tag-*)"
+    until_nobody_fetches
     rm -r "$LEAFCTL_RUNTIME_DIR"
   done
   leafctl next order >>"$ids"
