@@ -49,8 +49,7 @@ class Transaction {
 }  // namespace
 
 Error lost_meta_row() {
-  return {ErrorCode::refused,
-          "table 'leaf_meta' has lost its row: the other tables may have lost some too",
+  return {ErrorCode::refused, "table 'leaf_meta' has lost its row: the other tables may have lost some too",
           "put the store back from a backup; one that is made anew repeats IDs"};
 }
 
