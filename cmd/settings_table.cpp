@@ -137,7 +137,7 @@ void assign_yes_no(Settings& settings, std::string_view name, const std::string&
 /// user can write to.
 std::string default_runtime_dir(const Surroundings& surroundings) {
   const std::string usual = usual_runtime_dir(surroundings);
-  if (usual.empty() || surroundings.is_root || !belongs_to_another(usual, surroundings)) return usual;
+  if (!usual.starts_with("/dev/shm/") || !belongs_to_another(usual, surroundings)) return usual;
   const auto own = own_runtime_dir(surroundings);
   return own && surroundings.is_local(std::filesystem::path(*own).parent_path()) ? *own : usual;
 }

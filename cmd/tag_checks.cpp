@@ -36,7 +36,9 @@ TagOnHost on_this_host(const Tag& tag, const std::vector<TagOnHost>& on_host) {
 
 /// IDs that can still be granted, or are buffered here.
 std::int64_t left_of(const Tag& tag, const TagOnHost& here) {
-  return (tag.next_id > limit_of(tag) ? 0 : limit_of(tag) - tag.next_id + 1) + here.buffered;
+  const std::int64_t in_store = tag.next_id > limit_of(tag) ? 0 : limit_of(tag) - tag.next_id + 1;
+  // Of a store that has gone back both may count the same IDs.
+  return std::min(in_store, leaf::max_id - here.buffered) + here.buffered;
 }
 
 /// How long the tag lasts, in seconds; none if nobody knows.

@@ -330,6 +330,20 @@ TEST_CASE(
         "/dev/shm/leafctl-1000");
   CHECK(runtime_dir(true, [](const std::string&) { return false; }).empty());
 
+  // Another user was faster to make that folder.
+  const std::string occupied = "/dev/shm/leafctl-" + std::to_string(4'000'000'000U + getpid());
+  const auto runtime_dir_of_occupied = [&] {
+    auto surroundings = machine.surroundings();
+    surroundings.is_root = false;
+    surroundings.user_id = occupied.substr(occupied.rfind('-') + 1);
+    surroundings.is_local = everything;
+    return resolve_settings({}, surroundings).settings.runtime_dir;
+  };
+  CHECK(runtime_dir_of_occupied() == occupied);
+  std::filesystem::create_directory(occupied);
+  CHECK(runtime_dir_of_occupied() == machine.variables["HOME"] + "/.local/state/leafctl-run");
+  std::filesystem::remove(occupied);
+
   machine.variables["LEAFCTL_RUNTIME_DIR"] = "run";
   CHECK_THROWS_WITH_AS(machine.resolve(), "'LEAFCTL_RUNTIME_DIR' takes a folder's full path, not 'run'",
                        leaf::Error);

@@ -52,6 +52,8 @@ TEST_CASE("tag checks: less than a tenth left is a warning, nothing left a failu
   CHECK(only(leafctl::tag_checks({tag("a", 1), tag("b", 1, 1000)}, {})).detail ==
         "2 tags, none near its limit");
   CHECK(only(leafctl::tag_checks({tag("a", 901, 1000)}, {})).state == CheckState::ok);
+  // More is buffered than the store has granted: it has gone back.
+  CHECK(only(leafctl::tag_checks({tag("a", 21)}, {{.tag = "a", .buffered = 55}})).state == CheckState::ok);
   const Check near = only(leafctl::tag_checks({tag("a", 902, 1000), tag("b", 1)}, {}));
   CHECK(near.state == CheckState::warning);
   CHECK(near.detail == "tag 'a' has 99 IDs left up to its limit 1000");

@@ -345,6 +345,42 @@ TEST_CASE("shared buffer: a file that was removed only makes a gap, for those at
   CHECK(anew.draw() == 12);
 }
 
+TEST_CASE("shared buffer: who draws from a file that was removed leaves it at the next check, for the new one") {
+  Bed bed;
+  Buffer old(bed), anew(bed);
+  old.grants = {{1, 100}};
+  CHECK(old.draw() == 1);
+  fs::remove(state_file_in(bed.run));
+  anew.grants = {{100, 200}};
+  CHECK(anew.draw() == 100);
+  CHECK(old.draw() == 2);
+  leaf::Store store(bed.store_options());
+  old.check(store);
+  CHECK(old.draw() == 101);
+  CHECK(anew.draw() == 102);
+}
+
+TEST_CASE("shared buffer: a folder that is removed under a process is made anew, also by another one") {
+  Bed bed;
+  Buffer one(bed), other(bed);
+  one.grants = {{1, 3}, {3, 10}};
+  CHECK(one.draw() == 1);
+  CHECK(other.draw() == 2);
+  fs::remove_all(bed.run);
+  SUBCASE("by itself") {
+    CHECK(one.draw() == 3);
+    CHECK(other.draw() == 4);
+  }
+  SUBCASE("by another process") {
+    Buffer third(bed);
+    third.grants = {{10, 20}};
+    CHECK(third.draw() == 10);
+    CHECK(one.draw() == 11);
+    CHECK(one.asked == 1);
+  }
+  CHECK(leaf::test::state_files_in(bed.run).size() == 1);
+}
+
 TEST_CASE("shared buffer: a claim is one process's for a second, and is over with the fetch") {
   Bed bed;
   Buffer one(bed), other(bed);
