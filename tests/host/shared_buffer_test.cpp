@@ -286,6 +286,10 @@ TEST_CASE("shared buffer: a process that starts checks a name that nobody has ch
   // No server answers, so what is buffered is drawn.
   CHECK(Buffer(bed).draw() == 2);
   CHECK(Buffer(bed).draw() == 3);
+  // It was tried all the same, once for all.
+  const leaf::host::StoreName name(bed.store_options().url, bed.host());
+  CHECK_FALSE(name.claim_check(leaf::host::Folder::open(bed.host()),
+                               std::chrono::floor<std::chrono::milliseconds>(bed.clock.now())));
 }
 
 TEST_CASE("shared buffer: users of a tag that was removed leave its buffer at once, in order") {
@@ -323,6 +327,7 @@ TEST_CASE("shared buffer: who has stopped while it fetches is waited for, then o
   stopped.before_grant = [] {};
   CHECK(other.draw() == 101);
   CHECK(stopped.draw() == 102);  // what it was granted meanwhile is lower, and lost
+  CHECK_FALSE(other.state().buffer.view().has_next);
   CHECK(Buffer(bed).draw() == 103);
 }
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <numeric>
 #include <thread>
@@ -187,6 +188,26 @@ TEST_CASE("allocator: a removed tag ends with the buffer, and comes back above i
   CHECK(error_code([&] { tag.next(); }) == ErrorCode::not_found);
   add_tag(admin, "order", 10);
   CHECK(tag.next() == 21);
+}
+
+TEST_CASE("allocator: a store that another one takes the place of gives nothing more once that has granted") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const TagName order("order");
+  add_tag(admin, "order", 10);
+  // As a restored one, with the same deployment and tag.
+  auto other = store.options();
+  other.url += ".copy";
+  std::filesystem::copy_file(store.path(), store.path() + ".copy");
+  leaf::Store(other).update_tag(order, {.raise_to = 5000});
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(order);
+  CHECK(tag.next() == 1);
+  while (admin.tag(order).next_id == 11) std::this_thread::yield();
+  std::filesystem::rename(store.path() + ".copy", store.path());
+  for (std::int64_t expected = 2; expected <= 11; ++expected) CHECK(tag.next() == expected);
+  while (tag.left() > leaf::max_id - 4000) std::this_thread::yield();  // the next segment is not in place
+  CHECK(tag.next() == 5000);
 }
 
 TEST_CASE("allocator: a caller waits for a slow store until its deadline, and is served when it comes back") {

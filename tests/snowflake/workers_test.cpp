@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <set>
 #include <thread>
 
@@ -9,6 +10,7 @@
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 
+namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using leaf::ErrorCode;
 using leaf::Layout;
@@ -108,6 +110,33 @@ TEST_CASE("workers: windows of one worker never overlap, renewed, given up, recy
   CHECK(error_code([&] { store.renew_worker(other, request); }) == ErrorCode::not_found);
   CHECK_FALSE(store.give_up_worker(other, other.begin));
   CHECK(store.workers().at(0).window_end == other.end);
+}
+
+TEST_CASE(
+    "workers: a store put back to a copy of before leases no time again, and holds no worker for that") {
+  Bed bed;
+  Store store = bed.open();
+  store.set_layout(Layout::parse("leaf"));
+  const std::string backup = bed.store.path() + ".backup";
+  fs::copy_file(bed.store.path(), backup);
+  WorkerRequest request = request_of("a");
+  SUBCASE("any worker") {}
+  SUBCASE("a pinned one") {
+    request.worker = 0;
+  }
+  const WorkerLease lease = store.acquire_worker(request);
+  CHECK(lease.worker == 0);
+  fs::copy_file(backup, bed.store.path(), fs::copy_options::overwrite_existing);
+  REQUIRE(store.workers().empty());
+  CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
+  REQUIRE(store.workers().size() == 1);
+  CHECK_FALSE(store.workers().at(0).leased);
+  CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
+  CHECK(store.workers().size() == 1);
+  bed.clock.advance(lease.end - lease.begin);
+  const WorkerLease next = store.acquire_worker(request);
+  CHECK(next.worker == lease.worker);
+  CHECK(next.begin >= lease.end);
 }
 
 TEST_CASE("workers: a renewal whose answer was lost is repeated without losing the time in between") {

@@ -65,6 +65,25 @@ TEST_CASE_FIXTURE(Fixture, "grant: a segment has the tag's step, or the wish whe
   CHECK(given(store.grant_segment(order, 4000).range) == leaf::Range{2001, 6001});
 }
 
+TEST_CASE("grant: below what this process was granted nothing is, and nothing is written") {
+  leaf::test::TestDatabase database;  // without the audit, which goes by the table's own counter
+  leaf::Store store = migrated(database.url());
+  store.add_tag({.name = order, .step = 10});
+  CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
+  CHECK(store.grant(order, 110).range == leaf::Range{6, 116});
+  // As a table of tags that is copied back.
+  database.sql().run(
+      "ALTER TABLE leaf_alloc DISABLE TRIGGER USER; UPDATE leaf_alloc SET max_id = 6;"
+      " ALTER TABLE leaf_alloc ENABLE TRIGGER USER");
+  for (int i = 0; i < 3; ++i) {
+    CHECK(error_of([&] { store.grant(order, 1); }).code() == leaf::ErrorCode::refused);
+    CHECK(error_of([&] { store.grant_segment(order); }).code() == leaf::ErrorCode::refused);
+  }
+  CHECK(store.tag(order).next_id == 6);
+  store.update_tag(order, {.raise_to = 116});
+  CHECK(store.grant(order, 1).range == leaf::Range{116, 117});
+}
+
 TEST_CASE_FIXTURE(Fixture, "grant: a step that changes meanwhile moves both ends") {
   add(10);
   leaf::test::SqlSession other(database.url());

@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <vector>
 
 #include "leaf/error.hpp"
+#include "leaf/host.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 
+namespace fs = std::filesystem;
 using leaf::ErrorCode;
 using leaf::Range;
 using leaf::TagName;
@@ -37,6 +40,61 @@ TEST_CASE("grants: exact ones follow each other, a wish enlarges a segment and n
   CHECK(admin.grant(TagName("order"), 1'000'000'000'000).range == Range{2, 1'000'000'000'002});
   CHECK(admin.grant_segment(TagName("order"), 250).range.size() == 250);
   CHECK(admin.grant_segment(TagName("order"), 50).range.size() == 100);
+}
+
+TEST_CASE("grants: a store that went back to a copy of before is refused, and nothing is written to it") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const TagName order("order");
+  leaf::test::add_tag(admin, "order", 10);
+  CHECK(admin.grant(order, 5).range == Range{1, 6});
+  fs::copy_file(store.path(), store.path() + ".backup");
+  SUBCASE("of exact grants") {
+    admin.grant(order, 110);
+  }
+  SUBCASE("of segments") {
+    admin.grant_segment(order, 110);
+  }
+  fs::copy_file(store.path() + ".backup", store.path(), fs::copy_options::overwrite_existing);
+  REQUIRE(admin.tag(order).next_id == 6);
+  CHECK(admin.granted_mark(order) == 116);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(error_code([&] { admin.grant(order, 1); }) == ErrorCode::refused);
+    CHECK(error_code([&] { admin.grant(order, 1000); }) == ErrorCode::refused);
+    CHECK(error_code([&] { admin.grant_segment(order); }) == ErrorCode::refused);
+    CHECK(error_code([&] { admin.grant_segment(order, 1000); }) == ErrorCode::refused);
+  }
+  CHECK(admin.tag(order).next_id == 6);
+  admin.update_tag(order, {.raise_to = 116});
+  CHECK(admin.grant(order, 1).range == Range{116, 117});
+}
+
+TEST_CASE("grants: what another deployment has granted counts once it is in the place of the first") {
+  SqliteStore here, there;
+  const TagName order("order");
+  const leaf::test::TemporaryFolder home;
+  const auto marks = leaf::host_marks({.folder = home.path() / "run"});
+  const auto open = [&](const SqliteStore& store) {
+    auto options = store.options();
+    options.marks = marks;
+    return leaf::Store(options);
+  };
+  leaf::Store store = open(here), other = open(there);
+  leaf::test::add_tag(store, "order", 10);
+  CHECK(store.grant(order, 5).range == Range{1, 6});
+  other.add_tag({.name = order, .step = 10, .start = 5000});
+  fs::copy_file(there.path(), there.path() + ".backup");
+  SUBCASE("up to what it has granted") {
+    fs::copy_file(there.path(), here.path(), fs::copy_options::overwrite_existing);
+    const leaf::Grant grant = store.grant(order, 5);
+    CHECK(grant.range.lo >= 5000);
+    CHECK(grant.store.deployment == other.identity().deployment);
+  }
+  SUBCASE("a copy of before") {
+    other.grant(order, 1000);
+    fs::copy_file(there.path() + ".backup", here.path(), fs::copy_options::overwrite_existing);
+    CHECK(error_code([&] { store.grant(order, 1); }) == ErrorCode::refused);
+  }
 }
 
 TEST_CASE("grants: at a limit an exact one is all or nothing, a segment is what is left") {
