@@ -59,7 +59,12 @@ class Store::Impl {
             std::chrono::milliseconds left) -> std::optional<std::pair<store::Row, StoreIdentity>> {
           const std::vector<store::Value> parameters = make_parameters(deployment_);
           auto rows = connection.execute(connection.sql().*statement, parameters, left);
-          if (rows.empty()) return std::nullopt;
+          if (rows.empty()) {
+            // The parameters may be of another deployment than the one that answered.
+            const auto found = connection.execute(connection.sql().identity, {}, left);
+            if (!found.empty()) require_connected_to(store::identity_of(found[0], 0, connection));
+            return std::nullopt;
+          }
           StoreIdentity identity = store::identity_of(rows[0], identity_column, connection);
           require_connected_to(identity);
           return std::pair(std::move(rows[0]), std::move(identity));

@@ -345,7 +345,8 @@ TEST_CASE("shared buffer: a file that was removed only makes a gap, for those at
   CHECK(anew.draw() == 12);
 }
 
-TEST_CASE("shared buffer: who draws from a file that was removed leaves it at the next check, for the new one") {
+TEST_CASE(
+    "shared buffer: who draws from a file that was removed leaves it at the next check, for the new one") {
   Bed bed;
   Buffer old(bed), anew(bed);
   old.grants = {{1, 100}};

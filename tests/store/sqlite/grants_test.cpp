@@ -97,6 +97,19 @@ TEST_CASE("grants: what another deployment has granted counts once it is in the 
   }
 }
 
+TEST_CASE("grants: a deployment with a lower counter in the place of the first is not taken for a copy of it") {
+  SqliteStore here;
+  const SqliteStore there;
+  const TagName order("order");
+  leaf::Store store = here.open(), other = there.open();
+  leaf::test::add_tag(store, "order", 10);
+  leaf::test::add_tag(other, "order", 10);
+  CHECK(store.grant(order, 500).range == Range{1, 501});
+  fs::copy_file(there.path(), here.path(), fs::copy_options::overwrite_existing);
+  CHECK(store.grant(order, 5).range == Range{1, 6});
+  CHECK(store.grant_segment(order).store.deployment == other.identity().deployment);
+}
+
 TEST_CASE("grants: at a limit an exact one is all or nothing, a segment is what is left") {
   SqliteStore store;
   leaf::Store admin = store.open();
