@@ -271,6 +271,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   };
 
   std::vector<Row> rows;
+  std::int64_t new_left = layout.max_worker() + 1;
   while (rows.empty()) {
     if (request.worker) {
       rows = claim(&store::Sql::acquire_this, *request.worker, true);
@@ -283,7 +284,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     rows = claim(&store::Sql::acquire_held, layout.max_worker(), false);
     if (rows.empty()) rows = claim(&store::Sql::acquire_new, layout.max_worker(), false);
     // One that is pinned may lie in the way: the next number is asked for then.
-    if (!rows.empty() || came_late() || has_new()) continue;
+    if (!rows.empty() || came_late() || (has_new() && new_left-- > 0)) continue;
     rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
     if (rows.empty() && !came_late()) throw all_taken(layout, workers());
   }
