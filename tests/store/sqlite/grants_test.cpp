@@ -97,7 +97,8 @@ TEST_CASE("grants: what another deployment has granted counts once it is in the 
   }
 }
 
-TEST_CASE("grants: a deployment with a lower counter in the place of the first is not taken for a copy of it") {
+TEST_CASE(
+    "grants: a deployment with a lower counter in the place of the first is not taken for a copy of it") {
   SqliteStore here;
   const SqliteStore there;
   const TagName order("order");
