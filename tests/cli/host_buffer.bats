@@ -302,6 +302,8 @@ restored() {
   # A fetch in the background that is not over would write its grant into the copy that is put in its place.
   until_left order 55
   "$1"
+  # Its guard would leave out more than was granted since, or by chance less.
+  if [ "$TEST_STORE" = postgresql ]; then leafctl -q init-db --guard-steps 0; fi
   ended=0
   for _ in {1..100}; do
     leafctl next order >>"$ids" 2>"$BATS_TEST_TMPDIR/why" || ended=$?

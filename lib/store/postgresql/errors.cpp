@@ -34,6 +34,8 @@ constexpr std::string_view not_let_in = "28000";
 /// What an SQLSTATE means to a caller. Classes are named by their first two characters.
 Meaning meaning_of(std::string_view state) {
   if (state == sqlstate::read_only) return {ErrorCode::unavailable, read_only_hint};
+  // What names the server cannot be asked of a standby.
+  if (state == "55000") return {ErrorCode::unavailable, read_only_hint};
   if (state == "57014")
     return {ErrorCode::unavailable, "a statement_timeout or an administrator ended it; try again"};
   if (state == "55P03") return {ErrorCode::unavailable, "another transaction holds the row; try again"};
