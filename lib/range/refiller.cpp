@@ -112,13 +112,12 @@ void Refiller::await(Refillable& buffer, const std::function<bool()>& ready) {
   const bool tries_once = options_.timeout == milliseconds::zero();
   const Time deadline = clock_.steady_now() + store::allowed(options_.timeout);
   const std::uint64_t begun_before = buffer.fetches_begun_;
-  // A failure that waiting does not cure is looked at anew by every caller: somebody may have mended it.
-  if (buffer.queued_ && buffer.failure_ && (tries_once || !buffer.failure_->retryable())) {
-    fetch_now(buffer, lock);
-  }
   while (!ready()) {
-    const bool failed_since = buffer.failure_ && buffer.fetches_begun_ > begun_before;
-    if (failed_since && (tries_once || !buffer.failure_->retryable())) throw Error(*buffer.failure_);
+    if (buffer.failure_ && (tries_once || !buffer.failure_->retryable())) {
+      if (buffer.fetches_begun_ > begun_before) throw Error(*buffer.failure_);
+      // Somebody may have mended it since: every caller has it looked at anew.
+      if (buffer.queued_) fetch_now(buffer, lock);
+    }
     if (!buffer.requested_.exchange(true, std::memory_order_relaxed) && !fetch_now(buffer, lock)) {
       throw Error(ErrorCode::unavailable,
                   fmt::format("no thread could be started to fetch a {}", buffer.what()),
