@@ -11,6 +11,7 @@
 #include "host/state_file.hpp"
 #include "leaf/error.hpp"
 #include "store/grant_marks.hpp"
+#include "store/url.hpp"
 
 namespace leaf {
 
@@ -92,7 +93,8 @@ class HostMarks final : public GrantMarks {
 
 }  // namespace
 
-StoreOptions host::with_marks(StoreOptions store, const std::optional<HostOptions>& host) {
+StoreOptions host::to_keep(StoreOptions store, const std::optional<HostOptions>& host) {
+  store.url = store::absolute_url(store.url);
   if (!store.marks) store.marks = host ? host_marks(*host) : marks_in_memory();
   return store;
 }

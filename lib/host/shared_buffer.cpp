@@ -32,7 +32,7 @@ bool is_ahead(std::int64_t time_ms, std::int64_t now_ms, milliseconds at_most) {
 
 SharedBuffer::SharedBuffer(const StoreOptions& store, const HostOptions& host, FileKind kind,
                            const std::string& name, const std::string& key, milliseconds timeout)
-    : store_options_(with_marks(store, host)),
+    : store_options_(to_keep(store, host)),
       tries_once_(timeout == milliseconds::zero()),
       timeout_(store::allowed(timeout)),
       key_{.kind = kind, .name = name, .key = key},

@@ -92,7 +92,7 @@ range::Refiller::Options refiller_options(const SegmentOptions& options) {
 class SegmentAllocator::Impl {
  public:
   Impl(StoreOptions store, SegmentOptions options)
-      : store_(host::with_marks(std::move(store), options.host)),
+      : store_(host::to_keep(std::move(store), options.host)),
         options_(std::move(options)),
         refiller_(store_, refiller_options(options_)) {}
 

@@ -50,7 +50,7 @@ const SnowflakeOptions& valid(const SnowflakeOptions& options) {
 
 std::unique_ptr<snowflake::Windows> make_windows(const StoreOptions& options_of_store,
                                                  const SnowflakeOptions& options) {
-  const StoreOptions store = host::with_marks(options_of_store, options.host);
+  const StoreOptions store = host::to_keep(options_of_store, options.host);
   const auto refiller = refiller_options(valid(options));
   WorkerRequest request = options.worker;
   request.max_backward = options.max_backward;

@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 using store::Connection;
 
 Store::Impl::Impl(const StoreOptions& options)
-    : url_(store::parse_url(options.url)),
+    : url_(store::parse_url(store::absolute_url(options.url))),
       clock_(*options.clock),
       marks_(options.marks ? options.marks : marks_in_memory()) {
   set_timeout(options.timeout);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <map>
 
 #include "leaf/error.hpp"
@@ -70,6 +71,14 @@ Url parse_url(std::string_view url) {
   throw Error(ErrorCode::usage, fmt::format("store '{}' is of no known kind", redact(url)), hint);
 }
 
+std::string absolute_url(const std::string& url) {
+  const Url parsed = parse_url(url);
+  if (parsed.driver != "sqlite" || parsed.target.starts_with('/')) return url;
+  std::error_code failed;
+  const auto path = std::filesystem::absolute(parsed.target, failed);
+  return failed ? url : std::string(sqlite) + path.string();
+}
+
 std::string identity_text(std::string_view url) {
   if (url.starts_with(sqlite)) return std::string(url);
   const auto parameters = parse_conninfo(url);
@@ -89,15 +98,6 @@ std::string identity_text(std::string_view url) {
         .append(";");
   }
   return text;
-}
-
-std::optional<std::string> service_of(std::string_view url) {
-  if (url.starts_with(sqlite)) return std::nullopt;
-  std::optional<std::string> service;
-  for (const Parameter& parameter : parse_conninfo(url).value_or(std::vector<Parameter>())) {
-    if (parameter.keyword == "service") service = parameter.value;
-  }
-  return service;
 }
 
 }  // namespace store

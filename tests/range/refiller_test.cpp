@@ -60,9 +60,8 @@ std::optional<ErrorCode> told_during_an_attempt(ErrorCode failure, std::chrono::
   Refiller refiller(options, {.timeout = timeout, .max_threads = 1, .on_failure = {}});
   refiller.request(buffer);
   buffer.begun.wait();
-  auto told = std::async(std::launch::async, [&] {
-    return error_code([&] { refiller.await(buffer, [] { return false; }); });
-  });
+  auto told = std::async(std::launch::async,
+                         [&] { return error_code([&] { refiller.await(buffer, [] { return false; }); }); });
   clock.wait_for_sleepers(1);
   buffer.let_go.count_down();
   if (told.wait_for(60s) != std::future_status::ready) {
@@ -81,7 +80,8 @@ TEST_CASE("refiller: who comes during an attempt that fails has another one made
   CHECK(told_during_an_attempt(ErrorCode::not_found, 5s) == ErrorCode::not_found);
 }
 
-TEST_CASE("refiller: what is buffered is given up once its store's name leads elsewhere, looked at each minute") {
+TEST_CASE(
+    "refiller: what is buffered is given up once its store's name leads elsewhere, looked at each minute") {
   struct Buffer final : RefilledBuffer {
     using RefilledBuffer::note_granted_by;
     using RefilledBuffer::RefilledBuffer;

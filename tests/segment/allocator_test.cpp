@@ -12,12 +12,14 @@
 #include "support/manual_clock.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
+#include "support/working_folder.hpp"
 
 using namespace std::chrono_literals;
 using leaf::Error;
 using leaf::ErrorCode;
 using leaf::Range;
 using leaf::SegmentAllocator;
+using leaf::Store;
 using leaf::TagName;
 using leaf::test::add_tag;
 using leaf::test::error_code;
@@ -204,8 +206,10 @@ TEST_CASE("allocator: a store that another one takes the place of gives nothing 
   leaf::SegmentTag tag = allocator.tag(order);
   CHECK(tag.next() == 1);
   while (admin.tag(order).next_id == 11) std::this_thread::yield();
-  std::filesystem::rename(store.path() + ".copy", store.path());
+  WriteLock lock(store.path());  // of the file that goes: the third segment waits for it
   for (std::int64_t expected = 2; expected <= 11; ++expected) CHECK(tag.next() == expected);
+  std::filesystem::rename(store.path() + ".copy", store.path());
+  lock.release();
   while (tag.left() > leaf::max_id - 4000) std::this_thread::yield();  // the next segment is not in place
   CHECK(tag.next() == 5000);
 }
@@ -218,11 +222,16 @@ TEST_CASE("allocator: a caller waits for a slow store until its deadline, and is
   auto options = store.options();
   options.clock = &clock;
   options.timeout = 100ms;  // real time, for SQLite's lock
-  SegmentAllocator allocator(options, {.timeout = 5s, .max_connections = 1});
+  std::atomic<int> failures{0};
+  SegmentAllocator allocator(
+      options, {.timeout = 5s, .max_connections = 1, .on_fetch_failure = [&](const TagName&, const Error&) {
+                  ++failures;
+                }});
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
 
   WriteLock lock(store.path());
   auto refused = std::async(std::launch::async, [&] { return error_of([&] { tag.next(); }); });
+  while (failures == 0) std::this_thread::yield();
   clock.wait_for_sleepers(2);  // the caller, and the fetcher in its pause after a failed attempt
   clock.advance(5s);
   const Error timed_out = refused.get();
@@ -320,6 +329,21 @@ TEST_CASE(
   CHECK(tag.next_ranges(9'000'000) == std::vector<Range>{{1, 9'000'001}});
   REQUIRE(other.run("UPDATE leaf_alloc SET step = 4294967296"));
   CHECK(error_code([&] { tag.next_ranges(9'000'000); }) == ErrorCode::failed);
+}
+
+TEST_CASE("allocator: a relative path keeps its meaning when the working folder changes") {
+  const SqliteStore file;
+  {
+    Store store = file.open();
+    add_tag(store, "order", 10);
+  }
+  leaf::StoreOptions options;
+  options.url = "sqlite:leaf.db";
+  const leaf::test::WorkingFolder there(std::filesystem::path(file.path()).parent_path());
+  SegmentAllocator allocator(options, {});
+  const leaf::test::WorkingFolder elsewhere("/");
+  auto order = allocator.tag(TagName("order"));
+  for (std::int64_t id = 1; id <= 30; ++id) CHECK(order.next() == id);
 }
 
 TEST_CASE("allocator: without a timeout the store is tried once, and nothing waits for its return") {

@@ -12,7 +12,6 @@
 using leaf::redact_url;
 using leaf::store::identity_text;
 using leaf::store::parse_url;
-using leaf::store::service_of;
 
 TEST_CASE("url: each kind of store finds its driver") {
   CHECK(parse_url("sqlite:/a b/leaf.db").driver == "sqlite");
@@ -141,15 +140,6 @@ TEST_CASE("url: other targets have other identities") {
   std::set<std::string> identities;
   for (const std::string& url : urls) identities.insert(identity_text(url));
   CHECK(identities.size() == urls.size());
-}
-
-TEST_CASE("url: the service that a connection string names") {
-  CHECK(service_of("service=ids") == "ids");
-  CHECK(service_of("service=a dbname=d service = 'b c'") == "b c");
-  CHECK(service_of("postgresql:///?s%65rvice=i%64s") == "ids");
-  for (const char* url :
-       {"postgresql://h/service=x", "sqlite:service=x", "dbname=service", "service=x nonsense"})
-    CHECK(!service_of(url));
 }
 
 TEST_CASE("url: an '@' that would end a password too early is refused, and one that does not is taken") {

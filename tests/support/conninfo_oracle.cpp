@@ -180,10 +180,6 @@ std::string complaint_about_identity(const std::string& text, const Values& valu
     if (store::identity_text(as_pairs(changed)) == identity)
       return "another " + keyword + " is the same target";
   }
-  const auto service = values.find("service");
-  const auto found = store::service_of(text);
-  if (found.has_value() != (service != values.end()) || (found && *found != service->second))
-    return "another service";
   return {};
 }
 

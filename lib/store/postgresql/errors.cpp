@@ -27,8 +27,7 @@ constexpr std::string_view missing_table = "42P01";
 constexpr std::string_view missing_schema = "3F000";
 constexpr const char* read_only_hint =
     "name the primary, or all servers as host=A,B; if it is the primary, leave default_transaction_read_only "
-    "at its "
-    "default for this role and database, and out of PGOPTIONS";
+    "at its default for this role and database, and out of PGOPTIONS";
 constexpr std::string_view not_let_in = "28000";
 
 /// What an SQLSTATE means to a caller. Classes are named by their first two characters.

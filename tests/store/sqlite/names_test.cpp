@@ -15,6 +15,7 @@
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
+#include "support/working_folder.hpp"
 
 namespace fs = std::filesystem;
 using leaf::ErrorCode;
@@ -26,6 +27,7 @@ using leaf::test::error_text;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
 using leaf::test::TemporaryFolder;
+using leaf::test::WorkingFolder;
 
 namespace {
 
@@ -46,18 +48,6 @@ void make_store(const fs::path& path, std::int64_t drawn) {
   leaf::test::add_tag(store, "order", 1);
   if (drawn > 0) store.grant(TagName("order"), drawn);
 }
-
-/// The working folder, until the object goes.
-class WorkingFolder {
- public:
-  explicit WorkingFolder(const fs::path& folder) : former_(fs::current_path()) { fs::current_path(folder); }
-  ~WorkingFolder() { fs::current_path(former_); }
-  WorkingFolder(const WorkingFolder&) = delete;
-  WorkingFolder& operator=(const WorkingFolder&) = delete;
-
- private:
-  fs::path former_;
-};
 
 }  // namespace
 
@@ -229,8 +219,10 @@ TEST_CASE("sqlite names: a relative path keeps its meaning when the working fold
   const WorkingFolder first(folder.path());
   Store store(options_for("leaf.db"));
   CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
+  Store opened_later(options_for("leaf.db"));
   const WorkingFolder second(elsewhere.path());
   CHECK(store.grant(TagName("order"), 1).range == Range{2, 3});
+  CHECK(opened_later.grant(TagName("order"), 1).range == Range{3, 4});
 }
 
 TEST_CASE("sqlite names: mount points are found as the kernel lists them") {
