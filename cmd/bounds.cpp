@@ -55,6 +55,8 @@ class Bounds : public Command {
         "  psql -c \"select * from orders where $(leafctl bounds --from now-1h --sql id)\"");
   }
 
+  bool uses_store() const override { return false; }
+
   void run(Session& session) override {
     const auto layout = layout_.layout(session.settings());
     const auto now = current_time();

@@ -63,6 +63,9 @@ class Command {
   /// Does the work with what was parsed. Throws leaf::Error.
   virtual void run(Session& session) = 0;
 
+  /// False for a command that never asks the configured store.
+  virtual bool uses_store() const { return true; }
+
   /// False for a command that has to work even where the configuration is broken.
   virtual bool needs_settings() const { return true; }
 };

@@ -213,6 +213,8 @@ class Decode : public Command {
         "  leafctl decode --column order_id <orders.csv");
   }
 
+  bool uses_store() const override { return false; }
+
   void run(Session& session) override {
     const auto layout = layout_.layout(session.settings());
     IdReader reader(layout, form_.form());

@@ -61,6 +61,8 @@ class Encode : public Command {
         "  leafctl encode --time now --layout twitter --field datacenter=11");
   }
 
+  bool uses_store() const override { return false; }
+
   void run(Session& session) override {
     const auto layout = layout_.layout(session.settings());
     const auto time = parse_time("--time", *time_, current_time());

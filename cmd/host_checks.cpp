@@ -87,7 +87,9 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
          fmt::format("the last {} of {} from store '{}' failed: {}",
                      buffer.failures == 1 ? "fetch" : fmt::format("{} fetches", buffer.failures),
                      subject(buffer), buffer.store, buffer.failure),
-         buffer.failure_hint.empty() ? "see what 'leafctl doctor' says of that store" : buffer.failure_hint});
+         buffer.failure_hint.empty()
+             ? fmt::format("ask that store what is wrong: 'leafctl doctor --store \"{}\"'", buffer.store)
+             : buffer.failure_hint});
   }
   return checks;
 }

@@ -53,6 +53,13 @@ void configure(Messages& messages, const GlobalOptions& options, const Configura
   warn_of_password_in_argument(configuration, messages);
 }
 
+/// Without the system's file a command could take another store for the one that is meant.
+void require_known_store(const Configuration& configuration, const Command& command, Messages& messages) {
+  if (!configuration.unread_file) return;
+  if (command.uses_store() && !configuration.knows_store()) throw leaf::Error(*configuration.unread_file);
+  messages.warning(configuration.unread_file->what(), configuration.unread_file->hint());
+}
+
 int run(std::vector<std::string> arguments, Messages& messages) {
   OutputFile file(STDOUT_FILENO, "standard output");
   OutputFile error_file(STDERR_FILENO, "standard error");
@@ -76,6 +83,7 @@ int run(std::vector<std::string> arguments, Messages& messages) {
   if (request.command == nullptr) {
     output.print_text(request.text);
   } else {
+    require_known_store(configuration, *request.command, messages);
     Session session{configuration, output, messages};
     request.command->run(session);
   }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
@@ -52,7 +53,7 @@ std::optional<std::string> xdg_folder(const Surroundings& surroundings, const ch
   return std::nullopt;
 }
 
-/// The files to look into, the most important first.
+/// The user's files to look into, the most important first.
 std::vector<ConfigFile> read_config_files(const GlobalOptions& options, const Surroundings& surroundings) {
   std::vector<ConfigFile> files;
   const auto named = options.config_file ? options.config_file : surroundings.variable("LEAFCTL_CONFIG");
@@ -66,8 +67,19 @@ std::vector<ConfigFile> read_config_files(const GlobalOptions& options, const Su
     if (auto file = ConfigFile::read_if_exists(*folder + "/leafctl/leafctl.yaml"))
       files.push_back(std::move(*file));
   }
-  if (auto file = ConfigFile::read_if_exists(surroundings.system_file)) files.push_back(std::move(*file));
   return files;
+}
+
+/// Appends the system's file. Returns why it does not count if it is not for this user's eyes.
+std::optional<Error> read_system_file(const std::string& path, std::vector<ConfigFile>& files) {
+  if (access(path.c_str(), R_OK) != 0 && errno == EACCES) {
+    return Error(ErrorCode::usage, fmt::format("configuration file '{}' may not be read by this user", path),
+                 fmt::format("have root run 'chmod 644 {}', after moving a password in it to a file that "
+                             "PGPASSFILE names; or name the store with '--store'",
+                             path));
+  }
+  if (auto file = ConfigFile::read_if_exists(path)) files.push_back(std::move(*file));
+  return std::nullopt;
 }
 
 struct Found {
@@ -120,11 +132,20 @@ Surroundings Surroundings::of_this_process() {
           .host_name = name_of_host()};
 }
 
+bool Configuration::knows_store() const {
+  if (!unread_file) return true;
+  for (const SettingOrigin& setting : origins) {
+    if (setting.setting->key == std::string_view("store")) return setting.origin != origin_default;
+  }
+  return false;
+}
+
 Configuration resolve_settings(const GlobalOptions& options, const Surroundings& surroundings) {
-  const std::vector<ConfigFile> files = read_config_files(options, surroundings);
+  Configuration result;
+  std::vector<ConfigFile> files = read_config_files(options, surroundings);
+  result.unread_file = read_system_file(surroundings.system_file, files);
   for (const ConfigFile& file : files) check_values(file);
 
-  Configuration result;
   for (std::size_t i = 0; i < all_settings().size(); ++i) {
     const Setting& setting = all_settings()[i];
     std::optional<Found> found;

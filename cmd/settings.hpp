@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/layout.hpp"
 #include "output.hpp"
@@ -119,11 +120,16 @@ struct GlobalOptions {
 struct Configuration {
   Settings settings;
   std::vector<SettingOrigin> origins;
+  /// Why nothing was taken from the system's file although there is one: this user may not read it.
+  std::optional<leaf::Error> unread_file{};
+
+  /// False if the file that was not read might name another store.
+  bool knows_store() const;
 };
 
 /// Settles every setting: flag, else variable, else the user's file, else the system's, else the default. The
 /// user's file is `--config`, `LEAFCTL_CONFIG` or leafctl/leafctl.yaml in the XDG folder. Throws leaf::Error
-/// (usage).
+/// (usage), but not for a system's file that this user may not read.
 Configuration resolve_settings(const GlobalOptions& options, const Surroundings& surroundings);
 
 /// The folder for host state where that one belongs to somebody else: in the user's home, which is made ready

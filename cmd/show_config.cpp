@@ -35,6 +35,8 @@ class ShowConfig : public Command {
     return keys;
   }
 
+  bool uses_store() const override { return false; }
+
   void run(Session& session) override {
     session.output.print_list(origin_columns, session.configuration.origins);
   }

@@ -6,19 +6,31 @@
 
 namespace leafctl {
 
-TagImport::TagImport(const FiledTag& filed, const std::optional<leaf::Tag>& existing) : filed_(filed) {
+TagImport::TagImport(const FiledTag& filed, const std::optional<leaf::Tag>& existing,
+                     std::optional<std::int64_t> end_of_removed)
+    : filed_(filed) {
   if (existing) {
     plan_change(*existing);
-    return;
+  } else {
+    plan_addition(end_of_removed);
   }
-  tag_ = {.name = filed.name.str(),
-          .next_id = filed.next_id,
-          .step = filed.step.value_or(leaf::default_step),
-          .start = filed.next_id,
-          .limit = filed.limit,
-          .description = filed.description.value_or(""),
+}
+
+void TagImport::plan_addition(std::optional<std::int64_t> end_of_removed) {
+  const std::int64_t next_id = std::max(filed_.next_id, end_of_removed.value_or(0));
+  tag_ = {.name = filed_.name.str(),
+          .next_id = next_id,
+          .step = filed_.step.value_or(leaf::default_step),
+          .start = next_id,
+          .limit = filed_.limit,
+          .description = filed_.description.value_or(""),
           .updated_at = {},
           .incarnation = {}};
+  if (end_of_removed && filed_.limit && *filed_.limit < *end_of_removed - 1) {
+    throw filed_.place.error(fmt::format("tag '{}' was removed after it had given out IDs up to {}",
+                                         tag_.name, *end_of_removed - 1),
+                             fmt::format("name a limit of {} or more in the file", *end_of_removed));
+  }
 }
 
 void TagImport::plan_change(const leaf::Tag& existing) {
@@ -55,12 +67,16 @@ void TagImport::carry_out(leaf::Store& store) {
   }
 }
 
-std::vector<TagImport> plan_import(const std::vector<FiledTag>& tags,
-                                   const std::vector<leaf::Tag>& existing) {
+std::vector<TagImport> plan_import(const std::vector<FiledTag>& tags, leaf::Store& store) {
+  const std::vector<leaf::Tag> existing = store.tags();
   std::vector<TagImport> plan;
   for (const FiledTag& tag : tags) {
     const auto found = std::ranges::find(existing, tag.name.str(), &leaf::Tag::name);
-    plan.emplace_back(tag, found == existing.end() ? std::nullopt : std::optional(*found));
+    if (found == existing.end()) {
+      plan.emplace_back(tag, std::nullopt, store.end_of_removed(tag.name));
+    } else {
+      plan.emplace_back(tag, *found);
+    }
   }
   return plan;
 }

@@ -14,9 +14,10 @@ class TagImport {
  public:
   enum class Action { add, raise, change, nothing };
 
-  /// `existing` is the tag in the store, if there is one. Throws leaf::Error (usage), with the tag's place,
-  /// if the file's next ID and the store's limit do not fit.
-  TagImport(const FiledTag& filed, const std::optional<leaf::Tag>& existing);
+  /// `existing` is the tag in the store, if there is one; `end_of_removed` where one of that name ended that
+  /// was removed. Throws leaf::Error (usage), with the tag's place, if next ID and limit do not fit.
+  TagImport(const FiledTag& filed, const std::optional<leaf::Tag>& existing,
+            std::optional<std::int64_t> end_of_removed = {});
 
   Action action() const noexcept { return action_; }
   /// The tag as it will be; after carry_out() as it is.
@@ -28,6 +29,7 @@ class TagImport {
   void carry_out(leaf::Store& store);
 
  private:
+  void plan_addition(std::optional<std::int64_t> end_of_removed);
   void plan_change(const leaf::Tag& existing);
 
   FiledTag filed_;
@@ -36,8 +38,8 @@ class TagImport {
   leaf::Tag tag_;
 };
 
-/// What is done about each of `tags`, in their order, where the store has `existing` ones. Throws as
-/// TagImport's constructor does.
-std::vector<TagImport> plan_import(const std::vector<FiledTag>& tags, const std::vector<leaf::Tag>& existing);
+/// What is done in `store` about each of `tags`, in their order. Changes nothing. Throws as TagImport's
+/// constructor does.
+std::vector<TagImport> plan_import(const std::vector<FiledTag>& tags, leaf::Store& store);
 
 }  // namespace leafctl

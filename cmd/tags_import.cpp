@@ -81,7 +81,7 @@ class TagsImport : public Command {
     const TagFile content = format == TagFormat::yaml ? read_tag_yaml(file) : read_tag_csv(file);
     refuse_errors(content, file.name, session.messages);
     leaf::Store store = session.store();
-    for (TagImport& import : plan_import(content.tags, store.tags())) {
+    for (TagImport& import : plan_import(content.tags, store)) {
       if (!dry_run_) carry_out(import, store, session);
       report(import, session);
     }

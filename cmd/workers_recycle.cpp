@@ -53,12 +53,28 @@ class WorkersRecycle : public Command {
                         "see 'leafctl workers list'");
     }
     const auto silence = session.settings().recycle_after;
-    const auto recycled = session.store().recycle_silent_workers(silence);
+    leaf::Store store = session.store();
+    const auto recycled = store.recycle_silent_workers(silence);
     report_freed("recycled", recycled, session);
     if (recycled.empty()) {
-      session.messages.info(
-          fmt::format("no owner was silent for {} with its window over", format_duration(silence)));
+      session.messages.info(fmt::format("no owner was silent for {} with its window over{}",
+                                        format_duration(silence), ways_to_free(store)));
     }
+  }
+
+  /// What frees a worker now, as a clause for a message; empty where nobody holds one.
+  static std::string ways_to_free(leaf::Store& store) {
+    constexpr int most_named = 8;
+    std::string lapsed;
+    int named = 0;
+    bool is_held = false;
+    for (const leaf::Worker& worker : store.workers()) {
+      is_held = is_held || worker.leased;
+      const bool is_over = worker.leased && worker.window_end <= worker.renewed_at + worker.silent_for;
+      if (is_over && ++named <= most_named) lapsed += fmt::format(" {}", worker.id);
+    }
+    if (named > 0) return fmt::format("; 'leafctl workers recycle{}' frees what is over already", lapsed);
+    return is_held ? "; 'leafctl workers recycle WORKER --force' frees one before that" : "";
   }
 
   void recycle_named(Session& session) const {

@@ -134,20 +134,28 @@ Tag Store::add_tag(const NewTag& tag) {
     require_same(found, tag);
     return found;
   }
-  const auto removed = impl_->execute(&store::Sql::removed_tag, {tag.name.str()});
-  if (removed.empty()) {
+  const auto next_id = end_of_removed(tag.name);
+  if (!next_id) {
     throw Error(ErrorCode::unavailable,
                 fmt::format("tag '{}' was changed by somebody else meanwhile", tag.name.str()));
   }
-  if (tag.or_later && tag.start.value_or(1) < removed[0].integer(0)) {
+  const std::int64_t start = tag.start.value_or(*next_id);
+  if (tag.or_later && start < *next_id) {
     NewTag later = tag;
-    later.start = removed[0].integer(0);
+    later.start = next_id;
     return add_tag(later);
   }
-  throw Error(ErrorCode::failed,
-              fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag.name.str(),
-                          removed[0].integer(0) - 1),
-              "leave --start out to go on from there, and choose a limit above it");
+  throw Error(
+      ErrorCode::failed,
+      fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag.name.str(), *next_id - 1),
+      start < *next_id ? fmt::format("leave --start out to go on with {}, or choose a higher one", *next_id)
+                       : fmt::format("choose a --limit of {} or more", *next_id));
+}
+
+std::optional<std::int64_t> Store::end_of_removed(const TagName& name) {
+  const auto removed = impl_->execute(&store::Sql::removed_tag, {name.str()});
+  if (removed.empty()) return std::nullopt;
+  return removed[0].integer(0);
 }
 
 std::vector<Tag> Store::tags() {
@@ -193,7 +201,7 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
 void Store::remove_tag(const TagName& name) {
   if (!impl_->execute(&store::Sql::remove_tag, {name.str()}).empty()) return;
   const bool may_be_done = impl_->retried();
-  if (may_be_done && !impl_->execute(&store::Sql::removed_tag, {name.str()}).empty()) return;
+  if (may_be_done && end_of_removed(name)) return;
   throw no_such_tag(name);
 }
 

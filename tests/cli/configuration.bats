@@ -86,3 +86,29 @@ hint: did you mean 'store'?"
   contains "$output" '/.local/state/leafctl/leaf.db'
   same 'the modes' '700 700' "$(tail -n 2 <<<"$output" | xargs)"
 }
+
+@test "a system file that a user may not read stops what needs the store, unless it is named, and nothing else" {
+  [ "$(id -u)" -eq 0 ] || skip 'needs root'
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  setpriv --reuid=65501 --clear-groups leafctl --version >/dev/null || skip 'other users cannot run the program'
+  unset LEAFCTL_STORE
+  cat >"$BATS_TEST_TMPDIR/run" <<'EOF'
+mount -t tmpfs none /etc
+mkdir -m 755 /etc/leafctl
+echo 'store: sqlite:/none' >/etc/leafctl/leafctl.yaml
+chmod 600 /etc/leafctl/leafctl.yaml
+cd /
+exec setpriv --reuid=65501 --clear-groups env -u XDG_CONFIG_HOME HOME=/none "$@"
+EOF
+  as_other() { unshare --mount bash -eu "$BATS_TEST_TMPDIR/run" leafctl "$@"; }
+  said="configuration file '/etc/leafctl/leafctl.yaml' may not be read by this user
+hint: have root run 'chmod 644 /etc/leafctl/leafctl.yaml', after moving a password in it to a file that PGPASSFILE names; or name the store with '--store'"
+  expect 0 as_other decode 1541815603606036480 --layout twitter
+  contains "$output" '2022-06-28'
+  says "leafctl: warning: $said"
+  expect 2 as_other tags list
+  says "leafctl: $said"
+  expect 5 as_other tags list --store sqlite:/none/leaf.db
+  contains "$stderr" "leafctl: warning: $said"
+  expect 0 as_other tags list --help
+}

@@ -127,3 +127,36 @@ proposes_all() {
 @test "the completion for people proposes no hidden command" {
   lacks "$(leafctl complete -- '')" complete
 }
+
+# commands_named: 'leafctl ...' in the texts of the program, a line each, as "FILE<TAB>words".
+commands_named() {
+  find "$source_tree/lib" "$source_tree/cmd" -name '*.cpp' -print0 | xargs -0 perl -0777 -ne '
+    s{^\s*//.*$}{}gm;
+    s/"\s*\n\s*"//g;
+    while (/"((?:[^"\\\n]|\\.)*)"/g) {
+      my $text = $1;
+      print "$ARGV\t$1\n" while $text =~ /\x27leafctl ([a-z][^\x27]*)\x27/g;
+    }'
+}
+
+@test "each command that a text of the program names is there, with the options that it is to be given" {
+  commands_named >named
+  [ "$(wc -l <named)" -gt 40 ]
+  awk -F '\t' '
+    FILENAME == "tree" && $1 == "command" { is_command[$2] }
+    FILENAME == "tree" && $1 == "option" { is_option[$2, $3] }
+    FILENAME == "named" {
+      count = split($2, words, " ")
+      command = words[1]
+      if (count > 1 && (command " " words[2]) in is_command) command = command " " words[2]
+      if (!(command in is_command)) { print $1 ": no command: leafctl " $2; next }
+      for (i = 1; i <= count; ++i) {
+        option = words[i]
+        sub(/[={].*/, "", option)
+        if (option ~ /^--[a-z]/ && !((command, option) in is_option) && !(("", option) in is_option))
+          print $1 ": no option: leafctl " $2
+      }
+    }' tree named >wrong
+  cat wrong
+  [ ! -s wrong ]
+}

@@ -221,3 +221,20 @@ hint: part the fields by commas or tabs, as 'mysql -B' does"
   expect 2 leafctl tags import
   contains "$stderr" "argument 'FILE' is missing"
 }
+
+@test "an import goes on where a removed tag ended, and is refused as a whole where its limit is below that" {
+  leafctl -q add-tag order
+  leafctl -q next order -n 41 --direct >ids
+  leafctl -q tags remove order --yes
+  printf 'biz_tag,max_id,step,limit\nnew,5,10,100\norder,5,10,7\n' >tags.csv
+  expect 2 leafctl tags import tags.csv
+  says "leafctl: tags.csv:3:1: tag 'order' was removed after it had given out IDs up to 41
+hint: name a limit of 42 or more in the file"
+  same 'the tags' '' "$(leafctl tags list)"
+  sed -i 's/,7$/,90/' tags.csv
+  expect 0 leafctl tags import --dry-run tags.csv
+  contains "$stderr" "would add tag 'order': next ID 42, step 10, limit 90"
+  expect 0 leafctl tags import tags.csv
+  contains "$stderr" "tag 'order' stays at next ID 42: the file has 5"
+  same 'the next ID' 42 "$(leafctl next order)"
+}

@@ -55,6 +55,20 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated)'; }
   same 'the next ID' 42 "$(leafctl next order)"
 }
 
+@test "adding a removed tag below where it ended says which start and which limit are possible" {
+  leafctl -q add-tag order
+  leafctl -q next order -n 41 --direct >"$BATS_TEST_TMPDIR/ids"
+  leafctl -q tags remove order --yes
+  expect 1 leafctl add-tag order --start 5
+  says "leafctl: tag 'order' was removed after it had given out IDs up to 41
+hint: leave --start out to go on with 42, or choose a higher one"
+  expect 1 leafctl add-tag order --limit 7
+  says "leafctl: tag 'order' was removed after it had given out IDs up to 41
+hint: choose a --limit of 42 or more"
+  expect 0 leafctl add-tag order --limit 42
+  same 'the next ID' 42 "$(leafctl next order)"
+}
+
 @test "tags list prints one tab-separated line for each tag, by name" {
   leafctl -q add-tag b --limit 99 --description $'two\tparts\nand a \\'
   leafctl -q add-tag a

@@ -127,7 +127,14 @@ teardown() { remove_store; }
   leafctl -q workers acquire --worker-name alive >"$BATS_TEST_TMPDIR/lease"
   until_state 0 lapsed
   expect 0 leafctl workers recycle
-  says 'no owner was silent for 1h with its window over'
+  says "no owner was silent for 1h with its window over; 'leafctl workers recycle 0' frees what is over already"
+  expect 0 leafctl workers recycle 0
+  prints ''
+  says 'recycled worker 0'
+  expect 0 leafctl workers recycle
+  says "no owner was silent for 1h with its window over; 'leafctl workers recycle WORKER --force' frees one before that"
+  leafctl -q workers acquire --worker-name dead --window 10ms >"$BATS_TEST_TMPDIR/lease"
+  until_state 0 lapsed
   expect 0 leafctl workers recycle --recycle-after 0s
   prints ''
   says 'recycled worker 0'

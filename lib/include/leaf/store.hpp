@@ -103,6 +103,9 @@ class LEAF_EXPORT Store {
   /// on where it ended. An existing tag with the same values is no error. Throws `usage` for values out of
   /// bounds, `failed` if the tag exists with other values or has already given out `start`.
   Tag add_tag(const NewTag& tag);
+  /// Where a tag of that name that was removed ended: the first ID that it has not given out. Nothing if
+  /// there is no such tag.
+  std::optional<std::int64_t> end_of_removed(const TagName& name);
   /// All tags that are not removed, by name.
   std::vector<Tag> tags();
   /// Throws `not_found`.

@@ -124,18 +124,18 @@ TEST_CASE("sqlite: a store that is held open in WAL mode says so, and works once
     Store admin = store.open();
     leaf::test::add_tag(admin, "order", 1);
   }
-  auto options = store.options();
-  options.timeout = 50ms;
   {
     SqliteSession other(store.path());
     CHECK(other.value("PRAGMA journal_mode = WAL") == "wal");
     CHECK(other.value("SELECT max_id FROM leaf_alloc") == "1");
+    auto options = store.options();
+    options.timeout = 50ms;
     const auto error = error_of([&] { Store(options).grant(TagName("order"), 1); });
     CHECK(error.code() == ErrorCode::unavailable);
     CHECK(std::string(error.what()).ends_with("' is in WAL mode, held open by another program"));
     CHECK(error.hint() == "close it in that program, then try again");
   }
-  CHECK(Store(options).grant(TagName("order"), 1).range.lo == 1);
+  CHECK(store.open().grant(TagName("order"), 1).range.lo == 1);
   SqliteSession other(store.path());
   CHECK(other.value("PRAGMA journal_mode") == "delete");  // of a connection of its own
 }
