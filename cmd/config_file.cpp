@@ -14,6 +14,7 @@
 #include "leaf/store.hpp"
 #include "nearest.hpp"
 #include "settings.hpp"
+#include "shell_word.hpp"
 
 namespace leafctl {
 
@@ -66,7 +67,12 @@ std::string place(const std::string& path, const YAML::Mark& mark) {
 
 YAML::Node parse(const std::string& path, const std::string& text) {
   try {
-    return YAML::Load(text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      throw Error(ErrorCode::usage, fmt::format("{}: a second document", place(path, documents[1].Mark())),
+                  "leave the line '---' above it out");
+    }
+    return documents.empty() ? YAML::Node() : documents[0];
   } catch (const YAML::Exception& error) {
     throw Error(ErrorCode::usage, fmt::format("{}: not valid YAML: {}", place(path, error.mark), error.msg));
   }
@@ -113,7 +119,8 @@ void refuse_open_secret(const std::string& path, const std::string& store, mode_
   if ((mode & (S_IRWXG | S_IRWXO)) == 0 || leaf::redact_url(store) == store) return;
   throw Error(ErrorCode::usage,
               fmt::format("configuration file '{}' holds a password and is open to other users", path),
-              fmt::format("run 'chmod 600 {}', or keep the password in a file that PGPASSFILE names", path));
+              fmt::format("run 'chmod 600 {}', or keep the password in a file that PGPASSFILE names",
+                          shell_word(path)));
 }
 
 }  // namespace

@@ -24,7 +24,10 @@ leaf::Error error(std::string_view text, const std::string& why) {
 
 std::string quoted(std::string_view text) {
   constexpr std::size_t longest = 40;
-  return text.size() <= longest ? fmt::format("'{}'", text) : fmt::format("'{}...'", text.substr(0, longest));
+  std::string shown(text.substr(0, longest));
+  // what() of an error ends at a zero byte.
+  for (std::size_t at = 0; (at = shown.find('\0', at)) != std::string::npos;) shown.replace(at, 1, "\\x00");
+  return fmt::format("'{}{}'", shown, text.size() <= longest ? "" : "...");
 }
 
 leaf::Error id_error(std::string_view text, const leaf::Layout& layout) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "rfc3339.hpp"
 
@@ -19,7 +20,12 @@ FilePlace place_of(const InputFile& file, const YAML::Mark& mark) {
 
 YAML::Node parse(const InputFile& file) {
   try {
-    return YAML::Load(file.text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(file.text);
+    if (documents.size() > 1) {
+      throw place_of(file, documents[1].Mark())
+          .error("a second document", "leave the line '---' and the second 'tags:' out, or import two files");
+    }
+    return documents.empty() ? YAML::Node() : documents[0];
   } catch (const YAML::Exception& error) {
     throw place_of(file, error.mark).error(fmt::format("not valid YAML: {}", error.msg));
   }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "leaf/error.hpp"
+#include "shell_word.hpp"
 #include "shortage.hpp"
 
 namespace leaf {
@@ -67,6 +68,29 @@ Error not_opened(const std::string& path) {
   return {ErrorCode::refused, fmt::format("folder '{}' is a symbolic link", path), other_folder};
 }
 
+/// Whether all that lies in it is what a host keeps there: of another folder the mode is not ours to change.
+bool holds_buffers_alone(const std::string& path) {
+  constexpr std::array<std::string_view, 4> kinds{"tag-", "worker-", "mark-", "store-"};
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(path, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename();
+    if (std::ranges::none_of(kinds, [&](std::string_view kind) { return name.starts_with(kind); }))
+      return false;
+  }
+  return !failed;
+}
+
+/// Throws Error for a folder of this mode, where another one is wanted.
+[[noreturn]] void refuse_mode(const std::string& path, mode_t mode, mode_t wanted) {
+  throw Error(ErrorCode::refused, fmt::format("folder '{}' has mode {:04o}, not {:04o}", path, mode, wanted),
+              // Of four digits chmod leaves a folder its set-group-ID bit.
+              holds_buffers_alone(path) ? fmt::format("if nobody else has written in it, 'chmod {:05o} {}' "
+                                                      "mends it",
+                                                      wanted, shell_word(path))
+                                        : other_folder);
+}
+
 }  // namespace
 
 Folder Folder::open(const HostOptions& options) {
@@ -101,12 +125,7 @@ Folder::Folder(const HostOptions& options, Descriptor descriptor)
   if (!trusts_owner_of(folder)) {
     throw Error(ErrorCode::refused, fmt::format("folder '{}' belongs to another user", path_), other_folder);
   }
-  if ((folder.st_mode & 07777) != wanted) {
-    throw Error(ErrorCode::refused,
-                fmt::format("folder '{}' has mode {:04o}, not {:04o}", path_, folder.st_mode & 07777, wanted),
-                // Of four digits chmod leaves a folder its set-group-ID bit.
-                fmt::format("if nobody else has written in it, 'chmod {:05o} {}' mends it", wanted, path_));
-  }
+  if ((folder.st_mode & 07777) != wanted) refuse_mode(path_, folder.st_mode & 07777, wanted);
 }
 
 bool Folder::is_current() const {

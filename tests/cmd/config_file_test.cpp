@@ -102,6 +102,10 @@ TEST_CASE("configuration file: a key that is given twice is refused") {
   CHECK(File("timeout: 5s\ncolor: auto\ntimeout: 6s\n").error() == ":3: 'timeout' is given twice");
 }
 
+TEST_CASE("configuration file: a second document is refused, not left out") {
+  CHECK(File("timeout: 5s\n---\ncolor: auto\n").error() == ":3: a second document");
+}
+
 TEST_CASE("configuration file: what is no YAML is refused with its line") {
   CHECK(File("color: auto\nstore: [a, b\n").error().find(": not valid YAML: ") != std::string::npos);
   CHECK(File("color: auto\n  bad: : indent\n").error().starts_with(":2: not valid YAML: "));

@@ -149,6 +149,12 @@ TEST_CASE("tag YAML: what is wrong is reported with its place") {
   CHECK_THROWS_AS(yaml("tags: [\n"), leaf::Error);
 }
 
+TEST_CASE("tag YAML: a second document is refused, not left out") {
+  CHECK(yaml("---\ntags:\n  - {tag: a, next_id: 5}\n...\n") == "a 5\n");
+  CHECK_THROWS_WITH_AS(yaml("tags:\n  - {tag: a, next_id: 5}\n---\ntags:\n  - {tag: b, next_id: 7}\n"),
+                       "f:4:1: a second document", leaf::Error);
+}
+
 TEST_CASE("tag files: what is written in either format is read again") {
   leaf::Tag plain;
   plain.name = "null";

@@ -69,6 +69,29 @@ TEST_CASE("folder: any other mode is refused, with the command that mends it") {
   }
 }
 
+TEST_CASE("folder: the command that mends a mode is one for a shell") {
+  TemporaryFolder home;
+  const fs::path path = home.path() / "a b$c";
+  REQUIRE(mkdir(path.c_str(), 0755) == 0);
+  const std::string text = error_text([&] { Folder::open({.folder = path}); });
+  CHECK(text.find("'chmod 00700 \"" + home.path().string() + "/a b\\$c\"' mends it") != std::string::npos);
+}
+
+TEST_CASE("folder: of one that holds anything else no other mode is advised") {
+  TemporaryFolder home;
+  const fs::path path = home.path() / "etc";
+  Folder::open({.folder = path});
+  REQUIRE(chmod(path.c_str(), 0755) == 0);
+  const auto advice = [&] { return error_text([&] { Folder::open({.folder = path}); }); };
+  const auto make = [&](const char* name) { leaf::host::Descriptor(creat((path / name).c_str(), 0600)); };
+  make("tag-0123456789abcdef.v2");
+  make("mark-0123456789abcdef.v1");
+  CHECK(advice().find("chmod") != std::string::npos);
+  make("passwd");
+  CHECK(advice().find("chmod") == std::string::npos);
+  CHECK(advice().find("--runtime-dir") != std::string::npos);
+}
+
 TEST_CASE("folder: one of another user is refused") {
   if (geteuid() != 0) return;
   TemporaryFolder home;

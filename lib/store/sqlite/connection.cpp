@@ -11,6 +11,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
+#include "shell_word.hpp"
 #include "shortage.hpp"
 #include "store/sqlite/file.hpp"
 #include "store/sqlite/fork_guard.hpp"
@@ -43,6 +44,7 @@ class SqliteConnection final : public Connection {
     std::error_code ignored;
     absolute_path_ = std::filesystem::absolute(path_, ignored).string();
     try {
+      require_usable_name();
       open();
       require_own_file();
       // With a rollback journal the one file is the whole store whenever nobody writes, so that a copy of it
@@ -113,6 +115,23 @@ class SqliteConnection final : public Connection {
     return 1;
   }
 
+  /// SQLite opens devices too, and another database's journal, which that one cuts off at its next commit.
+  void require_usable_name() const {
+    const auto refuse = [&](const char* why) {
+      throw Error(ErrorCode::usage, fmt::format("store '{}' {}", path_, why),
+                  "name another file with --store sqlite:PATH");
+    };
+    std::error_code ignored;
+    const auto status = std::filesystem::status(path_, ignored);
+    if (path_.ends_with('/') ||
+        (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)))
+      refuse("is not a file");
+    const std::string name = std::filesystem::weakly_canonical(path_, ignored).filename();
+    for (const char* end : {"-journal", "-wal", "-shm"}) {
+      if (name.ends_with(end)) refuse("has the name of another file's journal, which would replace it");
+    }
+  }
+
   void open() {
     const Call call(*this);
     const bool pretend = if_missing_ == IfMissing::assume_empty && !std::filesystem::exists(path_);
@@ -154,7 +173,7 @@ class SqliteConnection final : public Connection {
                               path_),
                   fmt::format("'find / -samefile {}' lists its names: keep one alone, that whose '-journal' "
                               "is not empty if there is such",
-                              absolute_path_));
+                              shell_word(absolute_path_)));
     }
     if (look->is_mounted_alone) {
       throw Error(ErrorCode::refused,

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <filesystem>
@@ -54,7 +55,7 @@ void make_store(const fs::path& path, std::int64_t drawn) {
 TEST_CASE("sqlite names: a file with a second name is refused by both, whatever is asked of it") {
   TemporaryFolder folder;
   const auto first = folder.path() / "first.db";
-  const auto second = folder.path() / "second.db";
+  const auto second = folder.path() / "a second.db";
   make_store(first, 0);
   fs::create_hard_link(first, second);
   for (const auto& path : {first, second}) {
@@ -64,9 +65,32 @@ TEST_CASE("sqlite names: a file with a second name is refused by both, whatever 
   }
   const std::string text = error_text([&] { Store(options_for(second)).tags(); });
   CHECK(has(text, "store '" + second.string() + "' has more than one name"));
-  CHECK(has(text, "'find / -samefile " + second.string() + "' lists its names"));
+  CHECK(has(text, "'find / -samefile \"" + second.string() + "\"' lists its names"));
   fs::remove(second);
   CHECK(Store(options_for(first)).grant(TagName("order"), 1).range == Range{1, 2});
+}
+
+TEST_CASE("sqlite names: what is no file of its own is refused, and nothing is made") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  make_store(path, 0);
+  const auto error = [](const std::string& name) {
+    return error_text([&] { Store(options_for(name)).migrate(); });
+  };
+  REQUIRE(mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
+  fs::create_symlink("leaf.db-journal", folder.path() / "link");
+  const std::string no_files[] = {"/dev/null", "/dev/zero", folder.path().string(),
+                                  (folder.path() / "pipe").string(), path.string() + "/"};
+  for (const std::string& name : no_files) CHECK(has(error(name), "store '" + name + "' is not a file"));
+  const std::string journals[] = {path.string() + "-journal", path.string() + "-wal", path.string() + "-shm",
+                                  (folder.path() / "link").string()};
+  for (const std::string& name : journals) {
+    CHECK(has(error(name), "store '" + name + "' has the name of another file's journal"));
+    CHECK(error_code([&] { Store(options_for(name)).migrate(); }) == ErrorCode::usage);
+  }
+  CHECK(fs::file_size(path.string() + "-journal") == 0);
+  CHECK_FALSE(fs::exists(path.string() + "-wal"));
+  CHECK(Store(options_for(path)).grant(TagName("order"), 1).range == Range{1, 2});
 }
 
 TEST_CASE("sqlite names: a second name that an open store gets is noticed at the next grant") {
