@@ -36,10 +36,7 @@ struct Session {
     if (!settings().host_buffer || settings().runtime_dir.empty()) return std::nullopt;
     return host_options();
   }
-  /// The configured store. Connects to nothing yet. Throws leaf::Error (usage) if its URL is none.
-  leaf::Store store() const { return leaf::Store(store_options()); }
-
- private:
+  /// As host(), but whether the buffers are to be used or not. Only where there is a place for them.
   leaf::HostOptions host_options() const {
     return {.folder = settings().runtime_dir,
             .group = settings().group,
@@ -47,6 +44,8 @@ struct Session {
             .store_files = settings().store_files,
             .fetch_ahead = false};
   }
+  /// The configured store. Connects to nothing yet. Throws leaf::Error (usage) if its URL is none.
+  leaf::Store store() const { return leaf::Store(store_options()); }
 };
 
 /// One subcommand.

@@ -10,11 +10,11 @@
 #include <cstring>
 #include <vector>
 
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "nearest.hpp"
 #include "settings.hpp"
-#include "shell_word.hpp"
 
 namespace leafctl {
 
@@ -120,7 +120,7 @@ void refuse_open_secret(const std::string& path, const std::string& store, mode_
   throw Error(ErrorCode::usage,
               fmt::format("configuration file '{}' holds a password and is open to other users", path),
               fmt::format("run 'chmod 600 {}', or keep the password in a file that PGPASSFILE names",
-                          shell_word(path)));
+                          leaf::detail::shell_word(path)));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "check_text.hpp"
 #include "commands.hpp"
 #include "declaration.hpp"
+#include "hint_text.hpp"
 #include "host_checks.hpp"
 #include "leaf/error.hpp"
 #include "store_checks.hpp"
@@ -68,6 +69,7 @@ class Doctor : public Command {
     append(checks, folder_checks(session.settings().runtime_dir, Surroundings::of_this_process()));
     append(checks, buffer_checks(host.buffers));
     append(checks, window_checks(host.buffers, current_time(), worker_policy(session.settings())));
+    for (Check& check : checks) check.hint = with_option(check.hint, session.messages.hinted_option());
     print(checks, session.output);
     const auto failed = std::ranges::count_if(checks, has_failed);
     if (!exit_code_ || failed == 0) return;

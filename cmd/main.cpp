@@ -7,6 +7,7 @@
 
 #include "command_line.hpp"
 #include "interrupt.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 
 namespace leafctl {
@@ -41,9 +42,20 @@ void warn_of_password_in_argument(const Configuration& configuration, Messages& 
   }
 }
 
+/// What leads a command of a hint to the store of this one: no password, which would be seen by others.
+std::string option_for_hints(const GlobalOptions& options, const Configuration& configuration) {
+  for (const SettingOrigin& setting : configuration.origins) {
+    if (setting.setting->key != std::string_view("store")) continue;
+    if (setting.origin == setting.setting->long_flag() && setting.shown() == setting.text)
+      return setting.origin + " " + leaf::detail::shell_word(setting.text);
+  }
+  return options.config_file ? "--config " + leaf::detail::shell_word(*options.config_file) : "";
+}
+
 void configure(Messages& messages, const GlobalOptions& options, const Configuration& configuration) {
   if (options.verbose) messages.set_level(Messages::Level::verbose);
   if (options.quiet) messages.set_level(Messages::Level::quiet);
+  messages.set_hinted_option(option_for_hints(options, configuration));
   if (options.verbose) {
     for (const SettingOrigin& setting : configuration.origins) {
       messages.detail(std::string(setting.setting->key) + ": " + setting.shown() + " (" + setting.origin +

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "hint_text.hpp"
 #include "text_escape.hpp"
 
 namespace leafctl {
@@ -22,7 +23,7 @@ void Messages::info(std::string_view text) {
 void Messages::warning(std::string_view text, std::string_view hint) {
   if (level_ == Level::quiet) return;
   std::string lines = fmt::format("leafctl: {} {}\n", paint(yellow, "warning:"), escape_for_terminal(text));
-  if (!hint.empty()) lines += fmt::format("{} {}\n", paint(cyan, "hint:"), escape_for_terminal(hint));
+  lines += hint_line(hint);
   print(lines);
 }
 
@@ -45,7 +46,7 @@ void Messages::error(const leaf::Error& error) {
 
 void Messages::error(std::string_view text, std::string_view hint) {
   std::string lines = fmt::format("{} {}\n", paint(red, "leafctl:"), escape_for_terminal(text));
-  if (!hint.empty()) lines += fmt::format("{} {}\n", paint(cyan, "hint:"), escape_for_terminal(hint));
+  lines += hint_line(hint);
   print(lines);
 }
 
@@ -59,6 +60,11 @@ bool Messages::confirm(std::string_view question) {
 
 std::string Messages::paint(const char* code, std::string_view text) const {
   return color_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+}
+
+std::string Messages::hint_line(std::string_view hint) const {
+  if (hint.empty()) return {};
+  return fmt::format("{} {}\n", paint(cyan, "hint:"), escape_for_terminal(with_option(hint, hinted_option_)));
 }
 
 void Messages::print(const std::string& text) {

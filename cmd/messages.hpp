@@ -1,6 +1,8 @@
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "leaf/error.hpp"
 #include "output_file.hpp"
@@ -16,6 +18,10 @@ class Messages {
 
   /// Says whether the terminal, if there is one, can take a line back.
   void set_able_terminal(bool able) noexcept { able_terminal_ = able; }
+
+  /// What the commands in hints are to be given, such as "--store URL".
+  void set_hinted_option(std::string option) { hinted_option_ = std::move(option); }
+  const std::string& hinted_option() const noexcept { return hinted_option_; }
 
   void set_level(Level level) noexcept { level_ = level; }
   void set_color(bool color) noexcept { color_ = color; }
@@ -40,12 +46,14 @@ class Messages {
 
  private:
   std::string paint(const char* code, std::string_view text) const;
+  std::string hint_line(std::string_view hint) const;
   void print(const std::string& text);
 
   OutputFile& file_;
   Level level_ = Level::normal;
   bool color_;
   bool able_terminal_ = false;
+  std::string hinted_option_;
 };
 
 }  // namespace leafctl

@@ -7,13 +7,13 @@
 #include "counted.hpp"
 #include "declaration.hpp"
 #include "detached_process.hpp"
+#include "granted_marks.hpp"
 #include "id_form_options.hpp"
 #include "id_lines.hpp"
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/tag.hpp"
 #include "meant_tag.hpp"
-
 #include "snowflake_ids.hpp"
 #include "waiting_notice.hpp"
 
@@ -175,6 +175,7 @@ class Next : public Command {
   }
 
   void print_ids_of_store(Session& session) const {
+    warn_of_missing_marks(session);
     const leaf::Grant grant = waited_for(session.messages, session.settings().timeout,
                                          [&] { return session.store().grant(*tag_, count_.value_or(1)); });
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));

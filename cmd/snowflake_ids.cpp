@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "detached_process.hpp"
+#include "granted_marks.hpp"
 #include "id_lines.hpp"
 #include "interrupt.hpp"
 #include "leaf/snowflake.hpp"
@@ -77,6 +78,7 @@ class RenewalFailures {
 
 void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Session& session) {
   auto host = session.host();
+  if (!host) warn_of_missing_marks(session);
   // A long output leases in the background; after a short one a detached process does.
   if (host) host->fetch_ahead = count > long_output;
   leaf::WorkerRequest request = worker_request(session.settings());

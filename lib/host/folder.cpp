@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
-#include "shell_word.hpp"
 #include "shortage.hpp"
 
 namespace leaf {
@@ -87,7 +87,7 @@ bool holds_buffers_alone(const std::string& path) {
               // Of four digits chmod leaves a folder its set-group-ID bit.
               holds_buffers_alone(path) ? fmt::format("if nobody else has written in it, 'chmod {:05o} {}' "
                                                       "mends it",
-                                                      wanted, shell_word(path))
+                                                      wanted, leaf::detail::shell_word(path))
                                         : other_folder);
 }
 

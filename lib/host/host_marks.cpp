@@ -103,4 +103,13 @@ std::shared_ptr<GrantMarks> host_marks(const HostOptions& options) {
   return std::make_shared<HostMarks>(options);
 }
 
+std::optional<Error> why_no_host_marks(const HostOptions& options) {
+  try {
+    host::Folder::find(options);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  }
+}
+
 }  // namespace leaf

@@ -182,3 +182,31 @@ on_two_databases() {
   same 'what is left' ok "$(leafctl status -o json | jq -r .state)"
   unlock_store
 }
+
+@test "a call that asks the store says so where the host's folder is not to be trusted with its marks" {
+  leafctl -q add-tag order
+  leafctl next order >"$ids"
+  expect 0 leafctl next order --direct
+  says ''
+  chmod 755 "$LEAFCTL_RUNTIME_DIR"
+  for arguments in 'order --direct' 'order --no-host-buffer' '--snowflake --no-host-buffer'; do
+    # shellcheck disable=SC2086 # several words
+    expect 0 leafctl next $arguments
+    contains "$stderr" 'leafctl: warning: this host does not know what it was granted, and would not notice'
+  done
+  eval "$(sed -n "s/.*'\(chmod [^']*\)'.*/\1/p" <<<"$stderr")"
+  expect 0 leafctl next order --direct
+  says ''
+}
+
+@test "a hint's commands name the store that the line named" {
+  store=$LEAFCTL_STORE
+  unset LEAFCTL_STORE
+  expect 4 leafctl next order --store "$store"
+  contains "$stderr" "hint: create it with 'leafctl --store $store add-tag order'"
+  eval "$(sed -n "s/^hint: create it with '\(.*\)'$/\1/p" <<<"$stderr")"
+  expect 0 leafctl next order --store "$store"
+  printf 'store: "%s"\n' "$store" >"$BATS_TEST_TMPDIR/leafctl.yaml"
+  expect 4 leafctl next other --config "$BATS_TEST_TMPDIR/leafctl.yaml"
+  contains "$stderr" "hint: create it with 'leafctl --config $BATS_TEST_TMPDIR/leafctl.yaml add-tag other'"
+}

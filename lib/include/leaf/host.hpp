@@ -126,4 +126,8 @@ LEAF_EXPORT std::size_t forget_failing_buffers(const HostOptions& options, std::
 /// Where there can be no files in the folder, what is remembered goes with the process.
 LEAF_EXPORT std::shared_ptr<GrantMarks> host_marks(const HostOptions& options);
 
+/// Why host_marks() would remember nothing beyond the process, such as a folder that others may write in;
+/// nothing where it would, also where there is no folder yet.
+LEAF_EXPORT std::optional<Error> why_no_host_marks(const HostOptions& options);
+
 }  // namespace leaf

@@ -9,9 +9,9 @@
 #include <random>
 #include <thread>
 
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
-#include "shell_word.hpp"
 #include "shortage.hpp"
 #include "store/sqlite/file.hpp"
 #include "store/sqlite/fork_guard.hpp"
@@ -173,7 +173,7 @@ class SqliteConnection final : public Connection {
                               path_),
                   fmt::format("'find / -samefile {}' lists its names: keep one alone, that whose '-journal' "
                               "is not empty if there is such",
-                              shell_word(absolute_path_)));
+                              leaf::detail::shell_word(absolute_path_)));
     }
     if (look->is_mounted_alone) {
       throw Error(ErrorCode::refused,

@@ -4,8 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace leafctl {
+namespace leaf::detail {
 
+/// Not a part of the interface: shared by the library and its command-line program.
 /// `text` as one word of a command for a shell, in double quotes where need be: hints are in single ones.
 inline std::string shell_word(std::string_view text) {
   const auto is_plain = [](unsigned char c) {
@@ -21,4 +22,4 @@ inline std::string shell_word(std::string_view text) {
   return word + '"';
 }
 
-}  // namespace leafctl
+}  // namespace leaf::detail
