@@ -341,7 +341,7 @@ restored() {
   done
   put_store_back
   if [ "$TEST_STORE" = postgresql ]; then leafctl -q init-db --guard-steps 0; fi
-  expect 5 leafctl next order -n 100
+  expect 5 leafctl next order --direct
   contains "$stderr" "hint: run 'leafctl tags update order --raise-to 21', or with the highest number that "
   local highest
   highest=$(for host in "${hosts[@]}"; do

@@ -373,9 +373,9 @@ TEST_CASE("host tag: a tag that a store put back to a copy of before lacks is no
   options.marks = leaf::host_marks(bed.host());
   leaf::Store store(options);
   const std::string mends = "'leafctl add-tag order --start " + std::to_string(granted_end) + "'";
-  for (const leaf::Error& error : {error_of([&] { store.grant(bed.order, 1); }),
-                                   error_of([&] { store.grant_segment(bed.order); }),
-                                   error_of([&] { store.tag(bed.order); })}) {
+  for (const leaf::Error& error :
+       {error_of([&] { store.grant(bed.order, 1); }), error_of([&] { store.grant_segment(bed.order); }),
+        error_of([&] { store.tag(bed.order); })}) {
     CHECK(error.code() == ErrorCode::not_found);
     CHECK(error.hint().find(mends) != std::string::npos);
   }
