@@ -126,9 +126,10 @@ Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
          fmt::format("tag '{}' would grant IDs from {} on, which this host knows to be granted up "
                      "to {}: the store has gone back",
                      tag.name, tag.next_id, mark - 1),
-         fmt::format("run 'leafctl tags update {}', or a higher number if another host has drawn "
-                     "higher IDs",
-                     arguments)});
+         fmt::format(
+             "run 'leafctl tags update {}', or with the highest number that 'leafctl doctor' names on "
+             "any host: what others have buffered counts too",
+             arguments)});
   }
   return checks;
 }

@@ -104,6 +104,10 @@ std::optional<Check> check_setting(const StoreSetting& setting, const StoreHealt
     return found(CheckState::failed, "a crash of the server loses commits, so no IDs are drawn", "on");
   if (setting.name == "client_min_messages" && setting.value == "error")
     return found(CheckState::failed, "it hides what the server warns of, so no IDs are drawn", "notice");
+  if (setting.name == "session_replication_role" && setting.value == "replica") {
+    return found(CheckState::failed,
+                 "the triggers that keep IDs from coming again do not run, so no IDs are drawn", "origin");
+  }
   if (setting.name == "fsync" && setting.value == "off")
     return found(CheckState::warning, "a crash of its machine loses commits, and IDs may repeat", "on");
   if (setting.name == "full_page_writes" && setting.value == "off")

@@ -45,6 +45,12 @@ void require_durable(const Row& row, std::size_t column) {
                 "table leaf_alloc was made anew without its triggers: IDs that were granted may come again",
                 "put back the one that was there, or the whole store from a backup");
   }
+  if (durability == 4) {
+    throw Error(
+        ErrorCode::refused,
+        "'session_replication_role' is 'replica': the triggers that keep IDs from coming again do not run",
+        "leave it at its default for this role and database, and out of PGOPTIONS");
+  }
   throw Error(
       ErrorCode::refused,
       "the store does not vouch for its commits: 'synchronous_commit' is off, or 'client_min_messages' "

@@ -75,6 +75,12 @@ class Store::Impl {
   /// Store::grant().
   Grant grant_ids(const char* store::Sql::*statement, const TagName& name, std::int64_t count);
 
+  /// The end of what this host was granted of a tag of which the store asked last has no row; 0 if that may
+  /// be right: nothing was, or the tag was removed.
+  std::int64_t mark_of_lost_tag(const TagName& name);
+  /// That there is no such tag in the store asked last.
+  Error missing(const TagName& name);
+
   /// Runs a statement that leases, and notes which store did. No rows: there is no lease in this way.
   std::vector<store::Row> lease(const char* store::Sql::*statement,
                                 const std::vector<store::Value>& parameters, StoreIdentity& store);

@@ -82,6 +82,19 @@ Error no_such_tag(const TagName& name) {
           "create it with " + command_on(name.str(), "add-tag")};
 }
 
+/// IDs up to `mark` were granted to this host before, but the store has no row of the tag, not even a
+/// tombstone.
+Error lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
+  return {
+      code,
+      fmt::format("tag '{}' does not exist, but IDs of it were granted before, up to {}: the store was put "
+                  "back to a backup, or an old standby took over",
+                  name.str(), mark - 1),
+      fmt::format("run {}, or with the highest number that {} names on any host",
+                  command_on(name.str(), "add-tag", fmt::format("--start {}", mark)),
+                  command_on(name.str(), "tags show"))};
+}
+
 std::string shown(std::optional<std::int64_t> number) {
   return number ? std::to_string(*number) : "none";
 }
@@ -123,6 +136,10 @@ Tag Store::add_tag(const NewTag& tag) {
   require_between("limit", tag.limit,
                   std::max<std::int64_t>(tag.start.value_or(1) - (tag.or_later ? 1 : 0), 0), max_id);
   require_description(tag.description);
+  if (!tag.start && impl_->execute(&store::Sql::tag, {tag.name.str()}).empty()) {
+    if (const std::int64_t mark = impl_->mark_of_lost_tag(tag.name); mark > 0)
+      throw lost_tag(ErrorCode::refused, tag.name, mark);
+  }
   const auto added = impl_->execute(
       &store::Sql::add_tag,
       {tag.name.str(), tag.step.value_or(default_step), value_of(tag.start), value_of(tag.limit),
@@ -167,7 +184,7 @@ std::vector<Tag> Store::tags() {
 
 Tag Store::tag(const TagName& name) {
   const auto rows = impl_->execute(&store::Sql::tag, {name.str()});
-  if (rows.empty()) throw no_such_tag(name);
+  if (rows.empty()) throw impl_->missing(name);
   return tag_of(rows[0]);
 }
 
@@ -202,7 +219,7 @@ void Store::remove_tag(const TagName& name) {
   if (!impl_->execute(&store::Sql::remove_tag, {name.str()}).empty()) return;
   const bool may_be_done = impl_->retried();
   if (may_be_done && end_of_removed(name)) return;
-  throw no_such_tag(name);
+  throw impl_->missing(name);
 }
 
 namespace {
@@ -214,13 +231,14 @@ Error gone_back(const TagName& name, std::int64_t mark) {
       fmt::format("the store has granted IDs of tag '{}' before, up to {}: it was put back to a backup, or "
                   "an old standby took over",
                   name.str(), mark - 1),
-      fmt::format("run {}, or a higher number if another host has drawn higher IDs",
-                  command_on(name.str(), "tags update", fmt::format("--raise-to {}", mark)))};
+      fmt::format(
+          "run {}, or with the highest number that 'leafctl doctor' names on any host: what others have "
+          "buffered counts too",
+          command_on(name.str(), "tags update", fmt::format("--raise-to {}", mark)))};
 }
 
-/// Why no row came back from a grant.
+/// Why no row came back from a grant of a tag that there is.
 Error no_grant(const TagName& name, const std::vector<Row>& found, std::int64_t mark) {
-  if (found.empty()) return no_such_tag(name);
   const Tag tag = tag_of(found[0]);
   return tag.next_id < mark ? gone_back(name, mark) : store::too_few_left(tag);
 }
@@ -250,6 +268,16 @@ std::int64_t Store::granted_mark(const TagName& name) {
   return impl_->marks().highest(identity().deployment, mark_of(name));
 }
 
+std::int64_t Store::Impl::mark_of_lost_tag(const TagName& name) {
+  const std::int64_t mark = marks_->highest(deployment_, mark_of(name));
+  return mark > 0 && execute(&store::Sql::removed_tag, {name.str()}).empty() ? mark : 0;
+}
+
+Error Store::Impl::missing(const TagName& name) {
+  const std::int64_t mark = mark_of_lost_tag(name);
+  return mark > 0 ? lost_tag(ErrorCode::not_found, name, mark) : no_such_tag(name);
+}
+
 Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& name, std::int64_t count) {
   const std::string subject = mark_of(name);
   std::int64_t mark = 0;
@@ -259,7 +287,10 @@ Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& 
     mark = marks_->highest(deployment, subject);
     return std::vector<Value>{name.str(), count, mark};
   });
-  if (!granted) throw no_grant(name, execute(&store::Sql::tag, {name.str()}), mark);
+  if (!granted) {
+    const auto found = execute(&store::Sql::tag, {name.str()});
+    throw found.empty() ? missing(name) : no_grant(name, found, mark);
+  }
   Grant ids = grant_of(granted->first, granted->second);
   if (ids.range.lo < mark) throw gone_back(name, mark);
   marks_->raise(ids.store.deployment, subject, ids.range.hi);

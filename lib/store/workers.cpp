@@ -338,10 +338,16 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
 }
 
 bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
+  const std::string& deployment = lease.store.deployment;
+  const std::string subject = mark_of(lease.worker);
+  const std::int64_t mark = deployment.empty() ? 0 : impl_->marks().highest(deployment, subject);
   // First: another process of this host may get what is given up at once.
-  if (!lease.store.deployment.empty())
-    impl_->marks().lower(lease.store.deployment, mark_of(lease.worker), unix_ms(used_until));
-  return !impl_->execute(&store::Sql::give_up, {lease.worker, lease.token, unix_ms(used_until)}).empty();
+  if (mark > 0) impl_->marks().lower(deployment, subject, unix_ms(used_until));
+  if (!impl_->execute(&store::Sql::give_up, {lease.worker, lease.token, unix_ms(used_until)}).empty())
+    return true;
+  // It is another holder's now, unless an attempt whose reply was lost has given it up.
+  if (mark > 0 && !impl_->retried()) impl_->marks().raise(deployment, subject, mark);
+  return false;
 }
 
 void Store::recycle_worker(std::int64_t worker, bool force) {

@@ -186,8 +186,8 @@ BEGIN
   IF found < known THEN
     RAISE EXCEPTION 'table leaf_alloc has lost % of its % rows: this tag may have been one of them', known - found,
       known
-      USING ERRCODE = 'LF003', HINT = 'find out the highest ID of the tag that is in use anywhere, and add it with'
-        ' --start and a higher one';
+      USING ERRCODE = 'LF003', HINT = 'find out the highest ID of the tag that any host has drawn or buffered, and'
+        ' add it with --start and a higher one';
   END IF;
   RETURN true;
 END

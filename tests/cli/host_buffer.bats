@@ -331,6 +331,28 @@ restored() {
   restored exchange_store_file
 }
 
+@test "what mends a store that went back spares what other hosts have buffered" {
+  leafctl -q add-tag order --step 10
+  back_up_store
+  local host hosts=("$LEAFCTL_RUNTIME_DIR" "$BATS_TEST_TMPDIR/other_host")
+  for host in "${hosts[@]}"; do
+    LEAFCTL_RUNTIME_DIR=$host leafctl next order >>"$ids"
+    LEAFCTL_RUNTIME_DIR=$host until_left order 19
+  done
+  put_store_back
+  if [ "$TEST_STORE" = postgresql ]; then leafctl -q init-db --guard-steps 0; fi
+  expect 5 leafctl next order --direct
+  contains "$stderr" "hint: run 'leafctl tags update order --raise-to 21', or with the highest number that "
+  local highest
+  highest=$(for host in "${hosts[@]}"; do
+    LEAFCTL_RUNTIME_DIR=$host leafctl doctor
+  done | sed -n "s/.*run 'leafctl tags update order --raise-to \([0-9]*\)', or with the highest .*/\1/p" | sort -n | tail -n 1)
+  same 'the highest' 41 "$highest"
+  leafctl -q tags update order --raise-to "$highest"
+  for host in "${hosts[@]}"; do LEAFCTL_RUNTIME_DIR=$host leafctl next order -n 30 >>"$ids"; done
+  all_different 62 "$ids"
+}
+
 @test "a store that is made anew under its old name gives its own IDs, none of the old buffer's" {
   leafctl -q add-tag order --step 10 --start 500
   leafctl next order >"$ids"

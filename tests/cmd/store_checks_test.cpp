@@ -118,6 +118,14 @@ TEST_CASE("store checks: without tables nothing is said of rights, and without a
   CHECK(found(health).hint == "as the owner of the tables, run 'leafctl init-db --runtime-role shop'");
 }
 
+TEST_CASE("store checks: in the role of a replica no IDs are drawn") {
+  leaf::StoreHealth health = healthy_server();
+  health.settings.push_back({"session_replication_role", "replica", "user"});
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).name == "durability");
+  CHECK(found(health).hint == "run 'ALTER ROLE \"shop\" RESET session_replication_role'");
+}
+
 TEST_CASE("store checks: a setting is undone where it was made") {
   leaf::StoreHealth health = healthy_server();
   leaf::StoreSetting& setting = health.settings[0];

@@ -25,6 +25,7 @@ using leaf::SegmentAllocator;
 using leaf::TagName;
 using leaf::test::add_tag;
 using leaf::test::error_code;
+using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::SqliteStore;
 
@@ -356,6 +357,38 @@ TEST_CASE(
   CHECK(error_code([&] { bed.allocator().tag(bed.order).next_ranges(1'000'000); }) == ErrorCode::refused);
   bed.admin.update_tag(bed.order, {.raise_to = 1'000'000'000});
   CHECK(bed.allocator().tag(bed.order).next() >= 1'000'000'000);
+}
+
+TEST_CASE("host tag: a tag that a store put back to a copy of before lacks is not said to be new") {
+  Bed bed;
+  add_tag(bed.admin, "removed", 10);
+  bed.allocator().tag(TagName("removed")).next();
+  const Backup backup(bed);
+  add_tag(bed.admin, "order", 10);
+  CHECK(bed.allocator().tag(bed.order).next() == 1);
+  const std::int64_t granted_end = bed.admin.tag(bed.order).next_id;
+  bed.admin = leaf::Store(bed.store.options());
+  backup.take_its_place();
+  auto options = bed.store.options();
+  options.marks = leaf::host_marks(bed.host());
+  leaf::Store store(options);
+  const std::string mends = "'leafctl add-tag order --start " + std::to_string(granted_end) + "'";
+  for (const leaf::Error& error :
+       {error_of([&] { store.grant(bed.order, 1); }), error_of([&] { store.grant_segment(bed.order); }),
+        error_of([&] { store.tag(bed.order); })}) {
+    CHECK(error.code() == ErrorCode::not_found);
+    CHECK(error.hint().find(mends) != std::string::npos);
+  }
+  const leaf::Error refused = error_of([&] { add_tag(store, "order", 10); });
+  CHECK(refused.code() == ErrorCode::refused);
+  CHECK(refused.hint().find(mends) != std::string::npos);
+  store.add_tag({.name = bed.order, .step = 10, .start = granted_end, .limit = {}, .description = {}});
+  CHECK(store.grant(bed.order, 1).range.lo == granted_end);
+
+  store.remove_tag(TagName("removed"));
+  CHECK(error_of([&] { store.tag(TagName("removed")); }).hint() ==
+        "create it with 'leafctl add-tag removed'");
+  add_tag(store, "removed", 10);
 }
 
 TEST_CASE("host tag: a store made anew in the place of another begins where its own tags begin") {

@@ -72,6 +72,23 @@ TEST_CASE(
   CHECK(store.acquire_worker(request_of("last")).worker == 0);  // the one that was silent for longest
 }
 
+TEST_CASE("workers: giving up what was recycled does not forget what was leased since") {
+  Bed bed;
+  Store store = bed.open();
+  auto request = request_of("a");
+  request.worker = 5;
+  const WorkerLease old = store.acquire_worker(request);
+  store.recycle_worker(5, true);
+  bed.clock.advance(11min);
+  const std::string backup = bed.store.path() + ".backup";
+  SqliteSession(bed.store.path()).run("VACUUM INTO '" + backup + "'");
+  CHECK(store.acquire_worker(request).begin >= old.end);
+  CHECK_FALSE(store.give_up_worker(old, old.begin));
+  fs::rename(backup, bed.store.path());
+  request.owner = "b";
+  CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
+}
+
 TEST_CASE("workers: processes of one owner have workers of their own while their windows last") {
   Bed bed;
   Store store = bed.open();

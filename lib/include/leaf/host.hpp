@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "leaf/clock.hpp"
+#include "leaf/error.hpp"
 #include "leaf/export.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/range.hpp"

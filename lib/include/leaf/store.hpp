@@ -101,7 +101,8 @@ class LEAF_EXPORT Store {
 
   /// Adds a tag and returns it as stored. A tag that was removed comes back with a new incarnation and goes
   /// on where it ended. An existing tag with the same values is no error. Throws `usage` for values out of
-  /// bounds, `failed` if the tag exists with other values or has already given out `start`.
+  /// bounds, `failed` if the tag exists with other values or has already given out `start`, `refused` without
+  /// a `start` where IDs of the tag are known to be granted (see StoreOptions::marks) but the store lost it.
   Tag add_tag(const NewTag& tag);
   /// Where a tag of that name that was removed ended: the first ID that it has not given out. Nothing if
   /// there is no such tag.

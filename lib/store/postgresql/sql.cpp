@@ -7,11 +7,12 @@
   "incarnation"
 // Whether a commit may be believed: see require_durable(). `local` and better survive a crash of the server;
 // `off` does not. Where warnings are not sent, nobody is told that a wait for a synchronous standby was given
-// up. Databases without the settings have no such modes. Unlogged tables cannot be published; to ask that
-// costs a tenth of a look into pg_class.
-#define DURABILITY(further)                                           \
-  "CASE WHEN current_setting('synchronous_commit', true) = 'off'"     \
-  " OR current_setting('client_min_messages', true) = 'error' THEN 0" \
+// up. In the role of a replica no trigger runs. Databases without the settings have no such modes. Unlogged
+// tables cannot be published; to ask that costs a tenth of a look into pg_class.
+#define DURABILITY(further)                                                    \
+  "CASE WHEN current_setting('synchronous_commit', true) = 'off'"              \
+  " OR current_setting('client_min_messages', true) = 'error' THEN 0"          \
+  " WHEN current_setting('session_replication_role', true) = 'replica' THEN 4" \
   " WHEN NOT pg_relation_is_publishable(tableoid) THEN 2" further " ELSE 1 END"
 #define IS_DURABLE DURABILITY("")
 // A table that was made anew without the triggers keeps the name of the one that it was copied from.
@@ -274,7 +275,8 @@ const HealthSql health_sql{
         " FROM leaf_meta WHERE " SERVER " IS NOT NULL",
     .settings =
         "SELECT name, setting, source FROM pg_settings WHERE name IN"
-        " ('synchronous_commit', 'client_min_messages', 'fsync', 'full_page_writes', "
+        " ('synchronous_commit', 'session_replication_role', 'client_min_messages', 'fsync', "
+        "'full_page_writes', "
         "'default_transaction_read_only') ORDER BY name DESC",
     .unlogged_tables = "SELECT oid::regclass FROM pg_class WHERE relpersistence <> 'p' AND (oid IN (" TABLES
                        ") OR oid IN " PARTITIONS ") ORDER BY 1",

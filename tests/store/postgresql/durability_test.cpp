@@ -104,6 +104,20 @@ TEST_CASE("durability: what administration changes is refused as a grant is, and
   CHECK(error_of([&] { store.remove_tag(leaf::TagName("nowhere")); }).code() == leaf::ErrorCode::not_found);
 }
 
+TEST_CASE("durability: in the role of a replica, in which no trigger runs, nothing is granted") {
+  TestDatabase database;
+  set_up(database);
+  leaf::Store store({.url = database.url("options='-c session_replication_role=replica'")});
+  for (const leaf::Error& error :
+       {error_of([&] { store.grant(order, 1); }), error_of([&] { store.grant_segment(order); }),
+        error_of([&] { store.acquire_worker({.owner = "a"}); })}) {
+    CHECK(error.code() == leaf::ErrorCode::refused);
+    CHECK(std::string(error.what()).find("session_replication_role") != std::string::npos);
+  }
+  leaf::Store local({.url = database.url("options='-c session_replication_role=local'")});
+  CHECK(local.grant(order, 1).range.lo > 1);
+}
+
 TEST_CASE("durability: any other synchronous_commit is accepted") {
   TestDatabase database;
   set_up(database);
