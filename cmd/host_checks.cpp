@@ -53,6 +53,7 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
          "name a folder on one with --runtime-dir, or choose --no-host-buffer"}};
   }
   try {
+    if (const auto why = leaf::why_no_host_marks(*host)) throw leaf::Error(*why);
     HostFindings found{.buffers = leaf::host_buffers(*host), .folder = {}};
     struct stat folder {};
     if (stat(host->folder.c_str(), &folder) != 0) {

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::string_view sqlite = "sqlite:";
 
-leaf::Error failure(const char* what, const std::string& path) {
-  return {leaf::ErrorCode::failed, fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno))};
+leaf::Error failure(const char* what, const std::string& path, const char* hint = "") {
+  return {leaf::ErrorCode::failed, fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno)), hint};
 }
 
 /// A journal is made by whoever writes first, and the next one has to write it too: the folder's group must
@@ -72,7 +72,7 @@ void create_default_store_folder(const Configuration& configuration) {
       const bool is_last = path.find('/', slash + 1) == std::string::npos;
       if (group && chmod(folder.c_str(), is_last ? 02770 : 0710) != 0) throw failure("share folder", folder);
     } else if (errno != EEXIST) {
-      throw failure("create folder", folder);
+      throw failure("create folder", folder, "name another store with --store");
     }
   }
 }

@@ -77,6 +77,10 @@ class TagsImport : public Command {
   void run(Session& session) override {
     const auto named = format_.format();
     const InputFile file = InputFile::read(*file_);
+    if (file.text.find_first_not_of(" \t\r\n") == std::string::npos) {
+      throw leaf::Error(leaf::ErrorCode::usage, fmt::format("{} is empty", file.name),
+                        "see whether what was to write it has failed");
+    }
     const TagFormat format = named.value_or(format_of(file));
     const TagFile content = format == TagFormat::yaml ? read_tag_yaml(file) : read_tag_csv(file);
     refuse_errors(content, file.name, session.messages);

@@ -106,6 +106,7 @@ std::shared_ptr<GrantMarks> host_marks(const HostOptions& options) {
 std::optional<Error> why_no_host_marks(const HostOptions& options) {
   try {
     host::Folder::find(options);
+    StateFile::require_known_boot();
     return std::nullopt;
   } catch (const Error& error) {
     return error;

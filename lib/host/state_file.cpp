@@ -266,6 +266,10 @@ std::shared_ptr<StateFile> StateFile::make(const Folder& folder, const FileKey& 
   return nullptr;
 }
 
+void StateFile::require_known_boot() {
+  static_cast<void>(boot_id());
+}
+
 bool StateFile::is_current(const Folder& folder) const {
   return has_name(folder, name_, descriptor_.get());
 }

@@ -49,6 +49,8 @@ class StateFile {
   /// As open(), but makes nothing and throws nothing away; null if there is none that counts.
   static std::shared_ptr<StateFile> find(const Folder& folder, const std::string& file_name);
   static std::shared_ptr<StateFile> find(const Folder& folder, const FileKey& key);
+  /// Throws Error (failed) where the system does not tell its boot, without which no file counts.
+  static void require_known_boot();
   ~StateFile();
   StateFile(const StateFile&) = delete;
   StateFile& operator=(const StateFile&) = delete;

@@ -166,6 +166,11 @@ BEGIN
       USING ERRCODE = 'LF002',
         HINT = 'leave both at their defaults for this role and database, and out of PGOPTIONS';
   END IF;
+  IF current_setting('session_replication_role') = 'replica' THEN
+    RAISE EXCEPTION '''session_replication_role'' is ''replica'': the triggers that keep IDs from coming again do not run'
+      USING ERRCODE = 'LF002',
+        HINT = 'leave it at its default for this role and database, and out of PGOPTIONS';
+  END IF;
   IF EXISTS (SELECT FROM pg_class WHERE oid = changed AND relpersistence <> 'p') THEN
     RAISE EXCEPTION 'table % is unlogged: a crash of the server would empty it', changed::regclass
       USING ERRCODE = 'LF002', HINT = format('run ''ALTER TABLE %s SET LOGGED''', changed::regclass);

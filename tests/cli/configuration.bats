@@ -108,7 +108,8 @@ hint: have root run 'chmod 644 /etc/leafctl/leafctl.yaml', after moving a passwo
   says "leafctl: warning: $said"
   expect 2 as_other tags list
   says "leafctl: $said"
-  expect 5 as_other tags list --store sqlite:/none/leaf.db
+  expect 2 as_other tags list --store sqlite:/none/leaf.db
   contains "$stderr" "leafctl: warning: $said"
+  contains "$stderr" "leafctl: store '/none/leaf.db' does not exist"
   expect 0 as_other tags list --help
 }

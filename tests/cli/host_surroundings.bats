@@ -272,3 +272,18 @@ as() {
   as 65502:65510 leafctl next order --group >>"$ids"
   seq 1 2 | diff - "$ids"
 }
+
+@test "without /proc a host has no buffers, as doctor and next say, and the store is asked where that is chosen" {
+  need_root
+  need_own_mounts
+  leafctl -q add-tag order
+  without_proc() { unshare --mount bash -euc 'mount -t tmpfs none /proc; exec "$@"' bash leafctl "$@"; }
+  expect 1 without_proc doctor --exit-code -o json
+  contains "$output" "the system does not tell its boot"
+  contains "$output" '"hint":"go without the host'"'"'s buffer: --no-host-buffer"'
+  expect 1 without_proc next order
+  contains "$stderr" 'hint: go without the host'"'"'s buffer: --no-host-buffer'
+  expect 0 without_proc next order --no-host-buffer
+  prints 1
+  contains "$stderr" 'would not notice a store that was put back: the system does not tell its boot'
+}

@@ -222,6 +222,15 @@ hint: part the fields by commas or tabs, as 'mysql -B' does"
   contains "$stderr" "argument 'FILE' is missing"
 }
 
+@test "an empty file is no import, as where the command before it in a pipe has failed" {
+  for text in '' $' \n\n'; do
+    expect 2 leafctl tags import - < <(printf %s "$text")
+    says "leafctl: standard input is empty
+hint: see whether what was to write it has failed"
+  done
+  expect 0 leafctl tags import - < <(leafctl tags export)
+}
+
 @test "an import goes on where a removed tag ended, and is refused as a whole where its limit is below that" {
   leafctl -q add-tag order
   leafctl -q next order -n 41 --direct >ids

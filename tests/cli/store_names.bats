@@ -208,5 +208,5 @@ on_two_databases() {
   expect 0 leafctl next order --store "$store"
   printf 'store: "%s"\n' "$store" >"$BATS_TEST_TMPDIR/leafctl.yaml"
   expect 4 leafctl next other --config "$BATS_TEST_TMPDIR/leafctl.yaml"
-  contains "$stderr" "hint: create it with 'leafctl --config $BATS_TEST_TMPDIR/leafctl.yaml add-tag other'"
+  contains "$stderr" "create it with 'leafctl --config $BATS_TEST_TMPDIR/leafctl.yaml add-tag other'"
 }
