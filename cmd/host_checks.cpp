@@ -81,6 +81,12 @@ Checks folder_checks(const std::string& used, const Surroundings& surroundings) 
 Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
   Checks checks;
   for (const HostBuffer& buffer : buffers) {
+    if (buffer.damaged) {
+      checks.push_back(
+          {check_name, CheckState::warning,
+           fmt::format("the buffer of {} from store '{}': {}", subject(buffer), buffer.store, buffer.failure),
+           buffer.failure_hint});
+    }
     if (buffer.failures == 0) continue;
     checks.push_back(
         {check_name, CheckState::warning,

@@ -30,12 +30,13 @@ Cell fetched(const Seen& seen) {
 }
 
 Cell state(const Seen& seen) {
+  if (seen.buffer.damaged) return std::string("damaged");
   if (seen.buffer.failures > 0) return std::string("failing");
   return std::string(seen.buffer.in_use ? "ok" : "empty");
 }
 
 Cell failure(const Seen& seen) {
-  return seen.buffer.failures == 0 ? Cell() : Remark{seen.buffer.failure};
+  return seen.buffer.failure.empty() ? Cell() : Remark{seen.buffer.failure};
 }
 
 Cell pace(const Seen& seen) {
