@@ -15,6 +15,8 @@
 using leaf::Range;
 using leaf::range::DoubleBuffer;
 
+static_assert(sizeof(DoubleBuffer) == 128, "a line for the word, a line for the slots");
+
 TEST_CASE("range: a new buffer is empty and wants a range") {
   DoubleBuffer buffer;
   CHECK(buffer.take(1).range.empty());

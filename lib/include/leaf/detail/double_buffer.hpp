@@ -118,8 +118,8 @@ class LEAF_EXPORT DoubleBuffer {
     std::atomic<std::uint32_t> size{0};
     std::atomic<std::uint32_t> mark{0};
     std::atomic<std::uint32_t> label{0};
-    std::atomic<std::uint64_t> checksum{0};    ///< of the others
     std::atomic<std::uint32_t> generation{0};  ///< written last: the slot is valid for this generation only
+    std::atomic<std::uint64_t> checksum{0};    ///< of the others
   };
 
   static constexpr std::uint32_t generation_of(std::uint64_t word) {
