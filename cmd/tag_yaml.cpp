@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "rfc3339.hpp"
+#include "text_escape.hpp"
 
 namespace leafctl {
 
@@ -19,7 +20,12 @@ FilePlace place_of(const InputFile& file, const YAML::Mark& mark) {
 
 YAML::Node parse(const InputFile& file) {
   try {
-    return YAML::Load(file.text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(file.text);
+    if (documents.size() > 1) {
+      throw place_of(file, documents[1].Mark())
+          .error("a second document begins", "import each in a file of its own");
+    }
+    return documents.empty() ? YAML::Node() : documents.front();
   } catch (const YAML::Exception& error) {
     throw place_of(file, error.mark).error(fmt::format("not valid YAML: {}", error.msg));
   }
@@ -59,10 +65,10 @@ FiledTag tag_of(const InputFile& file, const YAML::Node& node) {
   return make_filed_tag(values, place);
 }
 
-/// Left to itself yaml-cpp writes a carriage return as it is, which a reader takes for the end of a line.
+/// Left to itself yaml-cpp writes a carriage return as it is, which a reader takes for the end of a line, and
+/// what turns the direction of a text.
 void emit(YAML::Emitter& yaml, const std::string& text) {
-  const bool has_control = std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
-  if (has_control) yaml << YAML::DoubleQuoted;
+  if (escape_for_terminal(text) != text) yaml << YAML::DoubleQuoted << YAML::EscapeNonAscii;
   yaml << text;
 }
 

@@ -221,3 +221,9 @@ hint: part the fields by commas or tabs, as 'mysql -B' does"
   expect 2 leafctl tags import
   contains "$stderr" "argument 'FILE' is missing"
 }
+
+@test "an import without an end is refused, in bounded memory" {
+  expect 2 bash -c 'ulimit -v 2000000 && leafctl tags import /dev/zero'
+  says "leafctl: '/dev/zero' is larger than 256 MiB
+hint: import it in parts"
+}

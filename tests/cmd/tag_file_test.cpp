@@ -147,6 +147,8 @@ TEST_CASE("tag YAML: what is wrong is reported with its place") {
   CHECK_THROWS_WITH_AS(yaml("tag: order\n"), "f:1:1: expected the one key 'tags'", leaf::Error);
   CHECK_THROWS_WITH_AS(yaml("tags: order\n"), "f:1:7: 'tags' takes a list", leaf::Error);
   CHECK_THROWS_AS(yaml("tags: [\n"), leaf::Error);
+  CHECK_THROWS_WITH_AS(yaml("tags:\n  - {tag: d, next_id: 1}\n---\ntags:\n  - {tag: e, next_id: 1}\n"),
+                       "f:4:1: a second document begins", leaf::Error);
 }
 
 TEST_CASE("tag files: what is written in either format is read again") {
