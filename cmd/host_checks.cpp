@@ -75,7 +75,7 @@ Checks folder_checks(const std::string& used, const Surroundings& surroundings) 
     return {};
   return {{check_name, CheckState::warning,
            fmt::format("'{}' belongs to another user, so the buffers are in '{}'", usual, used),
-           fmt::format("have root remove '{}', or name a folder with --runtime-dir", usual)}};
+           fmt::format("have root run 'install -d -m 0700 -o {0} /run/leafctl-{0}'", surroundings.user_id)}};
 }
 
 Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
