@@ -1,6 +1,7 @@
 #include "leaf/detail/double_buffer.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace leaf::range {
 
@@ -31,13 +32,21 @@ bool is_before(std::uint64_t word, std::uint64_t other) noexcept {
   return static_cast<std::int64_t>(word - other) < 0;
 }
 
-/// Differs wherever one of the three numbers does, since odd factors can be undone; 0 for a slot that is all
-/// zero. Cheap, for views are taken with each snowflake ID; no protection against whoever computes it too.
+/// One to one, 0 for 0, and every bit has its part in lower ones too.
+std::uint64_t mix(std::uint64_t number, std::uint64_t odd_factor) noexcept {
+  number *= odd_factor;
+  return number ^ number >> 32;
+}
+
+/// Always another one where one of the three numbers differs, and but for chance where several do; 0 for a
+/// slot that is all zero. Cheap, for views are taken with each snowflake ID; no protection against whoever
+/// computes it too.
 std::uint64_t checksum_of(std::int64_t lo, std::uint32_t size, std::uint32_t mark, std::uint32_t label,
                           std::uint32_t generation) noexcept {
-  return static_cast<std::uint64_t>(lo) * 0x9E3779B97F4A7C15 +
-         (std::uint64_t{size} << 32 | mark) * 0xC2B2AE3D27D4EB4F +
-         (std::uint64_t{label} << 32 | generation) * 0x165667B19E3779F9;
+  const std::uint64_t begin = mix(static_cast<std::uint64_t>(lo), 0x9E3779B97F4A7C15);
+  const std::uint64_t sizes = mix(std::uint64_t{size} << 32 | mark, 0xC2B2AE3D27D4EB4F);
+  const std::uint64_t names = mix(std::uint64_t{label} << 32 | generation, 0x165667B19E3779F9);
+  return mix(begin + std::rotl(sizes, 21) + std::rotl(names, 42), 0xFF51AFD7ED558CCD);
 }
 
 }  // namespace

@@ -188,6 +188,24 @@ TEST_CASE("range: with any byte changed to anything, a buffer is found damaged o
   }
 }
 
+TEST_CASE("range: any two bits of a slot that change are found") {
+  DoubleBuffer buffer;
+  use(buffer, {1, 7});
+  const Bytes good = bytes_of(buffer);
+  int missed = 0;
+  constexpr std::size_t begin = (64 + 32) * 8;
+  for (std::size_t one = begin; one < begin + 32 * 8; ++one) {
+    for (std::size_t other = one + 1; other < begin + 32 * 8; ++other) {
+      Bytes bad = good;
+      bad[one / 8] = static_cast<unsigned char>(bad[one / 8] ^ 1 << one % 8);
+      bad[other / 8] = static_cast<unsigned char>(bad[other / 8] ^ 1 << other % 8);
+      set_bytes(buffer, bad);
+      missed += buffer.is_intact();
+    }
+  }
+  CHECK(missed == 0);
+}
+
 TEST_CASE("range: a next range that was changed after it was looked at is not gone to, and replaced") {
   for (std::size_t place = 0; place < sizeof(DoubleBuffer); ++place) {
     DoubleBuffer buffer;
