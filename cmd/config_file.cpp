@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
@@ -36,9 +38,17 @@ struct Content {
               fmt::format("cannot read configuration file '{}': {}", path, std::strerror(error)));
 }
 
+/// A pipe of the shell's, as in '--config <(command)', has no name in a file system.
+bool is_named_pipe(int descriptor, const struct stat& status) {
+  struct statfs system {};
+  return S_ISFIFO(status.st_mode) &&
+         (fstatfs(descriptor, &system) != 0 || static_cast<unsigned long>(system.f_type) != PIPEFS_MAGIC);
+}
+
 /// The content with the mode of the very file it was read from; none if there is no such file.
 std::optional<Content> read_content(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a named pipe is waited for until somebody writes into it.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     fail_to_read(path, errno);
@@ -46,7 +56,12 @@ std::optional<Content> read_content(const std::string& path) {
   Content content;
   struct stat status {};
   char block[4096];
-  ssize_t count = fstat(descriptor, &status) == 0 ? 1 : -1;
+  ssize_t count = fstat(descriptor, &status) == 0 && fcntl(descriptor, F_SETFL, 0) == 0 ? 1 : -1;
+  if (count > 0 && is_named_pipe(descriptor, status)) {
+    close(descriptor);
+    throw Error(ErrorCode::usage, fmt::format("configuration file '{}' is a named pipe", path),
+                "name a file");
+  }
   while (count > 0 && content.text.size() <= greatest_size) {
     count = read(descriptor, block, sizeof block);
     if (count > 0) content.text.append(block, static_cast<std::size_t>(count));
@@ -115,6 +130,14 @@ ConfigEntry entry_of(const std::string& path, const std::string& where, const Se
   return entry;
 }
 
+/// Whoever may write the file decides where IDs come from.
+void refuse_writable_by_all(const std::string& path, mode_t mode) {
+  if (!S_ISREG(mode) || (mode & S_IWOTH) == 0) return;
+  throw Error(ErrorCode::usage, fmt::format("configuration file '{}' can be changed by every user", path),
+              fmt::format("see whether it still says what it should, then run 'chmod o-w {}'",
+                          leaf::detail::shell_word(path)));
+}
+
 void refuse_open_secret(const std::string& path, const std::string& store, mode_t mode) {
   if ((mode & (S_IRWXG | S_IRWXO)) == 0 || leaf::redact_url(store) == store) return;
   throw Error(ErrorCode::usage,
@@ -128,6 +151,7 @@ void refuse_open_secret(const std::string& path, const std::string& store, mode_
 std::optional<ConfigFile> ConfigFile::read_if_exists(const std::string& path) {
   const auto content = read_content(path);
   if (!content) return std::nullopt;
+  refuse_writable_by_all(path, content->mode);
   ConfigFile file;
   const YAML::Node root = parse(path, content->text);
   if (root.IsNull()) return file;

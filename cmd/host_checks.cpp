@@ -76,12 +76,18 @@ Checks folder_checks(const std::string& used, const Surroundings& surroundings) 
     return {};
   return {{check_name, CheckState::warning,
            fmt::format("'{}' belongs to another user, so the buffers are in '{}'", usual, used),
-           fmt::format("have root remove '{}', or name a folder with --runtime-dir", usual)}};
+           fmt::format("have root run 'install -d -m 0700 -o {0} /run/leafctl-{0}'", surroundings.user_id)}};
 }
 
 Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
   Checks checks;
   for (const HostBuffer& buffer : buffers) {
+    if (buffer.damaged) {
+      checks.push_back(
+          {check_name, CheckState::warning,
+           fmt::format("the buffer of {} from store '{}': {}", subject(buffer), buffer.store, buffer.failure),
+           buffer.failure_hint});
+    }
     if (buffer.failures == 0) continue;
     checks.push_back(
         {check_name, CheckState::warning,

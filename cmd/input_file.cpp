@@ -18,6 +18,9 @@ namespace {
   throw leaf::Error(code, fmt::format("cannot read '{}': {}", path, std::strerror(error)));
 }
 
+/// More than a store with a million tags exports.
+constexpr std::size_t greatest_size = 256UL << 20;
+
 std::string read_all(int descriptor, const std::string& name) {
   std::string text;
   std::array<char, 65536> block{};
@@ -26,6 +29,9 @@ std::string read_all(int descriptor, const std::string& name) {
     if (count == 0) return text;
     if (count > 0) {
       text.append(block.data(), static_cast<std::size_t>(count));
+      if (text.size() > greatest_size)
+        throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'{}' is larger than 256 MiB", name),
+                          "import it in parts");
     } else if (errno != EINTR) {
       const bool is_named_folder = errno == EISDIR && descriptor != STDIN_FILENO;
       fail(is_named_folder ? leaf::ErrorCode::usage : leaf::ErrorCode::failed, name, errno);

@@ -1,6 +1,9 @@
 #include "rfc3339.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
+#include <cstdlib>
 
 namespace leafctl {
 
@@ -13,10 +16,36 @@ char* write(char* to, int digits, Number value) {
   return to + digits;
 }
 
+constexpr std::chrono::days cycle(146'097);  // 400 years, after which the calendar repeats
+
+/// `time` in the first cycle, for which the calendar is made; returns the years between.
+std::int64_t years_before(leaf::UnixTime& time) {
+  const auto cycles = std::chrono::floor<std::chrono::days>(time).time_since_epoch() / cycle;
+  time -= cycles * cycle;
+  return cycles * 400;
+}
+
+/// A year that RFC 3339 has no room for, as ISO 8601 and ECMAScript write it: +010000.
+std::string format_far(leaf::UnixTime time) {
+  const std::int64_t years = years_before(time);
+  const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(time));
+  const std::int64_t year = years + static_cast<int>(date.year());
+  std::string near;
+  append_rfc3339(time, near);
+  return fmt::format("{}{:06}{}", year < 0 ? '-' : '+', std::abs(year), near.substr(4));
+}
+
+constexpr leaf::UnixTime year_0{std::chrono::milliseconds(-62'167'219'200'000)};
+constexpr leaf::UnixTime year_10000{std::chrono::milliseconds(253'402'300'800'000)};
+
 }  // namespace
 
 // By hand, because a million of these are made in a second.
 void append_rfc3339(leaf::UnixTime time, std::string& text) {
+  if (time < year_0 || time >= year_10000) {
+    text += format_far(time);
+    return;
+  }
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss clock(time - day);

@@ -166,16 +166,23 @@ Configuration resolve_settings(const GlobalOptions& options, const Surroundings&
   return result;
 }
 
-/// The same from a login or a timer: not in XDG_RUNTIME_DIR, which only some processes have.
-std::string usual_runtime_dir(const Surroundings& surroundings) {
-  if (surroundings.is_root && surroundings.is_local("/run")) return "/run/leafctl";
-  return surroundings.is_local("/dev/shm") ? "/dev/shm/leafctl-" + surroundings.user_id : "";
-}
-
 bool belongs_to_another(const std::string& folder, const Surroundings& surroundings) {
   struct stat status {};
   return lstat(folder.c_str(), &status) == 0 &&
          (!S_ISDIR(status.st_mode) || std::to_string(status.st_uid) != surroundings.user_id);
+}
+
+/// The same from a login or a timer: not in XDG_RUNTIME_DIR, which only some processes have.
+std::string usual_runtime_dir(const Surroundings& surroundings) {
+  const std::string& run = surroundings.run_folder;
+  if (surroundings.is_root && surroundings.is_local(run)) return run + "/leafctl";
+  // Made for this user by root, as by systemd-tmpfiles: nobody else can have taken its name.
+  const std::string given = run + "/leafctl-" + surroundings.user_id;
+  struct stat status {};
+  if (lstat(given.c_str(), &status) == 0 && !belongs_to_another(given, surroundings) &&
+      surroundings.is_local(run))
+    return given;
+  return surroundings.is_local("/dev/shm") ? "/dev/shm/leafctl-" + surroundings.user_id : "";
 }
 
 std::optional<std::string> own_runtime_dir(const Surroundings& surroundings) {

@@ -57,6 +57,7 @@ struct Surroundings {
   std::string user_id = "0";
   std::string host_name{};
   std::string system_file = "/etc/leafctl/leafctl.yaml";
+  std::string run_folder = "/run";  ///< where root alone makes folders
   /// Whether host state may lie on the file system of this path.
   bool (*is_local)(const std::string& path) = leaf::is_local_file_system;
 

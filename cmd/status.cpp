@@ -30,12 +30,13 @@ Cell fetched(const Seen& seen) {
 }
 
 Cell state(const Seen& seen) {
+  if (seen.buffer.damaged) return std::string("damaged");
   if (seen.buffer.failures > 0) return std::string("failing");
   return std::string(seen.buffer.in_use ? "ok" : "empty");
 }
 
 Cell failure(const Seen& seen) {
-  return seen.buffer.failures == 0 ? Cell() : Remark{seen.buffer.failure};
+  return seen.buffer.failure.empty() ? Cell() : Remark{seen.buffer.failure};
 }
 
 Cell pace(const Seen& seen) {
@@ -101,8 +102,9 @@ class Status : public Command {
         "In a pipe there is one tab-separated line for each buffer: tag, left, next_id,\n"
         "step, per_minute, fetched, state, failure and store; or worker, owner, layout,\n"
         "window_end, fetched, state, failure and store. With -o json the keys are the\n"
-        "same. A buffer is empty before anything was fetched, and failing while its last\n"
-        "fetch failed; what is left is used meanwhile.\n\n"
+        "same. A buffer is empty before anything was fetched, failing while its last\n"
+        "fetch failed, what is left being used meanwhile, and damaged where its file was\n"
+        "changed by others.\n\n"
         "Examples:\n"
         "  leafctl status\n"
         "  leafctl status --watch\n"

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include <algorithm>
 #include <chrono>
 #include <vector>
 
 #include "rfc3339.hpp"
+#include "text_escape.hpp"
 
 namespace leafctl {
 
@@ -65,10 +65,10 @@ FiledTag tag_of(const InputFile& file, const YAML::Node& node) {
   return make_filed_tag(values, place);
 }
 
-/// Left to itself yaml-cpp writes a carriage return as it is, which a reader takes for the end of a line.
+/// Left to itself yaml-cpp writes a carriage return as it is, which a reader takes for the end of a line, and
+/// what turns the direction of a text.
 void emit(YAML::Emitter& yaml, const std::string& text) {
-  const bool has_control = std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
-  if (has_control) yaml << YAML::DoubleQuoted;
+  if (escape_for_terminal(text) != text) yaml << YAML::DoubleQuoted << YAML::EscapeNonAscii;
   yaml << text;
 }
 

@@ -5,8 +5,8 @@
 
 namespace leafctl {
 
-/// `text` on one line that does nothing to a terminal: control characters (C0, DEL, C1) and bytes that are no
-/// UTF-8 are shown as `\n`, `\t`, `\x1b`.
+/// `text` on one line that does nothing to a terminal: control characters (C0, DEL, C1), those that turn the
+/// direction of a text, and bytes that are no UTF-8 are shown as `\n`, `\t`, `\x1b`.
 std::string escape_for_terminal(std::string_view text);
 
 /// `text` as one field of a tab-separated line: tab, newline, carriage return and backslash are written `\t`,
@@ -17,7 +17,8 @@ std::string escape_for_tsv(std::string_view text);
 /// Whether all of `text` is UTF-8.
 bool is_utf8(std::string_view text);
 
-/// JSON with DEL and C1 control characters, which a serializer leaves as they are, written `\u009b`.
+/// JSON with DEL, C1 control characters and those that turn the direction of a text, which a serializer
+/// leaves as they are, written `\u009b`.
 std::string escape_controls_in_json(std::string_view json);
 
 /// How many columns `text`, escaped for a terminal, takes: its code points.

@@ -78,11 +78,11 @@ HostBuffer identify(StateFile& file) {
   return buffer;
 }
 
-HostBuffer damaged(StateFile& file, const std::string& path, const Error& error) {
+HostBuffer damaged(StateFile& file, const std::string& path) {
   HostBuffer buffer = identify(file);
-  buffer.failures = 1;
-  buffer.failure = fmt::format("its file '{}' is damaged: {}", path, error.what());
-  buffer.failure_hint = "remove the file: what was buffered is lost, no ID repeats";
+  buffer.damaged = true;
+  buffer.failure = fmt::format("file '{}' is damaged", path);
+  buffer.failure_hint = "draw an ID: the file is replaced then; what was buffered is lost, no ID repeats";
   return buffer;
 }
 
@@ -129,7 +129,7 @@ void when_nobody_fetches(const host::Folder& folder, const std::string& file_nam
   const milliseconds allowed = store::allowed(timeout);
   const auto deadline = clock.steady_now() + allowed;
   for (;;) {
-    const auto file = StateFile::find(folder, file_name);
+    const auto file = StateFile::find_any(folder, file_name);
     if (!file) return;
     if (const auto lock = file->try_lock(folder)) {
       work(*file, *lock);
@@ -149,7 +149,7 @@ template <class Work>
 void for_buffers_of(const StoreIdentity& store, const host::Folder& folder, milliseconds timeout,
                     Clock& clock, Work work) {
   for (const std::string& name : host::state_files(folder)) {
-    const auto file = StateFile::find(folder, name);
+    const auto file = StateFile::find_any(folder, name);
     if (!file || !is_buffer(*file) || file->identity() != store) continue;
     when_nobody_fetches(folder, name, timeout, clock, work);
   }
@@ -168,13 +168,17 @@ std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
   if (!folder) return buffers;
   const UnixTime now = std::chrono::floor<milliseconds>(clock.now());
   for (const std::string& name : host::state_files(*folder)) {
-    const auto file = StateFile::find(*folder, name);
+    const auto file = StateFile::find_any(*folder, name);
     if (!file || !is_buffer(*file)) continue;
     try {
-      buffers.push_back(describe(*file, now));
-    } catch (const Error& error) {
-      buffers.push_back(damaged(*file, fmt::format("{}/{}", folder->path(), name), error));
+      if (file->is_intact()) {
+        buffers.push_back(describe(*file, now));
+        continue;
+      }
+    } catch (const Error&) {
+      // What cannot be described is damaged too.
     }
+    buffers.push_back(damaged(*file, fmt::format("{}/{}", folder->path(), name)));
   }
   std::ranges::sort(
       buffers, {}, [](const HostBuffer& buffer) { return std::tie(buffer.kind, buffer.name, buffer.store); });
@@ -252,10 +256,10 @@ std::size_t forget_failing_buffers(const HostOptions& options, milliseconds time
   if (!folder) return 0;
   std::size_t forgotten = 0;
   for (const std::string& name : host::state_files(*folder)) {
-    const auto file = StateFile::find(*folder, name);
+    const auto file = StateFile::find_any(*folder, name);
     if (!file || !is_buffer(*file)) continue;
     when_nobody_fetches(*folder, name, timeout, clock, [&](StateFile& locked, const host::FetchLock& lock) {
-      if (load(locked.state().fetch.failures) == 0) return;
+      if (load(locked.state().fetch.failures) == 0 && locked.is_intact()) return;
       drop(locked, *folder, lock);
       ++forgotten;
     });

@@ -76,7 +76,8 @@ std::shared_ptr<StateFile> SharedBuffer::current_file() {
   const auto folder = folder_.get();
   const std::lock_guard lock(files_mutex_);
   if (!identity_) return nullptr;
-  if (files_.empty() || files_.back()->identity() != *identity_ || !files_.back()->is_current(*folder)) {
+  if (files_.empty() || files_.back()->identity() != *identity_ || !files_.back()->is_current(*folder) ||
+      !files_.back()->is_intact()) {
     FileKey key = key_;
     key.shown_store = name_.shown();
     key.identity = *identity_;
@@ -118,6 +119,7 @@ void SharedBuffer::check_name(Store& store) {
 }
 
 void SharedBuffer::check(Store& store) {
+  buffer().note();
   go_to_current_file();
   const std::uint64_t word = buffer().view().word;
   if (std::exchange(checked_word_, word) == word || !is_known()) return;
@@ -273,6 +275,7 @@ void SharedBuffer::fetch_locked(Store& store, StateFile& file, const FetchLock& 
 
 void SharedBuffer::put_in_place(State& state, const GrantedRange& granted, std::uint32_t turn) {
   if (state.origin.empty()) state.origin.set(granted.origin);
+  state.origin_checksum.store(checksum_of_origin(granted.origin), std::memory_order_relaxed);
   FetchRecord& record = state.fetch;
   record.fetched_before_ms.store(record.fetched_at_ms.load(std::memory_order_relaxed),
                                  std::memory_order_relaxed);

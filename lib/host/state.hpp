@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "host/hash.hpp"
 #include "host/shared_text.hpp"
 #include "leaf/detail/double_buffer.hpp"
 #include "leaf/host.hpp"
@@ -12,7 +13,7 @@
 namespace leaf::host {
 
 /// The version of all that this file declares; a part of the files' names.
-inline constexpr std::uint32_t state_format = 2;
+inline constexpr std::uint32_t state_format = 3;
 
 /// What a file holds.
 enum class FileKind : std::uint32_t {
@@ -97,6 +98,7 @@ struct State {
   /// What the buffered ranges come from: the tag's incarnation, or the layout; under the lock. Set before the
   /// first range is published, and then kept: another origin gets another file.
   SharedText<512> origin{};
+  Shared<std::uint64_t> origin_checksum{0};  ///< complete before the first range is published too
 
   FetchRecord fetch{};
   TagRecord tag{};
@@ -104,6 +106,11 @@ struct State {
   MarkRecord mark{};
   NameRecord store_name{};
 };
+
+/// 0 where there is none.
+inline std::uint64_t checksum_of_origin(const std::string& origin) {
+  return origin.empty() ? 0 : Hash().add(origin).value();
+}
 
 inline constexpr std::size_t state_size = 4096;
 static_assert(sizeof(State) <= state_size);

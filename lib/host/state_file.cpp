@@ -207,12 +207,24 @@ bool StateFile::counts(const std::string& boot) const {
          header.inode == birth->inode && header.birth_ns == birth->time_ns && text_of(header.boot) == boot;
 }
 
-std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::string& file_name) {
+bool StateFile::is_intact() const {
+  const State& state = *state_;
+  if (!state.buffer.is_intact()) return false;
+  return state.buffer.published_end() == 0 ||
+         state.origin_checksum.load(std::memory_order_relaxed) == checksum_of_origin(state.origin.get());
+}
+
+std::shared_ptr<StateFile> StateFile::find_any(const Folder& folder, const std::string& file_name) {
   Descriptor descriptor = open_trusted(folder, file_name);
   struct stat status {};
   if (!descriptor || fstat(descriptor.get(), &status) != 0 || status.st_size != state_size) return nullptr;
   auto file = map(file_name, std::move(descriptor));
   return file->counts(boot_id()) ? file : nullptr;
+}
+
+std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::string& file_name) {
+  auto file = find_any(folder, file_name);
+  return file && file->is_intact() ? file : nullptr;
 }
 
 std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const FileKey& key) {
@@ -241,8 +253,10 @@ void StateFile::throw_away_foreign(const Folder& folder, const FileKey& key) {
         fmt::format("buffer file '{}/{}' does not count any more, and its lock is held", folder.path(), name),
         "try again");
   }
-  if (has_name(folder, name, file.get()) && unlinkat(folder.descriptor(), name.c_str(), 0) != 0)
-    throw cannot(folder, name, "removed");
+  if (!has_name(folder, name, file.get())) return;
+  // Who has mapped one that is damaged gets no more of it.
+  if (const auto damaged = find_any(folder, name)) damaged->state().buffer.close();
+  if (unlinkat(folder.descriptor(), name.c_str(), 0) != 0) throw cannot(folder, name, "removed");
 }
 
 /// The new file has no name until it is complete. Null if another was faster.

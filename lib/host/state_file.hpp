@@ -43,19 +43,23 @@ class FetchLock {
 class StateFile {
  public:
   /// The file of `key`, made if there is none that counts. What does not match this boot, device, inode,
-  /// version or key is thrown away. Throws Error: `refused` for what may not be trusted, `failed` if there is
-  /// no space, `unavailable` if the lock of a file to throw away is held.
+  /// version or key, or is damaged, is thrown away. Throws Error: `refused` for what may not be trusted,
+  /// `failed` if there is no space, `unavailable` if the lock of a file to throw away is held.
   static std::shared_ptr<StateFile> open(const Folder& folder, const FileKey& key);
   /// As open(), but makes nothing and throws nothing away; null if there is none that counts.
   static std::shared_ptr<StateFile> find(const Folder& folder, const std::string& file_name);
   static std::shared_ptr<StateFile> find(const Folder& folder, const FileKey& key);
   /// Throws Error (failed) where the system does not tell its boot, without which no file counts.
   static void require_known_boot();
+  /// As find(), also where what is buffered is damaged.
+  static std::shared_ptr<StateFile> find_any(const Folder& folder, const std::string& file_name);
   ~StateFile();
   StateFile(const StateFile&) = delete;
   StateFile& operator=(const StateFile&) = delete;
 
   State& state() noexcept { return *state_; }
+  /// False if what is buffered is not what was written. Others may be writing it.
+  bool is_intact() const;
   /// What its key says.
   std::string name() const;
   std::string shown_store() const;

@@ -5,10 +5,14 @@
 #include <pthread.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <sstream>
+#include <string>
 #include <string_view>
 
 #include "leaf/error.hpp"
@@ -21,18 +25,38 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where this library itself lies.
+/// What the kernel calls the file that `address` was mapped from: never relative, whatever folder the loader
+/// was in when it found it.
+fs::path mapped_file(std::uintptr_t address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::uintptr_t begin = 0, end = 0;
+    char dash = 0;
+    words >> std::hex >> begin >> dash >> end;
+    const auto path = line.find('/');
+    if (address >= begin && address < end && path != std::string::npos) return line.substr(path);
+  }
+  return {};
+}
+
+/// Where this library itself lies; empty if that is not known any more, as of one that was removed.
 fs::path library_folder() {
+  const auto* const own = reinterpret_cast<const void*>(&leaf::version);
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&leaf::version), &info) == 0) return {};
+  if (dladdr(own, &info) == 0) return {};
+  fs::path file = info.dli_fname;
+  if (file.is_relative()) file = mapped_file(reinterpret_cast<std::uintptr_t>(own));
   std::error_code ignored;
-  return fs::canonical(info.dli_fname, ignored).parent_path();
+  return file.is_absolute() ? fs::canonical(file, ignored).parent_path() : fs::path();
 }
 
 const Driver& load(const std::string& name) {
   const std::string file = "libleaf-" + name + ".so";
   const fs::path here = library_folder();
   for (const fs::path& folder : {here / "leaf", here, fs::path(LEAF_INSTALLED_DRIVER_DIR)}) {
+    // One in the working directory would be anybody's.
+    if (folder.is_relative()) continue;
     std::error_code ignored;
     if (!fs::exists(folder / file, ignored)) continue;
     void* module = dlopen((folder / file).c_str(), RTLD_NOW | RTLD_LOCAL);

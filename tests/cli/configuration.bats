@@ -113,3 +113,16 @@ hint: have root run 'chmod 644 /etc/leafctl/leafctl.yaml', after moving a passwo
   contains "$stderr" "leafctl: store '/none/leaf.db' does not exist"
   expect 0 as_other tags list --help
 }
+
+@test "a named pipe and a file that every user may write are refused, not waited for and not believed" {
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  expect 2 timeout 10 leafctl tags list --config "$BATS_TEST_TMPDIR/pipe"
+  says "leafctl: configuration file '$BATS_TEST_TMPDIR/pipe' is a named pipe
+hint: name a file"
+  echo 'timeout: 2s' >"$file"
+  chmod 666 "$file"
+  expect 2 leafctl tags list
+  contains "$stderr" "hint: see whether it still says what it should, then run 'chmod o-w $file'"
+  sh -c "$(sed -n "s/^hint: .*'\(chmod .*\)'$/\1/p" <<<"$stderr")"
+  expect 0 leafctl tags list
+}

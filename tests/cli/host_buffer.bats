@@ -365,3 +365,22 @@ restored() {
   leafctl next --snowflake >>"$ids.1"
   all_different 2 "$ids.1"
 }
+
+@test "a damaged buffer is told of by status and doctor, and thrown away by the next call" {
+  leafctl -q add-tag order --step 10
+  leafctl next order -n 3 >"$ids"
+  until_nobody_fetches
+  local file
+  file=$(echo "$LEAFCTL_RUNTIME_DIR"/tag-*)
+  # One of the first segment's, behind the header and the cursor.
+  local place
+  place=$(($(LC_ALL=C grep -abo 'leafhost' "$file" | head -n 1 | cut -d : -f 1) + 1088 + 64 + 32 + 2))
+  printf '\177' | dd of="$file" bs=1 seek=$place conv=notrunc status=none
+  same 'the state' damaged "$(buffered_state_of order)"
+  expect 0 leafctl doctor
+  contains "$output" "file '$file' is damaged"
+  leafctl next order -n 20 >>"$ids"
+  same 'the state' ok "$(buffered_state_of order)"
+  all_different 23 "$ids"
+  [ "$(tail -n 1 "$ids")" -lt "$(leafctl tags show order -o json | jq -r .next_id)" ]
+}

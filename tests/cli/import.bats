@@ -247,3 +247,9 @@ hint: name a limit of 42 or more in the file"
   contains "$stderr" "tag 'order' stays at next ID 42: the file has 5"
   same 'the next ID' 42 "$(leafctl next order)"
 }
+
+@test "an import without an end is refused, in bounded memory" {
+  expect 2 bash -c 'ulimit -v 2000000 && leafctl tags import /dev/zero'
+  says "leafctl: '/dev/zero' is larger than 256 MiB
+hint: import it in parts"
+}

@@ -104,6 +104,7 @@ TEST_CASE("configuration file: a key that is given twice is refused") {
 
 TEST_CASE("configuration file: a second document is refused, not left out") {
   CHECK(File("timeout: 5s\n---\ncolor: auto\n").error() == ":3: a second document");
+  CHECK(File("---\ntimeout: 1s\n...\n").error() == "no error");
 }
 
 TEST_CASE("configuration file: what is no YAML is refused with its line") {
@@ -134,4 +135,24 @@ TEST_CASE("configuration file: a password that any other user can read is refuse
   }
   plain.set_mode(0644);
   CHECK(plain.error() == "no error");
+}
+
+TEST_CASE("configuration file: one that every user may write is refused, one of a group's is not") {
+  const File file("timeout: 1s\n");
+  for (const mode_t mode : {0602u, 0622u, 0646u, 0666u, 0777u}) {
+    file.set_mode(mode);
+    CHECK(file.error() == "configuration file '" + file.path() + "' can be changed by every user");
+  }
+  for (const mode_t mode : {0600u, 0644u, 0664u}) {
+    file.set_mode(mode);
+    CHECK(file.error() == "no error");
+  }
+}
+
+TEST_CASE("configuration file: a named pipe is refused at once, whether somebody writes or not") {
+  const leaf::test::TemporaryFolder folder;
+  const std::string pipe = (folder.path() / "pipe").string();
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH_AS(ConfigFile::read_if_exists(pipe),
+                       ("configuration file '" + pipe + "' is a named pipe").c_str(), leaf::Error);
 }

@@ -330,6 +330,21 @@ TEST_CASE(
         "/dev/shm/leafctl-1000");
   CHECK(runtime_dir(true, [](const std::string&) { return false; }).empty());
 
+  // Root has made one for this user.
+  const auto me = std::to_string(geteuid());
+  auto given = machine.surroundings();
+  given.is_root = false;
+  given.user_id = me;
+  given.run_folder = machine.variables["HOME"];
+  given.is_local = everything;
+  const std::filesystem::path made = given.run_folder + "/leafctl-" + me;
+  CHECK(resolve_settings({}, given).settings.runtime_dir != made);
+  std::filesystem::create_directories(made);
+  CHECK(resolve_settings({}, given).settings.runtime_dir == made);
+  given.user_id = "4000000000";
+  std::filesystem::rename(made, given.run_folder + "/leafctl-4000000000");
+  CHECK(resolve_settings({}, given).settings.runtime_dir == "/dev/shm/leafctl-4000000000");
+
   // Another user was faster to make that folder.
   const std::string occupied = "/dev/shm/leafctl-" + std::to_string(4'000'000'000U + getpid());
   const auto runtime_dir_of_occupied = [&] {

@@ -29,6 +29,26 @@ TEST_CASE("escape: nothing that moves the cursor reaches the terminal") {
   CHECK(escape_for_terminal(std::string_view("\0", 1)) == "\\x00");
 }
 
+TEST_CASE("escape: nothing that turns the direction of a text reaches a terminal") {
+  CHECK(escape_for_terminal("a\u202Eb") == "a\\xe2\\x80\\xaeb");
+  int escaped = 0;
+  for (unsigned code = 0x80; code < 0x3000; ++code) {
+    const std::string text =
+        code < 0x800
+            ? std::string{static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))}
+            : std::string{static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
+                          static_cast<char>(0x80 | (code & 0x3F))};
+    const bool turns = code == 0x61C || code == 0x200E || code == 0x200F ||
+                       (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+    CAPTURE(code);
+    CHECK((escape_for_terminal(text) != text) == (turns || code < 0xA0));
+    CHECK((escape_controls_in_json(text) != text) == (turns || code < 0xA0));
+    escaped += turns;
+  }
+  CHECK(escaped == 14);
+  CHECK(escape_controls_in_json("\"\u202E\u061C\"") == "\"\\u202e\\u061c\"");
+}
+
 TEST_CASE("escape: bytes that are no UTF-8 are shown in hexadecimal") {
   CHECK(escape_for_terminal("\x9B"
                             "2J") == "\\x9b2J");

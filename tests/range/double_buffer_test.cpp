@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -12,6 +14,8 @@
 
 using leaf::Range;
 using leaf::range::DoubleBuffer;
+
+static_assert(sizeof(DoubleBuffer) == 128, "a line for the word, a line for the slots");
 
 TEST_CASE("range: a new buffer is empty and wants a range") {
   DoubleBuffer buffer;
@@ -101,6 +105,142 @@ TEST_CASE("range: of a closed buffer nothing is taken, nor of what is published 
     buffer.publish({2000, 2010}, 1);  // a later turn counts again
     CHECK(buffer.take(100).range == Range{2000, 2010});
   }
+}
+
+namespace {
+
+using Bytes = std::array<unsigned char, sizeof(DoubleBuffer)>;
+
+Bytes bytes_of(const DoubleBuffer& buffer) {
+  Bytes bytes;
+  std::memcpy(bytes.data(), static_cast<const void*>(&buffer), sizeof buffer);
+  return bytes;
+}
+
+void set_bytes(DoubleBuffer& buffer, const Bytes& bytes) {
+  std::memcpy(static_cast<void*>(&buffer), bytes.data(), bytes.size());
+}
+
+/// Buffers in all the states that they go through, and the first ID that none of them has given yet.
+struct Used {
+  int published;
+  std::uint64_t taken;
+};
+constexpr Used uses[] = {{1, 1}, {1, 7}, {1, 100}, {2, 30}, {2, 101}, {3, 201}, {4, 350}, {4, 400}};
+
+std::int64_t use(DoubleBuffer& buffer, const Used& used) {
+  std::int64_t end = 0;
+  for (int i = 0; i < used.published; ++i) {
+    while (!buffer.wants_next()) end = buffer.take(1).range.hi;
+    buffer.publish({i * 100, i * 100 + 100}, 10, 7);
+  }
+  while (end < static_cast<std::int64_t>(used.taken)) end = buffer.take(1).range.hi;
+  return end;
+}
+
+}  // namespace
+
+TEST_CASE("range: a buffer is intact whatever it goes through") {
+  DoubleBuffer buffer;
+  CHECK(buffer.is_intact());
+  for (int i = 0; i < 9; ++i) {
+    buffer.publish({i * 100, i * 100 + 100}, 10, 7);
+    CHECK(buffer.is_intact());
+    if (i % 3 == 1) buffer.publish({i * 100 + 50, i * 100 + 100}, 10, 8);  // retires the one before
+    CHECK(buffer.is_intact());
+    while (!buffer.take(30).range.empty()) CHECK(buffer.is_intact());
+  }
+  buffer.publish({5000, 5000 + DoubleBuffer::max_size}, 1);
+  CHECK(buffer.drain() == DoubleBuffer::max_size);
+  CHECK(buffer.is_intact());
+  buffer.publish({1000, 1100}, 10);
+  buffer.close();
+  CHECK(buffer.is_intact());
+  buffer.publish({2000, 2100}, 10);
+  CHECK(buffer.is_intact());
+}
+
+TEST_CASE("range: with any byte changed to anything, a buffer is found damaged or gives no wrong ID") {
+  for (const Used& used : uses) {
+    DoubleBuffer buffer;
+    const std::int64_t begin = use(buffer, used);
+    const std::int64_t end = used.published * 100;
+    const Bytes good = bytes_of(buffer);
+    int found = 0;
+    for (std::size_t place = 0; place < good.size(); ++place) {
+      for (int change = 1; change < 256; ++change) {
+        Bytes bad = good;
+        bad[place] = static_cast<unsigned char>(bad[place] ^ change);
+        set_bytes(buffer, bad);
+        if (!buffer.is_intact()) {
+          ++found;
+          continue;
+        }
+        std::int64_t last = begin - 1;
+        for (Range range = buffer.take(1000).range; !range.empty(); range = buffer.take(1000).range) {
+          REQUIRE((range.lo > last && range.hi <= end));
+          REQUIRE(buffer.view().label == 7);
+          last = range.hi - 1;
+        }
+      }
+    }
+    CHECK(found > 40 * 255);  // a slot, its checksum and most of the word
+  }
+}
+
+TEST_CASE("range: any two bits of a slot that change are found") {
+  DoubleBuffer buffer;
+  use(buffer, {1, 7});
+  const Bytes good = bytes_of(buffer);
+  int missed = 0;
+  constexpr std::size_t begin = (64 + 32) * 8;
+  for (std::size_t one = begin; one < begin + 32 * 8; ++one) {
+    for (std::size_t other = one + 1; other < begin + 32 * 8; ++other) {
+      Bytes bad = good;
+      bad[one / 8] = static_cast<unsigned char>(bad[one / 8] ^ 1 << one % 8);
+      bad[other / 8] = static_cast<unsigned char>(bad[other / 8] ^ 1 << other % 8);
+      set_bytes(buffer, bad);
+      missed += buffer.is_intact();
+    }
+  }
+  CHECK(missed == 0);
+}
+
+TEST_CASE("range: a next range that was changed after it was looked at is not gone to, and replaced") {
+  for (std::size_t place = 0; place < sizeof(DoubleBuffer); ++place) {
+    DoubleBuffer buffer;
+    buffer.publish({0, 100}, 10, 7);
+    CHECK(buffer.take(1).range == Range{0, 1});
+    const Bytes one = bytes_of(buffer);
+    buffer.publish({100, 200}, 10, 7);
+    Bytes both = bytes_of(buffer);
+    if (one[place] == both[place]) continue;
+    both[place] = static_cast<unsigned char>(both[place] ^ 0x20);
+    set_bytes(buffer, both);
+    CHECK_FALSE(buffer.view().has_next);
+    CHECK(buffer.wants_next());
+    CHECK(buffer.take(1000).range == Range{1, 100});
+    CHECK_FALSE(buffer.advance(buffer.view()));
+    CHECK(buffer.take(1000).range.empty());
+    buffer.publish({200, 300}, 10, 7);
+    CHECK(buffer.is_intact());
+    CHECK(buffer.take(1000).range == Range{200, 300});
+  }
+}
+
+TEST_CASE("range: a cursor that has gone back behind what was noted is damage") {
+  DoubleBuffer buffer;
+  buffer.publish({0, 100}, 90, 7);
+  CHECK(buffer.take(10).range == Range{0, 10});
+  const Bytes before = bytes_of(buffer);
+  std::int64_t id = 0;
+  bool mark_reached = false;
+  for (int i = 0; i < 5; ++i) REQUIRE(buffer.take_one(id, mark_reached));
+  buffer.note();
+  Bytes after = bytes_of(buffer);
+  std::copy_n(before.begin(), 8, after.begin());  // the word is the first member
+  set_bytes(buffer, after);
+  CHECK_FALSE(buffer.is_intact());
 }
 
 TEST_CASE("range: a view tells what take() would give, and holds until somebody takes") {

@@ -28,7 +28,8 @@ class GrantMarks;
 /// at the next fetch, and within a minute while IDs are drawn and the store can be reached.
 ///
 /// The files are volatile on purpose. They name the boot, the device and the inode that they belong to, and
-/// are thrown away where one differs: what was buffered is lost then, and never given out twice. They must
+/// are thrown away where one differs or a checksum does: what was buffered is lost then, and never given out
+/// twice. They must
 /// not be put back from a copy while the system runs, as snapshots of a virtual machine and CRIU do.
 struct HostOptions {
   /// A folder on a local file system, of mode 0700 and the caller's own; made if it does not exist, but not
@@ -77,7 +78,8 @@ struct HostBuffer {
   UnixTime window_end;
   UnixTime next_window_end;  ///< as window_end if there is no next one
 
-  int failures = 0;  ///< fetches that failed since the last good one
+  bool damaged = false;  ///< its file: who draws next throws it away; `failure` names it, what else is void
+  int failures = 0;      ///< fetches that failed since the last good one
   std::string failure;
   std::string failure_hint;
   UnixTime retry_at;  ///< when failures > 0: no fetch is tried earlier
@@ -118,7 +120,8 @@ LEAF_EXPORT int drop_host_windows_ahead(const StoreIdentity& store, const HostOp
 LEAF_EXPORT std::size_t forget_store(const std::string& url, const HostOptions& options,
                                      std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
-/// Gives up the buffers whose last fetch has failed. Returns how many. Throws as drop_host_buffer().
+/// Gives up the buffers whose last fetch has failed, and those that are damaged. Returns how many. Throws as
+/// drop_host_buffer().
 LEAF_EXPORT std::size_t forget_failing_buffers(const HostOptions& options, std::chrono::milliseconds timeout,
                                                Clock& clock = Clock::real());
 

@@ -21,6 +21,9 @@ namespace leaf::range {
 /// number may take at once; publish() and the reading of its precondition need a lock that the owner keeps
 /// elsewhere. A publisher that dies at any point leaves either the old state or the new one.
 ///
+/// Each slot carries a checksum, and counts as published with that alone. The word cannot have one, for
+/// takers move it by adding; a copy that is kept of it now and then tells one that went back.
+///
 /// Public only because SegmentTag::next() is inlined: a call alone costs a tenth of an ID. Its layout is part
 /// of the ABI.
 class LEAF_EXPORT DoubleBuffer {
@@ -77,6 +80,13 @@ class LEAF_EXPORT DoubleBuffer {
   /// changed.
   bool advance(const View& view) noexcept;
 
+  /// False if a slot in use was changed by others than publish(), or the cursor has gone back to before what
+  /// was noted of it last. At any moment, whatever others do meanwhile and wherever they died.
+  bool is_intact() const noexcept;
+
+  /// Notes how far the cursor has come. All that move it do so but take_one().
+  void note() noexcept { note(word_.load(std::memory_order_acquire)); }
+
   /// The end of the last range that was published; 0 if none was. Precondition as of publish().
   std::int64_t published_end() const noexcept;
 
@@ -109,6 +119,7 @@ class LEAF_EXPORT DoubleBuffer {
     std::atomic<std::uint32_t> mark{0};
     std::atomic<std::uint32_t> label{0};
     std::atomic<std::uint32_t> generation{0};  ///< written last: the slot is valid for this generation only
+    std::atomic<std::uint64_t> checksum{0};    ///< of the others
   };
 
   static constexpr std::uint32_t generation_of(std::uint64_t word) {
@@ -120,21 +131,21 @@ class LEAF_EXPORT DoubleBuffer {
   }
   Slot& slot(std::uint32_t generation) noexcept { return slots_[generation & 1]; }
   const Slot& slot(std::uint32_t generation) const noexcept { return slots_[generation & 1]; }
-  bool is_published(std::uint32_t generation) const noexcept {
+  bool names(std::uint32_t generation) const noexcept {
     return slot(generation).generation.load(std::memory_order_acquire) == generation;
   }
+  bool is_published(std::uint32_t generation) const noexcept;
   Range range_of(std::uint32_t generation, std::uint32_t offset) const noexcept {
     const std::int64_t lo = slot(generation).lo.load(std::memory_order_acquire);
     const std::uint32_t size = slot(generation).size.load(std::memory_order_acquire);
     return {lo + (offset < size ? offset : size), lo + size};
   }
-  bool swap(std::uint64_t& expected, std::uint64_t desired) noexcept {
-    return word_.compare_exchange_strong(expected, desired, std::memory_order_acq_rel,
-                                         std::memory_order_acquire);
-  }
+  bool swap(std::uint64_t& expected, std::uint64_t desired) noexcept;
+  void note(std::uint64_t word) noexcept;
 
   // Apart from the slots: they are read by all, the word is written by all.
   alignas(64) std::atomic<std::uint64_t> word_{0};
+  std::atomic<std::uint64_t> noted_{0};  ///< a word of before
   alignas(64) Slot slots_[2];
 };
 

@@ -1,0 +1,40 @@
+# Where the program finds the drivers of its databases.
+load support
+
+setup() {
+  new_initialized_store
+  own=$BATS_TEST_TMPDIR/own
+  mkdir -p "$own/leaf" "$BATS_TEST_TMPDIR/here/leaf"
+  local libraries
+  libraries=$(dirname "$(ldd "$(type -P leafctl)" | awk '$1 ~ /^libleaf/ { print $3 }')")
+  cp "$libraries"/libleaf.so.0 "$own"
+  cp "$libraries"/leaf/*.so "$own/leaf"
+  for driver in "$own"/leaf/*.so; do echo 'not loaded' >"$BATS_TEST_TMPDIR/here/leaf/$(basename "$driver")"; done
+}
+teardown() {
+  remove_store
+}
+
+@test "a driver is found beside the library, however that was found" {
+  cd "$own"
+  LD_LIBRARY_PATH=$own expect 0 leafctl tags list
+  LD_LIBRARY_PATH=: expect 0 leafctl tags list
+  cd ..
+  LD_LIBRARY_PATH=own expect 0 leafctl tags list
+}
+
+@test "no driver is loaded from the working directory once the library has gone" {
+  cd "$BATS_TEST_TMPDIR/here"
+  mkfifo ../import
+  LD_LIBRARY_PATH=$own leafctl tags import - <../import >../out 2>&1 3>&- &
+  local process=$!
+  exec 9>../import
+  until grep -q "$own/libleaf" "/proc/$process/maps"; do :; done
+  rm -r "$own"
+  echo 'tags: []' >&9
+  exec 9>&-
+  local status=0
+  wait $process || status=$?
+  same 'the status' 2 "$status"
+  contains "$(cat ../out)" "is not installed"
+}

@@ -1,0 +1,173 @@
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "host/state_patch.hpp"
+#include "leaf/error.hpp"
+#include "leaf/host.hpp"
+#include "leaf/segment.hpp"
+#include "leaf/snowflake.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sqlite_store.hpp"
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using leaf::host::State;
+using leaf::test::SqliteStore;
+
+namespace {
+
+/// In memory, for thousands of grants are made.
+struct Bed {
+  leaf::StoreOptions store_options() {
+    auto options = store.options();
+    options.clock = &clock;
+    return options;
+  }
+  leaf::HostOptions host() const { return {.folder = run, .fetch_ahead = false}; }
+
+  leaf::test::TemporaryFolder home{"/dev/shm"};
+  SqliteStore store{home.path()};
+  fs::path run = home.path() / "run";
+  leaf::test::ManualClock clock;
+};
+
+/// One byte of a file, and what it becomes.
+struct Damage {
+  std::size_t place;
+  unsigned char change;
+};
+
+bool lies_in_buffer(std::size_t place) {
+  return place >= offsetof(State, buffer) && place < offsetof(State, buffer) + sizeof(State::buffer);
+}
+
+/// Each bit of what IDs are drawn from, and one of each seventh byte beside it.
+template <class Try>
+void with_each_damage(Try attempt) {
+  for (std::size_t place = 0; place < sizeof(State); ++place) {
+    if (!lies_in_buffer(place) && place % 7 == 0)
+      attempt(Damage{place, static_cast<unsigned char>(1 << place % 8)});
+    for (int bit = 0; lies_in_buffer(place) && bit < 8; ++bit)
+      attempt(Damage{place, static_cast<unsigned char>(1 << bit)});
+  }
+}
+
+void damage(const fs::path& file, const Damage& damage) {
+  std::fstream bytes(file, std::ios::binary | std::ios::in | std::ios::out);
+  bytes.seekg(static_cast<std::streamoff>(damage.place));
+  const char good = static_cast<char>(bytes.get());
+  bytes.seekp(static_cast<std::streamoff>(damage.place));
+  REQUIRE(bytes.put(static_cast<char>(good ^ damage.change)).flush());
+}
+
+bool is_listed_as_damaged(const Bed& bed) {
+  const auto buffers = leaf::host_buffers(bed.host());
+  return buffers.size() == 1 && buffers.front().damaged;
+}
+
+}  // namespace
+
+TEST_CASE("damage: whatever bit of a tag's file changes, no ID comes twice, out of order or ungranted") {
+  Bed bed;
+  leaf::Store admin(bed.store_options());
+  const leaf::TagName order("order");
+  leaf::test::add_tag(admin, "order", 10);
+  std::int64_t last = 0;
+  int replaced = 0;
+  int listed = 0;
+  const auto draw = [&](leaf::SegmentTag& tag, std::uint64_t count) {
+    for (const leaf::Range range : tag.next_ranges(count)) {
+      REQUIRE(range.lo > last);
+      last = range.hi - 1;
+    }
+    REQUIRE(last < admin.tag(order).next_id);
+  };
+  with_each_damage([&](const Damage& change) {
+    INFO("byte " << change.place << " ^ " << static_cast<int>(change.change));
+    const auto allocator = [&] {
+      return leaf::SegmentAllocator(bed.store_options(), {.timeout = 1s, .host = bed.host()});
+    };
+    {
+      leaf::SegmentAllocator before = allocator();
+      leaf::SegmentTag tag = before.tag(order);
+      draw(tag, 3);
+      tag.fetch();
+    }
+    const fs::path file = leaf::test::state_file_in(bed.run);
+    damage(file, change);
+    listed += is_listed_as_damaged(bed);
+    leaf::SegmentAllocator after = allocator();
+    leaf::SegmentTag tag = after.tag(order);
+    replaced += leaf::host_buffers(bed.host()).front().current.empty();
+    draw(tag, 25);
+    REQUIRE_FALSE(is_listed_as_damaged(bed));
+    fs::remove(leaf::test::state_file_in(bed.run));
+  });
+  // The header, both slots with their checksums, and half of the cursor.
+  CHECK(replaced > static_cast<int>(sizeof(leaf::host::FileHeader) / 7 + 8 * (2 * 32 + 4)));
+  CHECK(listed > 8 * (2 * 32 + 4));
+}
+
+TEST_CASE("damage: whatever bit of a worker's file changes, no ID comes twice or of another's worker") {
+  Bed bed;
+  leaf::Store admin(bed.store_options());
+  const auto layout = leaf::Layout::parse("leaf");
+  std::int64_t last = 0;
+  const auto draw = [&](leaf::SnowflakeGenerator& generator) {
+    for (int i = 0; i < 3; ++i) {
+      const std::int64_t id = generator.next();
+      REQUIRE(id > last);
+      last = id;
+      const auto parts = layout.decompose(id);
+      bool was_leased = false;
+      for (const leaf::Worker& worker : admin.workers())
+        was_leased |= worker.id == parts.worker && parts.time < worker.window_end;
+      REQUIRE(was_leased);
+    }
+  };
+  leaf::SnowflakeOptions options;
+  options.worker.owner = "here";
+  options.timeout = 1s;
+  options.host = bed.host();
+  int refused = 0;
+  with_each_damage([&](const Damage& change) {
+    INFO("byte " << change.place << " ^ " << static_cast<int>(change.change));
+    {
+      leaf::SnowflakeGenerator before(bed.store_options(), options);
+      draw(before);
+      before.fetch();
+    }
+    damage(leaf::test::state_file_in(bed.run), change);
+    try {
+      leaf::SnowflakeGenerator after(bed.store_options(), options);
+      draw(after);
+      bed.clock.advance(10min);
+      draw(after);
+    } catch (const leaf::Error& error) {
+      INFO(error.what());
+      REQUIRE(error.code() == leaf::ErrorCode::refused);
+      ++refused;
+    }
+    fs::remove(leaf::test::state_file_in(bed.run));
+    bed.clock.advance(30min);
+  });
+  CHECK(refused < 100);
+}
+
+TEST_CASE("damage: who has mapped a file before it was damaged leaves it as soon as another process looks") {
+  Bed bed;
+  leaf::Store admin(bed.store_options());
+  leaf::test::add_tag(admin, "order", 10);
+  leaf::SegmentAllocator running(bed.store_options(), {.timeout = 1s, .host = bed.host()});
+  leaf::SegmentTag mapped = running.tag(leaf::TagName("order"));
+  CHECK(mapped.next() == 1);
+  constexpr std::size_t begin_of_the_first_range = offsetof(State, buffer) + 64 + 32;
+  damage(leaf::test::state_file_in(bed.run), {begin_of_the_first_range, 0x40});
+  leaf::SegmentAllocator coming(bed.store_options(), {.timeout = 1s, .host = bed.host()});
+  CHECK(coming.tag(leaf::TagName("order")).next() == 11);
+  CHECK(mapped.next() == 12);
+}
