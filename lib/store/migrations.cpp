@@ -98,7 +98,7 @@ std::vector<Migration> migrate(Connection& connection, std::span<const Migration
   Transaction transaction(connection, timeout);
   auto missing = pending(read_schema(connection, timeout).version, migrations);
   for (const Migration& migration : missing) {
-    connection.run_script(migration.sql, timeout);
+    connection.run_script(connection.placed(migration.sql), timeout);
     connection.find_tables(timeout);  // the first one makes them
     const Value version = static_cast<std::int64_t>(migration.number);
     connection.execute(connection.sql().set_schema_version, {&version, 1}, timeout);
@@ -107,12 +107,14 @@ std::vector<Migration> migrate(Connection& connection, std::span<const Migration
   return missing;
 }
 
-std::string script(const Sql& sql, std::span<const Migration> pending) {
+std::string script(const Connection& connection, std::span<const Migration> pending) {
   if (pending.empty()) return {};
-  std::string text = fmt::format("{};\n", sql.begin_migration);
+  std::string text =
+      fmt::format("{};\n{}", connection.sql().begin_migration, connection.sql().migration_settings);
   for (const Migration& migration : pending) {
-    text += fmt::format("\n-- migration {}: {}\n{}\nUPDATE leaf_meta SET schema_version = {};\n",
-                        migration.number, migration.name, migration.sql, migration.number);
+    text += fmt::format("\n-- migration {}: {}\n{}\nUPDATE {}leaf_meta SET schema_version = {};\n",
+                        migration.number, migration.name, connection.placed(migration.sql),
+                        connection.schema(), migration.number);
   }
   return text + "\nCOMMIT;\n";
 }

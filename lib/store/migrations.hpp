@@ -36,6 +36,6 @@ std::vector<Migration> migrate(Connection& connection, std::span<const Migration
 std::vector<Migration> pending(int version, std::span<const Migration> migrations);
 
 /// What migrate() does, for somebody to run by hand.
-std::string script(const Sql& sql, std::span<const Migration> pending);
+std::string script(const Connection& connection, std::span<const Migration> pending);
 
 }  // namespace leaf::store

@@ -8,7 +8,9 @@ namespace leaf::store {
 struct Sql {
   /// Opens the migrations' transaction and waits for every other one to end.
   const char* begin_migration;
-  /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables.
+  /// What a migration needs besides in a script, where nobody has called Connection::find_tables; may be empty.
+  const char* migration_settings;
+  /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables, which may do without.
   const char* schema_exists;
   /// -> schema version, deployment, 1 if grants survive a crash of the server
   const char* schema;

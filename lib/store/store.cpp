@@ -67,15 +67,18 @@ std::vector<Migration> Store::migrate() {
 std::vector<Migration> Store::pending_migrations() {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
-        return store::pending(store::read_schema(connection, left).version, impl_->driver().migrations);
+        auto pending =
+            store::pending(store::read_schema(connection, left).version, impl_->driver().migrations);
+        for (Migration& migration : pending) migration.sql = connection.placed(migration.sql);
+        return pending;
       });
 }
 
 std::string Store::migration_script() {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
-        return store::script(connection.sql(), store::pending(store::read_schema(connection, left).version,
-                                                              impl_->driver().migrations));
+        const auto schema = store::read_schema(connection, left);
+        return store::script(connection, store::pending(schema.version, impl_->driver().migrations));
       });
 }
 

@@ -33,6 +33,7 @@ namespace leaf::store::sqlite {
 
 const Sql sql{
     .begin_migration = "BEGIN IMMEDIATE",
+    .migration_settings = "",
     .schema_exists = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'leaf_meta'",
     .schema = "SELECT schema_version, deployment, 1 FROM leaf_meta",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1",
