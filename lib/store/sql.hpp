@@ -26,6 +26,19 @@ struct Sql {
   const char* runtime_role;
   /// $1 role -> what it can do beyond runtime_grants; NULL: nothing
   const char* runtime_excess;
+
+  // What others have made where the tables are: written as migrations are, run by Connection::run_script in a
+  // transaction. Null: the store has no roles.
+
+  /// -> what it is, its owner, the SQL that takes it over or drops it, or NULL
+  const char* foreign_objects;
+  /// Keeps it as it is until the transaction ends.
+  const char* lock_foreign_tables;
+  /// Fails, and names it, where there is any.
+  const char* refuse_foreign_objects;
+  /// -> roles and PUBLIC, other than the owner, that may create in the schema of the tables, and that schema
+  const char* schema_creators;
+
   /// -> the store's clock. Null: it has none but this host's.
   const char* clock;
 

@@ -58,9 +58,9 @@ void Store::set_timeout(milliseconds timeout) {
   impl_->set_timeout(timeout);
 }
 
-std::vector<Migration> Store::migrate() {
+std::vector<Migration> Store::migrate(const std::vector<ForeignObject>& adopted) {
   return impl_->attempt(store::IfMissing::create, false, [&](Connection& connection, milliseconds left) {
-    return store::migrate(connection, impl_->driver().migrations, left);
+    return store::migrate(connection, impl_->driver().migrations, adopted, left);
   });
 }
 
@@ -74,11 +74,11 @@ std::vector<Migration> Store::pending_migrations() {
       });
 }
 
-std::string Store::migration_script() {
+std::string Store::migration_script(const std::vector<ForeignObject>& adopted) {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
         const auto schema = store::read_schema(connection, left);
-        return store::script(connection, store::pending(schema.version, impl_->driver().migrations));
+        return store::script(connection, store::pending(schema.version, impl_->driver().migrations), adopted);
       });
 }
 

@@ -87,7 +87,7 @@ DROP TRIGGER leaf_alloc_never_back ON leaf.leaf_alloc;
 CREATE TRIGGER leaf_alloc_never_back BEFORE UPDATE ON leaf.leaf_alloc FOR EACH ROW
   WHEN (NEW.max_id < OLD.max_id OR NEW.biz_tag <> OLD.biz_tag OR NOT isfinite(NEW.update_time)
         OR NEW.last_grant <> OLD.last_grant AND NEW.incarnation = OLD.incarnation
-           AND NEW.last_grant <> NEW.max_id - OLD.max_id)
+           AND (NEW.last_grant < 1 OR NEW.last_grant <> NEW.max_id - OLD.max_id))
   EXECUTE FUNCTION leaf.leaf_alloc_refuse();
 
 -- Of a function that takes a regclass and one that takes an oid the first would be called, whoever made it.

@@ -58,6 +58,9 @@ struct StoreHealth {
   std::string deployment;
 
   std::vector<std::string> missing_rights;   ///< that drawing IDs and leasing workers need
+  /// Roles, and PUBLIC, that may create objects beside the tables though they do not own them, and where.
+  std::vector<std::string> schema_creators;
+  std::string schema;
   std::vector<std::string> unlogged_tables;  ///< which a crash of the server empties
   std::vector<StoreSetting> settings;
   StoreMedium medium = StoreMedium::server;

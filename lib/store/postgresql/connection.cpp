@@ -102,8 +102,8 @@ class PostgresqlConnection final : public Connection {
     return migration_in_schema(migration, schema());
   }
 
-  void run_script(const std::string& script, milliseconds timeout) override {
-    finish(PQsendQuery(session_.get(), script.c_str()) != 0, steady_clock::now() + timeout);
+  std::vector<Row> run_script(const std::string& script, milliseconds timeout) override {
+    return finish(PQsendQuery(session_.get(), script.c_str()) != 0, steady_clock::now() + timeout);
   }
 
   bool usable() const noexcept override { return usable_ && PQstatus(session_.get()) == CONNECTION_OK; }

@@ -1,5 +1,7 @@
 #include "store/postgresql/sql.hpp"
 
+#include "store/postgresql/foreign_objects.hpp"
+
 #define NO_LIMIT "9223372036854775806"
 #define TAG                                                                                     \
   "biz_tag, max_id, step, start_id, id_limit, description, (extract(epoch FROM update_time) * " \
@@ -126,6 +128,17 @@ $way$;
         " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass)"
         " AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND NOT EXISTS (SELECT FROM "
         RUNTIME_COLUMNS " WHERE found = c.oid AND attname = ANY (written))) AS excess",
+    .foreign_objects = foreign_objects,
+    .lock_foreign_tables = lock_foreign_tables,
+    .refuse_foreign_objects = refuse_foreign_objects,
+    .schema_creators =
+        "SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC'), n.oid::regnamespace FROM pg_class c"
+        " JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " CROSS JOIN LATERAL aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS g"
+        " LEFT JOIN pg_roles r ON r.oid = g.grantee"
+        " WHERE c.oid = to_regclass('leaf_meta') AND g.privilege_type = 'CREATE'"
+        " AND (g.grantee = 0 OR NOT r.rolsuper AND r.oid <> c.relowner AND r.rolname <> 'pg_database_owner')"
+        " ORDER BY 1",
     .clock = "SELECT " CLOCK,
     .guard_steps = "SELECT guard_steps FROM leaf_meta",
     .set_guard_steps = "UPDATE leaf_meta SET guard_steps = $1::integer WHERE " MAY_CHANGE("leaf_meta"),
