@@ -99,7 +99,7 @@ const char* const refuse_foreign_objects =
     ") AS f;"
     " IF found IS NOT NULL THEN"
     " RAISE EXCEPTION 'whoever changes the tables would run the code of another role: %', found USING ERRCODE = 'LF004',"
-    " HINT = 'run init-db as the role that owns them; or take them over with ''leafctl init-db --adopt'','"
+    " HINT = 'run init-db as the role that owns them; or take them over with ''leafctl init-db --adopt'','\n"
     " ' which drops what it cannot trust'; END IF; END $foreign$;\n";
 
 }  // namespace leaf::store::postgresql

@@ -79,8 +79,16 @@ struct Stage {
     // What is built in comes last.
     database.sql().run("ALTER DATABASE " + database.name() + " SET search_path = public, pg_catalog");
   }
-  void set_traps() {
-    SqlSession(database.url("user=" + role.name() + " password=right options='-c search_path=pg_catalog'")).run(shadows);
+  /// But for functions that are named like the store's: where there is no store yet, init-db refuses those.
+  void set_traps(bool with_those_of_the_store = true) {
+    std::string statements = shadows;
+    const std::string own = "leaf_server,leaf_worker_table,";
+    if (!with_those_of_the_store) statements.replace(statements.find(own), own.size(), "");
+    if (!with_those_of_the_store) {
+      const std::string others = "leaf_require_durable,leaf_require_whole";
+      statements.replace(statements.find(others), others.size(), "pg_typeof");
+    }
+    SqlSession(database.url("user=" + role.name() + " password=right options='-c search_path=pg_catalog'")).run(statements);
   }
   bool is_set() {
     try {
@@ -111,7 +119,6 @@ struct Stage {
     store.grant_runtime_role(role.name());
     CHECK(store.identity().deployment.size() == 36);
     CHECK(store.health().schema_version);
-    CHECK(store.migrate().empty());
     store.remove_tag(order);
   }
 };
@@ -137,11 +144,11 @@ TEST_CASE_FIXTURE(Stage, "shadows: nor by a migration, nor by its script") {
   database.sql().run("SET search_path = public; CREATE TABLE leaf_alloc (id integer PRIMARY KEY, biz_tag varchar(64), max_id integer,"
                      " step smallint, update_time timestamp); INSERT INTO leaf_alloc VALUES (1, 'user', 5, 10, NULL)");
   SUBCASE("called") {
-    set_traps();
+    set_traps(false);
     leaf::Store({.url = database.url()}).migrate();
   }
   SUBCASE("by hand") {
-    set_traps();
+    set_traps(false);
     const std::string script = leaf::Store({.url = database.url()}).migration_script();
     leaf::test::run({leaf::test::postgresql_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname",
                      database.name()},
