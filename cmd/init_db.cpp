@@ -25,7 +25,7 @@ struct Outcome {
   std::string layout;
   std::vector<std::string> applied;
   std::vector<std::string> adopted;  ///< the SQL
-  std::string former_layout;  ///< where it was changed, but for a new store
+  std::string former_layout;         ///< where it was changed, but for a new store
   std::optional<std::string> runtime_role;
   std::optional<std::int64_t> guard_steps;
   std::optional<std::int64_t> former_guard;  ///< where it was changed
@@ -76,9 +76,10 @@ class InitDb : public Command {
         "--guard-steps", "N", guard_steps_, {0, std::numeric_limits<std::int32_t>::max()},
         "steps that a tag leaves out after a failover or restore: the database may have lost grants; 0 for "
         "none (PostgreSQL only; default: as it is, 100 in a new store)");
-    command.add_flag("--adopt", adopt_,
-                     "take over what another role has made where the tables are to be, and drop what would run its "
-                     "code; shows it and asks first (PostgreSQL only)");
+    command.add_flag(
+        "--adopt", adopt_,
+        "take over what another role has made where the tables are to be, and drop what would run its "
+        "code; shows it and asks first (PostgreSQL only)");
     command.add_flag("--yes", yes_, "do not ask; required with --adopt where there is no terminal");
     command.add_flag("--dry-run", dry_run_, "print the SQL and change nothing");
     command.add_examples(
@@ -146,7 +147,8 @@ class InitDb : public Command {
     create_default_store_folder(session.configuration);
     share_store_file(session.settings());
     Outcome outcome{leaf::redact_url(session.settings().store), {}, {}, {}, {}, {}, runtime_role_, {}, {}};
-    const auto adopted = adopt_ ? confirmed_adoption(store, session.messages) : std::vector<leaf::ForeignObject>();
+    const auto adopted =
+        adopt_ ? confirmed_adoption(store, session.messages) : std::vector<leaf::ForeignObject>();
     const auto applied = store.migrate(adopted);
     for (const leaf::ForeignObject& object : adopted) outcome.adopted.push_back(object.remedy);
     const bool created = !applied.empty() && applied.front().number == 1;
@@ -177,7 +179,8 @@ class InitDb : public Command {
     if (yes_) return found;
     const std::string objects = counted(static_cast<std::int64_t>(found.size()), "object");
     require_terminal_to_ask(fmt::format("taking over {} of other roles", objects), messages);
-    require_yes(fmt::format("take over or drop {} of other roles?", objects), "nothing was taken over", messages);
+    require_yes(fmt::format("take over or drop {} of other roles?", objects), "nothing was taken over",
+                messages);
     return found;
   }
 
@@ -186,7 +189,7 @@ class InitDb : public Command {
     const leaf::StoreHealth health = store.health();
     if (health.schema_creators.empty()) return;
     messages.warning(fmt::format("{} may create objects beside the tables, in schema {}",
-                              fmt::join(health.schema_creators, ", "), health.schema));
+                                 fmt::join(health.schema_creators, ", "), health.schema));
   }
 
   /// Returns the layout that it takes the place of, if there was another one.

@@ -94,7 +94,8 @@ Check check_rights(const StoreHealth& health) {
           fmt::format("as the owner of the tables, run 'leafctl init-db --runtime-role {}'", health.role)};
 }
 
-/// What they create is not called, but could look like a store, and be in the way of a later version's tables.
+/// What they create is not called, but could look like a store, and be in the way of a later version's
+/// tables.
 std::optional<Check> check_creators(const StoreHealth& health) {
   if (health.schema_creators.empty()) return std::nullopt;
   const std::string roles = fmt::format("{}", fmt::join(health.schema_creators, ", "));

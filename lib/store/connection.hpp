@@ -81,8 +81,8 @@ class Connection {
   virtual std::vector<Row> execute(const char* statement, std::span<const Value> parameters,
                                    std::chrono::milliseconds timeout) = 0;
 
-  /// Runs several statements, parted by semicolons, without parameters, and returns their rows, if the database has
-  /// any in scripts; the transaction is the script's business.
+  /// Runs several statements, parted by semicolons, without parameters, and returns their rows, if the
+  /// database has any in scripts; the transaction is the script's business.
   virtual std::vector<Row> run_script(const std::string& script, std::chrono::milliseconds timeout) = 0;
 
   /// False once the connection broke or cannot be trusted any more; it has to be replaced then.

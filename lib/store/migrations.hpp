@@ -46,8 +46,8 @@ Schema read_schema(Connection& connection, std::chrono::milliseconds timeout);
 void require_current(const Schema& schema, std::span<const Migration> migrations);
 
 /// Applies what lies above the schema's version in one transaction, under the migrations' lock, and returns
-/// it. Throws Error: `usage` if the schema is newer than the program; `refused` where others have made what would run as
-/// the present role, but for `adopted`, which is taken over or dropped.
+/// it. Throws Error: `usage` if the schema is newer than the program; `refused` where others have made what
+/// would run as the present role, but for `adopted`, which is taken over or dropped.
 std::vector<Migration> migrate(Connection& connection, std::span<const Migration> migrations,
                                const std::vector<ForeignObject>& adopted, std::chrono::milliseconds timeout);
 

@@ -8,7 +8,8 @@ namespace leaf::store {
 struct Sql {
   /// Opens the migrations' transaction and waits for every other one to end.
   const char* begin_migration;
-  /// What a migration needs besides in a script, where nobody has called Connection::find_tables; may be empty.
+  /// What a migration needs besides in a script, where nobody has called Connection::find_tables; may be
+  /// empty.
   const char* migration_settings;
   /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables, which may do without.
   const char* schema_exists;
@@ -32,9 +33,9 @@ struct Sql {
 
   /// -> what it is, its owner, the SQL that takes it over or drops it, or NULL
   const char* foreign_objects;
-  /// Keeps it as it is until the transaction ends.
-  const char* lock_foreign_tables;
-  /// Fails, and names it, where there is any.
+  /// Keeps what is there as it is until the transaction ends.
+  const char* lock_tables;
+  /// Fails, and names it, where there is any. @ stands for the statement `foreign_objects`.
   const char* refuse_foreign_objects;
   /// -> roles and PUBLIC, other than the owner, that may create in the schema of the tables, and that schema
   const char* schema_creators;

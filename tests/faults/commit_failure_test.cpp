@@ -38,7 +38,8 @@ struct AtCommit {
   void strike(const std::string& statement) {
     // A sequence counts what rolls back, too.
     database.sql().run(fmt::format(
-        "CREATE SEQUENCE nth; CREATE FUNCTION strike() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$"
+        "CREATE SEQUENCE nth; CREATE FUNCTION strike() RETURNS trigger LANGUAGE plpgsql SET search_path FROM "
+        "CURRENT AS $body$"
         " DECLARE nth bigint := nextval('nth'); BEGIN {} RETURN NULL; END $body$;"
         "CREATE CONSTRAINT TRIGGER strike AFTER UPDATE ON leaf_alloc DEFERRABLE INITIALLY DEFERRED"
         " FOR EACH ROW EXECUTE FUNCTION strike()",

@@ -83,8 +83,8 @@ class LEAF_EXPORT Store {
   /// made is taken over with its rows. Throws `refused` where there are foreign objects that are not those
   /// `adopted`, which are taken over or dropped.
   std::vector<Migration> migrate(const std::vector<ForeignObject>& adopted = {});
-  /// What of other roles would run as the present one, if it changed the tables. Throws `usage` for a store without
-  /// roles.
+  /// What of other roles would run as the present one, if it changed the tables. Throws `usage` for a store
+  /// without roles.
   std::vector<ForeignObject> foreign_objects();
   /// What migrate() would apply; all of it where there is no store yet, which is not created.
   std::vector<Migration> pending_migrations();

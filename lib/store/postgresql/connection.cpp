@@ -87,7 +87,8 @@ class PostgresqlConnection final : public Connection {
     require_only_table(found);
     lie_in(found.text(0) + ".");
     may_be_rolled_back_ = in_transaction;
-    // A pooler may give the next statement to another process. It makes up the process ID that it shows at login.
+    // A pooler may give the next statement to another process. It makes up the process ID that it shows at
+    // login.
     if (!in_transaction) is_direct_ = is_set;
     return true;
   }
@@ -127,11 +128,12 @@ class PostgresqlConnection final : public Connection {
   /// find_schema gave.
   static void require_only_table(const Row& found) {
     const std::string hint =
-        "name the store's own schema alone: options='-c search_path=SCHEMA' in --store, or ALTER ROLE ... SET "
+        "name the store's own schema alone: options='-c search_path=SCHEMA' in --store, or ALTER ROLE ... "
+        "SET "
         "search_path";
     if (found.integer(2) == 0) {
-      throw Error(ErrorCode::refused, fmt::format("'{}.leaf_meta' is no table, and no store's", found.text(0)),
-                  hint);
+      throw Error(ErrorCode::refused,
+                  fmt::format("'{}.leaf_meta' is no table, and no store's", found.text(0)), hint);
     }
     if (found.is_null(3)) return;
     throw Error(ErrorCode::refused,
@@ -269,8 +271,8 @@ class PostgresqlConnection final : public Connection {
       is_standby = std::string_view(told) == "on";
     } else if (PQtransactionStatus(session_.get()) == PQTRANS_IDLE) {
       // Servers before 14, and poolers, do not tell by themselves.
-      const auto rows =
-          finish(PQsendQuery(session_.get(), "SELECT pg_catalog.pg_is_in_recovery()::integer") != 0, deadline);
+      const auto rows = finish(
+          PQsendQuery(session_.get(), "SELECT pg_catalog.pg_is_in_recovery()::integer") != 0, deadline);
       is_standby = rows.at(0).integer(0) == 1;
     }
     return read_only_error(error, is_standby);

@@ -34,8 +34,8 @@
   "greatest(" end ", " NOW \
   ", $4::bigint,"          \
   " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
-// The types of arguments are exact, here and everywhere: who may create functions beside these could make one that fits
-// better.
+// The types of arguments are exact, here and everywhere: who may create functions beside these could make one
+// that fits better.
 #define SERVER "leaf_server('leaf_meta'::regclass::oid)"
 // Where another server came the guard leaves out more than the floor asks for, or less, which is seen
 // afterwards. In a query of its own the planner does not run the function, which fails on a standby.
@@ -70,7 +70,7 @@
 #define RUNTIME_COLUMNS                                                                \
   "(VALUES (to_regclass('leaf_alloc'), ARRAY['max_id', 'last_grant', 'update_time'])," \
   " (to_regclass('leaf_worker'), ARRAY['owner', 'token', 'window_end', 'held_after',"  \
-  " 'renewed_at', 'clock_offset']),"                                   \
+  " 'renewed_at', 'clock_offset']),"                                                   \
   " (to_regclass('leaf_meta'), ARRAY['next_worker', 'layout_fixed'])) AS runtime (found, written)"
 
 namespace leaf::store::postgresql {
@@ -129,7 +129,7 @@ $way$;
         " AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND NOT EXISTS (SELECT FROM "
         RUNTIME_COLUMNS " WHERE found = c.oid AND attname = ANY (written))) AS excess",
     .foreign_objects = foreign_objects,
-    .lock_foreign_tables = lock_foreign_tables,
+    .lock_tables = lock_tables,
     .refuse_foreign_objects = refuse_foreign_objects,
     .schema_creators =
         "SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC'), n.oid::regnamespace FROM pg_class c"
@@ -268,8 +268,8 @@ $way$;
         " - $2::bigint AND " MAY_CHANGE("leaf_worker") " RETURNING worker_id",
 };
 
-// The only statement that looks along the search_path: whatever lies there, nothing in it is an operator, a function or
-// a type of others. The name is looked up before the path is set.
+// The only statement that looks along the search_path: whatever lies there, nothing in it is an operator, a
+// function or a type of others. The name is looked up before the path is set.
 const char* const find_schema =
     "SELECT pg_catalog.quote_ident(n.nspname), pg_catalog.quote_ident(pg_catalog.current_schema()),"
     " (c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog.\"char\"[]))::integer,"
@@ -280,9 +280,11 @@ const char* const find_schema =
     " AND rn.nspname OPERATOR(pg_catalog.=) ANY (pg_catalog.current_schemas(false))"
     " AND r.relowner OPERATOR(pg_catalog.<>) c.relowner"
     " AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.<>) current_user),"
-    " CASE WHEN $1::boolean OR c.oid IS NOT NULL AND pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) $2::integer"
+    " CASE WHEN $1::boolean OR c.oid IS NOT NULL AND pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) "
+    "$2::integer"
     " THEN pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', $1::boolean) END"
-    " FROM (SELECT pg_catalog.to_regclass(pg_catalog.concat($3::pg_catalog.text, 'leaf_meta'))::pg_catalog.oid"
+    " FROM (SELECT pg_catalog.to_regclass(pg_catalog.concat($3::pg_catalog.text, "
+    "'leaf_meta'))::pg_catalog.oid"
     " OFFSET 0) AS found (oid)"
     " LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) found.oid"
     " LEFT JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace";

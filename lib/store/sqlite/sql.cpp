@@ -42,7 +42,7 @@ const Sql sql{
     .runtime_role = nullptr,
     .runtime_excess = nullptr,
     .foreign_objects = nullptr,
-    .lock_foreign_tables = nullptr,
+    .lock_tables = nullptr,
     .refuse_foreign_objects = nullptr,
     .schema_creators = nullptr,
     .clock = nullptr,

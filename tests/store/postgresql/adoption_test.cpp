@@ -21,12 +21,13 @@ namespace {
 
 const leaf::TagName order("order");
 const std::string table =
-    "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint NOT NULL DEFAULT 1, step integer NOT NULL,"
+    "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint NOT NULL DEFAULT 1, step "
+    "integer NOT NULL,"
     " description varchar(256), update_time timestamptz DEFAULT now());"
     "INSERT INTO leaf_alloc VALUES ('order', 700, 10, NULL, NULL);";
 
-/// A database whose public schema is open to a role, which makes what init-db needs before init-db is run by a superuser.
-/// Whatever of it runs as anybody else leaves a mark.
+/// A database whose public schema is open to a role, which makes what init-db needs before init-db is run by
+/// a superuser. Whatever of it runs as anybody else leaves a mark.
 struct Stage {
   TestRole intruder{"LOGIN PASSWORD 'right'"};
   TestRole administrator{"LOGIN SUPERUSER PASSWORD 'right'"};
@@ -36,7 +37,8 @@ struct Stage {
   Stage() {
     database.sql().run(
         "CREATE SCHEMA seen; CREATE TABLE seen.ran (who text); GRANT USAGE ON SCHEMA seen TO PUBLIC;"
-        "GRANT INSERT ON seen.ran TO PUBLIC; GRANT CREATE ON SCHEMA public TO " + intruder.name());
+        "GRANT INSERT ON seen.ran TO PUBLIC; GRANT CREATE ON SCHEMA public TO " +
+        intruder.name());
     as_intruder(
         "CREATE FUNCTION evil() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN"
         " INSERT INTO seen.ran VALUES (current_user); RETURN 1; END $$;"
@@ -52,8 +54,9 @@ struct Stage {
     SqlSession(database.url("user=" + intruder.name() + " password=right")).run(statements);
   }
   std::string who_ran() {
-    return database.sql().value("SELECT coalesce(string_agg(DISTINCT who, ' '), '') FROM seen.ran WHERE who <> $1",
-                                {intruder.name()});
+    return database.sql().value(
+        "SELECT coalesce(string_agg(DISTINCT who, ' '), '') FROM seen.ran WHERE who <> $1",
+        {intruder.name()});
   }
   bool names(const leaf::Error& error, const std::string& what) {
     return std::string(error.what()).find(what + " of role '" + intruder.name() + "'") != std::string::npos;
@@ -68,18 +71,21 @@ const Trap traps[] = {
     {"", "table public.leaf_alloc"},
     {"CREATE TRIGGER t BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION evil_trigger()",
      "trigger t on public.leaf_alloc"},
-    {"CREATE TRIGGER leaf_alloc_never_back BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION evil_trigger()",
+    {"CREATE TRIGGER leaf_alloc_never_back BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION "
+     "evil_trigger()",
      "trigger leaf_alloc_never_back on public.leaf_alloc"},
     {"CREATE RULE r AS ON UPDATE TO leaf_alloc DO ALSO SELECT evil()", "rule r on public.leaf_alloc"},
     {"ALTER TABLE leaf_alloc ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;"
      "CREATE POLICY p ON leaf_alloc USING (evil(step))",
      "policy p on public.leaf_alloc"},
-    {"ALTER TABLE leaf_alloc ADD extra integer DEFAULT evil()", "default of column extra on public.leaf_alloc"},
+    {"ALTER TABLE leaf_alloc ADD extra integer DEFAULT evil()",
+     "default of column extra on public.leaf_alloc"},
     {"ALTER TABLE leaf_alloc ADD extra xml DEFAULT query_to_xml('SELECT public.evil()', true, true, '')",
      "default of column extra on public.leaf_alloc"},
     {"ALTER TABLE leaf_alloc ADD extra boolean GENERATED ALWAYS AS (evil(step)) STORED",
      "expression of column extra on public.leaf_alloc"},
-    {"ALTER TABLE leaf_alloc ADD CONSTRAINT leaf_c CHECK (evil(max_id))", "constraint leaf_c on public.leaf_alloc"},
+    {"ALTER TABLE leaf_alloc ADD CONSTRAINT leaf_c CHECK (evil(max_id))",
+     "constraint leaf_c on public.leaf_alloc"},
     {"CREATE INDEX i ON leaf_alloc (evil(step))", "index i on public.leaf_alloc"},
     {"CREATE INDEX i ON leaf_alloc (step) WHERE evil(step)", "index i on public.leaf_alloc"},
     {"CREATE STATISTICS s ON (evil(step)) FROM leaf_alloc", "statistics s on public.leaf_alloc"},
@@ -106,15 +112,17 @@ TEST_CASE("adoption: init-db runs nothing that another role made, names it, and 
     // Nor does what an administrator is given to run.
     const std::string script = store.migration_script();
     const auto by_hand = [&](const std::string& text) {
-      leaf::test::run({leaf::test::postgresql_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
-                       "--username", stage.administrator.name(), "--dbname", stage.url},
-                      text);
+      leaf::test::run(
+          {leaf::test::postgresql_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
+           "--username", stage.administrator.name(), "--dbname", stage.url},
+          text);
     };
     CHECK_THROWS(by_hand(script));
     CHECK(stage.database.sql().value("SELECT to_regclass('leaf_meta') IS NULL") == "t");
 
     const auto found = store.foreign_objects();
-    CHECK(stage.database.sql().value("SELECT relowner::regrole::text FROM pg_class WHERE relname = 'leaf_alloc'") ==
+    CHECK(stage.database.sql().value(
+              "SELECT relowner::regrole::text FROM pg_class WHERE relname = 'leaf_alloc'") ==
           stage.intruder.name());  // it only looked
     if (trap.named.starts_with("trigger t on public.l") || trap.named.starts_with("policy"))
       by_hand(store.migration_script(found));
@@ -124,7 +132,9 @@ TEST_CASE("adoption: init-db runs nothing that another role made, names it, and 
     CHECK(store.foreign_objects().empty());
     store.grant(order, 5);
     store.update_tag(order, {.step = 11});
-    CHECK(store.add_tag({.name = leaf::TagName("new"), .step = {}, .start = {}, .limit = {}, .description = {}}).next_id == 1);
+    CHECK(
+        store.add_tag({.name = leaf::TagName("new"), .step = {}, .start = {}, .limit = {}, .description = {}})
+            .next_id == 1);
     CHECK(store.tag(order).next_id == 705);
     stage.database.sql().run("ANALYZE");
     CHECK(stage.who_ran() == "");
@@ -142,9 +152,11 @@ TEST_CASE_FIXTURE(Stage, "adoption: what was not shown is not taken over") {
   CHECK(who_ran() == "");
 }
 
-TEST_CASE_FIXTURE(Stage, "adoption: a type is its owner's to drop, and a store somebody set up is that one's") {
+TEST_CASE_FIXTURE(Stage,
+                  "adoption: a type is its owner's to drop, and a store somebody set up is that one's") {
   SUBCASE("a type") {
-    as_intruder(table + "CREATE DOMAIN d AS integer CHECK (evil(VALUE)); ALTER TABLE leaf_alloc ALTER step TYPE d");
+    as_intruder(table +
+                "CREATE DOMAIN d AS integer CHECK (evil(VALUE)); ALTER TABLE leaf_alloc ALTER step TYPE d");
     leaf::Store store({.url = url});
     const leaf::Error error = error_of([&] { store.migrate(store.foreign_objects()); });
     CHECK(error.code() == leaf::ErrorCode::refused);
@@ -156,14 +168,16 @@ TEST_CASE_FIXTURE(Stage, "adoption: a type is its owner's to drop, and a store s
     CHECK(error_of([&] { store.migrate(); }).code() == leaf::ErrorCode::refused);
     CHECK(error_of([&] { store.migrate(store.foreign_objects()); }).hint() ==
           "run init-db as role '" + intruder.name() + "', or drop it by hand");
-    CHECK(leaf::Store({.url = database.url("user=" + intruder.name() + " password=right")}).migrate().empty());
+    CHECK(
+        leaf::Store({.url = database.url("user=" + intruder.name() + " password=right")}).migrate().empty());
   }
   CHECK(who_ran() == "");
 }
 
 TEST_CASE_FIXTURE(Stage, "adoption: an owner need be no superuser, and a superuser's own objects stay") {
   leaf::Store owner({.url = database.url("user=" + intruder.name() + " password=right")});
-  as_intruder(table + "CREATE TRIGGER t BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION evil_trigger()");
+  as_intruder(table +
+              "CREATE TRIGGER t BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION evil_trigger()");
   CHECK_FALSE(owner.migrate().empty());
   CHECK(owner.tag(order).next_id == 700);
   CHECK(owner.foreign_objects().empty());
@@ -174,13 +188,15 @@ TEST_CASE_FIXTURE(Stage, "adoption: what others put beside a store, and their ri
   leaf::Store store({.url = url});
   store.migrate();
   database.sql().run("GRANT TRIGGER ON leaf_worker TO PUBLIC");
-  as_intruder("CREATE FUNCTION leaf_server(regclass) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM public.evil();"
-              " RETURN 'x'; END $$;"
-              "CREATE TRIGGER t BEFORE UPDATE ON leaf_worker FOR EACH ROW EXECUTE FUNCTION evil_trigger()");
+  as_intruder(
+      "CREATE FUNCTION leaf_server(regclass) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM public.evil();"
+      " RETURN 'x'; END $$;"
+      "CREATE TRIGGER t BEFORE UPDATE ON leaf_worker FOR EACH ROW EXECUTE FUNCTION evil_trigger()");
   const leaf::Error error = error_of([&] { store.migrate(); });
   CHECK(names(error, "function public.leaf_server(regclass)"));
   CHECK(names(error, "trigger t on public.leaf_worker"));
-  CHECK(std::string(error.what()).find("right TRIGGER on public.leaf_worker of role 'PUBLIC'") != std::string::npos);
+  CHECK(std::string(error.what()).find("right TRIGGER on public.leaf_worker of role 'PUBLIC'") !=
+        std::string::npos);
   CHECK(store.migrate(store.foreign_objects()).empty());
   CHECK(store.foreign_objects().empty());
   store.acquire_worker({.owner = "a"});

@@ -28,7 +28,8 @@ std::vector<std::string> values_of(const std::string& type) {
   if (type == "bigint" || type == "integer") {
     std::vector<std::string> values{"0", "1", "-1", "NULL", "2147483647"};
     if (type == "integer") return values;
-    for (const char* more : {"9223372036854775807", "-9223372036854775808", "1000000000000000", "{0} - 1", "{0} + 1"})
+    for (const char* more :
+         {"9223372036854775807", "-9223372036854775808", "1000000000000000", "{0} - 1", "{0} + 1"})
       values.emplace_back(more);
     return values;
   }
@@ -44,8 +45,8 @@ struct Column {
   std::vector<std::string> values;
 };
 
-/// A store whose hosts have drawn and leased, an intruder with the rights of a runtime role and CREATE on the schema,
-/// and what must hold whatever it does.
+/// A store whose hosts have drawn and leased, an intruder with the rights of a runtime role and CREATE on the
+/// schema, and what must hold whatever it does.
 class Stage {
  public:
   Stage() {
@@ -60,13 +61,15 @@ class Stage {
       auto lease = owner_.acquire_worker({.owner = fmt::format("host{}", host)});
       keys_.push_back(lease.token);
       if (host == 1) owner_.give_up_worker(lease, lease.end);  // it used all
-      sql().run(fmt::format("INSERT INTO seen.used VALUES ({}, {})", lease.worker,
-                            std::chrono::duration_cast<std::chrono::milliseconds>(lease.end.time_since_epoch()).count()));
+      sql().run(fmt::format(
+          "INSERT INTO seen.used VALUES ({}, {})", lease.worker,
+          std::chrono::duration_cast<std::chrono::milliseconds>(lease.end.time_since_epoch()).count()));
     }
-    for (const auto& row : sql().rows(
-             "SELECT relname, attname, format_type(atttypid, NULL) FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid"
-             " WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped"
-             " ORDER BY relname, attnum")) {
+    for (const auto& row : sql().rows("SELECT relname, attname, format_type(atttypid, NULL) FROM "
+                                      "pg_attribute a JOIN pg_class c ON c.oid = attrelid"
+                                      " WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND "
+                                      "attnum > 0 AND NOT attisdropped"
+                                      " ORDER BY relname, attnum")) {
       columns_.push_back({row[0], row[1], values_of(row[2])});
     }
     settings_ = settings();
@@ -120,7 +123,8 @@ class Stage {
   }
   std::string schema() {
     return sql().value(
-        "SELECT (SELECT string_agg(concat(relname, relowner, relacl::text, relrowsecurity), ' ' ORDER BY relname)"
+        "SELECT (SELECT string_agg(concat(relname, relowner, relacl::text, relrowsecurity), ' ' ORDER BY "
+        "relname)"
         "  FROM pg_class WHERE relname LIKE 'leaf%')"
         " || (SELECT string_agg(concat(tgname, tgenabled), ' ' ORDER BY tgname) FROM pg_trigger)"
         " || (SELECT string_agg(concat(proname, prosrc, proowner), ' ' ORDER BY proname, prosrc) FROM pg_proc"
@@ -146,7 +150,8 @@ std::string assignment(const Column& column, const std::string& value) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Stage, "rights: no column that a runtime role writes lets an ID come again, or changes a setting") {
+TEST_CASE_FIXTURE(
+    Stage, "rights: no column that a runtime role writes lets an ID come again, or changes a setting") {
   for (const Column& column : columns()) {
     for (const std::string& value : column.values) {
       attempt("UPDATE " + column.table + " SET " + assignment(column, value));
@@ -161,13 +166,15 @@ TEST_CASE_FIXTURE(Stage, "rights: no column that a runtime role writes lets an I
     attempt("DROP TABLE " + table);
     attempt("ALTER TABLE " + table + " DISABLE TRIGGER ALL");
     attempt("ALTER TABLE " + table + " ENABLE ROW LEVEL SECURITY");
-    attempt("CREATE TRIGGER t BEFORE UPDATE ON " + table + " FOR EACH ROW EXECUTE FUNCTION leaf_alloc_refuse()");
+    attempt("CREATE TRIGGER t BEFORE UPDATE ON " + table +
+            " FOR EACH ROW EXECUTE FUNCTION leaf_alloc_refuse()");
     attempt("CREATE RULE r AS ON UPDATE TO " + table + " DO INSTEAD NOTHING");
     attempt("CREATE TABLE child_of_" + table + " () INHERITS (" + table + ")");
     attempt("GRANT ALL ON " + table + " TO PUBLIC");
   }
   attempt("SET session_replication_role = replica; UPDATE leaf_worker SET window_end = 0");
-  attempt("CREATE OR REPLACE FUNCTION leaf_server(meta oid) RETURNS text LANGUAGE sql AS 'SELECT NULL::text'");
+  attempt(
+      "CREATE OR REPLACE FUNCTION leaf_server(meta oid) RETURNS text LANGUAGE sql AS 'SELECT NULL::text'");
   check_after();
 }
 
@@ -205,27 +212,32 @@ TEST_CASE_FIXTURE(Stage, "rights: nor do the ways of a holder, in any order") {
   };
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {
-    attempt(fmt::format("UPDATE leaf_worker SET {} WHERE worker_id = {}", ways[random() % ways.size()], random() % 3));
+    attempt(fmt::format("UPDATE leaf_worker SET {} WHERE worker_id = {}", ways[random() % ways.size()],
+                        random() % 3));
   }
   check_after();
 }
 
-TEST_CASE_FIXTURE(Stage, "rights: the key of a holder is nowhere to be read, and what is read gives up nothing") {
+TEST_CASE_FIXTURE(Stage,
+                  "rights: the key of a holder is nowhere to be read, and what is read gives up nothing") {
   const std::string rows = sql().value("SELECT string_agg(w::text, ' ') FROM leaf_worker w");
   for (const std::string& key : keys()) CHECK(rows.find(key) == std::string::npos);
   CHECK_FALSE(attempt("UPDATE leaf_worker SET token = token, window_end = held_after WHERE worker_id = 0"));
   CHECK_FALSE(attempt("UPDATE leaf_worker SET token = NULL, window_end = held_after WHERE worker_id = 0"));
   // Its holder does give up.
   CHECK_NOTHROW(sql().run("TRUNCATE seen.used"));
-  CHECK(attempt("UPDATE leaf_worker SET token = '" + keys()[0] + "', window_end = held_after WHERE worker_id = 0"));
-  CHECK(sql().value("SELECT token IS NULL AND window_end = held_after FROM leaf_worker WHERE worker_id = 0") == "t");
+  CHECK(attempt("UPDATE leaf_worker SET token = '" + keys()[0] +
+                "', window_end = held_after WHERE worker_id = 0"));
+  CHECK(sql().value(
+            "SELECT token IS NULL AND window_end = held_after FROM leaf_worker WHERE worker_id = 0") == "t");
 }
 
 TEST_CASE_FIXTURE(Stage, "rights: what counts for the guard, or for others, is kept in bounds") {
   for (const std::string statement :
        {"UPDATE leaf_alloc SET last_grant = 0", "UPDATE leaf_alloc SET last_grant = -1, max_id = max_id + 1",
-        "UPDATE leaf_alloc SET update_time = 'infinity'", "UPDATE leaf_meta SET next_worker = next_worker - 1",
-        "UPDATE leaf_meta SET next_worker = 1000", "UPDATE leaf_meta SET layout_fixed = false",
+        "UPDATE leaf_alloc SET update_time = 'infinity'",
+        "UPDATE leaf_meta SET next_worker = next_worker - 1", "UPDATE leaf_meta SET next_worker = 1000",
+        "UPDATE leaf_meta SET layout_fixed = false",
         "UPDATE leaf_worker SET renewed_at = -9223372036854775808",
         "UPDATE leaf_worker SET window_end = window_end + 4::bigint * 86400000",
         "INSERT INTO leaf_worker (worker_id, window_end, renewed_at, held_after, clock_offset)"

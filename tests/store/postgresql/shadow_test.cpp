@@ -19,8 +19,8 @@ namespace {
 
 const leaf::TagName order("order");
 
-/// Makes operators and functions that fit what is built in as well or better, and types of the same names, in `public`,
-/// as a role that may create there. All of them fail when they are called, and say who called.
+/// Makes operators and functions that fit what is built in as well or better, and types of the same names, in
+/// `public`, as a role that may create there. All of them fail when they are called, and say who called.
 constexpr const char* shadows = R"(
   CREATE FUNCTION public.trap() RETURNS boolean LANGUAGE plpgsql AS $$
   BEGIN RAISE EXCEPTION 'trapped %', current_user; END $$;
@@ -88,7 +88,8 @@ struct Stage {
       const std::string others = "leaf_require_durable,leaf_require_whole";
       statements.replace(statements.find(others), others.size(), "pg_typeof");
     }
-    SqlSession(database.url("user=" + role.name() + " password=right options='-c search_path=pg_catalog'")).run(statements);
+    SqlSession(database.url("user=" + role.name() + " password=right options='-c search_path=pg_catalog'"))
+        .run(statements);
   }
   bool is_set() {
     try {
@@ -137,12 +138,15 @@ TEST_CASE_FIXTURE(Stage, "shadows: nor behind a pooler, where a session's settin
   set_traps();
   const leaf::test::Pgbouncer pgbouncer;
   use(database.url(pgbouncer.parameters()));
-  CHECK(SqlSession(database.url(pgbouncer.parameters())).rows("SHOW search_path")[0][0] == "public, pg_catalog");
+  CHECK(SqlSession(database.url(pgbouncer.parameters())).rows("SHOW search_path")[0][0] ==
+        "public, pg_catalog");
 }
 
 TEST_CASE_FIXTURE(Stage, "shadows: nor by a migration, nor by its script") {
-  database.sql().run("SET search_path = public; CREATE TABLE leaf_alloc (id integer PRIMARY KEY, biz_tag varchar(64), max_id integer,"
-                     " step smallint, update_time timestamp); INSERT INTO leaf_alloc VALUES (1, 'user', 5, 10, NULL)");
+  database.sql().run(
+      "SET search_path = public; CREATE TABLE leaf_alloc (id integer PRIMARY KEY, biz_tag varchar(64), "
+      "max_id integer,"
+      " step smallint, update_time timestamp); INSERT INTO leaf_alloc VALUES (1, 'user', 5, 10, NULL)");
   SUBCASE("called") {
     set_traps(false);
     leaf::Store({.url = database.url()}).migrate();
@@ -150,8 +154,8 @@ TEST_CASE_FIXTURE(Stage, "shadows: nor by a migration, nor by its script") {
   SUBCASE("by hand") {
     set_traps(false);
     const std::string script = leaf::Store({.url = database.url()}).migration_script();
-    leaf::test::run({leaf::test::postgresql_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname",
-                     database.name()},
+    leaf::test::run({leaf::test::postgresql_program("psql"), "--no-psqlrc", "--quiet",
+                     "--set=ON_ERROR_STOP=1", "--dbname", database.name()},
                     script);
   }
   REQUIRE(is_set());
@@ -165,19 +169,23 @@ TEST_CASE_FIXTURE(Stage, "shadows: what looks like a store, in front of it, is r
   database.sql().run("CREATE SCHEMA ids; SET search_path = ids");
   leaf::Store({.url = database.url("options='-c search_path=ids'")}).migrate();
   const std::string url = database.url("options='-c search_path=public,ids'");
-  SqlSession intruder(database.url("user=" + role.name() + " password=right options='-c search_path=public'"));
+  SqlSession intruder(
+      database.url("user=" + role.name() + " password=right options='-c search_path=public'"));
   CHECK(leaf::Store({.url = url}).tags().empty());
   SUBCASE("a table") {
     intruder.run("CREATE TABLE leaf_meta (schema_version integer)");
     // One's own is one's own: the superuser that runs this test has made the other.
-    database.sql().run("GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA ids TO " + role.name() + "; GRANT USAGE ON SCHEMA ids TO " + role.name());
+    database.sql().run("GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA ids TO " + role.name() +
+                       "; GRANT USAGE ON SCHEMA ids TO " + role.name());
     const leaf::Error error = error_of([&] { leaf::Store({.url = url}).tags(); });
     CHECK(error.code() == leaf::ErrorCode::refused);
-    CHECK(std::string(error.what()) == "schemas 'public' and 'ids' both have a leaf_meta, of different owners");
+    CHECK(std::string(error.what()) ==
+          "schemas 'public' and 'ids' both have a leaf_meta, of different owners");
   }
   SUBCASE("a view") {
-    intruder.run("CREATE FUNCTION trap() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;"
-                 "CREATE VIEW leaf_meta AS SELECT trap() AS schema_version, gen_random_uuid() AS deployment");
+    intruder.run(
+        "CREATE FUNCTION trap() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;"
+        "CREATE VIEW leaf_meta AS SELECT trap() AS schema_version, gen_random_uuid() AS deployment");
     const leaf::Error error = error_of([&] { leaf::Store({.url = url}).tags(); });
     CHECK(error.code() == leaf::ErrorCode::refused);
     CHECK(std::string(error.what()) == "'public.leaf_meta' is no table, and no store's");

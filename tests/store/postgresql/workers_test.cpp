@@ -42,7 +42,8 @@ class WorkerBed {
         " EXCLUDE USING gist (worker_id WITH =, token WITH <>, span WITH &&))");
     // A holder's windows follow each other, so one row a holder says it all; giving up shortens it.
     database_.sql().run(
-        "CREATE FUNCTION note_window() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN"
+        "CREATE FUNCTION note_window() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ "
+        "BEGIN"
         " IF NEW.token IS NULL THEN"
         "  UPDATE granted SET span = int8range(lower(span), greatest(lower(span), NEW.window_end))"
         "  WHERE worker_id = OLD.worker_id AND token = OLD.token AND NEW.window_end < upper(span);"
