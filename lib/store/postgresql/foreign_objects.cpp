@@ -76,7 +76,8 @@ SELECT what, rolname, remedy FROM (
   FROM tables t JOIN foreigner f ON f.oid = t.relowner WHERE t.relrowsecurity
   UNION ALL SELECT 3, 'right TRIGGER on ' || t.oid::regclass, coalesce(f.rolname, 'PUBLIC'),
     format('REVOKE TRIGGER ON %s FROM %s CASCADE', t.oid::regclass, coalesce(quote_ident(f.rolname), 'PUBLIC'))
-  FROM tables t CROSS JOIN LATERAL aclexplode(t.relacl) AS g LEFT JOIN foreigner f ON f.oid = g.grantee
+  FROM tables t JOIN foreigner o ON o.oid = t.relowner
+  CROSS JOIN LATERAL aclexplode(t.relacl) AS g LEFT JOIN foreigner f ON f.oid = g.grantee
   WHERE g.privilege_type = 'TRIGGER' AND (f.oid IS NOT NULL OR g.grantee = 0) AND g.grantee <> t.relowner
   UNION ALL SELECT 4, 'function ' || p.oid::regprocedure, f.rolname, format('DROP ROUTINE %s', p.oid::regprocedure)
   FROM pg_proc p JOIN home ON home.oid = p.pronamespace JOIN foreigner f ON f.oid = p.proowner
