@@ -13,6 +13,7 @@
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/grant_audit.hpp"
+#include "support/pgbouncer.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
@@ -52,6 +53,19 @@ struct AtCommit {
 };
 
 }  // namespace
+
+TEST_CASE_FIXTURE(AtCommit, "commit: nor behind a pooler, where the statement goes with another") {
+  strike("IF nth = 1 THEN RAISE 'struck at commit'; END IF;");
+  const leaf::test::Pgbouncer pgbouncer;
+  leaf::Store pooled({.url = database.url(pgbouncer.parameters())});
+  const leaf::Error error = error_of([&] { pooled.grant(order, 10); });
+  CHECK(error.code() == leaf::ErrorCode::failed);
+  CHECK(std::string(error.what()).find("struck at commit") != std::string::npos);
+  CHECK(audit->committed("order") == 0);
+  const leaf::Range range = pooled.grant(order, 10).range;
+  CHECK(range == leaf::Range{1, 11});
+  audit->given("order", range);
+}
 
 TEST_CASE_FIXTURE(AtCommit, "commit: a row that is followed by an error is not given out") {
   strike("IF nth = 1 THEN RAISE 'struck at commit'; END IF;");
