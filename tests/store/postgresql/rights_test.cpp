@@ -210,6 +210,8 @@ TEST_CASE_FIXTURE(Stage, "rights: nor do the ways of a holder, in any order") {
       "renewed_at = 0",
       "owner = 'host1'",
   };
+  for (const char* worker : {"0", "1", "2"})
+    CHECK_FALSE(attempt("UPDATE leaf_worker SET " + ways[0] + " WHERE worker_id = " + worker));
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {
     attempt(fmt::format("UPDATE leaf_worker SET {} WHERE worker_id = {}", ways[random() % ways.size()],
