@@ -4,8 +4,11 @@
 
 #include "buffered_ids.hpp"
 #include "commands.hpp"
+#include "confirmation.hpp"
+#include "counted.hpp"
 #include "declaration.hpp"
 #include "leaf/error.hpp"
+#include "leaf/health.hpp"
 #include "store_folder.hpp"
 
 namespace leafctl {
@@ -21,7 +24,8 @@ struct Outcome {
   std::string deployment;
   std::string layout;
   std::vector<std::string> applied;
-  std::string former_layout;  ///< where it was changed, but for a new store
+  std::vector<std::string> adopted;  ///< the SQL
+  std::string former_layout;         ///< where it was changed, but for a new store
   std::optional<std::string> runtime_role;
   std::optional<std::int64_t> guard_steps;
   std::optional<std::int64_t> former_guard;  ///< where it was changed
@@ -32,6 +36,7 @@ constexpr Column<Outcome> outcome_columns[] = {
     {"deployment", [](const Outcome& outcome) -> Cell { return outcome.deployment; }},
     {"layout", [](const Outcome& outcome) -> Cell { return outcome.layout; }},
     {"applied", [](const Outcome& outcome) -> Cell { return outcome.applied; }},
+    {"adopted", [](const Outcome& outcome) -> Cell { return outcome.adopted; }},
     {"runtime_role",
      [](const Outcome& outcome) -> Cell {
        return outcome.runtime_role ? Cell(*outcome.runtime_role) : Cell();
@@ -71,6 +76,11 @@ class InitDb : public Command {
         "--guard-steps", "N", guard_steps_, {0, std::numeric_limits<std::int32_t>::max()},
         "steps that a tag leaves out after a failover or restore: the database may have lost grants; 0 for "
         "none (PostgreSQL only; default: as it is, 100 in a new store)");
+    command.add_flag(
+        "--adopt", adopt_,
+        "take over what another role has made where the tables are to be, and drop what would run its "
+        "code; shows it and asks first (PostgreSQL only)");
+    command.add_flag("--yes", yes_, "do not ask; required with --adopt where there is no terminal");
     command.add_flag("--dry-run", dry_run_, "print the SQL and change nothing");
     command.add_examples(
         "Programs draw IDs best as a runtime role, which is neither superuser nor the\n"
@@ -108,8 +118,14 @@ class InitDb : public Command {
  private:
   void print_script(Session& session) const {
     leaf::Store store = session.store();
+    const auto adopted = adopt_ ? store.foreign_objects() : std::vector<leaf::ForeignObject>();
+    std::string script = store.migration_script(adopted);
     auto pieces = store.pending_migrations();
-    std::string script = store.migration_script();
+    if (!adopted.empty()) {
+      std::string adoption;
+      for (const leaf::ForeignObject& object : adopted) adoption += object.remedy + ";\n";
+      pieces.insert(pieces.begin(), {0, "adoption", adoption});
+    }
     if (runtime_role_) {
       pieces.push_back({0, "runtime_role", store.runtime_role_script(*runtime_role_)});
       script += (script.empty() ? "" : "\n") + pieces.back().sql;
@@ -130,8 +146,11 @@ class InitDb : public Command {
     if (guard_steps_) store.require_guard_steps(*guard_steps_);
     create_default_store_folder(session.configuration);
     share_store_file(session.settings());
-    Outcome outcome{leaf::redact_url(session.settings().store), {}, {}, {}, {}, runtime_role_, {}, {}};
-    const auto applied = store.migrate();
+    Outcome outcome{leaf::redact_url(session.settings().store), {}, {}, {}, {}, {}, runtime_role_, {}, {}};
+    const auto adopted =
+        adopt_ ? confirmed_adoption(store, session.messages) : std::vector<leaf::ForeignObject>();
+    const auto applied = store.migrate(adopted);
+    for (const leaf::ForeignObject& object : adopted) outcome.adopted.push_back(object.remedy);
     const bool created = !applied.empty() && applied.front().number == 1;
     if (layout) outcome.former_layout = set_layout(store, *layout, created);
     outcome.layout = store.layout().name();
@@ -145,8 +164,32 @@ class InitDb : public Command {
       store.grant_runtime_role(*runtime_role_);
       session.messages.info(
           fmt::format("role '{}' may draw IDs and lease workers, and no more", *runtime_role_));
+      warn_of_creators(store, session.messages);
     }
     if (session.output.format() == OutputFormat::json) session.output.print_one(outcome_columns, outcome);
+  }
+
+  std::vector<leaf::ForeignObject> confirmed_adoption(leaf::Store& store, Messages& messages) const {
+    auto found = store.foreign_objects();
+    if (found.empty()) return found;
+    for (const leaf::ForeignObject& object : found) {
+      messages.info(fmt::format("{} of role '{}': {}", object.what, object.owner,
+                                object.remedy.empty() ? "not taken over" : object.remedy));
+    }
+    if (yes_) return found;
+    const std::string objects = counted(static_cast<std::int64_t>(found.size()), "object");
+    require_terminal_to_ask(fmt::format("taking over {} of other roles", objects), messages);
+    require_yes(fmt::format("take over or drop {} of other roles?", objects), "nothing was taken over",
+                messages);
+    return found;
+  }
+
+  /// What they create is not called, but is in the way of a later version's tables.
+  static void warn_of_creators(leaf::Store& store, Messages& messages) {
+    const leaf::StoreHealth health = store.health();
+    if (health.schema_creators.empty()) return;
+    messages.warning(fmt::format("{} may create objects beside the tables, in schema {}",
+                                 fmt::join(health.schema_creators, ", "), health.schema));
   }
 
   /// Returns the layout that it takes the place of, if there was another one.
@@ -183,6 +226,8 @@ class InitDb : public Command {
   std::optional<std::string> runtime_role_;
   std::optional<std::string> layout_;
   std::optional<std::int64_t> guard_steps_;
+  bool adopt_ = false;
+  bool yes_ = false;
   bool dry_run_ = false;
 };
 

@@ -94,6 +94,16 @@ Check check_rights(const StoreHealth& health) {
           fmt::format("as the owner of the tables, run 'leafctl init-db --runtime-role {}'", health.role)};
 }
 
+/// What they create is not called, but could look like a store, and be in the way of a later version's
+/// tables.
+std::optional<Check> check_creators(const StoreHealth& health) {
+  if (health.schema_creators.empty()) return std::nullopt;
+  const std::string roles = fmt::format("{}", fmt::join(health.schema_creators, ", "));
+  return Check{"rights", CheckState::warning,
+               fmt::format("{} may create objects beside the tables, in schema {}", roles, health.schema),
+               fmt::format("run 'REVOKE CREATE ON SCHEMA {} FROM {}'", health.schema, roles)};
+}
+
 /// Nothing if the setting keeps what was committed.
 std::optional<Check> check_setting(const StoreSetting& setting, const StoreHealth& health) {
   const auto found = [&](CheckState state, std::string_view danger, std::string_view value) -> Check {
@@ -205,6 +215,7 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   if (is_server(health)) checks.push_back(check_primary(health));
   if (health.schema_version) checks.push_back(check_schema(health));
   if (health.schema_version != 0) checks.push_back(check_rights(health));
+  if (const auto check = check_creators(health)) checks.push_back(*check);
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));
   if (!health.system_identifier.empty()) checks.push_back(check_identity(health));

@@ -69,8 +69,11 @@ class Connection {
   virtual bool find_tables(std::chrono::milliseconds timeout) {
     return execute(sql().schema_exists, {}, timeout).at(0).integer(0) != 0;
   }
-  /// What leads the names of those tables in a script; empty where they were not found, or nothing has to.
+  /// What leads the names of those tables in a script, also where they are still to be made; empty where
+  /// nothing has to.
   virtual std::string schema() const { return {}; }
+  /// A migration as it is run there.
+  virtual std::string placed(const std::string& migration) const { return migration; }
 
   /// Runs one statement in a transaction of its own and returns its rows once the database has acknowledged a
   /// complete and clean commit. Throws Error with an sqlstate otherwise; after anything but a refusal by the
@@ -78,9 +81,9 @@ class Connection {
   virtual std::vector<Row> execute(const char* statement, std::span<const Value> parameters,
                                    std::chrono::milliseconds timeout) = 0;
 
-  /// Runs several statements, parted by semicolons, without parameters; the transaction is the script's
-  /// business.
-  virtual void run_script(const std::string& script, std::chrono::milliseconds timeout) = 0;
+  /// Runs several statements, parted by semicolons, without parameters, and returns their rows, if the
+  /// database has any in scripts; the transaction is the script's business.
+  virtual std::vector<Row> run_script(const std::string& script, std::chrono::milliseconds timeout) = 0;
 
   /// False once the connection broke or cannot be trusted any more; it has to be replaced then.
   virtual bool usable() const noexcept = 0;

@@ -3,50 +3,37 @@
 #include <fmt/format.h>
 
 #include "leaf/error.hpp"
+#include "store/foreign_objects.hpp"
 
 namespace leaf::store {
 
-namespace {
-
-/// Rolls back unless it was committed.
-class Transaction {
- public:
-  Transaction(Connection& connection, std::chrono::milliseconds timeout)
-      : connection_(connection), timeout_(timeout) {
-    try {
-      connection_.run_script(connection_.sql().begin_migration, timeout_);
-    } catch (const Error&) {
-      roll_back();  // it may have begun, and then failed to get the lock
-      throw;
-    }
+Transaction::Transaction(Connection& connection, std::chrono::milliseconds timeout)
+    : connection_(connection), timeout_(timeout) {
+  try {
+    connection_.run_script(connection_.sql().begin_migration, timeout_);
+  } catch (const Error&) {
+    roll_back();  // it may have begun, and then failed to get the lock
+    throw;
   }
-  ~Transaction() {
-    if (!committed_) roll_back();
+}
+
+Transaction::~Transaction() {
+  if (!committed_) roll_back();
+}
+
+void Transaction::commit() {
+  connection_.run_script("COMMIT", timeout_);
+  committed_ = true;
+}
+
+void Transaction::roll_back() noexcept {
+  if (!connection_.usable()) return;
+  try {
+    connection_.run_script("ROLLBACK", timeout_);
+  } catch (const Error&) {
+    // The database rolls back by itself when the connection closes.
   }
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-
-  void commit() {
-    connection_.run_script("COMMIT", timeout_);
-    committed_ = true;
-  }
-
- private:
-  void roll_back() noexcept {
-    if (!connection_.usable()) return;
-    try {
-      connection_.run_script("ROLLBACK", timeout_);
-    } catch (const Error&) {
-      // The database rolls back by itself when the connection closes.
-    }
-  }
-
-  Connection& connection_;
-  std::chrono::milliseconds timeout_;
-  bool committed_ = false;
-};
-
-}  // namespace
+}
 
 Error lost_meta_row() {
   return {ErrorCode::refused, "table 'leaf_meta' has lost its row: the other tables may have lost some too",
@@ -94,11 +81,13 @@ std::vector<Migration> pending(int version, std::span<const Migration> migration
 }
 
 std::vector<Migration> migrate(Connection& connection, std::span<const Migration> migrations,
-                               std::chrono::milliseconds timeout) {
+                               const std::vector<ForeignObject>& adopted, std::chrono::milliseconds timeout) {
   Transaction transaction(connection, timeout);
+  connection.find_tables(timeout);
+  adopt(connection, adopted, timeout);
   auto missing = pending(read_schema(connection, timeout).version, migrations);
   for (const Migration& migration : missing) {
-    connection.run_script(migration.sql, timeout);
+    connection.run_script(connection.placed(migration.sql), timeout);
     connection.find_tables(timeout);  // the first one makes them
     const Value version = static_cast<std::int64_t>(migration.number);
     connection.execute(connection.sql().set_schema_version, {&version, 1}, timeout);
@@ -107,12 +96,15 @@ std::vector<Migration> migrate(Connection& connection, std::span<const Migration
   return missing;
 }
 
-std::string script(const Sql& sql, std::span<const Migration> pending) {
-  if (pending.empty()) return {};
-  std::string text = fmt::format("{};\n", sql.begin_migration);
+std::string script(const Connection& connection, std::span<const Migration> pending,
+                   const std::vector<ForeignObject>& adopted) {
+  if (pending.empty() && adopted.empty()) return {};
+  std::string text = fmt::format("{};\n{}{}", connection.sql().begin_migration,
+                                 connection.sql().migration_settings, adoption_script(connection, adopted));
   for (const Migration& migration : pending) {
-    text += fmt::format("\n-- migration {}: {}\n{}\nUPDATE leaf_meta SET schema_version = {};\n",
-                        migration.number, migration.name, migration.sql, migration.number);
+    text += fmt::format("\n-- migration {}: {}\n{}\nUPDATE {}leaf_meta SET schema_version = {};\n",
+                        migration.number, migration.name, connection.placed(migration.sql),
+                        connection.schema(), migration.number);
   }
   return text + "\nCOMMIT;\n";
 }

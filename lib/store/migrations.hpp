@@ -18,6 +18,24 @@ struct Schema {
   bool logged = true;  ///< false: the tag table is emptied by a crash of the server
 };
 
+/// One under the migrations' lock, which is rolled back unless it was committed.
+class Transaction {
+ public:
+  Transaction(Connection& connection, std::chrono::milliseconds timeout);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  void commit();
+
+ private:
+  void roll_back() noexcept;
+
+  Connection& connection_;
+  std::chrono::milliseconds timeout_;
+  bool committed_ = false;
+};
+
 /// What is said where the only row of leaf_meta is gone.
 Error lost_meta_row();
 
@@ -28,14 +46,16 @@ Schema read_schema(Connection& connection, std::chrono::milliseconds timeout);
 void require_current(const Schema& schema, std::span<const Migration> migrations);
 
 /// Applies what lies above the schema's version in one transaction, under the migrations' lock, and returns
-/// it. Throws Error (usage) if the schema is newer than the program.
+/// it. Throws Error: `usage` if the schema is newer than the program; `refused` where others have made what
+/// would run as the present role, but for `adopted`, which is taken over or dropped.
 std::vector<Migration> migrate(Connection& connection, std::span<const Migration> migrations,
-                               std::chrono::milliseconds timeout);
+                               const std::vector<ForeignObject>& adopted, std::chrono::milliseconds timeout);
 
 /// Those above `version`. Throws Error (usage) if there is no such version yet.
 std::vector<Migration> pending(int version, std::span<const Migration> migrations);
 
 /// What migrate() does, for somebody to run by hand.
-std::string script(const Sql& sql, std::span<const Migration> pending);
+std::string script(const Connection& connection, std::span<const Migration> pending,
+                   const std::vector<ForeignObject>& adopted);
 
 }  // namespace leaf::store

@@ -8,7 +8,10 @@ namespace leaf::store {
 struct Sql {
   /// Opens the migrations' transaction and waits for every other one to end.
   const char* begin_migration;
-  /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables.
+  /// What a migration needs besides in a script, where nobody has called Connection::find_tables; may be
+  /// empty.
+  const char* migration_settings;
+  /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables, which may do without.
   const char* schema_exists;
   /// -> schema version, deployment, 1 if grants survive a crash of the server
   const char* schema;
@@ -24,6 +27,19 @@ struct Sql {
   const char* runtime_role;
   /// $1 role -> what it can do beyond runtime_grants; NULL: nothing
   const char* runtime_excess;
+
+  // What others have made where the tables are: written as migrations are, run by Connection::run_script in a
+  // transaction. Null: the store has no roles.
+
+  /// -> what it is, its owner, the SQL that takes it over or drops it, or NULL
+  const char* foreign_objects;
+  /// Keeps what is there as it is until the transaction ends.
+  const char* lock_tables;
+  /// Fails, and names it, where there is any. @ stands for the statement `foreign_objects`.
+  const char* refuse_foreign_objects;
+  /// -> roles and PUBLIC, other than the owner, that may create in the schema of the tables, and that schema
+  const char* schema_creators;
+
   /// -> the store's clock. Null: it has none but this host's.
   const char* clock;
 

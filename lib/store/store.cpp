@@ -58,24 +58,27 @@ void Store::set_timeout(milliseconds timeout) {
   impl_->set_timeout(timeout);
 }
 
-std::vector<Migration> Store::migrate() {
+std::vector<Migration> Store::migrate(const std::vector<ForeignObject>& adopted) {
   return impl_->attempt(store::IfMissing::create, false, [&](Connection& connection, milliseconds left) {
-    return store::migrate(connection, impl_->driver().migrations, left);
+    return store::migrate(connection, impl_->driver().migrations, adopted, left);
   });
 }
 
 std::vector<Migration> Store::pending_migrations() {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
-        return store::pending(store::read_schema(connection, left).version, impl_->driver().migrations);
+        auto pending =
+            store::pending(store::read_schema(connection, left).version, impl_->driver().migrations);
+        for (Migration& migration : pending) migration.sql = connection.placed(migration.sql);
+        return pending;
       });
 }
 
-std::string Store::migration_script() {
+std::string Store::migration_script(const std::vector<ForeignObject>& adopted) {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
-        return store::script(connection.sql(), store::pending(store::read_schema(connection, left).version,
-                                                              impl_->driver().migrations));
+        const auto schema = store::read_schema(connection, left);
+        return store::script(connection, store::pending(schema.version, impl_->driver().migrations), adopted);
       });
 }
 

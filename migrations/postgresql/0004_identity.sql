@@ -2,29 +2,22 @@
 -- copy of the database that takes its name, or a table that is put back alone, is another one. Two copies that know
 -- nothing of each other leave out different amounts. And a store that has lost tags does not begin them again.
 
--- As in 0003: what is made here lies where the tables are, and is looked up nowhere else.
-DO $path$
-BEGIN
-  PERFORM set_config('search_path', relnamespace::regnamespace::text, true)
-  FROM pg_class WHERE oid = 'leaf_meta'::regclass;
-END
-$path$;
-
-ALTER TABLE leaf_alloc
+ALTER TABLE leaf.leaf_alloc
   ADD COLUMN left_out_from bigint,
   ADD COLUMN left_out_to bigint;
-ALTER TABLE leaf_meta
+ALTER TABLE leaf.leaf_meta
   ADD COLUMN worker_table oid,
   ADD COLUMN tags bigint NOT NULL DEFAULT 0;
 
-COMMENT ON COLUMN leaf_alloc.left_out_from IS 'max_id as another server was noticed: it may have granted from here';
-COMMENT ON COLUMN leaf_alloc.left_out_to IS 'max_id after the guard was left out then';
-COMMENT ON COLUMN leaf_meta.worker_table IS 'leaf_worker_table() of the last lease: another one is from a copy';
-COMMENT ON COLUMN leaf_meta.tags IS 'how many rows leaf_alloc has, which loses none';
+COMMENT ON COLUMN leaf.leaf_alloc.left_out_from IS
+  'max_id as another server was noticed: it may have granted from here';
+COMMENT ON COLUMN leaf.leaf_alloc.left_out_to IS 'max_id after the guard was left out then';
+COMMENT ON COLUMN leaf.leaf_meta.worker_table IS 'leaf_worker_table() of the last lease: another one is from a copy';
+COMMENT ON COLUMN leaf.leaf_meta.tags IS 'how many rows leaf_alloc has, which loses none';
 
 -- Names that were given before this migration get the present form without being taken for another server's.
-DROP TRIGGER leaf_alloc_other_server ON leaf_alloc;
-DROP TRIGGER leaf_meta_other_server ON leaf_meta;
+DROP TRIGGER leaf_alloc_other_server ON leaf.leaf_alloc;
+DROP TRIGGER leaf_meta_other_server ON leaf.leaf_meta;
 
 -- SYSTEM/TIMELINE/DATABASE.META.ALLOC, where the last three are OIDs. The caller that knows the OID of leaf_alloc, as
 -- each update of a tag does, gets the name at half the price. The database's OID is cheapest in a file's name.
@@ -37,8 +30,9 @@ DECLARE
     ' ''.'', $1, ''.'', %s)';
   -- Found by name, since whatever refers to a table keeps a restore from dropping it.
   alloc text := 'to_regclass(left($1::regclass::text, -length(''leaf_meta'')) || ''leaf_alloc'')::oid';
+  home text := (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = 'leaf.leaf_meta'::regclass);
   head text := 'STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS';
-  before text := leaf_server('leaf_meta'::regclass);
+  before text := leaf.leaf_server('leaf.leaf_meta'::regclass::oid);
   here text;
 BEGIN
   BEGIN
@@ -46,16 +40,16 @@ BEGIN
   EXCEPTION WHEN undefined_function OR insufficient_privilege THEN
     name := 'NULL::text';
   END;
-  EXECUTE format('CREATE FUNCTION leaf_server(meta oid, alloc oid) RETURNS text LANGUAGE plpgsql %s %L', head,
+  EXECUTE format('CREATE FUNCTION %s.leaf_server(meta oid, alloc oid) RETURNS text LANGUAGE plpgsql %s %L', home, head,
                  'BEGIN RETURN ' || format(name, '$2') || '; END');
-  EXECUTE format('CREATE OR REPLACE FUNCTION leaf_server(meta oid) RETURNS text LANGUAGE plpgsql %s %L', head,
+  EXECUTE format('CREATE OR REPLACE FUNCTION %s.leaf_server(meta oid) RETURNS text LANGUAGE plpgsql %s %L', home, head,
                  'BEGIN RETURN ' || format(name, alloc) || '; END');
 
-  EXECUTE 'SELECT leaf_server($1)' INTO here USING 'leaf_meta'::regclass;
-  UPDATE leaf_alloc SET granted_by = here WHERE granted_by IS NOT DISTINCT FROM before;
-  UPDATE leaf_meta SET granted_by = here WHERE granted_by IS NOT DISTINCT FROM before;
+  EXECUTE format('SELECT %s.leaf_server($1)', home) INTO here USING 'leaf.leaf_meta'::regclass::oid;
+  UPDATE leaf.leaf_alloc SET granted_by = here WHERE granted_by IS NOT DISTINCT FROM before;
+  UPDATE leaf.leaf_meta SET granted_by = here WHERE granted_by IS NOT DISTINCT FROM before;
   -- Of an earlier timeline: the guard still counts them.
-  UPDATE leaf_alloc
+  UPDATE leaf.leaf_alloc
   SET granted_by = concat_ws('/', split_part(before, '/', 1), split_part(granted_by, '/', 2), split_part(here, '/', 3))
   WHERE split_part(granted_by, '/', 1) = split_part(before, '/', 1)
     AND split_part(granted_by, '/', 3) = split_part(before, '/', 3);
@@ -63,7 +57,7 @@ END
 $server$;
 
 -- The OID of leaf_worker; NULL where it lost its rows, as unlogged tables do in a crash: the first fixes the layout.
-CREATE FUNCTION leaf_worker_table(meta oid) RETURNS oid LANGUAGE plpgsql STABLE
+CREATE FUNCTION leaf.leaf_worker_table(meta oid) RETURNS oid LANGUAGE plpgsql STABLE
   SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   home text := left(meta::regclass::text, -length('leaf_meta'));
@@ -75,16 +69,17 @@ BEGIN
   RETURN found;
 END
 $body$;
-UPDATE leaf_meta
-SET worker_table = leaf_worker_table('leaf_meta'::regclass), tags = (SELECT count(*) FROM leaf_alloc);
+UPDATE leaf.leaf_meta
+SET worker_table = leaf.leaf_worker_table('leaf.leaf_meta'::regclass::oid),
+  tags = (SELECT count(*) FROM leaf.leaf_alloc);
 
-GRANT EXECUTE ON FUNCTION leaf_server(oid, oid), leaf_worker_table(oid) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION leaf.leaf_server(oid, oid), leaf.leaf_worker_table(oid) TO PUBLIC;
 
 -- The guard is the steps, and a share by chance beyond them. Of two copies of one state, as two standbys that are
 -- promoted one after the other, or a dump that is read twice, neither can know of the other. Where each of them grants
 -- n IDs of a tag they meet with a probability of at most 2n / share: 1 in 200 for 2,500 IDs, since the share is drawn
 -- from eight times the steps, and from 2^20 IDs at least. Where a limit is near it is from an eighth of what is left.
-CREATE OR REPLACE FUNCTION leaf_alloc_guard() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION leaf.leaf_alloc_guard() RETURNS trigger LANGUAGE plpgsql
   SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   room numeric := greatest(coalesce(NEW.id_limit, 9223372036854775806) + 1::numeric - NEW.max_id, 0);
@@ -95,7 +90,7 @@ DECLARE
   random text := gen_random_uuid();
 BEGIN
   EXECUTE format('SELECT guard_steps, %1$I.leaf_server($1) FROM %1$I.leaf_meta', TG_TABLE_SCHEMA) INTO guard, here
-  USING format('%I.leaf_meta', TG_TABLE_SCHEMA)::regclass;
+  USING format('%I.leaf_meta', TG_TABLE_SCHEMA)::regclass::oid;
   guard := guard * greatest(NEW.step, NEW.last_grant, OLD.last_grant, 1);
   IF guard > 0 THEN
     share := least(greatest(8 * guard, 1048576), div(room, 8));
@@ -125,12 +120,13 @@ BEGIN
 END
 $body$;
 
-CREATE TRIGGER leaf_alloc_other_server BEFORE UPDATE ON leaf_alloc
-  FOR EACH ROW WHEN (OLD.granted_by IS DISTINCT FROM leaf_server('leaf_meta'::regclass, 'leaf_alloc'::regclass))
-  EXECUTE FUNCTION leaf_alloc_guard();
+CREATE TRIGGER leaf_alloc_other_server BEFORE UPDATE ON leaf.leaf_alloc
+  FOR EACH ROW WHEN (OLD.granted_by IS DISTINCT FROM
+                     leaf.leaf_server('leaf.leaf_meta'::regclass::oid, 'leaf.leaf_alloc'::regclass::oid))
+  EXECUTE FUNCTION leaf.leaf_alloc_guard();
 
 -- As in 0003, but where no worker was ever leased there is no longest window, and 20 minutes do.
-CREATE OR REPLACE FUNCTION leaf_meta_guard() RETURNS trigger LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION leaf.leaf_meta_guard() RETURNS trigger LANGUAGE plpgsql
   SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   longest numeric;
@@ -149,13 +145,13 @@ BEGIN
 END
 $body$;
 
-CREATE TRIGGER leaf_meta_other_server BEFORE UPDATE ON leaf_meta
-  FOR EACH ROW WHEN (OLD.granted_by IS DISTINCT FROM leaf_server('leaf_meta'::regclass)
-                     OR OLD.worker_table IS DISTINCT FROM leaf_worker_table('leaf_meta'::regclass))
-  EXECUTE FUNCTION leaf_meta_guard();
+CREATE TRIGGER leaf_meta_other_server BEFORE UPDATE ON leaf.leaf_meta
+  FOR EACH ROW WHEN (OLD.granted_by IS DISTINCT FROM leaf.leaf_server('leaf.leaf_meta'::regclass::oid)
+                     OR OLD.worker_table IS DISTINCT FROM leaf.leaf_worker_table('leaf.leaf_meta'::regclass::oid))
+  EXECUTE FUNCTION leaf.leaf_meta_guard();
 
 -- Refuses what a crash of the server would undo: each change by administration asks for it, as a grant asks itself.
-CREATE FUNCTION leaf_require_durable(changed oid) RETURNS boolean LANGUAGE plpgsql
+CREATE FUNCTION leaf.leaf_require_durable(changed oid) RETURNS boolean LANGUAGE plpgsql
   SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
   IF coalesce(current_setting('synchronous_commit', true), '') = 'off'
@@ -180,7 +176,7 @@ END
 $body$;
 
 -- Refuses a new tag in a store that has lost some, unless it is said where that tag begins.
-CREATE FUNCTION leaf_require_whole(meta oid) RETURNS boolean LANGUAGE plpgsql
+CREATE FUNCTION leaf.leaf_require_whole(meta oid) RETURNS boolean LANGUAGE plpgsql
   SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   home text := left(meta::regclass::text, -length('leaf_meta'));
@@ -198,9 +194,9 @@ BEGIN
 END
 $body$;
 
-GRANT EXECUTE ON FUNCTION leaf_require_durable(oid), leaf_require_whole(oid) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION leaf.leaf_require_durable(oid), leaf.leaf_require_whole(oid) TO PUBLIC;
 
-CREATE FUNCTION leaf_alloc_count() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+CREATE FUNCTION leaf.leaf_alloc_count() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
   -- Whoever adds tags at the same time queues here, and then counts those too.
   EXECUTE format('SELECT FROM %I.leaf_meta FOR UPDATE', TG_TABLE_SCHEMA);
@@ -213,5 +209,5 @@ EXCEPTION WHEN insufficient_privilege THEN
 END
 $body$;
 
-CREATE TRIGGER leaf_alloc_counted AFTER INSERT ON leaf_alloc
-  FOR EACH STATEMENT EXECUTE FUNCTION leaf_alloc_count();
+CREATE TRIGGER leaf_alloc_counted AFTER INSERT ON leaf.leaf_alloc
+  FOR EACH STATEMENT EXECUTE FUNCTION leaf.leaf_alloc_count();

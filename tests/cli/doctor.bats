@@ -201,7 +201,7 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
 @test "doctor warns of an unlogged table, and what it says mends it" {
   on_postgresql
   psql -qX -d "$test_database" -c 'ALTER TABLE leaf_alloc SET UNLOGGED'
-  same 'what failed' 'durability: unlogged: leaf_alloc; a crash of the server empties it, so no IDs are drawn' \
+  same 'what failed' 'durability: unlogged: public.leaf_alloc; a crash of the server empties it, so no IDs are drawn' \
     "$(checks failed)"
   expect 5 leafctl tags list
   run_sql_in "$(hint durability)"

@@ -133,3 +133,25 @@ refused() {
   same 'the ID' 1 "$(as_role leafctl next order)"
   refused 'CREATE TABLE own (x integer)' 'permission denied'
 }
+
+@test "init-db shows what another role made in its way, and takes it over when told" {
+  psql -qX -d "$test_database" -c "GRANT CREATE ON SCHEMA public TO $role"
+  as_role psql -qX -d "$test_database" -c 'CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint, step integer)' \
+    -c "INSERT INTO leaf_alloc VALUES ('order', 700, 10)"
+  expect 5 leafctl init-db
+  contains "$stderr" "whoever changes the tables would run the code of another role: table public.leaf_alloc of role '$role'"
+  contains "$stderr" "hint: run init-db as the role that owns them; or take them over with 'leafctl init-db --adopt'"
+  expect 0 leafctl init-db --adopt --dry-run
+  contains "$output" 'ALTER TABLE public.leaf_alloc OWNER TO CURRENT_USER;'
+  expect 2 leafctl init-db --adopt
+  contains "$stderr" 'taking over 1 object of other roles has to be confirmed'
+  contains "$stderr" "table public.leaf_alloc of role '$role': ALTER TABLE public.leaf_alloc OWNER TO CURRENT_USER"
+  expect 0 leafctl init-db --adopt --yes -o json
+  same 'what was run' 'ALTER TABLE public.leaf_alloc OWNER TO CURRENT_USER' "$(jq -r '.adopted[]' <<<"$output")"
+  same 'the ID' 700 "$(leafctl next order)"
+  expect 0 leafctl init-db --runtime-role "$role"
+  contains "$stderr" "$role may create objects beside the tables, in schema public"
+  expect 0 leafctl doctor
+  contains "$output" "REVOKE CREATE ON SCHEMA public FROM $role"
+  psql -qX -d "$test_database" -c "REVOKE CREATE ON SCHEMA public FROM $role"
+}

@@ -13,6 +13,7 @@
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/grant_audit.hpp"
+#include "support/pgbouncer.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
@@ -38,7 +39,8 @@ struct AtCommit {
   void strike(const std::string& statement) {
     // A sequence counts what rolls back, too.
     database.sql().run(fmt::format(
-        "CREATE SEQUENCE nth; CREATE FUNCTION strike() RETURNS trigger LANGUAGE plpgsql AS $body$"
+        "CREATE SEQUENCE nth; CREATE FUNCTION strike() RETURNS trigger LANGUAGE plpgsql SET search_path FROM "
+        "CURRENT AS $body$"
         " DECLARE nth bigint := nextval('nth'); BEGIN {} RETURN NULL; END $body$;"
         "CREATE CONSTRAINT TRIGGER strike AFTER UPDATE ON leaf_alloc DEFERRABLE INITIALLY DEFERRED"
         " FOR EACH ROW EXECUTE FUNCTION strike()",
@@ -51,6 +53,19 @@ struct AtCommit {
 };
 
 }  // namespace
+
+TEST_CASE_FIXTURE(AtCommit, "commit: nor behind a pooler, where the statement goes with another") {
+  strike("IF nth = 1 THEN RAISE 'struck at commit'; END IF;");
+  const leaf::test::Pgbouncer pgbouncer;
+  leaf::Store pooled({.url = database.url(pgbouncer.parameters())});
+  const leaf::Error error = error_of([&] { pooled.grant(order, 10); });
+  CHECK(error.code() == leaf::ErrorCode::failed);
+  CHECK(std::string(error.what()).find("struck at commit") != std::string::npos);
+  CHECK(audit->committed("order") == 0);
+  const leaf::Range range = pooled.grant(order, 10).range;
+  CHECK(range == leaf::Range{1, 11});
+  audit->given("order", range);
+}
 
 TEST_CASE_FIXTURE(AtCommit, "commit: a row that is followed by an error is not given out") {
   strike("IF nth = 1 THEN RAISE 'struck at commit'; END IF;");

@@ -11,7 +11,7 @@ GrantAudit::GrantAudit(const std::string& url) : url_(url), session_(url) {
     CREATE EXTENSION IF NOT EXISTS btree_gist;
     CREATE TABLE audit_committed (tag varchar, ids int8range, EXCLUDE USING gist (tag WITH =, ids WITH &&));
     CREATE TABLE audit_given (tag varchar, ids int8range, EXCLUDE USING gist (tag WITH =, ids WITH &&));
-    CREATE FUNCTION audit_grant() RETURNS trigger LANGUAGE plpgsql AS $body$
+    CREATE FUNCTION audit_grant() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
     BEGIN
       INSERT INTO audit_committed VALUES (NEW.biz_tag, int8range(OLD.max_id, NEW.max_id));
       RETURN NULL;

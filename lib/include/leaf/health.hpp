@@ -57,7 +57,10 @@ struct StoreHealth {
   int newest_schema_version = 0;  ///< the one that this library works with
   std::string deployment;
 
-  std::vector<std::string> missing_rights;   ///< that drawing IDs and leasing workers need
+  std::vector<std::string> missing_rights;  ///< that drawing IDs and leasing workers need
+  /// Roles, and PUBLIC, that may create objects beside the tables though they do not own them, and where.
+  std::vector<std::string> schema_creators;
+  std::string schema;
   std::vector<std::string> unlogged_tables;  ///< which a crash of the server empties
   std::vector<StoreSetting> settings;
   StoreMedium medium = StoreMedium::server;

@@ -51,6 +51,15 @@ struct Migration {
   std::string sql;
 };
 
+/// What another role has made where the store's tables are or are to be, and what would run its code.
+struct ForeignObject {
+  std::string what;    ///< such as "table public.leaf_alloc"
+  std::string owner;   ///< the role
+  std::string remedy;  ///< the SQL that takes it over or drops it; empty where that is for the owner to do
+
+  friend bool operator==(const ForeignObject&, const ForeignObject&) = default;
+};
+
 /// Administration of one store, and single grants from it. It connects when first needed and again after the
 /// connection was lost. Use one object from one thread at a time, and not across fork().
 ///
@@ -71,12 +80,16 @@ class LEAF_EXPORT Store {
 
   /// Brings the schema up to date, creating it where there is none, in one transaction and under a lock.
   /// Returns the migrations that were applied; none if it was current. A table `leaf_alloc` that Leaf's users
-  /// made is taken over with its rows.
-  std::vector<Migration> migrate();
+  /// made is taken over with its rows. Throws `refused` where there are foreign objects that are not those
+  /// `adopted`, which are taken over or dropped.
+  std::vector<Migration> migrate(const std::vector<ForeignObject>& adopted = {});
+  /// What of other roles would run as the present one, if it changed the tables. Throws `usage` for a store
+  /// without roles.
+  std::vector<ForeignObject> foreign_objects();
   /// What migrate() would apply; all of it where there is no store yet, which is not created.
   std::vector<Migration> pending_migrations();
-  /// The SQL, in one transaction, that does by hand what migrate() would; empty if the schema is current.
-  std::string migration_script();
+  /// The SQL, in one transaction, that does by hand what migrate() would; empty if there is nothing to do.
+  std::string migration_script(const std::vector<ForeignObject>& adopted = {});
   /// Lets a role of the database draw IDs and lease workers, and do no more than that: what else it had on
   /// the store's tables is revoked. Throws `usage` for a store without roles, a role that does not exist or
   /// that owns the tables; `refused` if it can do more in other ways, such as by a role that it is a member

@@ -69,22 +69,42 @@ class PostgresqlConnection final : public Connection {
   bool find_tables(milliseconds timeout) override {
     const bool in_transaction = PQtransactionStatus(session_.get()) != PQTRANS_IDLE;
     if (may_be_rolled_back_) lie_in("");
-    if (schema_.empty()) {
-      const Row found = execute(sql().schema_exists, {}, timeout).at(0);
-      if (found.integer(0) == 0) return false;
-      lie_in(found.text(1) + ".");
-      may_be_rolled_back_ = in_transaction;
-    } else if (in_transaction) {
-      const Value name = schema_.substr(0, schema_.size() - 1);
-      execute("SELECT pg_catalog.set_config('search_path', $1, true)", {&name, 1}, timeout);
+    if (!schema_.empty()) {
+      if (in_transaction) finish(PQsendQuery(session_.get(), pin) != 0, steady_clock::now() + timeout);
+      return true;
     }
+    const std::string pid = std::to_string(PQbackendPID(session_.get()));
+    // Once the path is set it does not tell any more where tables would be made.
+    const bool is_known = in_transaction && !home_.empty();
+    const std::vector<const char*> values{in_transaction ? "true" : "false", pid.c_str(),
+                                          is_known ? home_.c_str() : nullptr};
+    const Row found = finish(send(find_schema, values), steady_clock::now() + timeout).at(0);
+    const bool is_set = !found.is_null(4);
+    if (found.is_null(0)) {
+      if (!is_known) home_ = found.is_null(1) ? "" : found.text(1) + ".";
+      return false;
+    }
+    require_only_table(found);
+    lie_in(found.text(0) + ".");
+    may_be_rolled_back_ = in_transaction;
+    // A pooler may give the next statement to another process. It makes up the process ID that it shows at
+    // login.
+    if (!in_transaction) is_direct_ = is_set;
     return true;
   }
 
-  std::string schema() const override { return schema_; }
+  std::string schema() const override { return schema_.empty() ? home_ : schema_; }
 
-  void run_script(const std::string& script, milliseconds timeout) override {
-    finish(PQsendQuery(session_.get(), script.c_str()), steady_clock::now() + timeout);
+  std::string placed(const std::string& migration) const override {
+    if (schema().empty()) {
+      throw Error(ErrorCode::usage, "the search_path names no schema where tables could be made",
+                  "create one, or name one with options='-c search_path=SCHEMA' in --store");
+    }
+    return migration_in_schema(migration, schema());
+  }
+
+  std::vector<Row> run_script(const std::string& script, milliseconds timeout) override {
+    return finish(PQsendQuery(session_.get(), script.c_str()) != 0, steady_clock::now() + timeout);
   }
 
   bool usable() const noexcept override { return usable_ && PQstatus(session_.get()) == CONNECTION_OK; }
@@ -99,7 +119,27 @@ class PostgresqlConnection final : public Connection {
 
   void lie_in(const std::string& schema) {
     schema_ = schema;
+    if (!schema.empty()) home_ = schema;
     statements_.clear();  // they name the tables
+    is_direct_ = false;
+  }
+
+  /// Who may create in a schema of the search_path could set up what looks like a store. `found` is what
+  /// find_schema gave.
+  static void require_only_table(const Row& found) {
+    const std::string hint =
+        "name the store's own schema alone: options='-c search_path=SCHEMA' in --store, or ALTER ROLE ... "
+        "SET "
+        "search_path";
+    if (found.integer(2) == 0) {
+      throw Error(ErrorCode::refused,
+                  fmt::format("'{}.leaf_meta' is no table, and no store's", found.text(0)), hint);
+    }
+    if (found.is_null(3)) return;
+    throw Error(ErrorCode::refused,
+                fmt::format("schemas '{}' and '{}' both have a leaf_meta, of different owners", found.text(0),
+                            found.text(3)),
+                hint);
   }
 
   /// What is known of one of the statements that the program has.
@@ -116,42 +156,54 @@ class PostgresqlConnection final : public Connection {
   }
 
   std::vector<Row> run(Statement& statement, const std::vector<const char*>& values, Deadline deadline) {
-    if (worth_preparing(statement, deadline)) {
-      try {
-        return run_prepared(statement, values, deadline);
-      } catch (const Error& error) {
-        if (!lost_preparation(error)) throw;
-        may_prepare_ = false;  // nothing was done yet; from now on as behind a pooler
-      }
+    if (PQtransactionStatus(session_.get()) != PQTRANS_IDLE) return run_parsed(statement, values, deadline);
+    if (!is_direct_) return run_pinned(statement, values, deadline);
+    if (++statement.uses < prepare_at_use) return run_parsed(statement, values, deadline);
+    try {
+      return run_prepared(statement, values, deadline);
+    } catch (const Error& error) {
+      if (!lost_preparation(error)) throw;
+      is_direct_ = false;  // nothing was done yet; from now on as behind a pooler
+      return run_pinned(statement, values, deadline);
     }
-    return finish(PQsendQueryParams(session_.get(), statement.text.c_str(), static_cast<int>(values.size()),
-                                    nullptr, values.data(), nullptr, nullptr, /*resultFormat=*/0),
-                  deadline);
   }
 
-  /// Parsing and planning are two thirds of a grant's cost to the server, but a prepared statement needs a
-  /// server process that stays the same: a pooler may give the next statement to another one.
-  bool worth_preparing(Statement& statement, Deadline deadline) {
-    if (!may_prepare_ || PQtransactionStatus(session_.get()) != PQTRANS_IDLE) return false;
-    const int use = ++statement.uses;
-    if (use == prepare_at_use && !direct_) {
-      // A pooler makes up the process ID that it shows at login.
-      const auto rows = finish(PQsendQuery(session_.get(), "SELECT pg_catalog.pg_backend_pid()"), deadline);
-      direct_ = rows.at(0).integer(0) == PQbackendPID(session_.get());
-      may_prepare_ = *direct_;
-    }
-    return may_prepare_ && use >= prepare_at_use;
+  bool send(const std::string& statement, const std::vector<const char*>& values) {
+    return PQsendQueryParams(session_.get(), statement.c_str(), static_cast<int>(values.size()), nullptr,
+                             values.data(), nullptr, nullptr, /*resultFormat=*/0) != 0;
+  }
+
+  std::vector<Row> run_parsed(Statement& statement, const std::vector<const char*>& values,
+                              Deadline deadline) {
+    return finish(send(statement.text, values), deadline);
+  }
+
+  /// In a transaction with `pin`, and in one round trip: the session is one that a pooler shares.
+  std::vector<Row> run_pinned(Statement& statement, const std::vector<const char*>& values,
+                              Deadline deadline) {
+    PQenterPipelineMode(session_.get());
+    const bool sent = send(pin, {}) && send(statement.text, values) && PQpipelineSync(session_.get()) != 0;
+    Outcome outcome;
+    await(sent, deadline);
+    collect(outcome, deadline);  // of the pin
+    outcome.rows.clear();
+    collect(outcome, deadline);  // of the statement
+    collect(outcome, deadline);  // of the commit, up to its end where that failed
+    if (!outcome.is_synchronized) collect(outcome, deadline);
+    if (!outcome.is_synchronized) throw lost();
+    PQexitPipelineMode(session_.get());
+    return judged(std::move(outcome), deadline);
   }
 
   std::vector<Row> run_prepared(Statement& statement, const std::vector<const char*>& values,
                                 Deadline deadline) {
     if (statement.name.empty()) {
       const std::string name = fmt::format("leaf_{}", ++prepared_);
-      finish(PQsendPrepare(session_.get(), name.c_str(), statement.text.c_str(), 0, nullptr), deadline);
+      finish(PQsendPrepare(session_.get(), name.c_str(), statement.text.c_str(), 0, nullptr) != 0, deadline);
       statement.name = name;
     }
     return finish(PQsendQueryPrepared(session_.get(), statement.name.c_str(), static_cast<int>(values.size()),
-                                      values.data(), nullptr, nullptr, /*resultFormat=*/0),
+                                      values.data(), nullptr, nullptr, /*resultFormat=*/0) != 0,
                   deadline);
   }
 
@@ -161,34 +213,55 @@ class PostgresqlConnection final : public Connection {
     return error.sqlstate() == "26000" || error.sqlstate() == "42P05" || error.sqlstate() == "0A000";
   }
 
-  /// Collects every result up to the last one, since an error may follow a row.
-  std::vector<Row> finish(int sent, Deadline deadline) {
-    warning_.clear();
-    if (sent == 0) throw lost();
-    flush(deadline);
+  /// What came of what was sent.
+  struct Outcome {
     std::vector<Row> rows;
     std::optional<Error> error;
+    bool is_synchronized = false;  // the end of a pipeline was reached
+  };
+
+  std::vector<Row> finish(bool sent, Deadline deadline) {
+    Outcome outcome;
+    await(sent, deadline);
+    collect(outcome, deadline);
+    return judged(std::move(outcome), deadline);
+  }
+
+  void await(bool sent, Deadline deadline) {
+    warning_.clear();
+    if (!sent) throw lost();
+    flush(deadline);
+  }
+
+  /// Collects every result up to the last one, since an error may follow a row.
+  void collect(Outcome& outcome, Deadline deadline) {
     for (Result result = next_result(deadline); result; result = next_result(deadline)) {
       switch (PQresultStatus(result.get())) {
         case PGRES_TUPLES_OK:
-          for (int i = 0; i < PQntuples(result.get()); ++i) rows.push_back(row_of(result.get(), i));
+          for (int i = 0; i < PQntuples(result.get()); ++i) outcome.rows.push_back(row_of(result.get(), i));
           break;
         case PGRES_COMMAND_OK:
+        case PGRES_PIPELINE_ABORTED:
           break;
+        case PGRES_PIPELINE_SYNC:
+          outcome.is_synchronized = true;
+          return;
         default:
-          if (!error) error = statement_error(result.get());
-          if (is_fatal(result.get())) throw ended(*error);
+          if (!outcome.error) outcome.error = statement_error(result.get());
+          if (is_fatal(result.get())) throw ended(*outcome.error);
       }
     }
     if (PQstatus(session_.get()) != CONNECTION_OK) throw lost();
-    if (error) {
-      if (error->sqlstate() == sqlstate::read_only) throw ended(read_only(*error, deadline));
-      // A pooler that lost its server, or tables that went elsewhere: the next attempt has to look anew.
-      if (error->sqlstate().starts_with("08") || (!schema_.empty() && is_missing_table(*error)))
-        usable_ = false;
-      throw Error(*error);
-    }
-    return rows;
+  }
+
+  std::vector<Row> judged(Outcome outcome, Deadline deadline) {
+    const auto& error = outcome.error;
+    if (!error) return std::move(outcome.rows);
+    if (error->sqlstate() == sqlstate::read_only) throw ended(read_only(*error, deadline));
+    // A pooler that lost its server, or tables that went elsewhere: the next attempt has to look anew.
+    if (error->sqlstate().starts_with("08") || (!schema_.empty() && is_missing_table(*error)))
+      usable_ = false;
+    throw Error(*error);
   }
 
   /// Says whether it is the server that takes no writes, or the session.
@@ -198,8 +271,8 @@ class PostgresqlConnection final : public Connection {
       is_standby = std::string_view(told) == "on";
     } else if (PQtransactionStatus(session_.get()) == PQTRANS_IDLE) {
       // Servers before 14, and poolers, do not tell by themselves.
-      const auto rows =
-          finish(PQsendQuery(session_.get(), "SELECT pg_catalog.pg_is_in_recovery()::integer"), deadline);
+      const auto rows = finish(
+          PQsendQuery(session_.get(), "SELECT pg_catalog.pg_is_in_recovery()::integer") != 0, deadline);
       is_standby = rows.at(0).integer(0) == 1;
     }
     return read_only_error(error, is_standby);
@@ -254,8 +327,8 @@ class PostgresqlConnection final : public Connection {
   bool may_be_rolled_back_ = false;  // they were found in a transaction that may have made them
   std::map<const char*, Statement> statements_;
   int prepared_ = 0;
-  std::optional<bool> direct_;  // no pooler in between; not known at first
-  bool may_prepare_ = true;
+  std::string home_;        // schema_, or where the tables would be made
+  bool is_direct_ = false;  // no pooler in between, and the search_path is set for the session
 };
 
 std::unique_ptr<Connection> connect(const std::string& connection_string, IfMissing, milliseconds timeout) {

@@ -45,8 +45,10 @@ Meaning meaning_of(std::string_view state) {
     return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"};
   if (state == "3D000")
     return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"};
-  // Raised by leaf_alloc_guard(), leaf_require_durable() and leaf_require_whole(), each with a hint.
-  if (state == "LF001" || state == "LF002" || state == "LF003") return {ErrorCode::refused, ""};
+  // Raised by leaf_alloc_guard(), leaf_require_durable(), leaf_require_whole() and refuse_foreign_objects,
+  // each with a hint.
+  if (state == "LF001" || state == "LF002" || state == "LF003" || state == "LF004")
+    return {ErrorCode::refused, ""};
   if (state == "42501") {
     return {ErrorCode::usage,
             "log in as the owner, who can let others draw IDs with 'leafctl init-db --runtime-role ROLE'"};

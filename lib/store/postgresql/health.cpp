@@ -65,6 +65,10 @@ StoreHealth inspect(Connection& connection, const std::string&, milliseconds tim
   for (const Row& row : connection.execute(health_sql.settings, {}, timeout))
     health.settings.push_back({row.text(0), row.text(1), row.text(2)});
   health.unlogged_tables = texts(connection, health_sql.unlogged_tables, timeout);
+  for (const Row& row : connection.execute(connection.sql().schema_creators, {}, timeout)) {
+    health.schema_creators.push_back(row.text(0));
+    health.schema = row.text(1);
+  }
   health.missing_rights = texts(connection, health_sql.missing_rights, timeout);
   return health;
 }

@@ -6,8 +6,6 @@ namespace leaf::store::postgresql {
 
 namespace {
 
-constexpr std::string_view prefix = "leaf_";
-
 bool is_part_of_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
 }
@@ -19,20 +17,32 @@ std::string quoted(const std::string& schema) {
   return text;
 }
 
+/// Puts `schema` before each name that begins with `prefix`, of which it takes the place of `replaced`
+/// characters.
+std::string led(std::string_view text, std::string_view prefix, std::size_t replaced,
+                const std::string& schema) {
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t at = text.find(prefix); at != std::string_view::npos;
+       at = text.find(prefix, at + prefix.size())) {
+    const char before = at == 0 ? ' ' : text[at - 1];
+    if (is_part_of_name(before)) continue;
+    result += text.substr(done, at - done);
+    result += before == '\'' ? quoted(schema) : schema;
+    done = at + replaced;
+  }
+  return result.append(text.substr(done));
+}
+
 }  // namespace
 
 std::string in_schema(std::string_view statement, const std::string& schema) {
-  std::string text;
-  std::size_t done = 0;
-  for (std::size_t at = statement.find(prefix); at != std::string_view::npos;
-       at = statement.find(prefix, at + prefix.size())) {
-    const char before = at == 0 ? ' ' : statement[at - 1];
-    if (is_part_of_name(before)) continue;
-    text += statement.substr(done, at - done);
-    text += before == '\'' ? quoted(schema) : schema;
-    done = at;
-  }
-  return text.append(statement.substr(done));
+  return led(statement, "leaf_", 0, schema);
+}
+
+std::string migration_in_schema(std::string_view migration, const std::string& schema) {
+  constexpr std::string_view placeholder = "leaf.";
+  return led(migration, placeholder, placeholder.size(), schema);
 }
 
 }  // namespace leaf::store::postgresql

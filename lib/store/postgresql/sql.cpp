@@ -1,5 +1,7 @@
 #include "store/postgresql/sql.hpp"
 
+#include "store/postgresql/foreign_objects.hpp"
+
 #define NO_LIMIT "9223372036854775806"
 #define TAG                                                                                     \
   "biz_tag, max_id, step, start_id, id_limit, description, (extract(epoch FROM update_time) * " \
@@ -23,7 +25,7 @@
   ", (SELECT deployment FROM leaf_meta), granted_by"
 
 // Administration is refused by an error, and changes nothing.
-#define MAY_CHANGE(table) "leaf_require_durable('" table "'::regclass)"
+#define MAY_CHANGE(table) "leaf_require_durable('" table "'::regclass::oid)"
 
 #define CLOCK "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 #define NOW "least($5::bigint, " CLOCK ")"
@@ -33,14 +35,16 @@
   "greatest(" end ", " NOW \
   ", $4::bigint,"          \
   " (SELECT max(o.window_end) FROM leaf_worker o WHERE o.owner = $1::varchar AND o.token IS NULL))"
-#define SERVER "leaf_server('leaf_meta'::regclass)"
+// The types of arguments are exact, here and everywhere: who may create functions beside these could make one
+// that fits better.
+#define SERVER "leaf_server('leaf_meta'::regclass::oid)"
 // Where another server came the guard leaves out more than the floor asks for, or less, which is seen
 // afterwards. In a query of its own the planner does not run the function, which fails on a standby.
 #define ABOVE_FLOOR "(max_id >= $3::bigint OR granted_by IS DISTINCT FROM (SELECT " SERVER "))"
 // Whether it is the server that leased last, with the table of workers of then.
 #define SAME_LESSOR                          \
   "(granted_by IS NOT DISTINCT FROM " SERVER \
-  " AND worker_table IS NOT DISTINCT FROM leaf_worker_table('leaf_meta'::regclass))"
+  " AND worker_table IS NOT DISTINCT FROM leaf_worker_table('leaf_meta'::regclass::oid))"
 // False after another server has come, until leases_from has noticed it and its time has come.
 #define KNOWS_LEASES(now) "(SELECT " SAME_LESSOR " AND leases_from <= " now " FROM leaf_meta)"
 #define MAY_LEASE   \
@@ -52,12 +56,14 @@
 #define LEASE(begin)                              \
   "worker_id, " begin ", window_end, " IS_DURABLE \
   ", (SELECT deployment FROM leaf_meta), (SELECT granted_by FROM leaf_meta)"
+// What a row keeps of a holder's key, so that nobody who reads it can give up for the holder.
+#define HASH "left(encode(sha256(uuid_send($2::uuid)), 'hex'), 32)::uuid"
 #define TAKE \
-  "owner = $1::varchar, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
+  "owner = $1::varchar, token = " HASH ", window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
   " held_after = w.window_end, renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK
 #define WORKER_COLUMNS "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset)"
 #define NEW_WORKER \
-  "$1::varchar, $2::uuid, " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK
+  "$1::varchar, " HASH ", " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK
 
 #define TABLES "to_regclass('leaf_alloc'), to_regclass('leaf_worker'), to_regclass('leaf_meta')"
 #define PARTITIONS "(SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc'))"
@@ -65,21 +71,17 @@
 #define RUNTIME_COLUMNS                                                                \
   "(VALUES (to_regclass('leaf_alloc'), ARRAY['max_id', 'last_grant', 'update_time'])," \
   " (to_regclass('leaf_worker'), ARRAY['owner', 'token', 'window_end', 'held_after',"  \
-  " 'renewed_at', 'clock_offset', 'grant_before']),"                                   \
+  " 'renewed_at', 'clock_offset']),"                                                   \
   " (to_regclass('leaf_meta'), ARRAY['next_worker', 'layout_fixed'])) AS runtime (found, written)"
 
 namespace leaf::store::postgresql {
 
 // The lock's number is arbitrary ("leaf" in ASCII), but the same in every version.
 const Sql sql{
-    .begin_migration = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(1818583398)",
-    // In a transaction that migrates, what has no schema in front is looked up there from now on.
-    .schema_exists =
-        "SELECT (found.oid IS NOT NULL)::integer, pg_catalog.quote_ident(n.nspname),"
-        " pg_catalog.set_config('search_path', pg_catalog.quote_ident(n.nspname), true)"
-        " FROM pg_catalog.to_regclass('leaf_meta') AS found (oid)"
-        " LEFT JOIN pg_catalog.pg_class c ON c.oid = found.oid"
-        " LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace",
+    .begin_migration =
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_catalog.pg_advisory_xact_lock(1818583398)",
+    .migration_settings = "SET LOCAL search_path = pg_catalog, pg_temp;\n",
+    .schema_exists = nullptr,  // see find_schema
     .schema =
         "SELECT schema_version, deployment,"
         " (SELECT bool_and(relpersistence = 'p') FROM pg_class WHERE oid IN (" TABLES
@@ -88,10 +90,11 @@ const Sql sql{
         " FROM leaf_meta",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1::integer",
     .identity = "SELECT deployment, " SERVER " FROM leaf_meta",
-    .runtime_grants = R"(REVOKE ALL ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta FROM {role};
+    .runtime_grants = R"(SET LOCAL search_path = pg_catalog, pg_temp;
+REVOKE ALL ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta FROM {role};
 GRANT SELECT ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta TO {role};
 GRANT UPDATE (max_id, last_grant, update_time) ON {schema}leaf_alloc TO {role};
-GRANT INSERT, UPDATE (owner, token, window_end, held_after, renewed_at, clock_offset, grant_before)
+GRANT INSERT, UPDATE (owner, token, window_end, held_after, renewed_at, clock_offset)
   ON {schema}leaf_worker TO {role};
 GRANT UPDATE (next_worker, layout_fixed) ON {schema}leaf_meta TO {role};
 GRANT EXECUTE ON FUNCTION {schema}leaf_server(oid), {schema}leaf_server(oid, oid),
@@ -126,6 +129,17 @@ $way$;
         " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass)"
         " AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND NOT EXISTS (SELECT FROM "
         RUNTIME_COLUMNS " WHERE found = c.oid AND attname = ANY (written))) AS excess",
+    .foreign_objects = foreign_objects,
+    .lock_tables = lock_tables,
+    .refuse_foreign_objects = refuse_foreign_objects,
+    .schema_creators =
+        "SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC'), n.oid::regnamespace FROM pg_class c"
+        " JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " CROSS JOIN LATERAL aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS g"
+        " LEFT JOIN pg_roles r ON r.oid = g.grantee"
+        " WHERE c.oid = to_regclass('leaf_meta') AND g.privilege_type = 'CREATE'"
+        " AND (g.grantee = 0 OR NOT r.rolsuper AND r.oid <> c.relowner AND r.rolname <> 'pg_database_owner')"
+        " ORDER BY 1",
     .clock = "SELECT " CLOCK,
     .guard_steps = "SELECT guard_steps FROM leaf_meta",
     .set_guard_steps = "UPDATE leaf_meta SET guard_steps = $1::integer WHERE " MAY_CHANGE("leaf_meta"),
@@ -158,7 +172,7 @@ $way$;
         "INSERT INTO leaf_alloc AS t (biz_tag, step, start_id, max_id, id_limit, description)"
         " SELECT $1, $2::integer, coalesce($3::bigint, 1), coalesce($3::bigint, 1), $4::bigint, $5"
         " WHERE " MAY_CHANGE("leaf_alloc") " AND ($3::bigint IS NOT NULL OR "
-        "leaf_require_whole('leaf_meta'::regclass))"
+        "leaf_require_whole('leaf_meta'::regclass::oid))"
         " ON CONFLICT (biz_tag) DO UPDATE SET step = excluded.step,"
         " start_id = greatest(t.max_id, excluded.max_id), max_id = greatest(t.max_id, excluded.max_id),"
         " id_limit = excluded.id_limit, description = excluded.description, last_grant = 0,"
@@ -223,7 +237,7 @@ $way$;
     .renew = "UPDATE leaf_worker SET window_end = greatest(window_end, greatest($3::bigint, " NOW
              ") + $4::bigint),"
              " renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK
-             " WHERE worker_id = $1::integer AND token = $2::uuid"
+             " WHERE worker_id = $1::integer AND token = " HASH
              " AND ($3::bigint > " CLOCK " OR " KNOWS_LEASES(NOW) ")"
              " AND " CLOCK " BETWEEN $6::bigint AND $7::bigint AND renewed_at <= $7::bigint"
              " AND greatest($3::bigint, " NOW ") <= $8::bigint"
@@ -231,11 +245,11 @@ $way$;
     .owner_clocks = "SELECT " CLOCK ", max(renewed_at), max(CASE WHEN token IS NULL THEN window_end END)"
                     " FROM leaf_worker WHERE owner = $1::varchar AND $2::bigint IS NOT NULL",
     .lease_clocks = "SELECT " CLOCK ", renewed_at, NULL::bigint FROM leaf_worker"
-                    " WHERE worker_id = $1::integer AND token = $2::uuid AND $3::bigint IS NOT NULL",
+                    " WHERE worker_id = $1::integer AND token = " HASH " AND $3::bigint IS NOT NULL",
+    // The key is the proof, and a trigger makes it NULL.
     .give_up =
-        "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = "
-        "NULL"
-        " WHERE worker_id = $1::integer AND token = $2::uuid RETURNING worker_id",
+        "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = $2::uuid"
+        " WHERE worker_id = $1::integer AND token = " HASH " RETURNING worker_id",
     .workers =
         "SELECT worker_id, owner, (token IS NOT NULL)::integer, window_end, renewed_at, clock_offset,"
         " " CLOCK " - renewed_at FROM leaf_worker WHERE $1::bigint IS NOT NULL ORDER BY worker_id",
@@ -254,6 +268,29 @@ $way$;
         " WHERE owner IS NOT NULL AND window_end <= least($1::bigint, " CLOCK ") AND renewed_at <= " CLOCK
         " - $2::bigint AND " MAY_CHANGE("leaf_worker") " RETURNING worker_id",
 };
+
+// The only statement that looks along the search_path: whatever lies there, nothing in it is an operator, a
+// function or a type of others. The name is looked up before the path is set.
+const char* const find_schema =
+    "SELECT pg_catalog.quote_ident(n.nspname), pg_catalog.quote_ident(pg_catalog.current_schema()),"
+    " (c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog.\"char\"[]))::integer,"
+    " (SELECT pg_catalog.min(pg_catalog.quote_ident(rn.nspname)) FROM pg_catalog.pg_class r"
+    " JOIN pg_catalog.pg_namespace rn ON rn.oid OPERATOR(pg_catalog.=) r.relnamespace"
+    " WHERE r.relname OPERATOR(pg_catalog.=) 'leaf_meta'"
+    " AND r.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,m,f}'::pg_catalog.\"char\"[])"
+    " AND rn.nspname OPERATOR(pg_catalog.=) ANY (pg_catalog.current_schemas(false))"
+    " AND r.relowner OPERATOR(pg_catalog.<>) c.relowner"
+    " AND pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.<>) current_user),"
+    " CASE WHEN $1::boolean OR c.oid IS NOT NULL AND pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) "
+    "$2::integer"
+    " THEN pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', $1::boolean) END"
+    " FROM (SELECT pg_catalog.to_regclass(pg_catalog.concat($3::pg_catalog.text, "
+    "'leaf_meta'))::pg_catalog.oid"
+    " OFFSET 0) AS found (oid)"
+    " LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) found.oid"
+    " LEFT JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace";
+
+const char* const pin = "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
 
 const HealthSql health_sql{
     .server =

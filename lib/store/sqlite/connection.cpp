@@ -73,9 +73,10 @@ class SqliteConnection final : public Connection {
     return run(text, parameters);
   }
 
-  void run_script(const std::string& script, milliseconds timeout) override {
+  std::vector<Row> run_script(const std::string& script, milliseconds timeout) override {
     deadline_ = steady_clock::now() + timeout;
     for (const char* rest = script.c_str(); *rest != '\0';) run(rest, {}, &rest);
+    return {};
   }
 
   bool usable() const noexcept override { return usable_; }

@@ -33,6 +33,7 @@ namespace leaf::store::sqlite {
 
 const Sql sql{
     .begin_migration = "BEGIN IMMEDIATE",
+    .migration_settings = "",
     .schema_exists = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'leaf_meta'",
     .schema = "SELECT schema_version, deployment, 1 FROM leaf_meta",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1",
@@ -40,6 +41,10 @@ const Sql sql{
     .runtime_grants = nullptr,
     .runtime_role = nullptr,
     .runtime_excess = nullptr,
+    .foreign_objects = nullptr,
+    .lock_tables = nullptr,
+    .refuse_foreign_objects = nullptr,
+    .schema_creators = nullptr,
     .clock = nullptr,
     .guard_steps = nullptr,
     .set_guard_steps = nullptr,

@@ -104,7 +104,7 @@ TEST_CASE_FIXTURE(Fixture,
   database.sql().run(R"(
     CREATE TABLE plan (drop_at bigint);
     INSERT INTO plan VALUES (0);
-    CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS $body$
+    CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
     BEGIN
       IF (SELECT drop_at FROM plan) <= OLD.max_id THEN EXECUTE 'DEALLOCATE ALL'; END IF;
       RETURN NULL;

@@ -117,11 +117,12 @@ TEST_CASE("schema: the rights of a runtime role are given where the tables were 
 
 TEST_CASE("schema: it is brought up to date where it lies, whatever comes before it in the search_path") {
   TestDatabase database;
-  const std::string script = leaf::Store({.url = database.url()}).migration_script();
+  database.sql().run("CREATE SCHEMA ids; CREATE SCHEMA before");
+  const std::string script =
+      leaf::Store({.url = database.url("options='-c search_path=ids'")}).migration_script();
   const std::size_t fourth = script.find("\n-- migration 4:");
   REQUIRE(fourth != std::string::npos);
-  database.sql().run("CREATE SCHEMA ids; CREATE SCHEMA before; SET search_path = ids");
-  database.sql().run(script.substr(0, fourth) + "\nCOMMIT; RESET search_path");
+  database.sql().run(script.substr(0, fourth) + "\nCOMMIT");
   leaf::Store store({.url = database.url("options='-c search_path=before,ids'")});
   CHECK_FALSE(store.migrate().empty());
   CHECK(store.add_tag(new_tag(order)).next_id == 1);
