@@ -211,3 +211,32 @@ $body$;
 
 CREATE TRIGGER leaf_alloc_counted AFTER INSERT ON leaf.leaf_alloc
   FOR EACH STATEMENT EXECUTE FUNCTION leaf.leaf_alloc_count();
+
+-- Rows that a backup puts back into the tables of now know less than was granted since, and have the same server. A
+-- row that was made by adding a tag, or by a lease, has the time of its transaction, or a later one.
+CREATE FUNCTION leaf.leaf_alloc_put_back() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  NEW.granted_by := NULL;
+  RETURN NEW;
+END
+$body$;
+CREATE TRIGGER leaf_alloc_put_back BEFORE INSERT ON leaf.leaf_alloc FOR EACH ROW
+  WHEN (NEW.update_time IS DISTINCT FROM now()) EXECUTE FUNCTION leaf.leaf_alloc_put_back();
+
+CREATE FUNCTION leaf.leaf_worker_put_back() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  EXECUTE format('UPDATE %I.leaf_meta SET worker_table = 0', TG_TABLE_SCHEMA);
+  RETURN NEW;
+END
+$body$;
+CREATE TRIGGER leaf_worker_put_back BEFORE INSERT ON leaf.leaf_worker FOR EACH ROW
+  WHEN (NEW.renewed_at < floor(extract(epoch FROM now()) * 1000)) EXECUTE FUNCTION leaf.leaf_worker_put_back();
+
+CREATE FUNCTION leaf.leaf_meta_put_back() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  NEW.worker_table := 0;
+  RETURN NEW;
+END
+$body$;
+CREATE TRIGGER leaf_meta_put_back BEFORE INSERT ON leaf.leaf_meta
+  FOR EACH ROW EXECUTE FUNCTION leaf.leaf_meta_put_back();

@@ -189,6 +189,38 @@ TEST_CASE("copies: a table of workers that is put back alone leases nobody a win
   CHECK(store.health().guard.value().leases_from >= lost.end);
 }
 
+TEST_CASE("copies: rows that are put back into the tables of now are noticed") {
+  TestDatabase database;
+  set_up(database.url());
+  leaf::Store store({.url = database.url()});
+  leaf::WorkerRequest brief{.owner = "a"};
+  brief.window = std::chrono::milliseconds(1);
+  CHECK(store.acquire_worker(brief).worker == 0);
+  const auto lose_and_put_back = [&](const std::string& table, const std::string& dump) {
+    database.sql().run("SET session_replication_role = replica; DELETE FROM " + table);
+    restore(dump, database.name());
+  };
+  SUBCASE("of tags") {
+    const std::string dump = dump_of(database, {"--data-only", "--table=leaf_alloc"});
+    CHECK(store.grant(order, 500).range == leaf::Range{6, 506});
+    lose_and_put_back("leaf_alloc", dump);
+    CHECK(is_behind_guard(store.grant(order, 5).range, 6, guard));
+  }
+  for (const std::string table : {"leaf_worker", "leaf_meta"}) {
+    SUBCASE(("of " + table).c_str()) {
+      const std::string dump = dump_of(database, {"--data-only", "--table=" + table});
+      leaf::WorkerLease lost;
+      REQUIRE(leaf::test::wait_for([&] {
+        lost = store.acquire_worker({.owner = "a"});
+        return lost.worker == 0;
+      }));
+      lose_and_put_back(table, dump);
+      CHECK(error_of([&] { store.acquire_worker({.owner = "c"}); }).code() == leaf::ErrorCode::unavailable);
+      CHECK(store.health().guard.value().leases_from >= lost.end);
+    }
+  }
+}
+
 TEST_CASE("copies: a database that does not tell which server it is on leaves nothing out, and works") {
   const leaf::test::TestRole role("LOGIN PASSWORD 'right'");
   TestDatabase database;
