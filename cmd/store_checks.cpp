@@ -74,10 +74,23 @@ Check check_schema(const StoreHealth& health) {
   }
   const std::string seen = fmt::format("version {}, deployment {}", version, health.deployment);
   if (version == health.newest_schema_version) return {"schema", CheckState::ok, seen};
-  const std::string needed = fmt::format("{}; this program needs {}", seen, health.newest_schema_version);
-  return {
-      "schema", CheckState::failed, needed,
-      version < health.newest_schema_version ? "upgrade it with 'leafctl init-db'" : "use a newer leafctl"};
+  const int known = health.newest_schema_version;
+  if (version < known) {
+    return {"schema", CheckState::failed, fmt::format("{}; this program needs {}", seen, known),
+            "upgrade it with 'leafctl init-db'"};
+  }
+  const std::string release = health.minimum_release.empty()
+                                  ? "a newer leafctl"
+                                  : fmt::format("leafctl {} or later", health.minimum_release);
+  if (health.minimum_reader > known) {
+    return {"schema", CheckState::failed,
+            fmt::format("{}; it asks for programs that know {}, and this one knows {}", seen,
+                        health.minimum_reader, known),
+            fmt::format("use {}; leafctl-operations(7) tells the way back", release)};
+  }
+  return {"schema", CheckState::warning,
+          fmt::format("{}; this program knows {}, and goes with it", seen, known),
+          "upgrade leafctl on this host as well"};
 }
 
 Check check_rights(const StoreHealth& health) {

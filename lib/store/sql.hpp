@@ -10,10 +10,13 @@ struct Sql {
   const char* begin_migration;
   /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables.
   const char* schema_exists;
-  /// -> schema version, deployment, 1 if grants survive a crash of the server
+  /// -> schema version, deployment, 1 if grants survive a crash of the server, minimum reader and its release
+  /// or NULL where the schema is older than these
   const char* schema;
   /// $1 version
   const char* set_schema_version;
+  /// $1 version, $2 release
+  const char* raise_minimum_reader;
   /// -> deployment, and what names the server and the tables, or NULL. An "identity" is these two.
   const char* identity;
 

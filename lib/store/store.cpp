@@ -67,14 +67,14 @@ std::vector<Migration> Store::migrate() {
 std::vector<Migration> Store::pending_migrations() {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
-        return store::pending(store::read_schema(connection, left).version, impl_->driver().migrations);
+        return store::pending(store::read_schema(connection, left), impl_->driver().migrations);
       });
 }
 
 std::string Store::migration_script() {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
-        return store::script(connection.sql(), store::pending(store::read_schema(connection, left).version,
+        return store::script(connection.sql(), store::pending(store::read_schema(connection, left),
                                                               impl_->driver().migrations));
       });
 }

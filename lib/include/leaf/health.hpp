@@ -54,7 +54,11 @@ struct StoreHealth {
 
   /// 0: it has no tables; absent: the role may not look.
   std::optional<int> schema_version;
-  int newest_schema_version = 0;  ///< the one that this library works with
+  int newest_schema_version = 0;  ///< the newest one that this library knows
+  /// The oldest schema version that a program has to know; a library that knows it goes on with a newer
+  /// schema.
+  int minimum_reader = 0;
+  std::string minimum_release;  ///< of a program that knows that one; empty: not told
   std::string deployment;
 
   std::vector<std::string> missing_rights;   ///< that drawing IDs and leasing workers need

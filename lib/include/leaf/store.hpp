@@ -49,14 +49,17 @@ struct Migration {
   int number = 0;
   std::string name;
   std::string sql;
+  /// The schema version that a program has to know from then on; at `number` every program before is refused.
+  int minimum_reader = 0;
 };
 
 /// Administration of one store, and single grants from it. It connects when first needed and again after the
 /// connection was lost. Use one object from one thread at a time, and not across fork().
 ///
 /// Every call throws Error: `unavailable` if the store cannot be reached or did not answer in time, `usage`
-/// if it has no schema, one of another version, or refuses the login, besides what each call names. Grants
-/// and leases throw `refused` where the store has gone back: it would grant what was granted before.
+/// if it has no schema, an older one or one that asks for a later release, or refuses the login, besides what
+/// each call names. Grants and leases throw `refused` where the store has gone back: it would grant what was
+/// granted before.
 class LEAF_EXPORT Store {
  public:
   /// Looks at the URL only. Throws Error (usage) if it is none.
@@ -70,7 +73,8 @@ class LEAF_EXPORT Store {
   void set_timeout(std::chrono::milliseconds timeout);
 
   /// Brings the schema up to date, creating it where there is none, in one transaction and under a lock.
-  /// Returns the migrations that were applied; none if it was current. A table `leaf_alloc` that Leaf's users
+  /// Returns the migrations that were applied; none if it was current, or is newer and goes with this
+  /// program. A table `leaf_alloc` that Leaf's users
   /// made is taken over with its rows.
   std::vector<Migration> migrate();
   /// What migrate() would apply; all of it where there is no store yet, which is not created.

@@ -17,9 +17,11 @@
 // A table that was made anew without the triggers keeps the name of the one that it was copied from.
 #define IS_DURABLE_GRANT \
   DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3")
+// None where the schema has come to ask for a later release since it was looked at.
+#define DEPLOYMENT "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA ")"
 #define GRANT                                                                                           \
   "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE_GRANT \
-  ", (SELECT deployment FROM leaf_meta), granted_by"
+  ", " DEPLOYMENT ", granted_by"
 
 // Administration is refused by an error, and changes nothing.
 #define MAY_CHANGE(table) "leaf_require_durable('" table "'::regclass)"
@@ -48,9 +50,8 @@
   " AND " BEGIN_AFTER("0::bigint") " BETWEEN $10::bigint AND $11::bigint"                               \
   " AND NOT EXISTS (SELECT 1 FROM leaf_worker o WHERE o.owner = $1::varchar"                            \
   " AND (o.renewed_at > $8::bigint OR o.token IS NULL AND o.window_end > $9::bigint))"
-#define LEASE(begin)                              \
-  "worker_id, " begin ", window_end, " IS_DURABLE \
-  ", (SELECT deployment FROM leaf_meta), (SELECT granted_by FROM leaf_meta)"
+#define LEASE(begin) \
+  "worker_id, " begin ", window_end, " IS_DURABLE ", " DEPLOYMENT ", (SELECT granted_by FROM leaf_meta)"
 #define TAKE \
   "owner = $1::varchar, token = $2::uuid, window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
   " held_after = w.window_end, renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK
@@ -83,9 +84,12 @@ const Sql sql{
         "SELECT schema_version, deployment,"
         " (SELECT bool_and(relpersistence = 'p') FROM pg_class WHERE oid IN (" TABLES
         ") OR oid IN " PARTITIONS
-        ")::integer"
-        " FROM leaf_meta",
+        ")::integer, (SELECT min_reader FROM leaf_meta), (SELECT min_release FROM leaf_meta)"
+        // Inside of the brackets a column that the table lacks means the one outside.
+        " FROM leaf_meta, (SELECT NULL::integer AS min_reader, NULL::text AS min_release) AS before",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1::integer",
+    .raise_minimum_reader =
+        "UPDATE leaf_meta SET min_reader = $1::integer, min_release = $2 WHERE min_reader < $1::integer",
     .identity = "SELECT deployment, " SERVER " FROM leaf_meta",
     .runtime_grants = R"(REVOKE ALL ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta FROM {role};
 GRANT SELECT ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta TO {role};
