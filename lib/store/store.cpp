@@ -12,7 +12,8 @@ using store::Connection;
 Store::Impl::Impl(const StoreOptions& options)
     : url_(store::parse_url(store::absolute_url(options.url))),
       clock_(*options.clock),
-      marks_(options.marks ? options.marks : marks_in_memory()) {
+      marks_(options.marks ? options.marks : marks_in_memory()),
+      while_asked_(options.while_asked) {
   set_timeout(options.timeout);
 }
 

@@ -29,6 +29,8 @@ DECLARE
   here text;
   steps integer;
 BEGIN
+  EXECUTE format('SELECT %1$sleaf_require_durable($1), %1$sleaf_require_durable($2)', home)
+  USING meta, (home || 'leaf_alloc')::regclass::oid;
   -- Any change of the row notices another server; whoever else settles waits for it.
   EXECUTE format('UPDATE %1$sleaf_meta SET layout_fixed = layout_fixed RETURNING guard_steps, %1$sleaf_server($1)', home)
   INTO steps, here USING meta;

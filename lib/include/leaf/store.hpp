@@ -11,6 +11,7 @@
 
 #include "leaf/clock.hpp"
 #include "leaf/export.hpp"
+#include "leaf/failover.hpp"
 #include "leaf/health.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/range.hpp"
@@ -33,6 +34,8 @@ struct StoreOptions {
   /// What was granted before: nothing lower is ever taken again. Absent: what is made from these options
   /// remembers for itself. See host_marks() for what a host remembers.
   std::shared_ptr<GrantMarks> marks{};
+  /// Called at the begin of each call of a Store; what it returns lives until the call ends. May be null.
+  std::function<std::shared_ptr<void>()> while_asked{};
 };
 
 /// A segment that the store has durably given to the caller and to nobody else.
@@ -99,6 +102,15 @@ class LEAF_EXPORT Store {
   void set_guard_steps(std::int64_t steps);
   /// Throws what set_guard_steps() would, and changes nothing; does without a schema.
   void require_guard_steps(std::int64_t steps);
+
+  /// What the guard has noticed and what waits for it; changes nothing. Throws `usage` for a store without a
+  /// server.
+  Failover failover();
+  /// Ends what failover() named, which was `seen` on that server: tags leave out the guard now, and the wait
+  /// for workers begins; with Commits::all_there tags go on where they were, and workers are leased at once.
+  /// IDs repeat where commits were lost all the same. Returns the tags that waited. Throws `refused` if
+  /// another server has come meanwhile, and as failover().
+  std::vector<FailoverTag> settle_failover(const Failover& seen, Commits commits);
 
   /// Looks at the store and changes nothing; does without a schema, and without any right on it.
   StoreHealth health();

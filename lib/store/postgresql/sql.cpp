@@ -5,6 +5,8 @@
   "biz_tag, max_id, step, start_id, id_limit, description, (extract(epoch FROM update_time) * " \
   "1000)::bigint, "                                                                             \
   "incarnation"
+// None where the schema has come to ask for a later release since it was looked at.
+#define DEPLOYMENT "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA ")"
 // Whether a commit may be believed: see require_durable(). `local` and better survive a crash of the server;
 // `off` does not. Where warnings are not sent, nobody is told that a wait for a synchronous standby was given
 // up. Databases without the settings have no such modes. Unlogged tables cannot be published; to ask that
@@ -17,8 +19,6 @@
 // A table that was made anew without the triggers keeps the name of the one that it was copied from.
 #define IS_DURABLE_GRANT \
   DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3")
-// None where the schema has come to ask for a later release since it was looked at.
-#define DEPLOYMENT "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA ")"
 #define GRANT                                                                                           \
   "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE_GRANT \
   ", " DEPLOYMENT ", granted_by"
@@ -138,6 +138,15 @@ $way$;
                    " RETURNING leases_from)"
                    " SELECT coalesce((SELECT leases_from FROM noticed), leases_from), " CLOCK
                    " FROM leaf_meta",
+    .failover = "SELECT " SERVER ", (" SAME_LESSOR ")::integer, leases_from, " CLOCK " FROM leaf_meta",
+    .failover_tags =
+        "SELECT biz_tag, (granted_by IS DISTINCT FROM $1)::integer, granted_by, left_out_from, left_out_to"
+        " FROM leaf_alloc WHERE removed_at IS NULL"
+        " AND (granted_by IS DISTINCT FROM $1 OR left_out_to > left_out_from) ORDER BY biz_tag",
+    .settle_failover =
+        "SELECT biz_tag, room::integer, s.left_out_from, s.left_out_to"
+        " FROM leaf_settle('leaf_meta'::regclass, $1, $2::integer = 1) AS s JOIN leaf_alloc ON biz_tag = tag"
+        " WHERE removed_at IS NULL ORDER BY biz_tag",
 
     .grant_exactly =
         "UPDATE leaf_alloc SET max_id = max_id + $2::bigint, last_grant = $2::bigint, update_time = now()"
@@ -274,8 +283,16 @@ const HealthSql health_sql{
         " AND granted_by IS DISTINCT FROM " SERVER
         "),"
         " CASE WHEN " SAME_LESSOR
-        " THEN leases_from END"
+        " THEN leases_from END,"
+        // After several failovers in a row the guard is more than the steps: those are told when they draw.
+        " (SELECT count(*) FROM leaf_alloc WHERE removed_at IS NULL AND granted_by IS DISTINCT FROM " SERVER
+        " AND guard_steps * greatest(step, last_grant, 1)::numeric > coalesce(id_limit, " NO_LIMIT
+        ") + 1::numeric - max_id),"
+        " (SELECT count(*) FROM leaf_alloc WHERE removed_at IS NULL AND left_out_to > left_out_from"
+        " AND granted_by IS NOT DISTINCT FROM " SERVER
+        ")"
         " FROM leaf_meta WHERE " SERVER " IS NOT NULL",
+    .lost_tags = "SELECT tags, greatest(tags - (SELECT count(*) FROM leaf_alloc), 0) FROM leaf_meta",
     .settings =
         "SELECT name, setting, source FROM pg_settings WHERE name IN"
         " ('synchronous_commit', 'client_min_messages', 'fsync', 'full_page_writes', "

@@ -50,6 +50,9 @@ const Sql sql{
     .guard_steps = nullptr,
     .set_guard_steps = nullptr,
     .leases_from = nullptr,
+    .failover = nullptr,
+    .failover_tags = nullptr,
+    .settle_failover = nullptr,
 
     .grant_exactly = "UPDATE leaf_alloc SET max_id = max_id + $2, last_grant = $2, update_time = " NOW
                      " WHERE biz_tag = $1 AND removed_at IS NULL AND $2 - 1 <= coalesce(id_limit, " NO_LIMIT
