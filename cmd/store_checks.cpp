@@ -212,9 +212,10 @@ Check check_identity(const StoreHealth& health) {
                  : "; no worker is leased until some time after the first is asked for";
   }
   const bool draws_none = leases_wait || guard.tags_without_room > 0;
-  return {"identity", draws_none ? CheckState::failed : CheckState::warning, found,
-          "'leafctl failover settle' leaves it out now; with --no-commits-lost, if none were, all goes on at "
-          "once"};
+  return {
+      "identity", draws_none ? CheckState::failed : CheckState::warning, found,
+      "'leafctl failover settle' ends the wait; if it lacks more grants than that, raise tags with 'leafctl"
+      " tags update TAG --raise-to ID'"};
 }
 
 /// Nothing if all rows of tags are there.

@@ -36,7 +36,7 @@ BEGIN
   INTO steps, here USING meta;
   IF here IS DISTINCT FROM meant THEN
     RAISE EXCEPTION 'another server has taken over meanwhile'
-      USING ERRCODE = 'LF004', HINT = 'look again with ''leafctl failover show'', and decide anew';
+      USING ERRCODE = 'LF006', HINT = 'look again with ''leafctl failover show'', and decide anew';
   END IF;
   IF nothing_lost THEN
     -- Nobody else sees the guard of none.

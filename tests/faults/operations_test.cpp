@@ -45,7 +45,8 @@ std::vector<std::string> commands_of(const std::string& heading) {
       blocks.back() += line + "\n";
     }
   }
-  REQUIRE_MESSAGE(!blocks.empty(), "the manual has nothing under " << heading);
+  CAPTURE(heading);
+  REQUIRE_FALSE(blocks.empty());
   return blocks;
 }
 

@@ -133,7 +133,8 @@ TEST_CASE_FIXTURE(Outage, "outage: each call waits for a server that starts agai
     call();
     CHECK(clock.pauses >= 3);
   };
-  through_a_restart([&] { audit->given("order", store.grant(order, 5).range); });
+  leaf::Range granted;
+  through_a_restart([&] { granted = store.grant(order, 5).range; });
   through_a_restart([&] { CHECK(store.tags().size() == 1); });
   through_a_restart([&] { store.update_tag(order, {.description = "shop"}); });
   through_a_restart([&] { CHECK(store.health().schema_version > 0); });
@@ -144,6 +145,8 @@ TEST_CASE_FIXTURE(Outage, "outage: each call waits for a server that starts agai
   CHECK(error_of([&] { store.tags(); }).code() == leaf::ErrorCode::unavailable);
   CHECK(clock.pauses == 0);
   cluster.start();
+  audit->reconnect();
+  audit->given("order", granted);
 }
 
 TEST_CASE_FIXTURE(Outage, "outage: a server that is frozen is given up at the timeout") {
