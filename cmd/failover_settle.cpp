@@ -35,12 +35,12 @@ class FailoverSettle : public Command {
         "at once; asks on a terminal");
     command.add_flag("--yes", yes_, "do not ask; required with --no-commits-lost where there is no terminal");
     command.add_examples(
-        "Commits are all there after a switchover for which the old primary was stopped in\n"
-        "good order and the standby had received everything, or with a synchronous\n"
+        "Commits are all there after a switchover for which the old primary was stopped\n"
+        "in good order and the standby had received everything, or with a synchronous\n"
         "standby. Where that is wrong, what the lost commits granted is granted again.\n\n"
-        "Prints what 'leafctl failover show' does, with the states left_out, kept (the tag\n"
-        "goes on where it was) and no_room (the guard goes past the tag's limit, so that\n"
-        "it grants nothing).\n\n"
+        "Prints what 'leafctl failover show' does, with the states left_out, kept (the\n"
+        "tag goes on where it was) and no_room (the guard goes past the tag's limit, so\n"
+        "that it grants nothing).\n\n"
         "Exit status: 5 if a tag has no room; all else is settled.\n\n"
         "Examples:\n"
         "  leafctl failover settle\n"

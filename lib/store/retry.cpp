@@ -21,6 +21,8 @@ constexpr int max_pauses = 20;
 
 constexpr int longest_pause = 200;
 constexpr int longest_wait = 1000;
+/// Before the end of the time, so that the pauses leave none of it out.
+constexpr milliseconds last_look{50};
 
 /// Grows from 2 ms to `most` ms, and is drawn at random so that those who met once do not meet again.
 milliseconds random_pause(int nth, int most) {
@@ -61,10 +63,14 @@ void Attempts::wait_after(const Error& error) {
   if (once_) throw error;
   const Retry retry = retry_after(error);
   if (retry == Retry::reconnect && reconnects_++ < max_reconnects) return;
-  const bool may_go_on = retry == Retry::wait || (retry == Retry::pause && pauses_ < max_pauses);
-  if (!may_go_on) throw error;
-  const milliseconds pause =
-      retry == Retry::wait ? random_pause(waits_++, longest_wait) : random_pause(pauses_++, longest_pause);
+  if (retry == Retry::wait) {
+    const auto left = std::chrono::floor<milliseconds>(deadline_ - clock_.steady_now());
+    if (left <= 2 * last_look) throw error;
+    clock_.sleep_for(std::min(random_pause(waits_++, longest_wait), left - last_look));
+    return;
+  }
+  if (retry != Retry::pause || pauses_ >= max_pauses) throw error;
+  const milliseconds pause = random_pause(pauses_++, longest_pause);
   if (clock_.steady_now() + pause >= deadline_) throw error;
   clock_.sleep_for(pause);
 }
