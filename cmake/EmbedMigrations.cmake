@@ -1,4 +1,6 @@
-# Writes OUTPUT, which defines the migrations of DATABASE from FILES named NNNN_name.sql.
+# Writes OUTPUT, which defines the migrations of DATABASE from FILES named NNNN_name.sql. Their first line says which
+# schema version a program has to know from then on, `-- minimum reader: N`: with its own number the migration keeps out
+# every program before it. The first ones, which say nothing, did.
 
 set(text "#include \"store/${DATABASE}/migrations.hpp\"\n\nnamespace leaf::store::${DATABASE} {\n\n")
 string(APPEND text "const std::vector<Migration>& migrations() {\n  static const std::vector<Migration> all{\n")
@@ -11,7 +13,17 @@ foreach(file IN LISTS FILES)
   set(name ${CMAKE_MATCH_2})
   math(EXPR number "${CMAKE_MATCH_1}")
   file(READ ${file} sql)
-  string(APPEND text "      {${number}, \"${name}\", R\"sql(${sql})sql\"},\n")
+  set(reader ${number})
+  if(sql MATCHES "^-- minimum reader: ([0-9]+)\n")
+    set(reader ${CMAKE_MATCH_1})
+    set(says_reader TRUE)
+  elseif(says_reader)
+    message(FATAL_ERROR "${file}: its first line is not '-- minimum reader: N'")
+  endif()
+  if(reader GREATER number)
+    message(FATAL_ERROR "${file}: its minimum reader is above its own number")
+  endif()
+  string(APPEND text "      {${number}, \"${name}\", R\"sql(${sql})sql\", ${reader}},\n")
 endforeach()
 string(APPEND text "  };\n  return all;\n}\n\n}  // namespace leaf::store::${DATABASE}\n")
 file(WRITE ${OUTPUT} "${text}")

@@ -42,6 +42,10 @@ function(leaf_embed_migrations target database)
     DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/EmbedMigrations.cmake
     VERBATIM)
   target_sources(${target} PRIVATE ${generated})
+  # For the SQL of grants, as a text.
+  list(POP_BACK ARGN newest)
+  string(REGEX MATCH "^0*([0-9]+)" newest ${newest})
+  set_property(SOURCE store/${database}/sql.cpp APPEND PROPERTY COMPILE_DEFINITIONS NEWEST_SCHEMA="${CMAKE_MATCH_1}")
   add_custom_target(${target}-migrations DEPENDS ${generated})
   add_dependencies(${target} ${target}-migrations)
   install(FILES ${files} DESTINATION ${CMAKE_INSTALL_DATADIR}/leafctl/migrations/${database}

@@ -11,6 +11,7 @@
 #include "messages.hpp"
 #include "output.hpp"
 #include "settings.hpp"
+#include "waiting_notice.hpp"
 
 namespace leafctl {
 
@@ -45,7 +46,14 @@ struct Session {
             .fetch_ahead = false};
   }
   /// The configured store. Connects to nothing yet. Throws leaf::Error (usage) if its URL is none.
-  leaf::Store store() const { return leaf::Store(store_options()); }
+  /// Whoever waits for it on a terminal is told.
+  leaf::Store store() const {
+    leaf::StoreOptions options = store_options();
+    options.while_asked = [&messages = messages, timeout = settings().timeout] {
+      return std::make_shared<WaitingNotice>(messages, timeout);
+    };
+    return leaf::Store(options);
+  }
 };
 
 /// One subcommand.

@@ -29,6 +29,8 @@ std::unique_ptr<Command> make_workers_list();
 std::unique_ptr<Command> make_workers_acquire();
 std::unique_ptr<Command> make_workers_release();
 std::unique_ptr<Command> make_workers_recycle();
+std::unique_ptr<Command> make_failover_show();
+std::unique_ptr<Command> make_failover_settle();
 std::unique_ptr<Command> make_decode();
 std::unique_ptr<Command> make_encode();
 std::unique_ptr<Command> make_bounds();

@@ -20,7 +20,7 @@ constexpr std::string_view sqlite = "sqlite:";
 
 leaf::Store store(const CompletionCursor& cursor) {
   const Configuration configuration = resolve_settings(cursor.settings, Surroundings::of_this_process());
-  return leaf::Store({.url = configuration.settings.store, .timeout = configuration.settings.timeout});
+  return leaf::Store({.url = configuration.settings.store, .timeout = std::chrono::milliseconds::zero()});
 }
 
 Candidates tags(const CompletionCursor& cursor) {

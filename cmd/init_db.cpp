@@ -29,12 +29,17 @@ struct Outcome {
   std::optional<std::string> runtime_role;
   std::optional<std::int64_t> guard_steps;
   std::optional<std::int64_t> former_guard;  ///< where it was changed
+  std::int64_t schema_version = 0;
+  std::int64_t minimum_reader = 0;
+  std::int64_t known_version = 0;  ///< of this program
 };
 
 constexpr Column<Outcome> outcome_columns[] = {
     {"store", [](const Outcome& outcome) -> Cell { return outcome.store; }},
     {"deployment", [](const Outcome& outcome) -> Cell { return outcome.deployment; }},
     {"layout", [](const Outcome& outcome) -> Cell { return outcome.layout; }},
+    {"schema_version", [](const Outcome& outcome) -> Cell { return outcome.schema_version; }},
+    {"minimum_reader", [](const Outcome& outcome) -> Cell { return outcome.minimum_reader; }},
     {"applied", [](const Outcome& outcome) -> Cell { return outcome.applied; }},
     {"adopted", [](const Outcome& outcome) -> Cell { return outcome.adopted; }},
     {"runtime_role",
@@ -54,6 +59,10 @@ constexpr Column<leaf::Migration> script_columns[] = {
        return piece.number == 0 ? Cell() : Cell(std::int64_t{piece.number});
      }},
     {"name", [](const leaf::Migration& piece) -> Cell { return piece.name; }},
+    {"minimum_reader",
+     [](const leaf::Migration& piece) -> Cell {
+       return piece.number == 0 ? Cell() : Cell(std::int64_t{piece.minimum_reader});
+     }},
     {"sql", [](const leaf::Migration& piece) -> Cell { return piece.sql; }},
 };
 
@@ -146,7 +155,9 @@ class InitDb : public Command {
     if (guard_steps_) store.require_guard_steps(*guard_steps_);
     create_default_store_folder(session.configuration);
     share_store_file(session.settings());
-    Outcome outcome{leaf::redact_url(session.settings().store), {}, {}, {}, {}, {}, runtime_role_, {}, {}};
+    Outcome outcome;
+    outcome.store = leaf::redact_url(session.settings().store);
+    outcome.runtime_role = runtime_role_;
     const auto adopted =
         adopt_ ? confirmed_adoption(store, session.messages) : std::vector<leaf::ForeignObject>();
     const auto applied = store.migrate(adopted);
@@ -158,6 +169,10 @@ class InitDb : public Command {
     if (guard_steps_) set_guard(store, *guard_steps_, outcome);
     for (const leaf::Migration& migration : applied) outcome.applied.push_back(migration_name(migration));
     outcome.deployment = store.identity().deployment;
+    const leaf::StoreHealth health = store.health();
+    outcome.schema_version = health.schema_version.value_or(0);
+    outcome.minimum_reader = health.minimum_reader;
+    outcome.known_version = health.newest_schema_version;
     if (created) forget_former_store(session);
     report(outcome, created, session.messages);
     if (runtime_role_) {
@@ -214,6 +229,14 @@ class InitDb : public Command {
                                                         : "upgraded",
                               outcome.store, outcome.deployment, outcome.layout));
     if (!outcome.applied.empty()) messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
+    if (!outcome.applied.empty() && !created) {
+      messages.info(fmt::format("programs that know schema version {} go on with it, older ones are refused",
+                                outcome.minimum_reader));
+    }
+    if (outcome.schema_version > outcome.known_version) {
+      messages.info(fmt::format("its schema has version {}; this program knows {}, and goes with it",
+                                outcome.schema_version, outcome.known_version));
+    }
     if (!outcome.former_layout.empty()) {
       messages.info(fmt::format("the layout was {}, and is {} now", outcome.former_layout, outcome.layout));
     }

@@ -176,8 +176,7 @@ class Next : public Command {
 
   void print_ids_of_store(Session& session) const {
     warn_of_missing_marks(session);
-    const leaf::Grant grant = waited_for(session.messages, session.settings().timeout,
-                                         [&] { return session.store().grant(*tag_, count_.value_or(1)); });
+    const leaf::Grant grant = session.store().grant(*tag_, count_.value_or(1));
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));
     warn_if_nearly_used_up(*tag_, grant.limit - (grant.range.hi - 1), grant.limit, session.messages);
     print({grant.range}, session.output);

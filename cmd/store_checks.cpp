@@ -74,10 +74,23 @@ Check check_schema(const StoreHealth& health) {
   }
   const std::string seen = fmt::format("version {}, deployment {}", version, health.deployment);
   if (version == health.newest_schema_version) return {"schema", CheckState::ok, seen};
-  const std::string needed = fmt::format("{}; this program needs {}", seen, health.newest_schema_version);
-  return {
-      "schema", CheckState::failed, needed,
-      version < health.newest_schema_version ? "upgrade it with 'leafctl init-db'" : "use a newer leafctl"};
+  const int known = health.newest_schema_version;
+  if (version < known) {
+    return {"schema", CheckState::failed, fmt::format("{}; this program needs {}", seen, known),
+            "upgrade it with 'leafctl init-db'"};
+  }
+  const std::string release = health.minimum_release.empty()
+                                  ? "a newer leafctl"
+                                  : fmt::format("leafctl {} or later", health.minimum_release);
+  if (health.minimum_reader > known) {
+    return {"schema", CheckState::failed,
+            fmt::format("{}; it asks for programs that know {}, and this one knows {}", seen,
+                        health.minimum_reader, known),
+            fmt::format("use {}; leafctl-operations(7) tells the way back", release)};
+  }
+  return {"schema", CheckState::warning,
+          fmt::format("{}; this program knows {}, and goes with it", seen, known),
+          "upgrade leafctl on this host as well"};
 }
 
 Check check_rights(const StoreHealth& health) {
@@ -192,20 +205,42 @@ Check check_identity(const StoreHealth& health) {
   if (!health.guard) return {"identity", CheckState::ok, seen};
   const leaf::ServerGuard& guard = *health.guard;
   const bool leases_wait = !guard.leases_from || (health.time && *guard.leases_from > *health.time);
-  if (guard.tags_ahead == 0 && !leases_wait)
-    return {"identity", CheckState::ok, fmt::format("{}, as at the last grants", seen)};
+  if (guard.tags_ahead == 0 && !leases_wait) {
+    const char* const behind =
+        guard.tags_behind > 0 ? "; 'leafctl failover show' lists the IDs that tags have left out" : "";
+    return {"identity", CheckState::ok, fmt::format("{}, as at the last grants{}", seen, behind)};
+  }
   std::string found = fmt::format("{}: not the server of earlier grants", seen);
   if (guard.tags_ahead > 0) {
     found += fmt::format("; {} {} leave out {} steps at the next grant", guard.tags_ahead,
                          guard.tags_ahead == 1 ? "tag will" : "tags will", guard.steps);
+  }
+  if (guard.tags_without_room > 0) {
+    found += fmt::format("; {} of them {} no room for that below the limit, and draw{} no IDs",
+                         guard.tags_without_room, guard.tags_without_room == 1 ? "has" : "have",
+                         guard.tags_without_room == 1 ? "s" : "");
   }
   if (leases_wait) {
     found += guard.leases_from
                  ? fmt::format("; no worker is leased before {}", format_rfc3339(*guard.leases_from))
                  : "; no worker is leased until some time after the first is asked for";
   }
-  return {"identity", CheckState::warning, found,
-          "if it lacks more grants than that, raise tags with 'leafctl tags update TAG --raise-to ID'"};
+  const bool draws_none = leases_wait || guard.tags_without_room > 0;
+  return {
+      "identity", draws_none ? CheckState::failed : CheckState::warning, found,
+      "'leafctl failover settle' ends the wait; if it lacks more grants than that, raise tags with 'leafctl"
+      " tags update TAG --raise-to ID'"};
+}
+
+/// Nothing if all rows of tags are there.
+std::optional<Check> check_rows(const StoreHealth& health) {
+  if (health.tags_lost == 0) return std::nullopt;
+  return Check{
+      "tags", CheckState::failed,
+      fmt::format(
+          "{} of {} tags are gone from the table: they draw no IDs, and none is added without a start",
+          health.tags_lost, health.tags_known),
+      "add each one with 'leafctl add-tag TAG --start ID' and an ID above all that are in use anywhere"};
 }
 
 }  // namespace
@@ -219,6 +254,7 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));
   if (!health.system_identifier.empty()) checks.push_back(check_identity(health));
+  if (auto check = check_rows(health)) checks.push_back(std::move(*check));
   return checks;
 }
 

@@ -48,7 +48,9 @@ namespace sqlstate {
 inline constexpr const char* warning = "01000";            ///< a WARNING came with the result
 inline constexpr const char* connection_lost = "08006";    ///< an open connection broke: outcome unknown
 inline constexpr const char* unable_to_connect = "08001";  ///< no connection came about
-inline constexpr const char* read_only = "25006";          ///< a standby, or a read-only file
+inline constexpr const char* not_yet =
+    "57P03";  ///< nobody listens yet, or the server is about to start or stop
+inline constexpr const char* read_only = "25006";  ///< a standby, or a read-only file
 inline constexpr const char* insufficient_privilege = "42501";
 inline constexpr const char* timed_out = "57014";  ///< the deadline passed, or the server cancelled
 }  // namespace sqlstate

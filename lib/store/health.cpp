@@ -28,6 +28,8 @@ void look_at_schema(StoreHealth& health, Connection& connection, milliseconds ti
     // Tables in a folder or schema that is closed to the role are as good as none.
     if (schema.version == 0 && !health.missing_rights.empty()) return;
     health.schema_version = schema.version;
+    health.minimum_reader = schema.minimum_reader;
+    health.minimum_release = schema.minimum_release;
     health.deployment = schema.deployment;
   } catch (const Error& error) {
     if (error.sqlstate() != store::sqlstate::insufficient_privilege) throw;

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "leaf/error.hpp"
+#include "leaf/version.hpp"
 #include "store/foreign_objects.hpp"
 
 namespace leaf::store {
@@ -35,6 +38,20 @@ void Transaction::roll_back() noexcept {
   }
 }
 
+namespace {
+
+/// What a program has to know once these are applied.
+int minimum_reader(std::span<const Migration> applied) {
+  return std::ranges::max(applied, {}, &Migration::minimum_reader).minimum_reader;
+}
+
+std::string newer(const Schema& schema, std::span<const Migration> migrations) {
+  return fmt::format("the store's schema has version {}, newer than this program's {}", schema.version,
+                     migrations.back().number);
+}
+
+}  // namespace
+
 Error lost_meta_row() {
   return {ErrorCode::refused, "table 'leaf_meta' has lost its row: the other tables may have lost some too",
           "put the store back from a backup; one that is made anew repeats IDs"};
@@ -45,7 +62,12 @@ Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
   const auto rows = connection.execute(connection.sql().schema, {}, timeout);
   if (rows.empty()) throw lost_meta_row();
   const Row& row = rows[0];
-  return {static_cast<int>(row.integer(0)), row.text(1), row.integer_or_null(2).value_or(0) == 1};
+  const std::int64_t version = row.integer(0);
+  return {.version = static_cast<int>(version),
+          .minimum_reader = static_cast<int>(row.integer_or_null(3).value_or(version)),
+          .minimum_release = row.text(4),
+          .deployment = row.text(1),
+          .logged = row.integer_or_null(2).value_or(0) == 1};
 }
 
 void require_current(const Schema& schema, std::span<const Migration> migrations) {
@@ -59,23 +81,31 @@ void require_current(const Schema& schema, std::span<const Migration> migrations
         fmt::format("the store's schema has version {}, this program needs {}", schema.version, newest),
         "upgrade it with 'leafctl init-db'");
   }
-  pending(schema.version, migrations);
+  pending(schema, migrations);
   if (!schema.logged) {
     throw Error(ErrorCode::refused, "a table of the store is unlogged: a crash of the server would empty it",
                 "run 'ALTER TABLE ... SET LOGGED' on leaf_alloc, leaf_worker and leaf_meta");
   }
 }
 
-std::vector<Migration> pending(int version, std::span<const Migration> migrations) {
-  if (version > migrations.back().number) {
-    throw Error(ErrorCode::usage,
-                fmt::format("the store's schema has version {}, newer than this program's {}", version,
-                            migrations.back().number),
-                "use a newer leafctl");
+void require_newest(const Schema& schema, std::span<const Migration> migrations) {
+  if (schema.version <= migrations.back().number) return;
+  throw Error(ErrorCode::usage, newer(schema, migrations),
+              "do this with the release that upgraded the store, or a later one");
+}
+
+std::vector<Migration> pending(const Schema& schema, std::span<const Migration> migrations) {
+  const int newest = migrations.back().number;
+  if (schema.minimum_reader > newest) {
+    throw Error(ErrorCode::usage, newer(schema, migrations),
+                fmt::format("use {}; leafctl-operations(7) tells the way back",
+                            schema.minimum_release.empty()
+                                ? "a newer leafctl"
+                                : fmt::format("leafctl {} or later", schema.minimum_release)));
   }
   std::vector<Migration> result;
   for (const Migration& migration : migrations) {
-    if (migration.number > version) result.push_back(migration);
+    if (migration.number > schema.version) result.push_back(migration);
   }
   return result;
 }
@@ -85,12 +115,16 @@ std::vector<Migration> migrate(Connection& connection, std::span<const Migration
   Transaction transaction(connection, timeout);
   connection.find_tables(timeout);
   adopt(connection, adopted, timeout);
-  auto missing = pending(read_schema(connection, timeout).version, migrations);
+  auto missing = pending(read_schema(connection, timeout), migrations);
   for (const Migration& migration : missing) {
     connection.run_script(connection.placed(migration.sql), timeout);
     connection.find_tables(timeout);  // the first one makes them
     const Value version = static_cast<std::int64_t>(migration.number);
     connection.execute(connection.sql().set_schema_version, {&version, 1}, timeout);
+  }
+  if (!missing.empty()) {
+    const Value reader[] = {static_cast<std::int64_t>(minimum_reader(missing)), std::string(version())};
+    connection.execute(connection.sql().raise_minimum_reader, reader, timeout);
   }
   transaction.commit();
   return missing;
@@ -105,6 +139,12 @@ std::string script(const Connection& connection, std::span<const Migration> pend
     text += fmt::format("\n-- migration {}: {}\n{}\nUPDATE {}leaf_meta SET schema_version = {};\n",
                         migration.number, migration.name, connection.placed(migration.sql),
                         connection.schema(), migration.number);
+  }
+  if (!pending.empty()) {
+    text += fmt::format(
+        "\n-- Programs that know less than migration {0} are refused from now on.\n"
+        "UPDATE {2}leaf_meta SET min_reader = {0}, min_release = '{1}' WHERE min_reader < {0};\n",
+        minimum_reader(pending), version(), connection.schema());
   }
   return text + "\nCOMMIT;\n";
 }

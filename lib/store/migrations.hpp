@@ -13,7 +13,9 @@ namespace leaf::store {
 
 /// The schema that a connection leads to.
 struct Schema {
-  int version = 0;  ///< 0: none
+  int version = 0;              ///< 0: none
+  int minimum_reader = 0;       ///< the oldest version that a program has to know
+  std::string minimum_release;  ///< the release that came to ask for it; empty: not told
   std::string deployment;
   bool logged = true;  ///< false: the tag table is emptied by a crash of the server
 };
@@ -41,18 +43,22 @@ Error lost_meta_row();
 
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout);
 
-/// Throws Error: `usage` if the schema is missing, older or newer than `migrations`; `refused` if it is not
-/// logged.
+/// Throws Error: `usage` if the schema is missing, older than `migrations` or asks for a later release;
+/// `refused` if it is not logged.
 void require_current(const Schema& schema, std::span<const Migration> migrations);
 
 /// Applies what lies above the schema's version in one transaction, under the migrations' lock, and returns
-/// it. Throws Error: `usage` if the schema is newer than the program; `refused` where others have made what
+/// it. Throws Error: `usage` if the schema asks for a later release; `refused` where others have made what
 /// would run as the present role, but for `adopted`, which is taken over or dropped.
 std::vector<Migration> migrate(Connection& connection, std::span<const Migration> migrations,
                                const std::vector<ForeignObject>& adopted, std::chrono::milliseconds timeout);
 
-/// Those above `version`. Throws Error (usage) if there is no such version yet.
-std::vector<Migration> pending(int version, std::span<const Migration> migrations);
+/// Throws Error (usage) if the schema is newer than `migrations`, though it goes with them: what is to be
+/// changed may have a part that is not known yet.
+void require_newest(const Schema& schema, std::span<const Migration> migrations);
+
+/// Those that the schema lacks. Throws Error (usage) if it asks for a later release.
+std::vector<Migration> pending(const Schema& schema, std::span<const Migration> migrations);
 
 /// What migrate() does, for somebody to run by hand.
 std::string script(const Connection& connection, std::span<const Migration> pending,

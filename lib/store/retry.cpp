@@ -19,10 +19,15 @@ using std::chrono::milliseconds;
 constexpr int max_reconnects = 2;
 constexpr int max_pauses = 20;
 
-/// Grows from 2 ms to 200 ms, and is drawn at random so that those who met once do not meet again.
-milliseconds random_pause(int nth) {
+constexpr int longest_pause = 200;
+constexpr int longest_wait = 1000;
+/// Before the end of the time, so that the pauses leave none of it out.
+constexpr milliseconds last_look{50};
+
+/// Grows from 2 ms to `most` ms, and is drawn at random so that those who met once do not meet again.
+milliseconds random_pause(int nth, int most) {
   thread_local std::minstd_rand random(std::random_device{}());
-  const int longest = std::min(200, 4 << std::min(nth, 6));
+  const int longest = std::min(most, 4 << std::min(nth, 8));
   return milliseconds(std::uniform_int_distribution<int>(2, longest)(random));
 }
 
@@ -32,6 +37,7 @@ Retry retry_after(const Error& error) {
   const std::string_view state = error.sqlstate();
   if (state == "40001" || state == "40P01" || state == "55P03") return Retry::pause;
   if (state == sqlstate::warning || state == sqlstate::read_only) return Retry::reconnect;
+  if (state == sqlstate::not_yet) return Retry::wait;
   // A connection or a server that went away, or a pooler that says so: another one may answer.
   if (state.starts_with("57P")) return Retry::reconnect;
   if (state.starts_with("08") && state != sqlstate::unable_to_connect) return Retry::reconnect;
@@ -57,8 +63,14 @@ void Attempts::wait_after(const Error& error) {
   if (once_) throw error;
   const Retry retry = retry_after(error);
   if (retry == Retry::reconnect && reconnects_++ < max_reconnects) return;
+  if (retry == Retry::wait) {
+    const auto left = std::chrono::floor<milliseconds>(deadline_ - clock_.steady_now());
+    if (left <= 2 * last_look) throw error;
+    clock_.sleep_for(std::min(random_pause(waits_++, longest_wait), left - last_look));
+    return;
+  }
   if (retry != Retry::pause || pauses_ >= max_pauses) throw error;
-  const milliseconds pause = random_pause(pauses_++);
+  const milliseconds pause = random_pause(pauses_++, longest_pause);
   if (clock_.steady_now() + pause >= deadline_) throw error;
   clock_.sleep_for(pause);
 }

@@ -13,6 +13,7 @@ enum class Retry {
   no,
   reconnect,  ///< at once, on a new connection
   pause,      ///< after a short random pause: another client was in the way
+  wait,       ///< after a pause that grows, as long as there is time: the server starts again
 };
 
 /// Decides by the error's sqlstate.
@@ -43,6 +44,7 @@ class Attempts {
   std::chrono::steady_clock::time_point deadline_;
   int reconnects_ = 0;
   int pauses_ = 0;
+  int waits_ = 0;
 };
 
 }  // namespace leaf::store

@@ -60,6 +60,7 @@ void Store::grant_runtime_role(const std::string& role) {
       impl_->attempt(store::IfMissing::fail, true, [&](Connection& connection, milliseconds left) {
         const store::Sql& sql = connection.sql();
         require_roles(sql);
+        store::require_newest(store::read_schema(connection, left), impl_->driver().migrations);
         const std::string grants = runtime_grants(connection, role);
         const store::Value name = role;
         require_fit(connection.execute(sql.runtime_role, {&name, 1}, left).at(0), role);

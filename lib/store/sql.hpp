@@ -13,10 +13,13 @@ struct Sql {
   const char* migration_settings;
   /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables, which may do without.
   const char* schema_exists;
-  /// -> schema version, deployment, 1 if grants survive a crash of the server
+  /// -> schema version, deployment, 1 if grants survive a crash of the server, minimum reader and its release
+  /// or NULL where the schema is older than these
   const char* schema;
   /// $1 version
   const char* set_schema_version;
+  /// $1 version, $2 release
+  const char* raise_minimum_reader;
   /// -> deployment, and what names the server and the tables, or NULL. An "identity" is these two.
   const char* identity;
 
@@ -52,6 +55,15 @@ struct Sql {
   const char* set_guard_steps;
   /// -> from when on workers are leased, the store's clock. Notices another server.
   const char* leases_from;
+  /// -> what names the server, or NULL; 1 if it leased last; from when on workers are leased; the store's
+  /// clock
+  const char* failover;
+  /// $1 server -> by name the tags that wait or have left out IDs: name, 1 if it waits, the server of its
+  /// last change, what was left out or NULL
+  const char* failover_tags;
+  /// $1 server as it was seen, $2 1 if nothing was lost -> the tags that waited: name, 1 if there was room
+  /// for the guard, what was left out
+  const char* settle_failover;
 
   /// $1 tag, $2 count, $3 floor -> lo, hi, step, limit, incarnation, 1 if the commit is durable and the
   /// database would have warned if it were not, identity. No row: no tag, fewer left, or the store has gone

@@ -12,7 +12,8 @@ using store::Connection;
 Store::Impl::Impl(const StoreOptions& options)
     : url_(store::parse_url(store::absolute_url(options.url))),
       clock_(*options.clock),
-      marks_(options.marks ? options.marks : marks_in_memory()) {
+      marks_(options.marks ? options.marks : marks_in_memory()),
+      while_asked_(options.while_asked) {
   set_timeout(options.timeout);
 }
 
@@ -67,8 +68,7 @@ std::vector<Migration> Store::migrate(const std::vector<ForeignObject>& adopted)
 std::vector<Migration> Store::pending_migrations() {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
-        auto pending =
-            store::pending(store::read_schema(connection, left).version, impl_->driver().migrations);
+        auto pending = store::pending(store::read_schema(connection, left), impl_->driver().migrations);
         for (Migration& migration : pending) migration.sql = connection.placed(migration.sql);
         return pending;
       });
@@ -78,7 +78,7 @@ std::string Store::migration_script(const std::vector<ForeignObject>& adopted) {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
         const auto schema = store::read_schema(connection, left);
-        return store::script(connection, store::pending(schema.version, impl_->driver().migrations), adopted);
+        return store::script(connection, store::pending(schema, impl_->driver().migrations), adopted);
       });
 }
 

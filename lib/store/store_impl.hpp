@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -25,6 +26,7 @@ class Store::Impl {
   /// Runs `work(connection, time left)` until it succeeds or trying again is no use.
   template <typename Work>
   auto attempt(store::IfMissing if_missing, bool check_schema, Work work) {
+    const auto asked = while_asked_ ? while_asked_() : nullptr;
     store::Attempts attempts(clock_, timeout_);
     retried_ = false;
     for (;;) {
@@ -108,6 +110,7 @@ class Store::Impl {
   std::chrono::milliseconds timeout_;
   Clock& clock_;
   const std::shared_ptr<GrantMarks> marks_;
+  const std::function<std::shared_ptr<void>()> while_asked_;
   std::unique_ptr<store::Connection> connection_;
   bool schema_checked_ = false;
   std::string deployment_;

@@ -99,7 +99,9 @@ void require_lease_time(const std::vector<Row>& found, UnixTime host_now) {
       fmt::format("the database's server is another one than before: no worker is leased until {}, when "
                   "all windows are over that it may know nothing of",
                   to_rfc3339(from)),
-      "wait until then; hosts whose window is not over go on");
+      "wait until then; hosts whose window is not over go on. If that server lost no commit, 'leafctl "
+      "failover"
+      " settle --no-commits-lost' ends the wait");
 }
 
 Error all_taken(const Layout& layout, const std::vector<Worker>& workers) {

@@ -63,6 +63,7 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
 
 @test "doctor of a server that is out of reach says so, and looks at the host all the same" {
   export LEAFCTL_STORE=postgresql://127.0.0.1:1/ids
+  export LEAFCTL_TIMEOUT=300ms
   expect 0 leafctl doctor
   says ''
   same 'the checks' 'connection host_buffer' "$(cut -f 1 <<<"$output" | xargs)"

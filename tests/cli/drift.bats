@@ -104,7 +104,8 @@ proposes_all() {
   of_tree '$1 == "option" { print $3 }' | sort -u >options
   local file
   for file in "$MANUAL"/man*/*; do
-    page "$(basename "$file")" | grep -oE -- '(^|[^-a-z])--[a-z][a-z-]*' | sed 's/^[^-]//' | sort -u >mentioned
+    # Those of other programs are their own.
+    page "$(basename "$file")" | grep -vE '^ *(pg_[a-z]+|psql) ' | grep -oE -- '(^|[^-a-z])--[a-z][a-z-]*' | sed 's/^[^-]//' | sort -u >mentioned
     same "options in $file that do not exist" '' "$(comm -13 options mentioned)"
   done
 }

@@ -166,6 +166,10 @@ teardown() { remove_store; }
   lacks "$output" waiting
   expect 3 $away next order
   lacks "$stderr" waiting
+  for command in 'next order --direct' 'tags list' 'add-tag x' 'tags show x' 'workers list' 'init-db' 'next --snowflake'; do
+    on_terminal "TERM=dumb $away $command"
+    [[ $output == $'waiting for the store, 700ms at most\nleafctl: '* ]] || same "the output of '$command'" 'a notice' "$output"
+  done
   on_terminal 'TERM=xterm leafctl next order'
   prints 1
 }

@@ -1,6 +1,9 @@
 load support
 
-setup() { new_store; }
+setup() {
+  new_store
+  export LEAFCTL_TIMEOUT=300ms
+}
 teardown() { remove_store; }
 
 # No server answers on this port.

@@ -102,7 +102,13 @@ TEST_CASE("store checks: an old server, a standby and a schema of another versio
   }
   SUBCASE("newer schema") {
     health.schema_version = 3;
-    CHECK(found(health).hint == "use a newer leafctl");
+    health.minimum_reader = 2;
+    CHECK(found(health).state == CheckState::warning);
+    CHECK(found(health).detail == "version 3, deployment d; this program knows 2, and goes with it");
+    CHECK(found(health).hint == "upgrade leafctl on this host as well");
+    health.minimum_reader = 3;
+    health.minimum_release = "9.1.0";
+    CHECK(found(health).hint == "use leafctl 9.1.0 or later; leafctl-operations(7) tells the way back");
   }
   CHECK(found(health).state == CheckState::failed);
 }
@@ -203,6 +209,10 @@ TEST_CASE(
   leaf::StoreHealth health = healthy_server();
   health.guard = leaf::ServerGuard{.steps = 100, .tags_ahead = 0, .leases_from = leaf::UnixTime(0h)};
   CHECK(judge(health).back().detail == "system identifier 7, timeline 1, as at the last grants");
+  health.guard->tags_behind = 2;
+  CHECK(judge(health).back().detail.ends_with(
+      "; 'leafctl failover show' lists the IDs that tags have left out"));
+  CHECK(judge(health).back().state == CheckState::ok);
 
   health.guard->tags_ahead = 2;
   CHECK(found(health).state == CheckState::warning);
@@ -212,8 +222,14 @@ TEST_CASE(
         "next grant");
   CHECK(found(health).hint.find("--raise-to") != std::string::npos);
 
+  health.guard->tags_without_room = 1;
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).detail.ends_with("; 1 of them has no room for that below the limit, and draws no IDs"));
+  health.guard->tags_without_room = 0;
+
   health.guard->tags_ahead = 0;
   health.guard->leases_from.reset();
+  CHECK(found(health).state == CheckState::failed);
   CHECK(found(health).detail ==
         "system identifier 7, timeline 1: not the server of earlier grants; no worker is leased until some "
         "time after "
@@ -223,4 +239,15 @@ TEST_CASE(
   CHECK(found(health).detail ==
         "system identifier 7, timeline 1: not the server of earlier grants; no worker is leased before "
         "1970-01-01T02:00:00.000Z");
+  CHECK(found(health).state == CheckState::failed);
+}
+
+TEST_CASE("store checks: rows of tags that are gone are told, and what brings them back") {
+  leaf::StoreHealth health = healthy_server();
+  health.tags_known = 5;
+  health.tags_lost = 3;
+  CHECK(found(health).name == "tags");
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).detail.starts_with("3 of 5 tags are gone from the table"));
+  CHECK(found(health).hint.find("add-tag TAG --start ID") != std::string::npos);
 }

@@ -2,7 +2,10 @@
 #include <signal.h>
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 
+#include "leaf/clock.hpp"
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/store.hpp"
@@ -94,6 +97,56 @@ TEST_CASE_FIXTURE(Outage, "outage: a store that was connected goes on with the n
   audit->reconnect();
   audit->given("order", second);
   audit->given("order", third);
+}
+
+namespace {
+
+/// A machine whose server comes back while somebody pauses.
+class RestartingClock : public leaf::Clock {
+ public:
+  explicit RestartingClock(PostgresqlCluster& cluster) : cluster_(cluster) {}
+
+  std::chrono::system_clock::time_point now() override { return real().now(); }
+  steady_clock::time_point steady_now() override { return real().steady_now(); }
+  void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+                  steady_clock::time_point deadline) override {
+    real().wait_until(lock, changed, deadline);
+  }
+  void sleep_for(std::chrono::nanoseconds) override {
+    if (++pauses == 3) cluster_.start();
+  }
+
+  int pauses = 0;
+
+ private:
+  PostgresqlCluster& cluster_;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Outage, "outage: each call waits for a server that starts again, as long as it may") {
+  RestartingClock clock(cluster);
+  leaf::Store store({.url = cluster.url(), .timeout = milliseconds(60'000), .clock = &clock});
+  const auto through_a_restart = [&](auto call) {
+    cluster.stop(PostgresqlCluster::Stop::fast);
+    clock.pauses = 0;
+    call();
+    CHECK(clock.pauses >= 3);
+  };
+  leaf::Range granted;
+  through_a_restart([&] { granted = store.grant(order, 5).range; });
+  through_a_restart([&] { CHECK(store.tags().size() == 1); });
+  through_a_restart([&] { store.update_tag(order, {.description = "shop"}); });
+  through_a_restart([&] { CHECK(store.health().schema_version > 0); });
+
+  cluster.stop(PostgresqlCluster::Stop::fast);
+  store.set_timeout(milliseconds(0));
+  clock.pauses = 0;
+  CHECK(error_of([&] { store.tags(); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(clock.pauses == 0);
+  cluster.start();
+  audit->reconnect();
+  audit->given("order", granted);
 }
 
 TEST_CASE_FIXTURE(Outage, "outage: a server that is frozen is given up at the timeout") {

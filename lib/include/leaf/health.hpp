@@ -28,8 +28,10 @@ enum class StoreMedium {
 
 /// What a store leaves out because its server may lack commits of the one before: see Store::guard_steps().
 struct ServerGuard {
-  std::int64_t steps = 0;       ///< that a tag leaves out
-  std::int64_t tags_ahead = 0;  ///< tags that have not done so yet
+  std::int64_t steps = 0;              ///< that a tag leaves out
+  std::int64_t tags_ahead = 0;         ///< tags that have not done so yet
+  std::int64_t tags_without_room = 0;  ///< of these, whose limit is too near: they grant nothing
+  std::int64_t tags_behind = 0;        ///< tags that have left out IDs
   /// No worker is leased before; absent: the wait begins when the first is asked for.
   std::optional<UnixTime> leases_from{};
 };
@@ -51,10 +53,16 @@ struct StoreHealth {
   std::optional<int> timeline;    ///< of the server's cluster
   /// What is left out where the server is another one than at the last change; absent: nothing is noticed.
   std::optional<ServerGuard> guard;
+  std::int64_t tags_known = 0;  ///< how many rows of tags there were, removed ones too
+  std::int64_t tags_lost = 0;   ///< how many of them are gone
 
   /// 0: it has no tables; absent: the role may not look.
   std::optional<int> schema_version;
-  int newest_schema_version = 0;  ///< the one that this library works with
+  int newest_schema_version = 0;  ///< the newest one that this library knows
+  /// The oldest schema version that a program has to know; a library that knows it goes on with a newer
+  /// schema.
+  int minimum_reader = 0;
+  std::string minimum_release;  ///< of a program that knows that one; empty: not told
   std::string deployment;
 
   std::vector<std::string> missing_rights;  ///< that drawing IDs and leasing workers need

@@ -11,6 +11,7 @@
 
 #include "leaf/clock.hpp"
 #include "leaf/export.hpp"
+#include "leaf/failover.hpp"
 #include "leaf/health.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/range.hpp"
@@ -33,6 +34,8 @@ struct StoreOptions {
   /// What was granted before: nothing lower is ever taken again. Absent: what is made from these options
   /// remembers for itself. See host_marks() for what a host remembers.
   std::shared_ptr<GrantMarks> marks{};
+  /// Called at the begin of each call of a Store; what it returns lives until the call ends. May be null.
+  std::function<std::shared_ptr<void>()> while_asked{};
 };
 
 /// A segment that the store has durably given to the caller and to nobody else.
@@ -49,6 +52,8 @@ struct Migration {
   int number = 0;
   std::string name;
   std::string sql;
+  /// The schema version that a program has to know from then on; at `number` every program before is refused.
+  int minimum_reader = 0;
 };
 
 /// What another role has made where the store's tables are or are to be, and what would run its code.
@@ -64,8 +69,9 @@ struct ForeignObject {
 /// connection was lost. Use one object from one thread at a time, and not across fork().
 ///
 /// Every call throws Error: `unavailable` if the store cannot be reached or did not answer in time, `usage`
-/// if it has no schema, one of another version, or refuses the login, besides what each call names. Grants
-/// and leases throw `refused` where the store has gone back: it would grant what was granted before.
+/// if it has no schema, an older one or one that asks for a later release, or refuses the login, besides what
+/// each call names. Grants and leases throw `refused` where the store has gone back: it would grant what was
+/// granted before.
 class LEAF_EXPORT Store {
  public:
   /// Looks at the URL only. Throws Error (usage) if it is none.
@@ -79,9 +85,9 @@ class LEAF_EXPORT Store {
   void set_timeout(std::chrono::milliseconds timeout);
 
   /// Brings the schema up to date, creating it where there is none, in one transaction and under a lock.
-  /// Returns the migrations that were applied; none if it was current. A table `leaf_alloc` that Leaf's users
-  /// made is taken over with its rows. Throws `refused` where there are foreign objects that are not those
-  /// `adopted`, which are taken over or dropped.
+  /// Returns the migrations that were applied; none if it was current, or is newer and goes with this
+  /// program. A table `leaf_alloc` that Leaf's users made is taken over with its rows. Throws `refused` where
+  /// there are foreign objects that are not those `adopted`, which are taken over or dropped.
   std::vector<Migration> migrate(const std::vector<ForeignObject>& adopted = {});
   /// What of other roles would run as the present one, if it changed the tables. Throws `usage` for a store
   /// without roles.
@@ -108,6 +114,15 @@ class LEAF_EXPORT Store {
   void set_guard_steps(std::int64_t steps);
   /// Throws what set_guard_steps() would, and changes nothing; does without a schema.
   void require_guard_steps(std::int64_t steps);
+
+  /// What the guard has noticed and what waits for it; changes nothing. Throws `usage` for a store without a
+  /// server.
+  Failover failover();
+  /// Ends what failover() named, which was `seen` on that server: tags leave out the guard now, and the wait
+  /// for workers begins; with Commits::all_there tags go on where they were, and workers are leased at once.
+  /// IDs repeat where commits were lost all the same. Returns the tags that waited. Throws `refused` if
+  /// another server has come meanwhile, and as failover().
+  std::vector<FailoverTag> settle_failover(const Failover& seen, Commits commits);
 
   /// Looks at the store and changes nothing; does without a schema, and without any right on it.
   StoreHealth health();

@@ -45,9 +45,9 @@ Meaning meaning_of(std::string_view state) {
     return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"};
   if (state == "3D000")
     return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"};
-  // Raised by leaf_alloc_guard(), leaf_require_durable(), leaf_require_whole() and refuse_foreign_objects,
-  // each with a hint.
-  if (state == "LF001" || state == "LF002" || state == "LF003" || state == "LF004")
+  // Raised by leaf_alloc_guard(), leaf_require_durable(), leaf_require_whole(), refuse_foreign_objects and
+  // leaf_settle(), each with a hint.
+  if (state == "LF001" || state == "LF002" || state == "LF003" || state == "LF004" || state == "LF006")
     return {ErrorCode::refused, ""};
   if (state == "42501") {
     return {ErrorCode::usage,
@@ -74,6 +74,11 @@ std::string first_line(std::string_view text) {
 bool concerns_a_server(std::string_view reason) {
   return reason.starts_with("connection to server") || reason.starts_with("could not connect") ||
          reason.starts_with("could not translate host name") || reason.starts_with("host name");
+}
+
+/// Whether nobody listens there: so it is while a server starts again.
+bool is_nobody_there(std::string_view reason) {
+  return reason.ends_with("Connection refused") || reason.ends_with("No such file or directory");
 }
 
 /// What mends a TLS connection that does not come about; libpq tells of it in words alone.
@@ -179,6 +184,10 @@ Error login_error(const PGconn* connection, const std::string& connection_string
   } else if (state.empty() && std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {
     meaning = {ErrorCode::usage, malformed_hint(reasons)};
   }
+  // As the server says it once it listens again.
+  if (state.empty() && meaning.code == ErrorCode::unavailable &&
+      std::ranges::any_of(reasons, is_nobody_there))
+    state = sqlstate::not_yet;
   if (state.empty()) state = sqlstate::unable_to_connect;
   return {
       meaning.code,

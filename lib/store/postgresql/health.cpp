@@ -33,12 +33,27 @@ void look_at_guard(StoreHealth& health, Connection& connection, milliseconds tim
   try {
     const auto rows = connection.execute(health_sql.guard, {}, timeout);
     if (rows.empty()) return;
-    health.guard =
-        ServerGuard{.steps = rows[0].integer(0), .tags_ahead = rows[0].integer(1), .leases_from = {}};
+    health.guard = ServerGuard{.steps = rows[0].integer(0),
+                               .tags_ahead = rows[0].integer(1),
+                               .tags_without_room = rows[0].integer(3),
+                               .tags_behind = rows[0].integer(4),
+                               .leases_from = {}};
     if (const auto from = rows[0].integer_or_null(2))
       health.guard->leases_from = UnixTime(milliseconds(*from));
   } catch (const Error&) {
     // A standby does not tell, and the tables may be missing, older or closed: other checks name that.
+    if (!connection.usable()) throw;
+  }
+}
+
+void count_tags(StoreHealth& health, Connection& connection, milliseconds timeout) {
+  try {
+    const auto rows = connection.execute(health_sql.lost_tags, {}, timeout);
+    if (rows.empty()) return;
+    health.tags_known = rows[0].integer(0);
+    health.tags_lost = rows[0].integer(1);
+  } catch (const Error&) {
+    // The tables may be missing, older or closed: other checks name that.
     if (!connection.usable()) throw;
   }
 }
@@ -62,6 +77,7 @@ StoreHealth inspect(Connection& connection, const std::string&, milliseconds tim
   health.is_read_only = server.integer(5) == 1;
   identify(health, connection, timeout);
   look_at_guard(health, connection, timeout);
+  count_tags(health, connection, timeout);
   for (const Row& row : connection.execute(health_sql.settings, {}, timeout))
     health.settings.push_back({row.text(0), row.text(1), row.text(2)});
   health.unlogged_tables = texts(connection, health_sql.unlogged_tables, timeout);

@@ -7,6 +7,8 @@
   "biz_tag, max_id, step, start_id, id_limit, description, (extract(epoch FROM update_time) * " \
   "1000)::bigint, "                                                                             \
   "incarnation"
+// None where the schema has come to ask for a later release since it was looked at.
+#define DEPLOYMENT "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA ")"
 // Whether a commit may be believed: see require_durable(). `local` and better survive a crash of the server;
 // `off` does not. Where warnings are not sent, nobody is told that a wait for a synchronous standby was given
 // up. In the role of a replica no trigger runs. Databases without the settings have no such modes. Unlogged
@@ -22,7 +24,7 @@
   DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3")
 #define GRANT                                                                                           \
   "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE_GRANT \
-  ", (SELECT deployment FROM leaf_meta), granted_by"
+  ", " DEPLOYMENT ", granted_by"
 
 // Administration is refused by an error, and changes nothing.
 #define MAY_CHANGE(table) "leaf_require_durable('" table "'::regclass::oid)"
@@ -53,9 +55,8 @@
   " AND " BEGIN_AFTER("0::bigint") " BETWEEN $10::bigint AND $11::bigint"                               \
   " AND NOT EXISTS (SELECT 1 FROM leaf_worker o WHERE o.owner = $1::varchar"                            \
   " AND (o.renewed_at > $8::bigint OR o.token IS NULL AND o.window_end > $9::bigint))"
-#define LEASE(begin)                              \
-  "worker_id, " begin ", window_end, " IS_DURABLE \
-  ", (SELECT deployment FROM leaf_meta), (SELECT granted_by FROM leaf_meta)"
+#define LEASE(begin) \
+  "worker_id, " begin ", window_end, " IS_DURABLE ", " DEPLOYMENT ", (SELECT granted_by FROM leaf_meta)"
 // What a row keeps of a holder's key, so that nobody who reads it can give up for the holder.
 #define HASH "left(encode(sha256(uuid_send($2::uuid)), 'hex'), 32)::uuid"
 #define TAKE \
@@ -86,9 +87,12 @@ const Sql sql{
         "SELECT schema_version, deployment,"
         " (SELECT bool_and(relpersistence = 'p') FROM pg_class WHERE oid IN (" TABLES
         ") OR oid IN " PARTITIONS
-        ")::integer"
-        " FROM leaf_meta",
+        ")::integer, (SELECT min_reader FROM leaf_meta), (SELECT min_release FROM leaf_meta)"
+        // Inside of the brackets a column that the table lacks means the one outside.
+        " FROM leaf_meta, (SELECT NULL::integer AS min_reader, NULL::text AS min_release) AS before",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1::integer",
+    .raise_minimum_reader =
+        "UPDATE leaf_meta SET min_reader = $1::integer, min_release = $2 WHERE min_reader < $1::integer",
     .identity = "SELECT deployment, " SERVER " FROM leaf_meta",
     .runtime_grants = R"(SET LOCAL search_path = pg_catalog, pg_temp;
 REVOKE ALL ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta FROM {role};
@@ -149,6 +153,15 @@ $way$;
                    " RETURNING leases_from)"
                    " SELECT coalesce((SELECT leases_from FROM noticed), leases_from), " CLOCK
                    " FROM leaf_meta",
+    .failover = "SELECT " SERVER ", (" SAME_LESSOR ")::integer, leases_from, " CLOCK " FROM leaf_meta",
+    .failover_tags =
+        "SELECT biz_tag, (granted_by IS DISTINCT FROM $1)::integer, granted_by, left_out_from, left_out_to"
+        " FROM leaf_alloc WHERE removed_at IS NULL"
+        " AND (granted_by IS DISTINCT FROM $1 OR left_out_to > left_out_from) ORDER BY biz_tag",
+    .settle_failover =
+        "SELECT biz_tag, room::integer, s.left_out_from, s.left_out_to"
+        " FROM leaf_settle('leaf_meta'::regclass, $1, $2::integer = 1) AS s JOIN leaf_alloc ON biz_tag = tag"
+        " WHERE removed_at IS NULL ORDER BY biz_tag",
 
     .grant_exactly =
         "UPDATE leaf_alloc SET max_id = max_id + $2::bigint, last_grant = $2::bigint, update_time = now()"
@@ -308,8 +321,16 @@ const HealthSql health_sql{
         " AND granted_by IS DISTINCT FROM " SERVER
         "),"
         " CASE WHEN " SAME_LESSOR
-        " THEN leases_from END"
+        " THEN leases_from END,"
+        // After several failovers in a row the guard is more than the steps: those are told when they draw.
+        " (SELECT count(*) FROM leaf_alloc WHERE removed_at IS NULL AND granted_by IS DISTINCT FROM " SERVER
+        " AND guard_steps * greatest(step, last_grant, 1)::numeric > coalesce(id_limit, " NO_LIMIT
+        ") + 1::numeric - max_id),"
+        " (SELECT count(*) FROM leaf_alloc WHERE removed_at IS NULL AND left_out_to > left_out_from"
+        " AND granted_by IS NOT DISTINCT FROM " SERVER
+        ")"
         " FROM leaf_meta WHERE " SERVER " IS NOT NULL",
+    .lost_tags = "SELECT tags, greatest(tags - (SELECT count(*) FROM leaf_alloc), 0) FROM leaf_meta",
     .settings =
         "SELECT name, setting, source FROM pg_settings WHERE name IN"
         " ('synchronous_commit', 'session_replication_role', 'client_min_messages', 'fsync', "

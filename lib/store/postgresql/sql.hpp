@@ -22,9 +22,12 @@ struct HealthSql {
   const char* server;
   /// -> system identifier, timeline. Databases that only speak its protocol do not have them.
   const char* identity;
-  /// -> the guard's steps, how many tags it will move, from when on workers are leased or NULL. Fails without
-  /// a schema of the present version, and on a standby.
+  /// -> the guard's steps, how many tags it will move, from when on workers are leased or NULL, how many of
+  /// these tags have no room for it, how many have left out IDs. Fails without a schema of the present
+  /// version, and on a standby.
   const char* guard;
+  /// -> how many rows of tags there were, how many are gone
+  const char* lost_tags;
   /// -> name, value, source
   const char* settings;
   /// -> tables

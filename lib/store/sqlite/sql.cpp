@@ -10,7 +10,8 @@
   "biz_tag, max_id, step, start_id, id_limit, description," \
   " CAST(round((julianday(update_time) - 2440587.5) * 86400000) AS INTEGER), incarnation"
 // A commit is durable by the connection's `synchronous` setting, which the driver makes.
-#define IDENTITY "(SELECT deployment FROM leaf_meta), NULL"
+// No deployment where the schema has come to ask for a later release since it was looked at.
+#define IDENTITY "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA "), NULL"
 #define GRANT "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, 1, " IDENTITY
 
 // The store's clock is this host's, and so the caller's.
@@ -35,8 +36,13 @@ const Sql sql{
     .begin_migration = "BEGIN IMMEDIATE",
     .migration_settings = "",
     .schema_exists = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'leaf_meta'",
-    .schema = "SELECT schema_version, deployment, 1 FROM leaf_meta",
+    .schema =
+        "SELECT schema_version, deployment, 1, (SELECT min_reader FROM leaf_meta), (SELECT min_release FROM "
+        "leaf_meta)"
+        // Inside of the brackets a column that the table lacks means the one outside.
+        " FROM leaf_meta, (SELECT NULL AS min_reader, NULL AS min_release)",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1",
+    .raise_minimum_reader = "UPDATE leaf_meta SET min_reader = $1, min_release = $2 WHERE min_reader < $1",
     .identity = "SELECT " IDENTITY,
     .runtime_grants = nullptr,
     .runtime_role = nullptr,
@@ -49,6 +55,9 @@ const Sql sql{
     .guard_steps = nullptr,
     .set_guard_steps = nullptr,
     .leases_from = nullptr,
+    .failover = nullptr,
+    .failover_tags = nullptr,
+    .settle_failover = nullptr,
 
     .grant_exactly = "UPDATE leaf_alloc SET max_id = max_id + $2, last_grant = $2, update_time = " NOW
                      " WHERE biz_tag = $1 AND removed_at IS NULL AND $2 - 1 <= coalesce(id_limit, " NO_LIMIT

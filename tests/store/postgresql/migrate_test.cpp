@@ -148,7 +148,7 @@ TEST_CASE("schema: a store without one is refused with what to do") {
   CHECK(error_of([&] { store.tags(); }).code() == leaf::ErrorCode::usage);
 }
 
-TEST_CASE("schema: an older and a newer one are refused") {
+TEST_CASE("schema: an older one, and one that asks for a later release, are refused") {
   TestDatabase database;
   leaf::Store({.url = database.url()}).migrate();
 
@@ -158,13 +158,60 @@ TEST_CASE("schema: an older and a newer one are refused") {
   CHECK(older.code() == leaf::ErrorCode::usage);
   CHECK(older.hint().find("leafctl init-db") != std::string::npos);
 
-  database.sql().run("UPDATE leaf_meta SET schema_version = 1000");
+  database.sql().run("UPDATE leaf_meta SET schema_version = 1000, min_reader = 999, min_release = '9.1.0'");
   for (const leaf::Error& newer :
        {error_of([&] { store.tags(); }), error_of([&] { store.migrate(); }),
         error_of([&] { store.pending_migrations(); }), error_of([&] { store.migration_script(); })}) {
     CHECK(newer.code() == leaf::ErrorCode::usage);
     CHECK(std::string(newer.what()).find("version 1000, newer than this program's") != std::string::npos);
+    CHECK(newer.hint().find("leafctl 9.1.0 or later") != std::string::npos);
   }
+}
+
+TEST_CASE("schema: what a program knows is enough for a later one, and ends when its minimum is raised") {
+  const leaf::test::TestRole role("LOGIN");
+  TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  store.add_tag({.name = order});
+  store.grant_runtime_role(role.name());
+  const int newest = store.health().newest_schema_version;
+  database.sql().run("ALTER TABLE leaf_meta ADD COLUMN later text; UPDATE leaf_meta SET schema_version = " +
+                     std::to_string(newest + 1));
+  leaf::Store another({.url = database.url()});
+  for (leaf::Store* one : {&store, &another}) {
+    CHECK_NOTHROW(one->grant(order, 1));
+    CHECK(one->migrate().empty());
+    CHECK(one->migration_script().empty());
+  }
+  CHECK(another.health().schema_version == newest + 1);
+  CHECK(another.health().minimum_reader == newest);
+  // It does not know all rights that later programs need.
+  const leaf::Error rights = error_of([&] { another.grant_runtime_role(role.name()); });
+  CHECK(rights.code() == leaf::ErrorCode::usage);
+  CHECK(rights.hint().find("release that upgraded the store") != std::string::npos);
+
+  database.sql().run(fmt::format(
+      "UPDATE leaf_meta SET schema_version = {0}, min_reader = {0}, min_release = '9.1.0'", newest + 2));
+  leaf::WorkerRequest request;
+  request.owner = "a";
+  // Also over a connection that was opened before.
+  for (const leaf::Error& refused :
+       {error_of([&] { store.grant(order, 1); }), error_of([&] { another.grant_segment(order); }),
+        error_of([&] { leaf::Store({.url = database.url()}).acquire_worker(request); })}) {
+    CHECK(refused.code() == leaf::ErrorCode::usage);
+    CHECK(refused.hint().find("leafctl 9.1.0 or later") != std::string::npos);
+  }
+}
+
+TEST_CASE("schema: the script for a DBA says what programs have to know, as the upgrade does") {
+  TestDatabase by_program, by_hand;
+  leaf::Store program({.url = by_program.url()}), hand({.url = by_hand.url()});
+  program.migrate();
+  by_hand.sql().run(hand.migration_script());
+  const char* const reader = "SELECT min_reader, min_release FROM leaf_meta";
+  CHECK(by_hand.sql().rows(reader) == by_program.sql().rows(reader));
+  CHECK(hand.health().minimum_reader == program.health().minimum_reader);
 }
 
 TEST_CASE("schema: two deployments have two names") {

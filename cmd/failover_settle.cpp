@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands.hpp"
+#include "confirmation.hpp"
+#include "counted.hpp"
+#include "declaration.hpp"
+#include "failover_record.hpp"
+#include "leaf/error.hpp"
+#include "rfc3339.hpp"
+
+namespace leafctl {
+
+namespace {
+
+using State = leaf::FailoverTag::State;
+
+std::int64_t count_of(const std::vector<leaf::FailoverTag>& tags, State state) {
+  return std::ranges::count(tags, state, &leaf::FailoverTag::state);
+}
+
+class FailoverSettle : public Command {
+ public:
+  void declare(Declaration& command) override {
+    command.describe(
+        "Ends what waits since the database's server became another one. Tags leave out the guard now, and "
+        "not "
+        "when they are drawn from next; workers are leased when the windows are over that the server may "
+        "know "
+        "nothing of. Nothing repeats. PostgreSQL only.");
+    command.add_flag(
+        "--no-commits-lost", all_there_,
+        "the server has all that was committed: tags go on where they were, and workers are leased "
+        "at once; asks on a terminal");
+    command.add_flag("--yes", yes_, "do not ask; required with --no-commits-lost where there is no terminal");
+    command.add_examples(
+        "Commits are all there after a switchover for which the old primary was stopped\n"
+        "in good order and the standby had received everything, or with a synchronous\n"
+        "standby. Where that is wrong, what the lost commits granted is granted again.\n\n"
+        "Prints what 'leafctl failover show' does, with the states left_out, kept (the\n"
+        "tag goes on where it was) and no_room (the guard goes past the tag's limit, so\n"
+        "that it grants nothing).\n\n"
+        "Exit status: 5 if a tag has no room; all else is settled.\n\n"
+        "Examples:\n"
+        "  leafctl failover settle\n"
+        "  leafctl failover settle --no-commits-lost --yes");
+  }
+
+  void run(Session& session) override {
+    leaf::Store store = session.store();
+    const leaf::Failover seen = store.failover();
+    const std::int64_t waiting = count_of(seen.tags, State::waiting);
+    if (all_there_ && !yes_) ask(waiting, session.messages);
+    const auto settled =
+        store.settle_failover(seen, all_there_ ? leaf::Commits::all_there : leaf::Commits::may_be_lost);
+    const leaf::Failover now = store.failover();
+    FailoverRecords records = records_of(settled);
+    records.push_back(record_of_workers(now));
+    print(records, session.output);
+    session.output.flush();
+    report(settled, now, session.messages);
+  }
+
+ private:
+  static void ask(std::int64_t waiting, Messages& messages) {
+    require_terminal_to_ask("settling a failover without the guard", messages);
+    require_yes(
+        fmt::format("go on without the guard, with {} and all workers? Where commits were lost, IDs repeat",
+                    counted(waiting, "tag")),
+        "nothing was settled", messages);
+  }
+
+  static void report(const std::vector<leaf::FailoverTag>& settled, const leaf::Failover& now,
+                     Messages& messages) {
+    const auto tell = [&](State state, const char* what) {
+      const std::int64_t count = count_of(settled, state);
+      if (count > 0) messages.info(fmt::format("{} {}", counted(count, "tag"), what));
+    };
+    tell(State::left_out, "left out the guard");
+    tell(State::kept, "left out nothing");
+    messages.info(now.leases_from
+                      ? fmt::format("workers are leased from {} on; hosts whose window is not over go on",
+                                    format_rfc3339(*now.leases_from))
+                      : "workers are leased");
+    const std::int64_t without_room = count_of(settled, State::no_room);
+    if (without_room == 0) return;
+    throw leaf::Error(leaf::ErrorCode::refused,
+                      fmt::format("{} of {} tags have no room for the guard below their limit", without_room,
+                                  settled.size()),
+                      "raise it with 'leafctl tags update TAG --limit ID'; they draw IDs then");
+  }
+
+  bool all_there_ = false;
+  bool yes_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_failover_settle() {
+  return std::make_unique<FailoverSettle>();
+}
+
+}  // namespace leafctl

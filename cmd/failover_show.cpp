@@ -1,0 +1,53 @@
+#include <algorithm>
+
+#include "commands.hpp"
+#include "declaration.hpp"
+#include "failover_record.hpp"
+
+namespace leafctl {
+
+namespace {
+
+class FailoverShow : public Command {
+ public:
+  void declare(Declaration& command) override {
+    command.describe(
+        "Shows what waits since the database's server became another one, after a failover, a switchover or "
+        "a "
+        "restore, and what tags have left out because of that. Changes nothing. PostgreSQL only.");
+    command.add_examples(
+        "Prints kind (tag or workers), name, state, left_out_first, left_out_last, until\n"
+        "and granted_by: the server that last changed a tag that waits.\n\n"
+        "States:\n"
+        "  waiting    a tag leaves out the guard when it is drawn from next; workers are\n"
+        "             not leased before until, or for a while from the first that is\n"
+        "             asked for\n"
+        "  left_out   the tag goes on after the IDs that it left out\n"
+        "  leased     workers are leased\n\n"
+        "Examples:\n"
+        "  leafctl failover show\n"
+        "  leafctl failover show -o json | jq -r 'select(.state == \"waiting\").name'");
+  }
+
+  void run(Session& session) override {
+    const leaf::Failover found = session.store().failover();
+    FailoverRecords records = records_of(found.tags);
+    records.push_back(record_of_workers(found));
+    print(records, session.output);
+    session.output.flush();
+    const bool waits = found.leases_wait || std::ranges::any_of(found.tags, [](const leaf::FailoverTag& tag) {
+                         return tag.state == leaf::FailoverTag::State::waiting;
+                       });
+    session.messages.info(
+        waits ? "the server is another one than before: 'leafctl failover settle' ends the wait"
+              : "nothing waits");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_failover_show() {
+  return std::make_unique<FailoverShow>();
+}
+
+}  // namespace leafctl

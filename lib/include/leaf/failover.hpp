@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leaf/layout.hpp"
+#include "leaf/range.hpp"
+
+namespace leaf {
+
+/// A tag that a change of the database's server concerns.
+struct FailoverTag {
+  enum class State {
+    waiting,   ///< leaves out the guard at its next change
+    left_out,  ///< has left out IDs
+    no_room,   ///< the guard goes past its limit: it grants nothing
+    kept,      ///< goes on where it was
+  };
+
+  std::string name;
+  State state = State::waiting;
+  std::string granted_by{};  ///< the server of its last change; empty where that is the present one
+  std::optional<Range> left_out{};
+};
+
+/// What waits since another server, which may lack commits, took the place of the one before.
+struct Failover {
+  std::string server;             ///< the present one, its history and the tables; empty: it does not tell
+  std::vector<FailoverTag> tags;  ///< that wait, or have left out IDs, by name
+  bool leases_wait = false;
+  /// No worker is leased before; absent: the wait begins when the first is asked for.
+  std::optional<UnixTime> leases_from{};
+};
+
+/// What an operator knows of the commits of the server before.
+enum class Commits { may_be_lost, all_there };
+
+}  // namespace leaf

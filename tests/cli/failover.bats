@@ -1,0 +1,95 @@
+# What an operator sees of a change of the database's server, and says to it.
+load support
+
+setup() { new_initialized_store; }
+teardown() { remove_store; }
+
+# another_server: as if another one had granted and leased last.
+another_server() {
+  local table
+  for table in leaf_alloc leaf_meta; do
+    psql -qX -d "$test_database" -c "ALTER TABLE $table DISABLE TRIGGER USER" \
+      -c "UPDATE $table SET granted_by = 'another'" -c "ALTER TABLE $table ENABLE TRIGGER USER"
+  done
+}
+
+# check NAME: its state in doctor.
+check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
+
+@test "failover shows that nothing waits, and settles nothing" {
+  expect 0 leafctl failover show
+  prints $'workers\t\tleased\t\t\t\t'
+  says 'nothing waits'
+  expect 0 leafctl failover settle -o json
+  same 'the lines' 1 "$(wc -l <<<"$output")"
+  same 'the keys' 'kind name state left_out_first left_out_last until granted_by' \
+    "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
+}
+
+@test "failover settle leaves out the guard at once, and doctor fails while no worker is leased" {
+  leafctl -q add-tag order --step 10
+  another_server
+  same 'identity' failed "$(check identity)"
+  expect 0 leafctl failover show
+  contains "$output" $'tag\torder\twaiting\t\t\t\tanother'
+  contains "$output" $'workers\t\twaiting\t\t\t\t'
+  contains "$stderr" "'leafctl failover settle' ends the wait"
+  expect 0 leafctl failover settle
+  [[ $output =~ $'tag\torder\tleft_out\t1\t'([0-9]+) ]]
+  last=${BASH_REMATCH[1]}
+  [ "$last" -ge 1000 ]
+  contains "$stderr" '1 tag left out the guard'
+  contains "$stderr" 'workers are leased from '
+  same 'the next ID' "$((last + 1))" "$(leafctl next order --direct)"
+  expect 3 leafctl workers acquire
+  contains "$stderr" "'leafctl failover settle --no-commits-lost' ends the wait"
+  same 'identity' failed "$(check identity)"
+}
+
+@test "failover settle --no-commits-lost asks, and all goes on where it was" {
+  leafctl -q add-tag order --step 10 --limit 100
+  another_server
+  expect 5 leafctl failover settle
+  contains "$stderr" '1 of 1 tags have no room for the guard below their limit'
+  contains "$(leafctl doctor | grep '^identity')" '1 of them has no room'
+  expect 2 leafctl failover settle --no-commits-lost
+  contains "$stderr" "say '--yes'"
+  on_terminal 'leafctl failover settle --no-commits-lost' $'n\n'
+  contains "$output" 'Where commits were lost, IDs repeat'
+  contains "$output" 'nothing was settled'
+  expect 3 leafctl workers acquire
+  expect 0 leafctl failover settle --no-commits-lost --yes
+  contains "$output" $'tag\torder\tkept\t'
+  contains "$stderr" '1 tag left out nothing'
+  same 'the next ID' 1 "$(leafctl next order --direct)"
+  expect 0 leafctl workers acquire
+  same 'identity' ok "$(check identity)"
+}
+
+@test "doctor says how many tags are gone from the table" {
+  leafctl -q add-tag order
+  leafctl -q add-tag bill
+  psql -qX -d "$test_database" -c 'ALTER TABLE leaf_alloc DISABLE TRIGGER USER' \
+    -c "DELETE FROM leaf_alloc WHERE biz_tag = 'bill'" -c 'ALTER TABLE leaf_alloc ENABLE TRIGGER USER'
+  expect 1 leafctl doctor --exit-code
+  contains "$output" $'tags\tfailed\t1 of 2 tags are gone from the table'
+  contains "$output" "'leafctl add-tag TAG --start ID'"
+  leafctl -q add-tag bill --start 1000
+  expect 0 leafctl doctor --exit-code
+}
+
+@test "a program goes on with a later schema, and init-db and doctor say so" {
+  leafctl -q add-tag order
+  known=$(leafctl init-db -o json 2>/dev/null | jq .schema_version)
+  psql -qX -d "$test_database" -c "UPDATE leaf_meta SET schema_version = $((known + 1))"
+  expect 0 leafctl next order
+  expect 0 leafctl init-db
+  contains "$stderr" "its schema has version $((known + 1)); this program knows $known, and goes with it"
+  same 'schema' warning "$(check schema)"
+  psql -qX -d "$test_database" -c "UPDATE leaf_meta SET min_reader = $((known + 1)), min_release = '9.1.0'"
+  for command in init-db 'tags list' 'next order --direct'; do
+    expect 2 leafctl $command
+    contains "$stderr" 'use leafctl 9.1.0 or later; leafctl-operations(7) tells the way back'
+  done
+  same 'schema' failed "$(check schema)"
+}

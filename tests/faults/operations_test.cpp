@@ -1,0 +1,171 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "leaf/store.hpp"
+#include "support/guard_share.hpp"
+#include "support/lagging_standby.hpp"
+#include "support/postgresql_cluster.hpp"
+#include "support/process.hpp"
+#include "support/sql_session.hpp"
+#include "support/temporary_folder.hpp"
+
+using leaf::test::is_behind_guard;
+using leaf::test::lagging_standby;
+using leaf::test::PostgresqlCluster;
+using leaf::test::SqlSession;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const leaf::TagName order("order");
+constexpr std::int64_t step = 10;
+
+/// The commands under that heading of leafctl-operations(7), block by block, as they stand there.
+std::vector<std::string> commands_of(const std::string& heading) {
+  std::ifstream page(LEAF_OPERATIONS_PAGE);
+  std::vector<std::string> blocks;
+  bool is_there = false, is_command = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with(".Ss ") || line.starts_with(".Sh ")) is_there = line.substr(4) == heading;
+    if (is_there && line.starts_with(".Bd -literal")) {
+      is_command = true;
+      blocks.emplace_back();
+    } else if (line == ".Ed") {
+      is_command = false;
+    } else if (is_there && is_command) {
+      blocks.back() += line + "\n";
+    }
+  }
+  CAPTURE(heading);
+  REQUIRE_FALSE(blocks.empty());
+  return blocks;
+}
+
+/// An operator's desk: the services `ids` and `standby`, and a shell as the user `postgres`.
+class Desk {
+ public:
+  Desk(const PostgresqlCluster& old, const PostgresqlCluster& present)
+      : old_(old.host() + "/data"), present_(present.host() + "/data") {
+    std::ofstream(services()) << "[ids]\nhost=" << old.host() << "," << present.host()
+                              << "\nport=5432\nuser=postgres\n"
+                              << "dbname=postgres\n[standby]\nhost=" << present.host()
+                              << "\nport=5432\nuser=postgres\ndbname=postgres\n";
+    fs::permissions(folder_.path(), fs::perms::all);
+  }
+
+  /// Runs the lines one after the other; throws std::runtime_error if one fails. Returns what they print.
+  std::string run(const std::string& commands) const {
+    const std::string path = fs::path(leaf::test::postgresql_program("pg_ctl")).parent_path().string() + ":" +
+                             fs::path(LEAFCTL).parent_path().string() + ":/usr/bin:/bin";
+    return leaf::test::run(leaf::test::as_postgres(
+        {"env", "-C", folder_.path().string(), "PATH=" + path, "HOME=" + folder_.path().string(),
+         "PGSERVICEFILE=" + services(), "LEAFCTL_STORE=service=ids", "LEAFCTL_TIMEOUT=60s",
+         "LEAFCTL_RUNTIME_DIR=" + folder_.path().string() + "/run", "OLD=" + old_, "NEW=" + present_, "sh",
+         "-ec", "exec 2>&1\n" + commands}));
+  }
+
+ private:
+  std::string services() const { return folder_.path().string() + "/services"; }
+
+  leaf::test::TemporaryFolder folder_;
+  std::string old_;
+  std::string present_;
+};
+
+leaf::WorkerRequest request_of(const std::string& owner) {
+  leaf::WorkerRequest request;
+  request.owner = owner;
+  return request;
+}
+
+/// A primary that has granted 10 IDs of a tag and leased a worker.
+struct Store {
+  Store() {
+    leaf::Store store({.url = primary.url()});
+    store.migrate();
+    store.add_tag({.name = order, .step = step});
+    CHECK(store.grant(order, 10).range == leaf::Range{1, 11});
+    CHECK(store.acquire_worker(request_of("first")).worker == 0);
+  }
+
+  PostgresqlCluster primary;
+};
+
+bool mentions(const std::string& text, const std::string& part) {
+  CAPTURE(text);
+  const bool found = text.find(part) != std::string::npos;
+  CHECK(found);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(
+    Store, "operations: a planned switchover as the manual has it loses nothing and waits for nothing") {
+  const PostgresqlCluster standby(PostgresqlCluster::StandbyOf{primary});
+  const Desk desk(primary, standby);
+  const auto blocks = commands_of("Planned switchover");
+  REQUIRE(blocks.size() == 2);
+  const std::string positions = desk.run(blocks[0]);
+  // The standby's position is not before that of the last checkpoint, as the manual wants it.
+  std::smatch found;
+  REQUIRE(std::regex_search(positions, found,
+                            std::regex("location: +([0-9A-F]+/[0-9A-F]+)\\s+([0-9A-F]+/[0-9A-F]+)")));
+  CHECK(SqlSession(standby.url()).value("SELECT $1::pg_lsn > $2::pg_lsn", {found[2], found[1]}) == "t");
+
+  const std::string done = desk.run(blocks[1]);
+  mentions(done, "1 tag left out nothing");
+  mentions(done, "workers are leased");
+  leaf::Store after({.url = standby.url()});
+  CHECK(after.grant(order, 1).range == leaf::Range{11, 12});
+  CHECK(after.acquire_worker(request_of("second")).worker == 1);
+  CHECK(desk.run("leafctl doctor --exit-code --no-host-buffer").find("failed") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Store,
+                  "operations: a failover as the manual has it repeats nothing that the guard covers") {
+  const auto standby = lagging_standby(primary);
+  const leaf::Range lost = leaf::Store({.url = primary.url()}).grant(order, 500).range;
+  primary.stop(PostgresqlCluster::Stop::immediate);
+  const Desk desk(primary, *standby);
+  const auto blocks = commands_of("Failover");
+  REQUIRE(blocks.size() == 1);
+  const std::string done = desk.run(blocks[0]);
+  mentions(done, "1 tag left out the guard");
+  mentions(done, "workers are leased from ");
+  CHECK(std::regex_search(done, std::regex("identity\tfailed\t.*no worker is leased before")));
+  CHECK(leaf::Store({.url = standby->url()}).grant(order, 1).range.lo >= lost.hi);
+}
+
+TEST_CASE_FIXTURE(Store,
+                  "operations: a restore as the manual has it grants nothing that the backup does not know") {
+  const Desk desk(primary, primary);
+  desk.run(commands_of("Backup").at(0));
+  const leaf::Range since = leaf::Store({.url = primary.url()}).grant(order, 500).range;
+  const auto blocks = commands_of("Restore");
+  REQUIRE(blocks.size() == 2);
+  const std::string done = desk.run(blocks[0]);
+  mentions(done, "1 tag left out the guard");
+  mentions(done, "workers are leased from ");
+  leaf::Store after({.url = primary.url()});
+  const leaf::Range next = after.grant(order, 10).range;
+  CHECK(is_behind_guard(next, 11, 100 * step));
+  CHECK(next.lo >= since.hi);
+  desk.run(blocks[1]);
+  CHECK(after.grant(order, 1).range.lo == 5'000'000);
+}
+
+TEST_CASE_FIXTURE(Store, "operations: an upgrade of a store that is up to date does nothing") {
+  const Desk desk(primary, primary);
+  for (const std::string& block : commands_of("Upgrade")) mentions(desk.run(block), "up to date");
+  for (const std::string& block : commands_of("Full disk")) mentions(desk.run(block), "connection\tok");
+}

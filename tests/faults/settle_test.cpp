@@ -1,0 +1,163 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "support/error_of.hpp"
+#include "support/guard_share.hpp"
+#include "support/lagging_standby.hpp"
+#include "support/postgresql_cluster.hpp"
+#include "support/sql_session.hpp"
+
+using leaf::Commits;
+using leaf::test::error_of;
+using leaf::test::is_behind_guard;
+using leaf::test::lagging_standby;
+using leaf::test::PostgresqlCluster;
+using leaf::test::SqlSession;
+using State = leaf::FailoverTag::State;
+
+namespace {
+
+const leaf::TagName order("order");
+const leaf::TagName idle("idle");
+const leaf::TagName limited("limited");
+constexpr std::int64_t step = 10;
+constexpr std::int64_t guard = 100 * step;
+
+leaf::WorkerRequest request_of(const std::string& owner) {
+  leaf::WorkerRequest request;
+  request.owner = owner;
+  return request;
+}
+
+/// A primary whose store has given out 10 IDs of one tag, and a worker.
+struct Primary {
+  Primary() {
+    store.migrate();
+    for (const leaf::TagName& tag : {order, idle}) store.add_tag({.name = tag, .step = step});
+    store.add_tag({.name = limited, .step = step, .limit = 500});
+    CHECK(store.grant(order, 10).range == leaf::Range{1, 11});
+    held = store.acquire_worker(request_of("held"));
+  }
+
+  PostgresqlCluster cluster;
+  leaf::Store store{{.url = cluster.url()}};
+  leaf::WorkerLease held;
+};
+
+State state_of(const std::vector<leaf::FailoverTag>& tags, const leaf::TagName& name) {
+  const auto found = std::ranges::find(tags, name.str(), &leaf::FailoverTag::name);
+  REQUIRE(found != tags.end());
+  return found->state;
+}
+
+/// Stopped in good order, the primary sends all that was committed first.
+void switch_over(Primary& primary, PostgresqlCluster& standby) {
+  primary.cluster.stop(PostgresqlCluster::Stop::fast);
+  SqlSession(standby.url()).run("SELECT pg_promote()");
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Primary, "settle: where nothing has changed nothing waits, and nothing is done") {
+  const leaf::Failover found = store.failover();
+  CHECK(found.tags.empty());
+  CHECK_FALSE(found.leases_wait);
+  CHECK(store.settle_failover(found, Commits::may_be_lost).empty());
+  CHECK(store.grant(order, 1).range == leaf::Range{11, 12});
+  CHECK(store.acquire_worker(request_of("other")).worker == 1);
+}
+
+TEST_CASE_FIXTURE(Primary, "settle: after a switchover that lost nothing all goes on at once") {
+  PostgresqlCluster standby(PostgresqlCluster::StandbyOf{cluster});
+  switch_over(*this, standby);
+  leaf::Store after({.url = standby.url()});
+  CHECK(error_of([&] { after.acquire_worker(request_of("other")); }).code() == leaf::ErrorCode::unavailable);
+  const leaf::Failover seen = after.failover();
+  CHECK(seen.leases_wait);
+  CHECK(seen.leases_from);
+  CHECK(seen.tags.size() == 3);
+  CHECK(state_of(seen.tags, idle) == State::waiting);
+  CHECK(seen.tags[0].granted_by != seen.server);
+
+  const auto settled = after.settle_failover(seen, Commits::all_there);
+  CHECK(settled.size() == 3);
+  CHECK(state_of(settled, limited) == State::kept);
+  CHECK(after.failover().tags.empty());
+  CHECK_FALSE(after.failover().leases_wait);
+  CHECK(after.health().guard.value().tags_ahead == 0);
+
+  CHECK(after.grant(order, 1).range == leaf::Range{11, 12});
+  CHECK(after.grant(limited, 1).range == leaf::Range{1, 2});
+  const leaf::WorkerLease next = after.acquire_worker(request_of("other"));
+  CHECK(next.worker == 1);
+  CHECK(after.renew_worker(held, request_of("held")).begin >= held.end);
+
+  // The next failover is guarded as this one was.
+  CHECK(after.guard_steps() == 100);
+  const auto last = lagging_standby(standby);
+  standby.stop(PostgresqlCluster::Stop::immediate);
+  SqlSession(last->url()).run("SELECT pg_promote()");
+  CHECK(is_behind_guard(leaf::Store({.url = last->url()}).grant(order, 1).range, 12, guard));
+}
+
+TEST_CASE_FIXTURE(Primary, "settle: where commits may be lost, every tag leaves out the guard at once") {
+  const auto standby = lagging_standby(cluster);
+  const leaf::Range lost = store.grant(order, 500).range;
+  const leaf::WorkerLease lost_lease = store.acquire_worker(request_of("lost"));
+  cluster.stop(PostgresqlCluster::Stop::immediate);
+  SqlSession(standby->url()).run("SELECT pg_promote()");
+  leaf::Store after({.url = standby->url()});
+
+  const auto settled = after.settle_failover(after.failover(), Commits::may_be_lost);
+  CHECK(state_of(settled, order) == State::left_out);
+  CHECK(state_of(settled, idle) == State::left_out);
+  CHECK(state_of(settled, limited) == State::no_room);
+  const leaf::Failover now = after.failover();
+  CHECK(state_of(now.tags, order) == State::left_out);
+  CHECK(state_of(now.tags, limited) == State::waiting);
+  CHECK(now.leases_from.value() >= lost_lease.end);
+  CHECK(after.health().guard.value().tags_without_room == 1);
+  CHECK(after.health().guard.value().tags_behind == 2);
+
+  const leaf::Range first = after.grant(order, 10).range;
+  CHECK(first.lo >= lost.hi);
+  CHECK(is_behind_guard(first, 11, guard));
+  CHECK(after.grant(order, 10).range.lo == first.hi);
+  CHECK(error_of([&] { after.acquire_worker(request_of("other")); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(error_of([&] { after.grant(limited, 1); }).code() == leaf::ErrorCode::refused);
+
+  // What was left out stays so; the rest, and workers, go on where they were, on the operator's word.
+  const auto rest = after.settle_failover(after.failover(), Commits::all_there);
+  CHECK(rest.size() == 1);
+  CHECK(state_of(rest, limited) == State::kept);
+  CHECK(after.grant(limited, 1).range == leaf::Range{1, 2});
+  CHECK(after.grant(order, 10).range.lo == first.hi + 10);
+  CHECK(after.acquire_worker(request_of("other")).worker == 1);
+}
+
+TEST_CASE_FIXTURE(Primary, "settle: what was decided of one server is not done to another") {
+  PostgresqlCluster standby(PostgresqlCluster::StandbyOf{cluster});
+  const leaf::Failover seen = store.failover();
+  switch_over(*this, standby);
+  leaf::Store after({.url = standby.url()});
+  const leaf::Error error = error_of([&] { after.settle_failover(seen, Commits::all_there); });
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(error.hint().find("leafctl failover show") != std::string::npos);
+  CHECK(after.health().guard.value().tags_ahead == 3);
+  CHECK(after.failover().leases_wait);
+}
+
+TEST_CASE_FIXTURE(Primary, "settle: a runtime role decides nothing") {
+  SqlSession(cluster.url()).run("CREATE ROLE shop LOGIN");
+  store.grant_runtime_role("shop");
+  leaf::Store shop({.url = cluster.url() + " user=shop"});
+  const leaf::Failover seen = shop.failover();
+  for (const Commits commits : {Commits::may_be_lost, Commits::all_there})
+    CHECK(error_of([&] { shop.settle_failover(seen, commits); }).code() == leaf::ErrorCode::usage);
+}
