@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "declaration.hpp"
+#include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
 #include "messages.hpp"
@@ -19,6 +20,7 @@ struct Session {
   const Configuration& configuration;
   Output& output;
   Messages& messages;
+  int exit_status = 0;  ///< of the program, if nothing is thrown
 
   const Settings& settings() const { return configuration.settings; }
   /// With what this host remembers of grants, also where its buffers are not used.
@@ -62,6 +64,9 @@ class Command {
 
   /// Does the work with what was parsed. Throws leaf::Error.
   virtual void run(Session& session) = 0;
+
+  /// That of the program after `error`.
+  virtual int exit_status(const leaf::Error& error) const { return static_cast<int>(error.code()); }
 
   /// False for a command that has to work even where the configuration is broken.
   virtual bool needs_settings() const { return true; }

@@ -9,7 +9,9 @@
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
+#include "status_metrics.hpp"
 #include "time_text.hpp"
+#include "worker_request.hpp"
 
 namespace leafctl {
 
@@ -92,9 +94,10 @@ class Status : public Command {
         "use, "
         "how fast they go and when they were fetched; for each worker until when its windows last. The "
         "buffers "
-        "of all stores are shown. Without --forget nothing is changed, and no store is asked.");
+        "of all stores are shown. Without --forget nothing is changed; no store is asked but by --metrics.");
     command.add_flag("--watch", watch_, "print it again and again, until interrupted");
     command.add_text_option("--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
+    command.add_flag("--metrics", metrics_, "print it and the store's state as metrics for Prometheus");
     command.add_flag("--forget", forget_, "give up what is buffered of STORE, or of fetches that failed");
     command.add_texts_argument("STORE", "URL", stores_, "with --forget: as for --store");
     command.add_examples(
@@ -103,21 +106,31 @@ class Status : public Command {
         "window_end, fetched, state, failure and store. With -o json the keys are the\n"
         "same. A buffer is empty before anything was fetched, and failing while its last\n"
         "fetch failed; what is left is used meanwhile.\n\n"
+        "With --metrics the configured store is asked for tags, workers and its clock.\n"
+        "Where it does not answer, leafctl_store_up is 0 and the rest is there.\n\n"
         "Examples:\n"
         "  leafctl status\n"
+        "  leafctl status --metrics\n"
         "  leafctl status --watch\n"
         "  leafctl status --forget sqlite:/srv/old/leaf.db\n"
         "  leafctl status -o json | jq -r 'select(.state == \"failing\").failure'");
   }
 
   std::vector<std::string_view> setting_keys() const override {
-    return {host_setting_keys.begin(), host_setting_keys.end()};
+    std::vector<std::string_view> keys{"worker_name", "recycle_after"};
+    keys.insert(keys.end(), host_setting_keys.begin(), host_setting_keys.end());
+    return keys;
   }
 
   void run(Session& session) override {
     if (!stores_.empty() && !forget_) {
       throw leaf::Error(leaf::ErrorCode::usage,
                         fmt::format("argument '{}' goes with '--forget'", leaf::redact_url(stores_.front())));
+    }
+    if (metrics_) {
+      require_no_other_work();
+      print_metrics(session);
+      return;
     }
     const auto host = session.host();
     if (!host) {
@@ -149,6 +162,38 @@ class Status : public Command {
   }
 
  private:
+  void require_no_other_work() const {
+    if (watch_ || forget_) {
+      throw leaf::Error(leaf::ErrorCode::usage,
+                        fmt::format("'--metrics' does not go with '{}'", watch_ ? "--watch" : "--forget"));
+    }
+  }
+
+  static void print_metrics(Session& session) {
+    const auto host = session.host();
+    const auto buffers = host ? leaf::host_buffers(*host) : std::vector<leaf::HostBuffer>();
+    MetricsText metrics;
+    add_host_metrics(metrics, buffers);
+    add_store_metrics(metrics, ask_store(session), buffers, current_time(),
+                      worker_policy(session.settings()));
+    session.output.print_text(metrics.text());
+  }
+
+  static StoreAnswers ask_store(Session& session) {
+    leaf::Store store = session.store();
+    StoreAnswers answers{.url = leaf::redact_url(session.settings().store)};
+    try {
+      answers.health = store.health();
+      answers.tags = store.tags();
+      answers.layout = store.layout();
+      answers.workers = store.workers();
+      answers.is_up = true;
+    } catch (const leaf::Error& error) {
+      session.messages.warning(error.what(), error.hint());
+    }
+    return answers;
+  }
+
   /// What was granted stays known, so that no store is taken back to before it.
   void forget(const leaf::HostOptions& host, Session& session) const {
     const std::chrono::milliseconds timeout = session.settings().timeout;
@@ -176,6 +221,7 @@ class Status : public Command {
   }
 
   bool watch_ = false;
+  bool metrics_ = false;
   bool forget_ = false;
   std::vector<std::string> stores_;
   std::optional<std::string> interval_text_;

@@ -73,11 +73,18 @@ Check check_schema(const StoreHealth& health) {
             "create them with 'leafctl init-db'"};
   }
   const std::string seen = fmt::format("version {}, deployment {}", version, health.deployment);
-  if (version == health.newest_schema_version) return {"schema", CheckState::ok, seen};
+  const Measures measures{{"version", std::int64_t{version}},
+                          {"needed_version", std::int64_t{health.newest_schema_version}}};
+  if (version == health.newest_schema_version)
+    return {.name = "schema", .detail = seen, .measures = measures};
   const std::string needed = fmt::format("{}; this program needs {}", seen, health.newest_schema_version);
   return {
-      "schema", CheckState::failed, needed,
-      version < health.newest_schema_version ? "upgrade it with 'leafctl init-db'" : "use a newer leafctl"};
+      "schema",
+      CheckState::failed,
+      needed,
+      version < health.newest_schema_version ? "upgrade it with 'leafctl init-db'" : "use a newer leafctl",
+      {},
+      measures};
 }
 
 Check check_rights(const StoreHealth& health) {
@@ -154,21 +161,28 @@ Checks check_durability(const StoreHealth& health) {
 Check check_clock(const StoreHealth& health, milliseconds max_skew) {
   if (!health.time) return {"clock", CheckState::ok, "the store's clock is this host's"};
   const milliseconds distance = std::chrono::abs(health.clock_offset);
+  const Measures measures{{"offset_seconds", seconds_of(health.clock_offset)}};
   if (distance == milliseconds::zero())
-    return {"clock", CheckState::ok, "this host's clock agrees with the store's"};
+    return {.name = "clock", .detail = "this host's clock agrees with the store's", .measures = measures};
   const std::string seen = fmt::format("this host's clock is {} {} the store's", rough_duration(distance),
                                        health.clock_offset.count() < 0 ? "behind" : "ahead of");
   if (distance > max_skew) {
-    return {"clock", CheckState::failed,
+    return {"clock",
+            CheckState::failed,
             fmt::format("{}: more than {}, so no worker is leased", seen, format_duration(max_skew)),
-            "set both clocks right, by NTP for example; --max-skew allows more"};
+            "set both clocks right, by NTP for example; --max-skew allows more",
+            {},
+            measures};
   }
   if (distance > max_skew / 2) {
-    return {"clock", CheckState::warning,
+    return {"clock",
+            CheckState::warning,
             fmt::format("{}: near the {} that are allowed", seen, format_duration(max_skew)),
-            "set both clocks right, by NTP for example"};
+            "set both clocks right, by NTP for example",
+            {},
+            measures};
   }
-  return {"clock", CheckState::ok, seen};
+  return {.name = "clock", .detail = seen, .measures = measures};
 }
 
 /// A server that took the place of another may lack its last grants.
@@ -190,8 +204,12 @@ Check check_identity(const StoreHealth& health) {
                  ? fmt::format("; no worker is leased before {}", format_rfc3339(*guard.leases_from))
                  : "; no worker is leased until some time after the first is asked for";
   }
-  return {"identity", CheckState::warning, found,
-          "if it lacks more grants than that, raise tags with 'leafctl tags update TAG --raise-to ID'"};
+  return {"identity",
+          CheckState::warning,
+          found,
+          "if it lacks more grants than that, raise tags with 'leafctl tags update TAG --raise-to ID'",
+          {},
+          {{"tags_ahead", guard.tags_ahead}}};
 }
 
 }  // namespace

@@ -46,7 +46,9 @@ void describe_tag(HostBuffer& buffer, const State& state, UnixTime now) {
   buffer.step = load(state.tag.step);
   buffer.tag_step = load(state.tag.tag_step);
   buffer.limit = load(state.tag.limit);
-  buffer.ids_per_second = pace_of(state, static_cast<std::int64_t>(view.rest.size() + view.next.size()), now);
+  const auto left = static_cast<std::int64_t>(view.rest.size() + view.next.size());
+  buffer.ids_per_second = pace_of(state, left, now);
+  buffer.drawn = std::max<std::int64_t>(load(state.tag.granted) - left, 0);
 }
 
 void describe_worker(HostBuffer& buffer, const State& state) {
@@ -91,6 +93,8 @@ HostBuffer describe(StateFile& file, UnixTime now) {
   HostBuffer buffer = identify(file);
   buffer.in_use = load(state.fetch.fetched_at_ms) != 0;
   buffer.fetched_at = time_of(state.fetch.fetched_at_ms);
+  buffer.fetches = load(state.fetch.fetches);
+  buffer.failed_fetches = load(state.fetch.failed_fetches);
   buffer.failures = load(state.fetch.failures);
   if (buffer.failures > 0) {
     buffer.failure = state.fetch.failure.get();

@@ -278,6 +278,7 @@ void SharedBuffer::put_in_place(State& state, const GrantedRange& granted, std::
                                  std::memory_order_relaxed);
   record.fetched_at_ms.store(now_ms(), std::memory_order_relaxed);
   record.failures.store(0, std::memory_order_relaxed);
+  record.fetches.store(record.fetches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   record.claimed_until_ms.store(0, std::memory_order_relaxed);
   note_granted(state);
   state.buffer.publish(granted.refill.range, granted.refill.mark, granted.refill.label, turn);
@@ -299,6 +300,8 @@ void SharedBuffer::note_failure(StateFile& file, const FetchLock& lock, const Er
   record.retry_at_ms.store(now_ms() + range::pause_after(failures, error.retryable()).count(),
                            std::memory_order_relaxed);
   record.failures.store(failures, std::memory_order_relaxed);
+  record.failed_fetches.store(record.failed_fetches.load(std::memory_order_relaxed) + 1,
+                              std::memory_order_relaxed);
 }
 
 /// The store's mutex is held. After fork() the parent's connection is left alone.

@@ -193,7 +193,7 @@ TEST_CASE("state file: what was cut, stretched or is no such file at all is disc
 
 TEST_CASE("state file: another version's lies beside it, and neither touches the other's") {
   Bed bed;
-  REQUIRE(bed.key.file_name().ends_with(".v2"));
+  REQUIRE(bed.key.file_name().ends_with(".v3"));
   fs::path other = bed.path;
   other.replace_extension(".v3");
   fs::copy(bed.path, other);

@@ -58,8 +58,10 @@ struct HostBuffer {
   std::string name;   ///< the tag, or the worker's owner
   std::string store;  ///< a URL of it, without a password
   std::string deployment;
-  bool in_use = false;  ///< something was ever granted; what follows is void otherwise
-  UnixTime fetched_at;  ///< of the last grant
+  bool in_use = false;              ///< something was ever granted; what follows is void otherwise
+  UnixTime fetched_at;              ///< of the last grant
+  std::int64_t fetches = 0;         ///< since the buffer was made
+  std::int64_t failed_fetches = 0;  ///< likewise
 
   // Of a tag.
   Range current;                           ///< what is left of the segment in use
@@ -68,6 +70,7 @@ struct HostBuffer {
   std::int64_t tag_step = 0;               ///< the tag's own
   std::int64_t limit = 0;                  ///< the last ID the tag may give
   std::optional<double> ids_per_second{};  ///< since the fetch before the last one
+  std::int64_t drawn = 0;                  ///< since the buffer was made
 
   // Of a worker.
   std::int64_t worker = 0;
