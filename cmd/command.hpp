@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "declaration.hpp"
+#include "fetch_log.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
@@ -47,7 +48,8 @@ struct Session {
             .group = settings().group,
             .store_key = settings().store_key,
             .store_files = settings().store_files,
-            .fetch_ahead = false};
+            .fetch_ahead = false,
+            .on_fetch_change = log_fetch_change};
   }
 };
 

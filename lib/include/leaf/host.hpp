@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,14 @@
 namespace leaf {
 
 class GrantMarks;
+
+/// A buffer whose fetches begin to fail, or succeed again.
+struct FetchChange {
+  std::string what;     ///< such as "segment of tag 'order'"
+  std::string store;    ///< a URL of it, without a password
+  std::string failure;  ///< empty: it succeeds again
+  std::string hint;
+};
 
 /// Where the processes of one host share what the store has granted to them: a buffer for each tag and each
 /// worker, in a file that all of them map. All that name the same folder and reach the same store, by
@@ -44,6 +53,10 @@ struct HostOptions {
   /// False for a program that ends soon: nothing is fetched in the background then but where claim_fetch()
   /// and fetch() of a SegmentTag or SnowflakeGenerator are called, perhaps in a child process.
   bool fetch_ahead = true;
+  /// Told of the first fetch of a buffer that fails, of another one that fails otherwise, and of the first
+  /// good one after them: once for all processes of the host, in the one that fetches, by whatever thread of
+  /// it.
+  std::function<void(const FetchChange&)> on_fetch_change{};
 };
 
 /// True if the file system of `path` is one that host state may lie on: local, and none that is stacked on
