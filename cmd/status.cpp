@@ -198,7 +198,8 @@ class Status : public Command {
   void forget(const leaf::HostOptions& host, Session& session) const {
     const std::chrono::milliseconds timeout = session.settings().timeout;
     std::size_t forgotten = stores_.empty() ? leaf::forget_failing_buffers(host, timeout) : 0;
-    for (const std::string& store : stores_) forgotten += leaf::forget_store(store, host, timeout);
+    for (const std::string& store : stores_)
+      forgotten += leaf::forget_store(session.configuration.url_of(store), host, timeout);
     session.messages.info(fmt::format("gave up {} buffer{}", forgotten, forgotten == 1 ? "" : "s"));
     if (session.output.format() == OutputFormat::json)
       session.output.print_one(forgotten_columns, static_cast<std::int64_t>(forgotten));
