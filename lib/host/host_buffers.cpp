@@ -166,23 +166,39 @@ void drop(StateFile& file, const host::Folder& folder, const host::FetchLock& lo
 
 }  // namespace
 
-std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
+namespace {
+
+/// `find` gives the file of a name, or null if it does not count.
+template <class Find>
+std::vector<HostBuffer> describe_all(const host::Folder& folder, Clock& clock, Find find) {
   std::vector<HostBuffer> buffers;
-  const auto folder = host::Folder::find(options);
-  if (!folder) return buffers;
   const UnixTime now = std::chrono::floor<milliseconds>(clock.now());
-  for (const std::string& name : host::state_files(*folder)) {
-    const auto file = StateFile::find(*folder, name);
+  for (const std::string& name : host::state_files(folder)) {
+    const std::shared_ptr<StateFile> file = find(folder, name);
     if (!file || !is_buffer(*file)) continue;
     try {
       buffers.push_back(describe(*file, now));
     } catch (const Error& error) {
-      buffers.push_back(damaged(*file, fmt::format("{}/{}", folder->path(), name), error));
+      buffers.push_back(damaged(*file, fmt::format("{}/{}", folder.path(), name), error));
     }
   }
   std::ranges::sort(
       buffers, {}, [](const HostBuffer& buffer) { return std::tie(buffer.kind, buffer.name, buffer.store); });
   return buffers;
+}
+
+}  // namespace
+
+std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
+  const auto folder = host::Folder::find(options);
+  if (!folder) return {};
+  return describe_all(*folder, clock, [](const host::Folder& in, const std::string& name) {
+    return StateFile::find(in, name);
+  });
+}
+
+std::vector<HostBuffer> host_buffers_of_any_user(const std::string& folder, Clock& clock) {
+  return describe_all(host::Folder::look(folder), clock, StateFile::look);
 }
 
 std::uint64_t drop_host_buffer(const StoreIdentity& store, const HostOptions& options, const TagName& tag,

@@ -49,6 +49,8 @@ class StateFile {
   /// As open(), but makes nothing and throws nothing away; null if there is none that counts.
   static std::shared_ptr<StateFile> find(const Folder& folder, const std::string& file_name);
   static std::shared_ptr<StateFile> find(const Folder& folder, const FileKey& key);
+  /// A copy of another user's file, for nothing but to be looked at; null if it does not count.
+  static std::shared_ptr<StateFile> look(const Folder& folder, const std::string& file_name);
   ~StateFile();
   StateFile(const StateFile&) = delete;
   StateFile& operator=(const StateFile&) = delete;

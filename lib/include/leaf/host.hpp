@@ -103,6 +103,12 @@ struct HostBuffer {
 /// folder. Throws Error (refused) if the folder is not to be trusted.
 LEAF_EXPORT std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock = Clock::real());
 
+/// As host_buffers(), in the folder of whatever user, for root: files are read, not mapped, so that nothing
+/// that their owner does meanwhile does any harm. What they say is that user's word. Throws Error (usage) if
+/// the folder cannot be read.
+LEAF_EXPORT std::vector<HostBuffer> host_buffers_of_any_user(const std::string& folder,
+                                                             Clock& clock = Clock::real());
+
 class Store;
 
 /// Asks `store`, which was made of `url`, which one it is, and has this host go by that from now on. Returns
