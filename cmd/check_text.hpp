@@ -15,6 +15,8 @@ inline constexpr Column<Check> check_columns[] = {
     {"state", [](const Check& check) -> Cell { return std::string(name_of(check.state)); }},
     {"detail", [](const Check& check) -> Cell { return check.detail; }},
     {"hint", [](const Check& check) -> Cell { return check.hint.empty() ? Cell() : check.hint; }},
+    {"subject", [](const Check& check) -> Cell { return check.subject.empty() ? Cell() : check.subject; }},
+    {"measures", [](const Check& check) -> Cell { return check.measures; }},
 };
 
 /// For a terminal of 80 columns: each check below a head, its hint on lines of its own. `color` paints head

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "declaration.hpp"
+#include "fetch_log.hpp"
+#include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
 #include "messages.hpp"
@@ -20,6 +22,7 @@ struct Session {
   const Configuration& configuration;
   Output& output;
   Messages& messages;
+  int exit_status = 0;  ///< of the program, if nothing is thrown
 
   const Settings& settings() const { return configuration.settings; }
   /// With what this host remembers of grants, also where its buffers are not used.
@@ -43,7 +46,8 @@ struct Session {
             .group = settings().group,
             .store_key = settings().store_key,
             .store_files = settings().store_files,
-            .fetch_ahead = false};
+            .fetch_ahead = false,
+            .on_fetch_change = log_fetch_change};
   }
   /// The configured store. Connects to nothing yet. Throws leaf::Error (usage) if its URL is none.
   /// Whoever waits for it on a terminal is told.
@@ -72,6 +76,9 @@ class Command {
 
   /// False for a command that never asks the configured store.
   virtual bool uses_store() const { return true; }
+
+  /// That of the program after `error`.
+  virtual int exit_status(const leaf::Error& error) const { return static_cast<int>(error.code()); }
 
   /// False for a command that has to work even where the configuration is broken.
   virtual bool needs_settings() const { return true; }

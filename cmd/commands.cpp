@@ -16,6 +16,7 @@ std::span<const CommandEntry> commands() {
       {"next", "print new IDs", make_next},
       {"status", "print what this host has buffered", make_status},
       {"doctor", "tell whether all is well, and until when", make_doctor},
+      {"log", "print who changed tags and freed workers, and when", make_log},
       {"workers", "list, take and free the workers of snowflake IDs", nullptr},
       {"workers list", "list workers", make_workers_list},
       {"workers acquire", "lease a worker", make_workers_acquire},

@@ -41,6 +41,7 @@ std::unique_ptr<Command> make_bench_decode();
 std::unique_ptr<Command> make_show_config();
 std::unique_ptr<Command> make_status();
 std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_log();
 std::unique_ptr<Command> make_help();
 std::unique_ptr<Command> make_complete();
 

@@ -56,9 +56,13 @@ Candidates files(const CompletionCursor&) {
 
 Candidates stores(const CompletionCursor& cursor) {
   if (cursor.value().starts_with(sqlite)) return {{"", std::string(sqlite)}};
-  return {{std::string(sqlite), "a file"},
-          {"postgresql://", "a PostgreSQL by host and database"},
-          {"service=", "a PostgreSQL by an entry of pg_service.conf"}};
+  Candidates result;
+  for (const auto& [name, store] : named_stores(cursor.settings, Surroundings::of_this_process()))
+    result.push_back({name, escape_for_terminal(leaf::redact_url(store.url))});
+  result.push_back({std::string(sqlite), "a file"});
+  result.push_back({"postgresql://", "a PostgreSQL by host and database"});
+  result.push_back({"service=", "a PostgreSQL by an entry of pg_service.conf"});
+  return result;
 }
 
 /// The words of a command, of which those before the cursor are arguments.

@@ -26,6 +26,7 @@ using leaf::Error;
 using leaf::ErrorCode;
 
 constexpr std::size_t greatest_size = 1 << 20;
+constexpr const char* stores_key = "stores";
 
 struct Content {
   std::string text;
@@ -94,7 +95,7 @@ YAML::Node parse(const std::string& path, const std::string& text) {
 }
 
 const Setting& known_setting(const std::string& where, const std::string& key) {
-  std::vector<std::string> keys;
+  std::vector<std::string> keys{stores_key};
   for (const Setting& setting : all_settings()) {
     if (key == setting.key) return setting;
     keys.emplace_back(setting.key);
@@ -146,6 +147,34 @@ void refuse_open_secret(const std::string& path, const std::string& store, mode_
                           leaf::detail::shell_word(path)));
 }
 
+/// The value of the key `stores`, which is at `where`.
+std::map<std::string, ConfigEntry> stores_of(const std::string& path, const std::string& where,
+                                             const YAML::Node& value, mode_t mode) {
+  std::map<std::string, ConfigEntry> stores;
+  if (!value.IsMap()) {
+    throw Error(ErrorCode::usage, fmt::format("{}: 'stores' takes a URL for each name", where),
+                "write 'stores: {NAME: URL, NAME: URL}'");
+  }
+  for (const auto& pair : value) {
+    const std::string here = place(path, pair.first.Mark());
+    const std::string name = pair.first.IsScalar() ? pair.first.Scalar() : "";
+    if (!is_store_name(name)) {
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: a store's name has 1 to 64 of the characters A-Z a-z 0-9 . _ -", here));
+    }
+    if (!pair.second.IsScalar() || pair.second.Scalar().empty())
+      throw Error(ErrorCode::usage, fmt::format("{}: store '{}' takes one URL", here, name));
+    if (is_store_name(pair.second.Scalar())) {
+      throw Error(ErrorCode::usage, fmt::format("{}: store '{}' takes a URL, not a name such as '{}'", here,
+                                                name, pair.second.Scalar()));
+    }
+    if (!stores.emplace(name, ConfigEntry{pair.second.Scalar(), here}).second)
+      throw Error(ErrorCode::usage, fmt::format("{}: store '{}' is given twice", here, name));
+    refuse_open_secret(path, pair.second.Scalar(), mode);
+  }
+  return stores;
+}
+
 }  // namespace
 
 std::optional<ConfigFile> ConfigFile::read_if_exists(const std::string& path) {
@@ -164,6 +193,10 @@ std::optional<ConfigFile> ConfigFile::read_if_exists(const std::string& path) {
     if (!pair.first.IsScalar())
       throw Error(ErrorCode::usage, fmt::format("{}: a key has to be a word", where));
     const std::string& key = pair.first.Scalar();
+    if (key == stores_key && file.stores_.empty()) {
+      file.stores_ = stores_of(path, where, pair.second, content->mode);
+      continue;
+    }
     const Setting& setting = known_setting(where, key);
     if (!file.entries_.emplace(key, entry_of(path, where, setting, pair.second)).second) {
       throw Error(ErrorCode::usage, fmt::format("{}: '{}' is given twice", where, key));

@@ -25,7 +25,11 @@ class ConfigFile {
   /// Null if the file does not have the key.
   const ConfigEntry* find(const std::string& key) const;
 
+  /// The stores that have names, and their URLs.
+  const std::map<std::string, ConfigEntry>& stores() const noexcept { return stores_; }
+
  private:
+  std::map<std::string, ConfigEntry> stores_;
   std::map<std::string, ConfigEntry> entries_;
 };
 

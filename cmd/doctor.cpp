@@ -8,9 +8,11 @@
 #include "hint_text.hpp"
 #include "host_checks.hpp"
 #include "leaf/error.hpp"
+#include "nagios.hpp"
 #include "store_checks.hpp"
 #include "supply_checks.hpp"
 #include "time_text.hpp"
+#include "worker_request.hpp"
 
 namespace leafctl {
 
@@ -24,19 +26,6 @@ void append(Checks& checks, Checks more) {
   std::ranges::move(more, std::back_inserter(checks));
 }
 
-std::vector<TagOnHost> tags_on_host(const std::vector<leaf::HostBuffer>& buffers,
-                                    const std::string& deployment) {
-  std::vector<TagOnHost> result;
-  for (const leaf::HostBuffer& buffer : buffers) {
-    if (buffer.kind == leaf::HostBuffer::Kind::tag && buffer.deployment == deployment && buffer.in_use) {
-      result.push_back({.tag = buffer.name,
-                        .ids_per_second = buffer.ids_per_second.value_or(0),
-                        .buffered = static_cast<std::int64_t>(buffer.current.size() + buffer.next.size())});
-    }
-  }
-  return result;
-}
-
 class Doctor : public Command {
  public:
   void declare(Declaration& command) override {
@@ -45,13 +34,19 @@ class Doctor : public Command {
         "what tags, workers and timestamps are left, and what this host has buffered. Nothing is changed. "
         "Where the store cannot be reached, what has to be asked of it is left out.");
     command.add_flag("--exit-code", exit_code_, "exit with 1 if a check failed; warnings do not count");
+    command.add_text_option("--format", "nagios", format_,
+                            "print one line and exit with 0 to 3, as Nagios and Icinga expect");
     command.add_examples(
         "Prints check, state (ok, warning or failed), detail and hint: what to do. There\n"
-        "may be several lines of a check. In a pipe they are tab-separated; with -o json\n"
-        "the keys are the same.\n\n"
+        "may be several lines of a check. In a pipe they are tab-separated, with the\n"
+        "subject, such as a tag, and measures, which are numbers by name, behind them;\n"
+        "with -o json the keys are the same.\n\n"
+        "With --format nagios the exit status is 0 if all is well, 1 after a warning,\n"
+        "2 if a check failed and 3 if nothing could be checked.\n\n"
         "Examples:\n"
         "  leafctl doctor\n"
         "  leafctl doctor --exit-code\n"
+        "  leafctl doctor --format nagios\n"
         "  leafctl doctor -o json | jq -r 'select(.state != \"ok\").hint'");
   }
 
@@ -62,6 +57,8 @@ class Doctor : public Command {
   }
 
   void run(Session& session) override {
+    if (format_ && !is_nagios())
+      throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'--format' takes nagios, not '{}'", *format_));
     const HostFindings host = look_at_host(session.host(), session.settings().host_buffer);
     Checks checks;
     check_store(checks, session, host.buffers);
@@ -70,6 +67,11 @@ class Doctor : public Command {
     append(checks, buffer_checks(host.buffers));
     append(checks, window_checks(host.buffers, current_time(), worker_policy(session.settings())));
     for (Check& check : checks) check.hint = with_option(check.hint, session.messages.hinted_option());
+    if (is_nagios()) {
+      session.output.print_text(nagios_line(checks));
+      session.exit_status = nagios_status(checks);
+      return;
+    }
     print(checks, session.output);
     const auto failed = std::ranges::count_if(checks, has_failed);
     if (!exit_code_ || failed == 0) return;
@@ -77,7 +79,13 @@ class Doctor : public Command {
     throw leaf::Error(leaf::ErrorCode::failed, fmt::format("{} of {} checks failed", failed, checks.size()));
   }
 
+  int exit_status(const leaf::Error& error) const override {
+    return is_nagios() ? nagios_unknown : Command::exit_status(error);
+  }
+
  private:
+  bool is_nagios() const { return format_ == "nagios"; }
+
   static void check_store(Checks& checks, const Session& session,
                           const std::vector<leaf::HostBuffer>& buffers) {
     const Settings& settings = session.settings();
@@ -114,13 +122,6 @@ class Doctor : public Command {
     append(checks, worker_checks(store.workers(), layout, now, worker_policy(settings)));
   }
 
-  static WorkerPolicy worker_policy(const Settings& settings) {
-    return {.owner = settings.worker_name,
-            .recycle_after = settings.recycle_after,
-            .max_skew = settings.max_skew,
-            .max_backward = settings.max_backward};
-  }
-
   static void print(const Checks& checks, Output& output) {
     if (output.format() == OutputFormat::text && output.is_terminal()) {
       output.print_text(check_table(checks, output.has_color(), output.prose_width()));
@@ -130,6 +131,7 @@ class Doctor : public Command {
   }
 
   bool exit_code_ = false;
+  std::optional<std::string> format_;
 };
 
 }  // namespace

@@ -59,10 +59,11 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
     if (stat(host->folder.c_str(), &folder) != 0) {
       found.folder = check_place_for(host->folder);
     } else {
-      found.folder = {
-          check_name, CheckState::ok,
-          fmt::format("{} buffer{} in '{}', of mode {:04o}, on a local file system", found.buffers.size(),
-                      found.buffers.size() == 1 ? "" : "s", host->folder, folder.st_mode & 07777)};
+      found.folder = {.name = check_name,
+                      .detail = fmt::format("{} buffer{} in '{}', of mode {:04o}, on a local file system",
+                                            found.buffers.size(), found.buffers.size() == 1 ? "" : "s",
+                                            host->folder, folder.st_mode & 07777),
+                      .measures = {{"buffers", static_cast<std::int64_t>(found.buffers.size())}}};
     }
     return found;
   } catch (const leaf::Error& error) {
@@ -90,13 +91,16 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
     }
     if (buffer.failures == 0) continue;
     checks.push_back(
-        {check_name, CheckState::warning,
+        {check_name,
+         CheckState::warning,
          fmt::format("the last {} of {} from store '{}' failed: {}",
                      buffer.failures == 1 ? "fetch" : fmt::format("{} fetches", buffer.failures),
                      subject(buffer), buffer.store, buffer.failure),
          buffer.failure_hint.empty()
              ? fmt::format("ask that store what is wrong: 'leafctl doctor --store \"{}\"'", buffer.store)
-             : buffer.failure_hint});
+             : buffer.failure_hint,
+         buffer.name,
+         {{"failures", std::int64_t{buffer.failures}}}});
   }
   return checks;
 }
@@ -129,14 +133,17 @@ Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
                                       ? fmt::format("--raise-to {} -- {}", mark, tag.name)
                                       : fmt::format("{} --raise-to {}", tag.name, mark);
     checks.push_back(
-        {"tags", CheckState::failed,
+        {"tags",
+         CheckState::failed,
          fmt::format("tag '{}' would grant IDs from {} on, which this host knows to be granted up "
                      "to {}: the store has gone back",
                      tag.name, tag.next_id, mark - 1),
          fmt::format(
              "run 'leafctl tags update {}', or with the highest number that 'leafctl doctor' names on "
              "any host: what others have buffered counts too",
-             arguments)});
+             arguments),
+         tag.name,
+         {{"ids_behind", mark - tag.next_id}}});
   }
   return checks;
 }

@@ -72,6 +72,29 @@ void require_known_store(const Configuration& configuration, const Command& comm
   messages.warning(configuration.unread_file->what(), configuration.unread_file->hint());
 }
 
+int run_request(const Request& request, const GlobalOptions& options, OutputFile& file, Messages& messages) {
+  const Surroundings surroundings = Surroundings::of_this_process();
+  Configuration configuration;
+  if (request.command != nullptr && request.command->needs_settings()) {
+    configuration = resolve_settings(options, surroundings);
+  }
+  const Settings& settings = configuration.settings;
+  Output output(file, settings.output, use_color(settings.color, file.is_terminal(), surroundings));
+  messages.set_able_terminal(has_able_terminal(surroundings));
+  messages.set_color(use_color(settings.color, messages.is_terminal(), surroundings));
+  configure(messages, options, configuration);
+
+  Session session{configuration, output, messages};
+  if (request.command == nullptr) {
+    output.print_text(request.text);
+  } else {
+    require_known_store(configuration, *request.command, messages);
+    request.command->run(session);
+  }
+  output.finish();
+  return session.exit_status;
+}
+
 int run(std::vector<std::string> arguments, Messages& messages) {
   OutputFile file(STDOUT_FILENO, "standard output");
   OutputFile error_file(STDERR_FILENO, "standard error");
@@ -81,26 +104,13 @@ int run(std::vector<std::string> arguments, Messages& messages) {
     error_file.write(request.text);
     return usage;
   }
-  const Surroundings surroundings = Surroundings::of_this_process();
-  Configuration configuration;
-  if (request.command != nullptr && request.command->needs_settings()) {
-    configuration = resolve_settings(command_line.options(), surroundings);
+  try {
+    return run_request(request, command_line.options(), file, messages);
+  } catch (const leaf::Error& error) {
+    if (request.command == nullptr) throw;
+    messages.error(error);
+    return request.command->exit_status(error);
   }
-  const Settings& settings = configuration.settings;
-  Output output(file, settings.output, use_color(settings.color, file.is_terminal(), surroundings));
-  messages.set_able_terminal(has_able_terminal(surroundings));
-  messages.set_color(use_color(settings.color, messages.is_terminal(), surroundings));
-  configure(messages, command_line.options(), configuration);
-
-  if (request.command == nullptr) {
-    output.print_text(request.text);
-  } else {
-    require_known_store(configuration, *request.command, messages);
-    Session session{configuration, output, messages};
-    request.command->run(session);
-  }
-  output.finish();
-  return 0;
 }
 
 /// Turns errors into text and an exit status. Throws Interrupted.

@@ -36,11 +36,19 @@ struct Remark {
   std::string text;
 };
 
+/// A number with a name that tells its unit, such as "seconds_left".
+struct Measure {
+  std::string_view name;
+  std::variant<std::int64_t, double> value;
+};
+using Measures = std::vector<Measure>;
+
 /// One value of a record. Nothing is `-` in a table, empty in a tab-separated line, null in JSON; a list of
-/// texts is an array in JSON and parted by commas elsewhere. A duration is a number of milliseconds, but a
-/// text such as "3m 20s" in a table; its key ends with `_ms`, which a table leaves out.
+/// texts is an array in JSON and parted by commas elsewhere; measures are an object there, and "name=value".
+/// A duration is a number of milliseconds, but a text such as "3m 20s" in a table; its key ends with `_ms`,
+/// which a table leaves out.
 using Cell = std::variant<std::monostate, std::int64_t, Id, Count, std::string, Remark, leaf::UnixTime,
-                          TimeFromNow, std::chrono::milliseconds, std::vector<std::string>>;
+                          TimeFromNow, std::chrono::milliseconds, std::vector<std::string>, Measures>;
 using Row = std::vector<Cell>;
 using Keys = std::span<const char* const>;
 

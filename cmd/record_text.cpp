@@ -28,6 +28,12 @@ struct ToJson {
   Json operator()(TimeFromNow time) const { return format_rfc3339(time.time); }
   Json operator()(milliseconds duration) const { return duration.count(); }
   Json operator()(const std::vector<std::string>& texts) const { return texts; }
+  Json operator()(const Measures& measures) const {
+    Json object = Json::object();
+    for (const Measure& measure : measures)
+      std::visit([&](auto value) { object[std::string(measure.name)] = value; }, measure.value);
+    return object;
+  }
 };
 
 /// For a program, exact.
@@ -43,6 +49,14 @@ struct ToField {
   std::string operator()(milliseconds duration) const { return std::to_string(duration.count()); }
   std::string operator()(const std::vector<std::string>& texts) const {
     return fmt::format("{}", fmt::join(texts, ","));
+  }
+  std::string operator()(const Measures& measures) const {
+    std::vector<std::string> parts;
+    for (const Measure& measure : measures) {
+      parts.push_back(
+          std::visit([&](auto value) { return fmt::format("{}={}", measure.name, value); }, measure.value));
+    }
+    return (*this)(parts);
   }
 };
 

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -11,6 +13,7 @@
 
 #include "config_file.hpp"
 #include "leaf/error.hpp"
+#include "nearest.hpp"
 
 namespace leafctl {
 
@@ -115,6 +118,14 @@ void check_values(const ConfigFile& file) {
   }
 }
 
+NamedStores stores_in(const std::vector<ConfigFile>& files) {
+  NamedStores stores;
+  for (const ConfigFile& file : files) {
+    for (const auto& [name, entry] : file.stores()) stores.emplace(name, NamedStore{entry.text, entry.place});
+  }
+  return stores;
+}
+
 std::string name_of_host() {
   char name[HOST_NAME_MAX + 1] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "";
@@ -140,12 +151,36 @@ bool Configuration::knows_store() const {
   return false;
 }
 
+bool is_store_name(std::string_view text) {
+  constexpr std::size_t longest = 64;
+  return !text.empty() && text.size() <= longest && std::ranges::all_of(text, [](unsigned char c) {
+    return (std::isalnum(c) != 0 && c < 0x80) || c == '.' || c == '_' || c == '-';
+  });
+}
+
+std::string Configuration::url_of(const std::string& text) const {
+  // Without names the library tells what a URL is.
+  if (stores.empty() || !is_store_name(text)) return text;
+  if (const auto found = stores.find(text); found != stores.end()) return found->second.url;
+  std::vector<std::string> names;
+  for (const auto& [name, store] : stores) names.push_back(name);
+  const std::string near = nearest(text, names);
+  throw Error(ErrorCode::usage, fmt::format("there is no store '{}' in the configuration", text),
+              near.empty() ? fmt::format("the stores there are {}", fmt::join(names, ", "))
+                           : fmt::format("did you mean '{}'?", near));
+}
+
+NamedStores named_stores(const GlobalOptions& options, const Surroundings& surroundings) {
+  return stores_in(read_config_files(options, surroundings));
+}
+
 Configuration resolve_settings(const GlobalOptions& options, const Surroundings& surroundings) {
   Configuration result;
   std::vector<ConfigFile> files = read_config_files(options, surroundings);
   result.unread_file = read_system_file(surroundings.system_file, files);
   for (const ConfigFile& file : files) check_values(file);
 
+  result.stores = stores_in(files);
   for (std::size_t i = 0; i < all_settings().size(); ++i) {
     const Setting& setting = all_settings()[i];
     std::optional<Found> found;
@@ -157,6 +192,13 @@ Configuration resolve_settings(const GlobalOptions& options, const Surroundings&
       found = find_in_files(setting, files);
     }
     if (!found) found = {setting.default_value(surroundings), setting.key, origin_default};
+    if (setting.key == std::string_view("store")) {
+      const std::string url = result.url_of(found->text);
+      if (url != found->text) {
+        found->origin += fmt::format(", '{}' in {}", found->text, result.stores.at(found->text).place);
+        found->text = url;
+      }
+    }
     if (found->origin != origin_default || !found->text.empty())
       setting.assign(result.settings, found->name, found->text);
     result.origins.push_back({&setting, found->text, found->origin});

@@ -118,15 +118,33 @@ struct GlobalOptions {
   bool verbose = false;
 };
 
+/// A store that a configuration file gives a name.
+struct NamedStore {
+  std::string url;
+  std::string place;  ///< FILE:LINE
+};
+using NamedStores = std::map<std::string, NamedStore>;
+
+/// Whether `text` is a name, which no URL of a store is.
+bool is_store_name(std::string_view text);
+
 struct Configuration {
   Settings settings;
   std::vector<SettingOrigin> origins;
+  NamedStores stores{};
+
+  /// The URL that `text`, a URL or a store's name, stands for. Throws leaf::Error (usage) for an unknown
+  /// name.
+  std::string url_of(const std::string& text) const;
   /// Why nothing was taken from the system's file although there is one: this user may not read it.
   std::optional<leaf::Error> unread_file{};
 
   /// False if the file that was not read might name another store.
   bool knows_store() const;
 };
+
+/// The stores that have names: the user's file comes before the system's. Throws as resolve_settings().
+NamedStores named_stores(const GlobalOptions& options, const Surroundings& surroundings);
 
 /// Settles every setting: flag, else variable, else the user's file, else the system's, else the default. The
 /// user's file is `--config`, `LEAFCTL_CONFIG` or leafctl/leafctl.yaml in the XDG folder. Throws leaf::Error

@@ -156,7 +156,7 @@ std::string nothing(const Surroundings&) {
 constexpr Setting settings_table[] = {
     {"store", "--store", "LEAFCTL_STORE", "URL",
      "where tags live: sqlite:PATH, postgresql://HOST/DATABASE, service=NAME or key=value pairs as libpq "
-     "takes them "
+     "takes them, or a name of the configuration's stores "
      "(default: sqlite:~/.local/state/leafctl/leaf.db; for root /var/lib/leafctl/leaf.db)",
      default_store, assign_store, leaf::redact_url},
     {"timeout", "--timeout", "LEAFCTL_TIMEOUT", "DURATION",

@@ -5,11 +5,16 @@ namespace leafctl {
 
 namespace {
 
-constexpr Column<SettingOrigin> origin_columns[] = {
-    {"key", [](const SettingOrigin& setting) -> Cell { return std::string(setting.setting->key); }},
-    {"value",
-     [](const SettingOrigin& setting) -> Cell { return setting.text.empty() ? Cell() : setting.shown(); }},
-    {"origin", [](const SettingOrigin& setting) -> Cell { return Remark{setting.origin}; }},
+struct Shown {
+  std::string key;
+  std::string value;  ///< empty: none
+  std::string origin;
+};
+
+constexpr Column<Shown> columns[] = {
+    {"key", [](const Shown& shown) -> Cell { return shown.key; }},
+    {"value", [](const Shown& shown) -> Cell { return shown.value.empty() ? Cell() : shown.value; }},
+    {"origin", [](const Shown& shown) -> Cell { return Remark{shown.origin}; }},
 };
 
 class ShowConfig : public Command {
@@ -17,7 +22,9 @@ class ShowConfig : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Prints each setting, its value and where that came from: a flag, a variable, a line of a file, or "
-        "the default; the first of these that names it counts. Passwords are left out.\n\n"
+        "the default; the first of these that names it counts; then the stores that have names. Passwords "
+        "are left "
+        "out.\n\n"
         "The variable of a setting is LEAFCTL_ and its key in capitals, such as LEAFCTL_STORE. A file holds "
         "keys and values in YAML, such as 'timeout: 10s'.");
     command.add_examples(
@@ -38,7 +45,12 @@ class ShowConfig : public Command {
   bool uses_store() const override { return false; }
 
   void run(Session& session) override {
-    session.output.print_list(origin_columns, session.configuration.origins);
+    std::vector<Shown> all;
+    for (const SettingOrigin& setting : session.configuration.origins)
+      all.push_back({setting.setting->key, setting.shown(), setting.origin});
+    for (const auto& [name, store] : session.configuration.stores)
+      all.push_back({"stores." + name, leaf::redact_url(store.url), store.place});
+    session.output.print_list(columns, all);
   }
 };
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <thread>
@@ -9,7 +10,10 @@
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
+#include "status_metrics.hpp"
 #include "time_text.hpp"
+#include "user_folders.hpp"
+#include "worker_request.hpp"
 
 namespace leafctl {
 
@@ -19,6 +23,7 @@ namespace {
 struct Seen {
   leaf::HostBuffer buffer;
   leaf::UnixTime now;
+  std::string user{};  ///< whose it is, where those of all are shown
 };
 
 Cell from_now(leaf::UnixTime time, const Seen& seen) {
@@ -81,6 +86,21 @@ constexpr Column<Seen> worker_columns[] = {
     {"store", [](const Seen& seen) -> Cell { return Remark{seen.buffer.store}; }},
 };
 
+/// Prints `list`; where it is of all users, whose each buffer is comes first.
+template <std::size_t n>
+void print_buffers(Output& output, const Column<Seen> (&columns)[n], const std::vector<Seen>& list,
+                   bool is_of_all) {
+  if (!is_of_all) return output.print_list(columns, list);
+  std::vector<const char*> keys{"user"};
+  for (const Column<Seen>& column : columns) keys.push_back(column.key);
+  std::vector<Row> rows;
+  for (const Seen& seen : list) {
+    Row& row = rows.emplace_back(Row{seen.user});
+    for (const Column<Seen>& column : columns) row.push_back(column.cell(seen));
+  }
+  output.print_list(keys, rows);
+}
+
 constexpr Column<std::int64_t> forgotten_columns[] = {
     {"forgotten", [](const std::int64_t& count) -> Cell { return count; }},
 };
@@ -93,9 +113,11 @@ class Status : public Command {
         "use, "
         "how fast they go and when they were fetched; for each worker until when its windows last. The "
         "buffers "
-        "of all stores are shown. Without --forget nothing is changed, and no store is asked.");
+        "of all stores are shown. Without --forget nothing is changed; no store is asked but by --metrics.");
     command.add_flag("--watch", watch_, "print it again and again, until interrupted");
     command.add_text_option("--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
+    command.add_flag("--all-users", all_users_, "print what all users have buffered; only root may");
+    command.add_flag("--metrics", metrics_, "print it and the store's state as metrics for Prometheus");
     command.add_flag("--forget", forget_, "give up what is buffered of STORE, or of fetches that failed");
     command.add_texts_argument("STORE", "URL", stores_, "with --forget: as for --store");
     command.add_examples(
@@ -105,15 +127,20 @@ class Status : public Command {
         "same. A buffer is empty before anything was fetched, failing while its last\n"
         "fetch failed, what is left being used meanwhile, and damaged where its file was\n"
         "changed by others.\n\n"
+        "With --metrics the configured store is asked for tags, workers and its clock.\n"
+        "Where it does not answer, leafctl_store_up is 0 and the rest is there.\n\n"
         "Examples:\n"
         "  leafctl status\n"
+        "  leafctl status --metrics\n"
         "  leafctl status --watch\n"
         "  leafctl status --forget sqlite:/srv/old/leaf.db\n"
         "  leafctl status -o json | jq -r 'select(.state == \"failing\").failure'");
   }
 
   std::vector<std::string_view> setting_keys() const override {
-    return {host_setting_keys.begin(), host_setting_keys.end()};
+    std::vector<std::string_view> keys{"worker_name", "recycle_after"};
+    keys.insert(keys.end(), host_setting_keys.begin(), host_setting_keys.end());
+    return keys;
   }
 
   void run(Session& session) override {
@@ -121,11 +148,17 @@ class Status : public Command {
       throw leaf::Error(leaf::ErrorCode::usage,
                         fmt::format("argument '{}' goes with '--forget'", leaf::redact_url(stores_.front())));
     }
+    if (metrics_) {
+      require_no_other_work();
+      print_metrics(session);
+      return;
+    }
     const auto host = session.host();
     if (!host) {
       session.messages.info("this host's buffers are not used: see 'leafctl show-config'");
       return;
     }
+    if (all_users_) require_may_see_all_users();
     if (forget_) {
       forget(*host, session);
       return;
@@ -151,33 +184,99 @@ class Status : public Command {
   }
 
  private:
+  void require_no_other_work() const {
+    const char* const other = watch_       ? "--watch"
+                              : forget_    ? "--forget"
+                              : all_users_ ? "--all-users"
+                                           : nullptr;
+    if (other != nullptr) {
+      throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'--metrics' does not go with '{}'", other));
+    }
+  }
+
+  static void print_metrics(Session& session) {
+    const auto host = session.host();
+    const auto buffers = host ? leaf::host_buffers(*host) : std::vector<leaf::HostBuffer>();
+    MetricsText metrics;
+    add_host_metrics(metrics, buffers);
+    add_store_metrics(metrics, ask_store(session), buffers, current_time(),
+                      worker_policy(session.settings()));
+    session.output.print_text(metrics.text());
+  }
+
+  static StoreAnswers ask_store(Session& session) {
+    leaf::Store store = session.store();
+    StoreAnswers answers{.url = leaf::redact_url(session.settings().store)};
+    try {
+      answers.health = store.health();
+      answers.tags = store.tags();
+      answers.layout = store.layout();
+      answers.workers = store.workers();
+      answers.is_up = true;
+    } catch (const leaf::Error& error) {
+      session.messages.warning(error.what(), error.hint());
+    }
+    return answers;
+  }
+
   /// What was granted stays known, so that no store is taken back to before it.
   void forget(const leaf::HostOptions& host, Session& session) const {
     const std::chrono::milliseconds timeout = session.settings().timeout;
     std::size_t forgotten = stores_.empty() ? leaf::forget_failing_buffers(host, timeout) : 0;
-    for (const std::string& store : stores_) forgotten += leaf::forget_store(store, host, timeout);
+    for (const std::string& store : stores_)
+      forgotten += leaf::forget_store(session.configuration.url_of(store), host, timeout);
     session.messages.info(fmt::format("gave up {} buffer{}", forgotten, forgotten == 1 ? "" : "s"));
     if (session.output.format() == OutputFormat::json)
       session.output.print_one(forgotten_columns, static_cast<std::int64_t>(forgotten));
   }
 
-  static void print(const leaf::HostOptions& host, Session& session) {
+  void require_may_see_all_users() const {
+    if (forget_)
+      throw leaf::Error(leaf::ErrorCode::usage, "'--all-users' does not go with '--forget'",
+                        "give up what a user has buffered as that user");
+    if (geteuid() != 0)
+      throw leaf::Error(leaf::ErrorCode::usage, "'--all-users' is for root", "run it with sudo");
+  }
+
+  static std::vector<Seen> buffers_of_all_users(const leaf::HostOptions& host, Session& session) {
+    std::vector<Seen> all;
+    const leaf::UnixTime now = current_time();
+    for (const UserFolder& folder : user_folders(host.folder)) {
+      try {
+        for (leaf::HostBuffer& buffer : leaf::host_buffers_of_any_user(folder.path))
+          all.push_back({std::move(buffer), now, folder.user});
+      } catch (const leaf::Error& error) {
+        session.messages.warning(error.what());  // such as one that was removed at this moment
+      }
+    }
+    return all;
+  }
+
+  static std::vector<Seen> own_buffers(const leaf::HostOptions& host) {
+    std::vector<Seen> own;
+    const leaf::UnixTime now = current_time();
+    for (leaf::HostBuffer& buffer : leaf::host_buffers(host)) own.push_back({std::move(buffer), now});
+    return own;
+  }
+
+  void print(const leaf::HostOptions& host, Session& session) const {
     std::vector<Seen> tags;
     std::vector<Seen> workers;
-    const leaf::UnixTime now = current_time();
-    for (leaf::HostBuffer& buffer : leaf::host_buffers(host)) {
-      auto& list = buffer.kind == leaf::HostBuffer::Kind::tag ? tags : workers;
-      list.push_back({std::move(buffer), now});
+    for (Seen& seen : all_users_ ? buffers_of_all_users(host, session) : own_buffers(host)) {
+      auto& list = seen.buffer.kind == leaf::HostBuffer::Kind::tag ? tags : workers;
+      list.push_back(std::move(seen));
     }
-    session.output.print_list(tag_columns, tags);
+    print_buffers(session.output, tag_columns, tags, all_users_);
     if (session.output.is_terminal() && !tags.empty() && !workers.empty()) session.output.print_text("\n");
-    session.output.print_list(worker_columns, workers);
+    print_buffers(session.output, worker_columns, workers, all_users_);
     if (tags.empty() && workers.empty()) {
       session.messages.info(fmt::format("nothing is buffered in '{}'", host.folder));
     }
   }
 
   bool watch_ = false;
+  bool all_users_ = false;
+  bool metrics_ = false;
   bool forget_ = false;
   std::vector<std::string> stores_;
   std::optional<std::string> interval_text_;

@@ -73,24 +73,37 @@ Check check_schema(const StoreHealth& health) {
             "create them with 'leafctl init-db'"};
   }
   const std::string seen = fmt::format("version {}, deployment {}", version, health.deployment);
-  if (version == health.newest_schema_version) return {"schema", CheckState::ok, seen};
+  const Measures measures{{"version", std::int64_t{version}},
+                          {"needed_version", std::int64_t{health.newest_schema_version}}};
+  if (version == health.newest_schema_version)
+    return {.name = "schema", .detail = seen, .measures = measures};
   const int known = health.newest_schema_version;
   if (version < known) {
-    return {"schema", CheckState::failed, fmt::format("{}; this program needs {}", seen, known),
-            "upgrade it with 'leafctl init-db'"};
+    return {"schema",
+            CheckState::failed,
+            fmt::format("{}; this program needs {}", seen, known),
+            "upgrade it with 'leafctl init-db'",
+            {},
+            measures};
   }
   const std::string release = health.minimum_release.empty()
                                   ? "a newer leafctl"
                                   : fmt::format("leafctl {} or later", health.minimum_release);
   if (health.minimum_reader > known) {
-    return {"schema", CheckState::failed,
+    return {"schema",
+            CheckState::failed,
             fmt::format("{}; it asks for programs that know {}, and this one knows {}", seen,
                         health.minimum_reader, known),
-            fmt::format("use {}; leafctl-operations(7) tells the way back", release)};
+            fmt::format("use {}; leafctl-operations(7) tells the way back", release),
+            {},
+            measures};
   }
-  return {"schema", CheckState::warning,
+  return {"schema",
+          CheckState::warning,
           fmt::format("{}; this program knows {}, and goes with it", seen, known),
-          "upgrade leafctl on this host as well"};
+          "upgrade leafctl on this host as well",
+          {},
+          measures};
 }
 
 Check check_rights(const StoreHealth& health) {
@@ -181,21 +194,28 @@ Checks check_durability(const StoreHealth& health) {
 Check check_clock(const StoreHealth& health, milliseconds max_skew) {
   if (!health.time) return {"clock", CheckState::ok, "the store's clock is this host's"};
   const milliseconds distance = std::chrono::abs(health.clock_offset);
+  const Measures measures{{"offset_seconds", seconds_of(health.clock_offset)}};
   if (distance == milliseconds::zero())
-    return {"clock", CheckState::ok, "this host's clock agrees with the store's"};
+    return {.name = "clock", .detail = "this host's clock agrees with the store's", .measures = measures};
   const std::string seen = fmt::format("this host's clock is {} {} the store's", rough_duration(distance),
                                        health.clock_offset.count() < 0 ? "behind" : "ahead of");
   if (distance > max_skew) {
-    return {"clock", CheckState::failed,
+    return {"clock",
+            CheckState::failed,
             fmt::format("{}: more than {}, so no worker is leased", seen, format_duration(max_skew)),
-            "set both clocks right, by NTP for example; --max-skew allows more"};
+            "set both clocks right, by NTP for example; --max-skew allows more",
+            {},
+            measures};
   }
   if (distance > max_skew / 2) {
-    return {"clock", CheckState::warning,
+    return {"clock",
+            CheckState::warning,
             fmt::format("{}: near the {} that are allowed", seen, format_duration(max_skew)),
-            "set both clocks right, by NTP for example"};
+            "set both clocks right, by NTP for example",
+            {},
+            measures};
   }
-  return {"clock", CheckState::ok, seen};
+  return {.name = "clock", .detail = seen, .measures = measures};
 }
 
 /// A server that took the place of another may lack its last grants.
@@ -227,20 +247,27 @@ Check check_identity(const StoreHealth& health) {
   }
   const bool draws_none = leases_wait || guard.tags_without_room > 0;
   return {
-      "identity", draws_none ? CheckState::failed : CheckState::warning, found,
+      "identity",
+      draws_none ? CheckState::failed : CheckState::warning,
+      found,
       "'leafctl failover settle' ends the wait; if it lacks more grants than that, raise tags with 'leafctl"
-      " tags update TAG --raise-to ID'"};
+      " tags update TAG --raise-to ID'",
+      {},
+      {{"tags_ahead", guard.tags_ahead}}};
 }
 
 /// Nothing if all rows of tags are there.
 std::optional<Check> check_rows(const StoreHealth& health) {
   if (health.tags_lost == 0) return std::nullopt;
   return Check{
-      "tags", CheckState::failed,
+      "tags",
+      CheckState::failed,
       fmt::format(
           "{} of {} tags are gone from the table: they draw no IDs, and none is added without a start",
           health.tags_lost, health.tags_known),
-      "add each one with 'leafctl add-tag TAG --start ID' and an ID above all that are in use anywhere"};
+      "add each one with 'leafctl add-tag TAG --start ID' and an ID above all that are in use anywhere",
+      {},
+      {{"tags_lost", health.tags_lost}}};
 }
 
 }  // namespace

@@ -10,15 +10,9 @@
 #include "leaf/layout.hpp"
 #include "leaf/tag.hpp"
 #include "leaf/worker.hpp"
+#include "tag_supply.hpp"
 
 namespace leafctl {
-
-/// What this host knows of a tag.
-struct TagOnHost {
-  std::string tag;
-  double ids_per_second = 0;  ///< how fast it draws IDs; 0 if that is not known
-  std::int64_t buffered = 0;  ///< the IDs that it was granted and has not used
-};
 
 /// Judges how many IDs the tags have left, and until when those last at the paces that are known.
 Checks tag_checks(const std::vector<leaf::Tag>& tags, const std::vector<TagOnHost>& on_host);
@@ -34,6 +28,15 @@ struct WorkerPolicy {
   std::chrono::milliseconds max_skew{};
   std::chrono::milliseconds max_backward{};
 };
+
+/// How many workers there are, and may be had.
+struct WorkerSupply {
+  std::int64_t total = 0;
+  std::int64_t free = 0;
+};
+
+WorkerSupply supply_of(const std::vector<leaf::Worker>& workers, const leaf::Layout& layout,
+                       leaf::UnixTime now, const WorkerPolicy& policy);
 
 /// Judges how many workers are free, which are silent or were leased while a clock was ahead, and whether the
 /// clock `now` that grants them is behind what this host was granted.

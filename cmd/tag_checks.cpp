@@ -6,6 +6,7 @@
 #include "counted.hpp"
 #include "rough_duration.hpp"
 #include "supply_checks.hpp"
+#include "tag_supply.hpp"
 
 namespace leafctl {
 
@@ -25,44 +26,33 @@ std::string lasting(double seconds) {
   return "about " + rough_duration(std::chrono::milliseconds(std::llround(seconds * 1000)));
 }
 
-std::int64_t limit_of(const Tag& tag) {
-  return tag.limit.value_or(leaf::max_id);
-}
-
-TagOnHost on_this_host(const Tag& tag, const std::vector<TagOnHost>& on_host) {
-  const auto found = std::ranges::find(on_host, tag.name, &TagOnHost::tag);
-  return found == on_host.end() ? TagOnHost{} : *found;
-}
-
-/// IDs that can still be granted, or are buffered here.
-std::int64_t left_of(const Tag& tag, const TagOnHost& here) {
-  const std::int64_t in_store = tag.next_id > limit_of(tag) ? 0 : limit_of(tag) - tag.next_id + 1;
-  // Of a store that has gone back both may count the same IDs.
-  return std::min(in_store, leaf::max_id - here.buffered) + here.buffered;
-}
-
-/// How long the tag lasts, in seconds; none if nobody knows.
-std::optional<double> duration_of(std::int64_t left, const TagOnHost& here) {
-  if (here.ids_per_second <= 0) return std::nullopt;
-  return static_cast<double>(left) / here.ids_per_second;
-}
-
 /// A name that begins with a dash would be taken for an option.
 std::string raise_command(const Tag& tag) {
   return tag.name.starts_with('-') ? fmt::format("'leafctl tags update --limit ID -- {}'", tag.name)
                                    : fmt::format("'leafctl tags update {} --limit ID'", tag.name);
 }
 
-std::optional<Check> check_limit(const Tag& tag, std::int64_t left, std::optional<double> duration) {
+Measures measures_of(const TagSupply& supply) {
+  Measures measures{{"ids_left", supply.left}};
+  if (supply.seconds) measures.push_back({"seconds_left", *supply.seconds});
+  return measures;
+}
+
+std::optional<Check> check_limit(const Tag& tag, const TagSupply& supply) {
+  const auto [left, duration] = supply;
   const std::int64_t first = tag.start.value_or(1);
   const bool lasts = left > 0 && (!duration || *duration > soon_s);
   if (lasts && (limit_of(tag) - first) / 10 < left) return std::nullopt;
   std::string seen =
       fmt::format("tag '{}' has {} left up to its limit {}", tag.name, counted(left, "ID"), limit_of(tag));
   if (left > 0 && duration) seen += fmt::format(", for {} at this host's pace", lasting(*duration));
-  return Check{"tags", left > 0 ? CheckState::warning : CheckState::failed, seen,
+  return Check{"tags",
+               left > 0 ? CheckState::warning : CheckState::failed,
+               seen,
                tag.limit ? "raise it with " + raise_command(tag) + ", or take it away with --limit none"
-                         : "go on with another tag: no ID is greater"};
+                         : "go on with another tag: no ID is greater",
+               tag.name,
+               measures_of(supply)};
 }
 
 std::string names_of(const std::vector<Tag>& tags) {
@@ -93,15 +83,13 @@ void tell_of_width(Checks& checks, const std::vector<Tag>& tags, std::int64_t be
 Checks tag_checks(const std::vector<Tag>& tags, const std::vector<TagOnHost>& on_host) {
   Checks checks;
   const Tag* shortest = nullptr;
-  std::optional<double> shortest_duration;
+  TagSupply shortest_supply;
   for (const Tag& tag : tags) {
-    const TagOnHost here = on_this_host(tag, on_host);
-    const std::int64_t left = left_of(tag, here);
-    const auto duration = duration_of(left, here);
-    if (auto check = check_limit(tag, left, duration)) checks.push_back(std::move(*check));
-    if (duration && (!shortest_duration || *duration < *shortest_duration)) {
+    const TagSupply supply = supply_of(tag, on_host);
+    if (auto check = check_limit(tag, supply)) checks.push_back(std::move(*check));
+    if (supply.seconds && (shortest == nullptr || *supply.seconds < *shortest_supply.seconds)) {
       shortest = &tag;
-      shortest_duration = duration;
+      shortest_supply = supply;
     }
   }
   if (checks.empty()) {
@@ -109,9 +97,12 @@ Checks tag_checks(const std::vector<Tag>& tags, const std::vector<TagOnHost>& on
                        : tags.size() == 1 ? "1 tag, not near its limit"
                                           : fmt::format("{} tags, none near its limit", tags.size());
     if (shortest != nullptr) {
-      seen += fmt::format("; at this host's pace '{}' lasts {}", shortest->name, lasting(*shortest_duration));
+      seen += fmt::format("; at this host's pace '{}' lasts {}", shortest->name,
+                          lasting(*shortest_supply.seconds));
     }
-    checks.push_back({"tags", CheckState::ok, seen});
+    Measures measures{{"tags", static_cast<std::int64_t>(tags.size())}};
+    if (shortest != nullptr) measures.push_back({"seconds_left", *shortest_supply.seconds});
+    checks.push_back({.name = "tags", .detail = seen, .measures = std::move(measures)});
   }
   constexpr std::int64_t greatest_32_bit = (std::int64_t{1} << 31) - 1;
   constexpr std::int64_t greatest_in_javascript = (std::int64_t{1} << 53) - 1;

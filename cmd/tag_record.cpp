@@ -9,9 +9,21 @@
 
 namespace leafctl {
 
-TimeFromNow updated(const leaf::Tag& tag) {
-  const auto time = std::chrono::floor<std::chrono::milliseconds>(tag.updated_at);
+namespace {
+
+TimeFromNow seen_now(std::chrono::system_clock::time_point moment) {
+  const auto time = std::chrono::floor<std::chrono::milliseconds>(moment);
   return {time, std::max(time, current_time())};
+}
+
+}  // namespace
+
+TimeFromNow updated(const leaf::Tag& tag) {
+  return seen_now(tag.updated_at);
+}
+
+Cell granted(const leaf::Tag& tag) {
+  return tag.granted_at ? seen_now(*tag.granted_at) : Cell();
 }
 
 bool is_tag_name(const std::string& name) {

@@ -7,8 +7,11 @@
 
 namespace leafctl {
 
-/// When it was granted from or changed last. A store whose clock is ahead never says that it will be.
+/// When somebody added or changed it last. A store whose clock is ahead never says that it will be.
 TimeFromNow updated(const leaf::Tag& tag);
+
+/// When it was granted from last; nothing if it never was.
+Cell granted(const leaf::Tag& tag);
 
 /// How a tag is printed, by whatever command.
 inline constexpr Column<leaf::Tag> tag_columns[] = {
@@ -17,6 +20,7 @@ inline constexpr Column<leaf::Tag> tag_columns[] = {
     {"step", [](const leaf::Tag& tag) -> Cell { return Count{tag.step}; }},
     {"limit", [](const leaf::Tag& tag) -> Cell { return tag.limit ? Cell(Id{*tag.limit}) : Cell(); }},
     {"updated", [](const leaf::Tag& tag) -> Cell { return updated(tag); }},
+    {"granted", [](const leaf::Tag& tag) -> Cell { return granted(tag); }},
     {"description", [](const leaf::Tag& tag) -> Cell { return Remark{tag.description}; }},
 };
 

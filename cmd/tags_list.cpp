@@ -11,8 +11,9 @@ class TagsList : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Lists tags by name: tag, next_id (the first ID not yet granted), step, limit, updated, "
-        "description. On a terminal times are told from now; in a pipe they are exact, tab-separated, "
+        "Lists tags by name: tag, next_id (the first ID not yet granted), step, limit, updated "
+        "(when somebody changed it), granted (when IDs were granted last), description. On a terminal times "
+        "are told from now; in a pipe they are exact, tab-separated, "
         "without a head.");
     selection_.declare(command);
     command.add_examples(

@@ -110,6 +110,15 @@ std::optional<Folder> Folder::find(const HostOptions& options) {
   return Folder(options, std::move(descriptor));
 }
 
+Folder Folder::look(const std::string& path) {
+  Descriptor descriptor = open_folder(path);
+  if (!descriptor) throw not_opened(path);
+  return {path, std::move(descriptor)};
+}
+
+Folder::Folder(std::string path, Descriptor descriptor)
+    : path_(std::move(path)), group_(false), descriptor_(std::move(descriptor)) {}
+
 Folder::Folder(const HostOptions& options, Descriptor descriptor)
     : path_(options.folder), group_(options.group), descriptor_(std::move(descriptor)) {
   struct stat folder {};

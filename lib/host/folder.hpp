@@ -21,6 +21,10 @@ class Folder {
   /// As open(), but makes nothing: none if there is no such folder.
   static std::optional<Folder> find(const HostOptions& options);
 
+  /// The folder of whatever user, of which nothing is made sure and nothing may be taken. Throws Error
+  /// (usage, refused) if it cannot be opened.
+  static Folder look(const std::string& path);
+
   /// False once it was removed, or another one is in its place.
   bool is_current() const;
 
@@ -33,6 +37,7 @@ class Folder {
 
  private:
   Folder(const HostOptions& options, Descriptor descriptor);
+  Folder(std::string path, Descriptor descriptor);
 
   std::string path_;
   bool group_;

@@ -46,7 +46,9 @@ void describe_tag(HostBuffer& buffer, const State& state, UnixTime now) {
   buffer.step = load(state.tag.step);
   buffer.tag_step = load(state.tag.tag_step);
   buffer.limit = load(state.tag.limit);
-  buffer.ids_per_second = pace_of(state, static_cast<std::int64_t>(view.rest.size() + view.next.size()), now);
+  const auto left = static_cast<std::int64_t>(view.rest.size() + view.next.size());
+  buffer.ids_per_second = pace_of(state, left, now);
+  buffer.drawn = std::max<std::int64_t>(load(state.tag.granted) - left, 0);
 }
 
 void describe_worker(HostBuffer& buffer, const State& state) {
@@ -91,6 +93,8 @@ HostBuffer describe(StateFile& file, UnixTime now) {
   HostBuffer buffer = identify(file);
   buffer.in_use = load(state.fetch.fetched_at_ms) != 0;
   buffer.fetched_at = time_of(state.fetch.fetched_at_ms);
+  buffer.fetches = load(state.fetch.fetches);
+  buffer.failed_fetches = load(state.fetch.failed_fetches);
   buffer.failures = load(state.fetch.failures);
   if (buffer.failures > 0) {
     buffer.failure = state.fetch.failure.get();
@@ -160,15 +164,13 @@ void drop(StateFile& file, const host::Folder& folder, const host::FetchLock& lo
   file.throw_away(folder, lock);
 }
 
-}  // namespace
-
-std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
+/// `find` gives the file of a name, or null if it does not count.
+template <class Find>
+std::vector<HostBuffer> describe_all(const host::Folder& folder, Clock& clock, Find find) {
   std::vector<HostBuffer> buffers;
-  const auto folder = host::Folder::find(options);
-  if (!folder) return buffers;
   const UnixTime now = std::chrono::floor<milliseconds>(clock.now());
-  for (const std::string& name : host::state_files(*folder)) {
-    const auto file = StateFile::find_any(*folder, name);
+  for (const std::string& name : host::state_files(folder)) {
+    const std::shared_ptr<StateFile> file = find(folder, name);
     if (!file || !is_buffer(*file)) continue;
     try {
       if (file->is_intact()) {
@@ -178,11 +180,25 @@ std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
     } catch (const Error&) {
       // What cannot be described is damaged too.
     }
-    buffers.push_back(damaged(*file, fmt::format("{}/{}", folder->path(), name)));
+    buffers.push_back(damaged(*file, fmt::format("{}/{}", folder.path(), name)));
   }
   std::ranges::sort(
       buffers, {}, [](const HostBuffer& buffer) { return std::tie(buffer.kind, buffer.name, buffer.store); });
   return buffers;
+}
+
+}  // namespace
+
+std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
+  const auto folder = host::Folder::find(options);
+  if (!folder) return {};
+  return describe_all(*folder, clock, [](const host::Folder& in, const std::string& name) {
+    return StateFile::find_any(in, name);
+  });
+}
+
+std::vector<HostBuffer> host_buffers_of_any_user(const std::string& folder, Clock& clock) {
+  return describe_all(host::Folder::look(folder), clock, StateFile::look);
 }
 
 std::uint64_t drop_host_buffer(const StoreIdentity& store, const HostOptions& options, const TagName& tag,

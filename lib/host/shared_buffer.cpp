@@ -37,6 +37,7 @@ SharedBuffer::SharedBuffer(const StoreOptions& store, const HostOptions& host, F
       timeout_(store::allowed(timeout)),
       key_{.kind = kind, .name = name, .key = key},
       name_(store.url, host),
+      on_fetch_change_(host.on_fetch_change),
       folder_(host) {
   const auto known = name_.look_up(*folder_.get(), now());
   if (!known) return;
@@ -280,10 +281,17 @@ void SharedBuffer::put_in_place(State& state, const GrantedRange& granted, std::
   record.fetched_before_ms.store(record.fetched_at_ms.load(std::memory_order_relaxed),
                                  std::memory_order_relaxed);
   record.fetched_at_ms.store(now_ms(), std::memory_order_relaxed);
-  record.failures.store(0, std::memory_order_relaxed);
+  const bool has_recovered = record.failures.exchange(0, std::memory_order_relaxed) > 0;
+  record.fetches.store(record.fetches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   record.claimed_until_ms.store(0, std::memory_order_relaxed);
   note_granted(state);
   state.buffer.publish(granted.refill.range, granted.refill.mark, granted.refill.label, turn);
+  if (has_recovered) tell({}, {});
+}
+
+void SharedBuffer::tell(const std::string& failure, const std::string& hint) const {
+  if (on_fetch_change_)
+    on_fetch_change_({.what = what(), .store = name_.shown(), .failure = failure, .hint = hint});
 }
 
 void SharedBuffer::note_failure(StateFile& file, const FetchLock& lock, const Error& error) {
@@ -296,12 +304,17 @@ void SharedBuffer::note_failure(StateFile& file, const FetchLock& lock, const Er
   }
   FetchRecord& record = state.fetch;
   const int failures = record.failures.load(std::memory_order_relaxed) + 1;
+  const bool is_new =
+      failures == 1 || record.failure_code.load(std::memory_order_relaxed) != static_cast<int>(error.code());
   record.failure.set(error.what());
   record.failure_hint.set(error.hint());
   record.failure_code.store(static_cast<int>(error.code()), std::memory_order_relaxed);
   record.retry_at_ms.store(now_ms() + range::pause_after(failures, error.retryable()).count(),
                            std::memory_order_relaxed);
   record.failures.store(failures, std::memory_order_relaxed);
+  record.failed_fetches.store(record.failed_fetches.load(std::memory_order_relaxed) + 1,
+                              std::memory_order_relaxed);
+  if (is_new) tell(error.what(), error.hint());
 }
 
 /// The store's mutex is held. After fork() the parent's connection is left alone.

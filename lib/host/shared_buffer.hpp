@@ -107,6 +107,7 @@ class SharedBuffer : public range::Refillable {
   std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
   void fetch_locked(Store& store, StateFile& file, const FetchLock& lock);
   void put_in_place(State& state, const GrantedRange& granted, std::uint32_t turn);
+  void tell(const std::string& failure, const std::string& hint) const;
   void note_failure(StateFile& file, const FetchLock& lock, const Error& error);
   Store& store_until(Time deadline);
   void pause(Time deadline, std::chrono::milliseconds& length);
@@ -117,6 +118,7 @@ class SharedBuffer : public range::Refillable {
   const std::chrono::milliseconds timeout_;  ///< and that long
   const FileKey key_;                        ///< but for the store's identity
   const StoreName name_;
+  const std::function<void(const FetchChange&)> on_fetch_change_;
   CurrentFolder folder_;
 
   State nowhere_{};  ///< what takers find empty while there is nothing else to draw from

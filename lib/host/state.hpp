@@ -51,7 +51,9 @@ struct FetchRecord {
   Shared<std::int64_t> fetched_before_ms{0};
   Shared<std::int64_t> fetcher{0};  ///< the process that took the lock last, by its own number
   Shared<std::int64_t> retry_at_ms{0};
-  Shared<std::int32_t> failures{0};  ///< in a row
+  Shared<std::int64_t> fetches{0};         ///< good ones, ever
+  Shared<std::int64_t> failed_fetches{0};  ///< ever
+  Shared<std::int32_t> failures{0};        ///< in a row
   Shared<std::int32_t> failure_code{0};
   SharedText<256> failure;
   SharedText<256> failure_hint;

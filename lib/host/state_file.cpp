@@ -227,6 +227,23 @@ std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::stri
   return file && file->is_intact() ? file : nullptr;
 }
 
+std::shared_ptr<StateFile> StateFile::look(const Folder& folder, const std::string& file_name) {
+  Descriptor descriptor(
+      openat(folder.descriptor(), file_name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!descriptor || fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size != state_size)
+    return nullptr;
+  // Its owner may truncate the file at any moment, which a mapping of it would not survive.
+  void* const memory = mmap(nullptr, state_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw cannot(folder, file_name, "read");
+  const int number = descriptor.get();
+  const std::shared_ptr<StateFile> file(
+      new StateFile(file_name, std::move(descriptor), static_cast<State*>(memory)));
+  const bool is_whole = pread(number, memory, state_size, 0) == static_cast<ssize_t>(state_size);
+  return is_whole && file->counts(boot_id()) ? file : nullptr;
+}
+
 std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const FileKey& key) {
   auto file = find(folder, key.file_name());
   return file && is_for(file->state().header, key) ? file : nullptr;

@@ -53,6 +53,8 @@ class StateFile {
   static void require_known_boot();
   /// As find(), also where what is buffered is damaged.
   static std::shared_ptr<StateFile> find_any(const Folder& folder, const std::string& file_name);
+  /// A copy of another user's file, for nothing but to be looked at; null if it does not count.
+  static std::shared_ptr<StateFile> look(const Folder& folder, const std::string& file_name);
   ~StateFile();
   StateFile(const StateFile&) = delete;
   StateFile& operator=(const StateFile&) = delete;

@@ -3,8 +3,9 @@
 namespace leaf::store {
 
 /// Every statement that the program sends, once for each database (`<database>/sql.cpp`). Parameters are $1,
-/// $2, ... A "tag" is the columns biz_tag, max_id, step, start_id, id_limit, description, update_time as Unix
-/// milliseconds, incarnation. A removed tag is not there for any of them, but for add_tag.
+/// $2, ... A "tag" is the columns biz_tag, max_id, step, start_id, id_limit, description, last change as Unix
+/// milliseconds, incarnation, last grant likewise or NULL. A removed tag is not there for any of them, but
+/// for add_tag.
 struct Sql {
   /// Opens the migrations' transaction and waits for every other one to end.
   const char* begin_migration;
@@ -90,6 +91,9 @@ struct Sql {
   const char* update_tag;
   /// $1 tag -> its name
   const char* remove_tag;
+
+  /// $1 tag or NULL for all, $2 the earliest -> time, who, program, event, tag, worker, detail, in order
+  const char* events;
 
   // Workers. "Now" is the earlier of the store's clock and the caller's, which is a parameter, so that a host
   // that lags a little gets a window that it can use at once. Where the store is a file both clocks are one.

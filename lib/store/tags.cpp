@@ -22,6 +22,11 @@ Value value_of(const std::optional<std::string>& text) {
   return text ? Value(*text) : Value();
 }
 
+std::optional<std::chrono::system_clock::time_point> time_of(std::optional<std::int64_t> unix_ms) {
+  if (!unix_ms) return std::nullopt;
+  return std::chrono::system_clock::time_point(milliseconds(*unix_ms));
+}
+
 Tag tag_of(const Row& row) {
   return {.name = row.text(0),
           .next_id = row.integer(1),
@@ -30,6 +35,7 @@ Tag tag_of(const Row& row) {
           .limit = row.integer_or_null(4),
           .description = row.text(5),
           .updated_at = std::chrono::system_clock::time_point(milliseconds(row.integer(6))),
+          .granted_at = time_of(row.integer_or_null(8)),
           .incarnation = row.text(7)};
 }
 

@@ -43,13 +43,41 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
     wanted='connection server primary schema rights durability clock identity tags layout workers host_buffer'
   fi
   same 'the checks' "$wanted" "$(cut -f 1 <<<"$output" | uniq | xargs)"
-  same 'the fields' 4 "$(awk -F '\t' '{ print NF }' <<<"$output" | sort -u)"
+  same 'the fields' 6 "$(awk -F '\t' '{ print NF }' <<<"$output" | sort -u)"
   same 'those that failed' '' "$(checks failed)"
   contains "$output" "$(leafctl init-db -o json | jq -r .deployment)"
   contains "$output" "the timestamps of layout 'leaf' last until 2080-07-10"
   expect 0 leafctl doctor -o json
-  same 'the keys' 'check state detail hint' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output" | sort -u)"
+  same 'the keys' 'check state detail hint subject measures' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output" | sort -u)"
   same 'the hint of what is well' null "$(jq 'select(.check == "schema").hint' <<<"$output")"
+}
+
+@test "doctor tells in numbers what it tells in words" {
+  leafctl -q add-tag order --limit 1000
+  leafctl -q next order --direct -n 950 >"$BATS_TEST_TMPDIR/ids"
+  expect 0 leafctl doctor -o json
+  same 'IDs left' 50 "$(jq 'select(.subject == "order").measures.ids_left' <<<"$output")"
+  same 'workers' '1024 1024' "$(jq -r 'select(.check == "workers").measures | "\(.free) \(.total)"' <<<"$output")"
+  same 'the schema' true "$(jq 'select(.check == "schema").measures | .version == .needed_version' <<<"$output")"
+  same 'seconds' true "$(jq 'select(.check == "layout").measures.seconds_left > 1e9' <<<"$output")"
+}
+
+@test "doctor answers a plugin for Nagios with one line and its exit status" {
+  expect 0 leafctl doctor --format nagios
+  says ''
+  [[ $output == "LEAFCTL OK - "*" checks | "*"'workers_free'=1024"* ]]
+  leafctl -q add-tag order --limit 1000
+  leafctl -q next order --direct -n 950 >"$BATS_TEST_TMPDIR/ids"
+  expect 1 leafctl doctor --format nagios
+  [[ $output == "LEAFCTL WARNING - tags: tag 'order' has 50 IDs left up to its limit 1000 | "*"'tags_order_ids_left'=50"* ]]
+  same 'lines' 1 "$(wc -l <<<"$output")"
+  leafctl -q next order --direct -n 50 >"$BATS_TEST_TMPDIR/ids"
+  expect 2 leafctl doctor --format nagios --exit-code
+  [[ $output == "LEAFCTL CRITICAL - tags: tag 'order' has 0 IDs left "* ]]
+  LEAFCTL_STORE=postgresql://127.0.0.1:1/ids expect 2 leafctl doctor --format nagios
+  [[ $output == 'LEAFCTL CRITICAL - connection: '* ]]
+  LEAFCTL_TIMEOUT=soon expect 3 leafctl doctor --format nagios
+  expect 2 leafctl doctor --format icinga
 }
 
 @test "doctor names the server's version, system identifier and timeline" {

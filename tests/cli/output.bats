@@ -91,7 +91,7 @@ teardown() { remove_store; }
 @test "a terminal gets a table with a head, in which nothing moves the cursor" {
   leafctl -q add-tag red --description $'\033[31mred\a' --limit 99
   on_terminal 'leafctl --color never tags list'
-  [[ $(head -n 1 <<<"$output") =~ ^tag\ +next_id\ +step\ +limit\ +updated\ +description$ ]]
+  [[ $(head -n 1 <<<"$output") =~ ^tag\ +next_id\ +step\ +limit\ +updated\ +granted\ +description$ ]]
   contains "$output" '\x1b[31mred\x07'
   lacks "$output" $'\033'
   on_terminal 'leafctl tags list -o json'

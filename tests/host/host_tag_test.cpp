@@ -429,3 +429,35 @@ TEST_CASE("host tag: what is buffered is listed as it is") {
   REQUIRE(buffers[1].ids_per_second);
   CHECK(*buffers[1].ids_per_second == doctest::Approx(4.0).epsilon(0.01));
 }
+
+TEST_CASE("host tag: fetches that begin to fail are told of once for all processes, and their success too") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  std::vector<std::string> told;
+  leaf::HostOptions host = bed.host();
+  host.on_fetch_change = [&](const leaf::FetchChange& change) {
+    CHECK(change.what == "segment of tag 'order'");
+    CHECK(change.store == bed.store_options().url);
+    told.push_back(change.failure.empty() ? "good" : "bad");
+  };
+  const auto in_a_process = [&](const std::function<void(leaf::SegmentTag&)>& work) {
+    SegmentAllocator allocator(bed.store_options(), {.timeout = 50ms, .host = host});
+    leaf::SegmentTag tag = allocator.tag(bed.order);
+    work(tag);
+  };
+  in_a_process([](leaf::SegmentTag& tag) { tag.next(); });
+  CHECK(told.empty());
+  leaf::test::SqliteSession other(bed.store.path());
+  for (int outage = 0; outage < 2; ++outage) {
+    CAPTURE(outage);
+    told.clear();
+    REQUIRE(other.run("BEGIN EXCLUSIVE"));
+    for (int i = 0; i < 3; ++i)
+      in_a_process([](leaf::SegmentTag& tag) { CHECK_THROWS_AS(tag.fetch(), leaf::Error); });
+    CHECK(told == std::vector<std::string>{"bad"});
+    REQUIRE(other.run("ROLLBACK"));
+    for (int i = 0; i < 2; ++i) in_a_process([](leaf::SegmentTag& tag) { tag.fetch(); });
+    CHECK(told == std::vector<std::string>{"bad", "good"});
+    in_a_process([](leaf::SegmentTag& tag) { tag.next_ranges(12); });
+  }
+}

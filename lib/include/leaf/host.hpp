@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,14 @@
 namespace leaf {
 
 class GrantMarks;
+
+/// A buffer whose fetches begin to fail, or succeed again.
+struct FetchChange {
+  std::string what;     ///< such as "segment of tag 'order'"
+  std::string store;    ///< a URL of it, without a password
+  std::string failure;  ///< empty: it succeeds again
+  std::string hint;
+};
 
 /// Where the processes of one host share what the store has granted to them: a buffer for each tag and each
 /// worker, in a file that all of them map. All that name the same folder and reach the same store, by
@@ -46,6 +55,10 @@ struct HostOptions {
   /// False for a program that ends soon: nothing is fetched in the background then but where claim_fetch()
   /// and fetch() of a SegmentTag or SnowflakeGenerator are called, perhaps in a child process.
   bool fetch_ahead = true;
+  /// Told of the first fetch of a buffer that fails, of another one that fails otherwise, and of the first
+  /// good one after them: once for all processes of the host, in the one that fetches, by whatever thread of
+  /// it.
+  std::function<void(const FetchChange&)> on_fetch_change{};
 };
 
 /// True if the file system of `path` is one that host state may lie on: local, and none that is stacked on
@@ -60,8 +73,10 @@ struct HostBuffer {
   std::string name;   ///< the tag, or the worker's owner
   std::string store;  ///< a URL of it, without a password
   std::string deployment;
-  bool in_use = false;  ///< something was ever granted; what follows is void otherwise
-  UnixTime fetched_at;  ///< of the last grant
+  bool in_use = false;              ///< something was ever granted; what follows is void otherwise
+  UnixTime fetched_at;              ///< of the last grant
+  std::int64_t fetches = 0;         ///< since the buffer was made
+  std::int64_t failed_fetches = 0;  ///< likewise
 
   // Of a tag.
   Range current;                           ///< what is left of the segment in use
@@ -70,6 +85,7 @@ struct HostBuffer {
   std::int64_t tag_step = 0;               ///< the tag's own
   std::int64_t limit = 0;                  ///< the last ID the tag may give
   std::optional<double> ids_per_second{};  ///< since the fetch before the last one
+  std::int64_t drawn = 0;                  ///< since the buffer was made
 
   // Of a worker.
   std::int64_t worker = 0;
@@ -89,6 +105,12 @@ struct HostBuffer {
 /// Files that do not count any more, of another boot for example, are left out. Empty if there is no such
 /// folder. Throws Error (refused) if the folder is not to be trusted.
 LEAF_EXPORT std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock = Clock::real());
+
+/// As host_buffers(), in the folder of whatever user, for root: files are read, not mapped, so that nothing
+/// that their owner does meanwhile does any harm. What they say is that user's word. Throws Error (usage) if
+/// the folder cannot be read.
+LEAF_EXPORT std::vector<HostBuffer> host_buffers_of_any_user(const std::string& folder,
+                                                             Clock& clock = Clock::real());
 
 class Store;
 

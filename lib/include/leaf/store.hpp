@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "leaf/clock.hpp"
+#include "leaf/event.hpp"
 #include "leaf/export.hpp"
 #include "leaf/failover.hpp"
 #include "leaf/health.hpp"
@@ -146,6 +147,10 @@ class LEAF_EXPORT Store {
   Tag update_tag(const TagName& name, const TagChange& change);
   /// Leaves a tombstone, so that the tag cannot come back lower. Throws `not_found`.
   void remove_tag(const TagName& name);
+
+  /// Who added, changed, raised and removed tags and freed workers since then, the last 10,000 of it, in
+  /// order; of one tag if that is given. Needs more rights than grants do.
+  std::vector<Event> events(const std::optional<TagName>& tag = {}, UnixTime since = {});
 
   /// Grants exactly `count` IDs, all or none. Throws `not_found`; `exhausted` if fewer are left; `refused` if
   /// the store does not commit durably. IDs of an attempt whose outcome is unknown are never given out again.

@@ -45,7 +45,8 @@ struct Tag {
   std::optional<std::int64_t> start{};  ///< the first ID ever; absent for a tag that was taken over
   std::optional<std::int64_t> limit{};  ///< the last ID that may be granted; absent for max_id
   std::string description{};
-  std::chrono::system_clock::time_point updated_at;  ///< of the last grant or change
+  std::chrono::system_clock::time_point updated_at;                   ///< somebody added or changed it last
+  std::optional<std::chrono::system_clock::time_point> granted_at{};  ///< the last grant, if there was one
   std::string incarnation;  ///< UUID; another one after the tag was removed and added again
 };
 

@@ -3,10 +3,10 @@
 #include "store/postgresql/foreign_objects.hpp"
 
 #define NO_LIMIT "9223372036854775806"
-#define TAG                                                                                     \
-  "biz_tag, max_id, step, start_id, id_limit, description, (extract(epoch FROM update_time) * " \
-  "1000)::bigint, "                                                                             \
-  "incarnation"
+#define TAG                                                                               \
+  "biz_tag, max_id, step, start_id, id_limit, description,"                               \
+  " (extract(epoch FROM coalesce(changed_at, update_time)) * 1000)::bigint, incarnation," \
+  " CASE WHEN last_grant > 0 THEN (extract(epoch FROM update_time) * 1000)::bigint END"
 // None where the schema has come to ask for a later release since it was looked at.
 #define DEPLOYMENT "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA ")"
 // Whether a commit may be believed: see require_durable(). `local` and better survive a crash of the server;
@@ -62,6 +62,8 @@
 #define TAKE \
   "owner = $1::varchar, token = " HASH ", window_end = " BEGIN_AFTER("w.window_end") " + $3::bigint," \
   " held_after = w.window_end, renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK
+// By command: that held_after is named tells the trigger that notes it.
+#define FREE "UPDATE leaf_worker SET owner = NULL, token = NULL, held_after = held_after"
 #define WORKER_COLUMNS "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset)"
 #define NEW_WORKER \
   "$1::varchar, " HASH ", " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK
@@ -189,7 +191,7 @@ $way$;
         " ON CONFLICT (biz_tag) DO UPDATE SET step = excluded.step,"
         " start_id = greatest(t.max_id, excluded.max_id), max_id = greatest(t.max_id, excluded.max_id),"
         " id_limit = excluded.id_limit, description = excluded.description, last_grant = 0,"
-        " update_time = now(), incarnation = gen_random_uuid(), removed_at = NULL"
+        " changed_at = now(), incarnation = gen_random_uuid(), removed_at = NULL"
         " WHERE t.removed_at IS NOT NULL"
         " AND ($3::bigint IS NULL OR $3::bigint >= t.max_id)"
         " AND ($4::bigint IS NULL OR $4::bigint >= t.max_id - $6::integer)"
@@ -204,7 +206,7 @@ $way$;
     .update_tag =
         "UPDATE leaf_alloc SET step = coalesce($2::integer, step),"
         " id_limit = CASE WHEN $6::integer = 1 THEN NULL ELSE coalesce($3::bigint, id_limit) END,"
-        " description = coalesce($4, description), max_id = greatest(max_id, $5::bigint), update_time = now()"
+        " description = coalesce($4, description), max_id = greatest(max_id, $5::bigint), changed_at = now()"
         " WHERE biz_tag = $1 AND removed_at IS NULL AND " MAY_CHANGE("leaf_alloc")
         " AND (($3::bigint IS NULL AND $5::bigint IS NULL)"
         " OR greatest(max_id, $5::bigint) - 1 <="
@@ -212,8 +214,14 @@ $way$;
         "))"
         " RETURNING " TAG,
     .remove_tag =
-        "UPDATE leaf_alloc SET removed_at = now(), update_time = now()"
+        "UPDATE leaf_alloc SET removed_at = now(), changed_at = now()"
         " WHERE biz_tag = $1 AND removed_at IS NULL AND " MAY_CHANGE("leaf_alloc") " RETURNING biz_tag",
+
+    .events =
+        "SELECT (extract(epoch FROM happened_at) * 1000)::bigint, who, program, event, biz_tag, worker_id, "
+        "detail"
+        " FROM leaf_event WHERE ($1::varchar IS NULL OR biz_tag = $1::varchar)"
+        " AND happened_at >= to_timestamp($2::bigint / 1000.0) ORDER BY event_id",
 
     .layout = "SELECT layout FROM leaf_meta",
     .set_layout = "UPDATE leaf_meta SET layout = $1 WHERE (layout = $1 OR NOT layout_fixed)"
@@ -267,17 +275,17 @@ $way$;
         "SELECT worker_id, owner, (token IS NOT NULL)::integer, window_end, renewed_at, clock_offset,"
         " " CLOCK " - renewed_at FROM leaf_worker WHERE $1::bigint IS NOT NULL ORDER BY worker_id",
     .recycle =
-        "UPDATE leaf_worker SET owner = NULL, token = NULL"
+        FREE
         " WHERE worker_id = $1::integer AND owner IS NOT NULL"
         " AND ($3::integer = 1 OR window_end <= least($2::bigint, " CLOCK
         "))"
         " AND " MAY_CHANGE("leaf_worker") " RETURNING worker_id",
     .release =
-        "UPDATE leaf_worker SET owner = NULL, token = NULL"
+        FREE
         " WHERE owner = $1 AND ($2::bigint IS NULL OR worker_id = $2::bigint)"
         " AND " MAY_CHANGE("leaf_worker") " RETURNING worker_id",
     .recycle_silent =
-        "UPDATE leaf_worker SET owner = NULL, token = NULL"
+        FREE
         " WHERE owner IS NOT NULL AND window_end <= least($1::bigint, " CLOCK ") AND renewed_at <= " CLOCK
         " - $2::bigint AND " MAY_CHANGE("leaf_worker") " RETURNING worker_id",
 };

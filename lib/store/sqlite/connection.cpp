@@ -1,7 +1,9 @@
 #include "store/connection.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -133,6 +135,17 @@ class SqliteConnection final : public Connection {
     }
   }
 
+  /// leaf_user() in SQL: the name of the user who runs this program, or its number where there is no name.
+  static void name_user(sqlite3_context* context, int, sqlite3_value**) {
+    const uid_t user = geteuid();
+    passwd entry{};
+    passwd* found = nullptr;
+    char names[4096];
+    const bool has_name = getpwuid_r(user, &entry, names, sizeof names, &found) == 0 && found != nullptr;
+    const std::string name = has_name ? entry.pw_name : std::to_string(user);
+    sqlite3_result_text(context, name.c_str(), static_cast<int>(name.size()), SQLITE_TRANSIENT);
+  }
+
   void open() {
     const Call call(*this);
     const bool pretend = if_missing_ == IfMissing::assume_empty && !std::filesystem::exists(path_);
@@ -142,6 +155,8 @@ class SqliteConnection final : public Connection {
     const int result = sqlite3_open_v2(pretend ? ":memory:" : path_.c_str(), &db, flags, nullptr);
     db_.reset(db);
     if (result != SQLITE_OK) throw error(result);
+    sqlite3_create_function(db, "leaf_user", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, nullptr, &name_user, nullptr,
+                            nullptr);
     sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
     if (pretend) return;
     const auto look = look_at(absolute_path_);

@@ -6,9 +6,14 @@
   "(SELECT substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-4' || substr(h, 14, 3) || '-' ||"             \
   " substr('89ab', 1 + (unicode(substr(h, 17, 1)) & 3), 1) || substr(h, 18, 3) || '-' || substr(h, 21)" \
   " FROM (SELECT lower(hex(randomblob(16))) AS h))"
-#define TAG                                                 \
+#define MS(time) "CAST(round((julianday(" time ") - 2440587.5) * 86400000) AS INTEGER)"
+#define TAG \
   "biz_tag, max_id, step, start_id, id_limit, description," \
-  " CAST(round((julianday(update_time) - 2440587.5) * 86400000) AS INTEGER), incarnation"
+  " " MS("coalesce(changed_at, update_time)") ", incarnation," \
+  " CASE WHEN last_grant > 0 THEN " MS("update_time") " END"
+// leaf_user() is the driver's own: who runs this program.
+#define CHANGED "changed_at = " NOW ", changed_by = leaf_user()"
+#define FREE "UPDATE leaf_worker SET owner = NULL, token = NULL, freed_by = leaf_user()"
 // A commit is durable by the connection's `synchronous` setting, which the driver makes.
 // No deployment where the schema has come to ask for a later release since it was looked at.
 #define IDENTITY "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA "), NULL"
@@ -74,13 +79,14 @@ const Sql sql{
                      " RETURNING " GRANT,
 
     .add_tag =
-        "INSERT INTO leaf_alloc AS t (biz_tag, step, start_id, max_id, id_limit, description, incarnation)"
-        " VALUES ($1, $2, coalesce($3, 1), coalesce($3, 1), $4, $5, " NEW_UUID
-        ")"
+        "INSERT INTO leaf_alloc AS t (biz_tag, step, start_id, max_id, id_limit, description, incarnation,"
+        " changed_at, changed_by)"
+        " VALUES ($1, $2, coalesce($3, 1), coalesce($3, 1), $4, $5, " NEW_UUID ", " NOW
+        ", leaf_user())"
         " ON CONFLICT (biz_tag) DO UPDATE SET step = excluded.step,"
         " start_id = max(t.max_id, excluded.max_id), max_id = max(t.max_id, excluded.max_id),"
         " id_limit = excluded.id_limit, description = excluded.description, last_grant = 0,"
-        " update_time = excluded.update_time, incarnation = excluded.incarnation, removed_at = NULL"
+        " " CHANGED ", incarnation = excluded.incarnation, removed_at = NULL"
         " WHERE t.removed_at IS NOT NULL AND ($3 IS NULL OR $3 >= t.max_id) AND ($4 IS NULL OR $4 >= "
         "t.max_id - $6)"
         " RETURNING " TAG,
@@ -94,14 +100,17 @@ const Sql sql{
         "UPDATE leaf_alloc SET step = coalesce($2, step),"
         " id_limit = CASE WHEN $6 = 1 THEN NULL ELSE coalesce($3, id_limit) END,"
         " description = coalesce($4, description), max_id = max(max_id, coalesce($5, max_id)),"
-        " update_time = " NOW
+        " " CHANGED
         " WHERE biz_tag = $1 AND removed_at IS NULL AND (($3 IS NULL AND $5 IS NULL)"
         " OR max(max_id, coalesce($5, max_id)) - 1 <="
         " coalesce(CASE WHEN $6 = 1 THEN NULL ELSE coalesce($3, id_limit) END, " NO_LIMIT
         "))"
         " RETURNING " TAG,
-    .remove_tag = "UPDATE leaf_alloc SET removed_at = " NOW ", update_time = " NOW
+    .remove_tag = "UPDATE leaf_alloc SET removed_at = " NOW ", " CHANGED
                   " WHERE biz_tag = $1 AND removed_at IS NULL RETURNING biz_tag",
+
+    .events = "SELECT " MS("happened_at") ", who, NULL, event, biz_tag, worker_id, detail FROM leaf_event"
+              " WHERE ($1 IS NULL OR biz_tag = $1) AND " MS("happened_at") " >= $2 ORDER BY event_id",
 
     .layout = "SELECT layout FROM leaf_meta",
     .set_layout =
@@ -146,13 +155,13 @@ const Sql sql{
         "SELECT worker_id, owner, token IS NOT NULL, window_end, renewed_at, clock_offset,"
         " $1 - renewed_at FROM leaf_worker ORDER BY worker_id",
     .recycle =
-        "UPDATE leaf_worker SET owner = NULL, token = NULL"
+        FREE
         " WHERE worker_id = $1 AND owner IS NOT NULL AND ($3 = 1 OR window_end <= $2) RETURNING worker_id",
     .release =
-        "UPDATE leaf_worker SET owner = NULL, token = NULL"
+        FREE
         " WHERE owner = $1 AND ($2 IS NULL OR worker_id = $2) RETURNING worker_id",
     .recycle_silent =
-        "UPDATE leaf_worker SET owner = NULL, token = NULL"
+        FREE
         " WHERE owner IS NOT NULL AND window_end <= $1 AND renewed_at <= $1 - $2 RETURNING worker_id",
 };
 

@@ -1,0 +1,79 @@
+-- minimum reader: 6
+-- Who changed tags and freed workers, and when. Grants write none of it: the triggers go by columns that they leave alone.
+
+-- update_time is the last grant from now on. A rewrite in place of an UPDATE: no trigger takes it for a change.
+ALTER TABLE leaf.leaf_alloc ADD COLUMN changed_at timestamptz;
+ALTER TABLE leaf.leaf_alloc ALTER COLUMN changed_at TYPE timestamptz USING update_time;
+ALTER TABLE leaf.leaf_alloc ALTER COLUMN changed_at SET DEFAULT now();
+
+COMMENT ON COLUMN leaf.leaf_alloc.changed_at IS 'when somebody added or changed it; update_time is the last grant';
+
+CREATE TABLE leaf.leaf_event (
+  event_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  happened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  who text NOT NULL DEFAULT session_user,
+  program text DEFAULT nullif(current_setting('application_name'), ''),
+  event text NOT NULL,
+  biz_tag varchar,
+  worker_id integer,
+  detail text
+);
+
+COMMENT ON TABLE leaf.leaf_event IS 'the last 10,000 changes by administration';
+
+-- For the triggers alone: nobody else may make an event up.
+CREATE FUNCTION leaf.leaf_note_event(home name, kind text, tag text, worker integer, detail text) RETURNS void
+  LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  EXECUTE format('INSERT INTO %I.leaf_event (event, biz_tag, worker_id, detail) VALUES ($1, $2, $3, $4)', home)
+  USING kind, tag, worker, detail;
+  EXECUTE format('DELETE FROM %1$I.leaf_event WHERE event_id <= (SELECT max(event_id) FROM %1$I.leaf_event) - 10000',
+                 home);
+END
+$body$;
+REVOKE ALL ON FUNCTION leaf.leaf_note_event(name, text, text, integer, text) FROM PUBLIC;
+
+-- As the owner of the tables: whoever may change a tag or free a worker need not have a right on leaf_event.
+CREATE FUNCTION leaf.leaf_alloc_event() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  kind text := 'add';
+  detail text := format('next_id %s, step %s, limit %s', NEW.max_id, NEW.step, coalesce(NEW.id_limit::text, 'none'));
+BEGIN
+  IF TG_OP = 'UPDATE' AND NOT (OLD.removed_at IS NOT NULL AND NEW.removed_at IS NULL) THEN
+    kind := CASE WHEN NEW.removed_at IS NOT NULL THEN 'remove'
+                 WHEN (NEW.step, NEW.id_limit, NEW.description) IS NOT DISTINCT FROM
+                      (OLD.step, OLD.id_limit, OLD.description) THEN 'raise'
+                 ELSE 'update' END;
+    detail := concat_ws(', ',
+      CASE WHEN NEW.max_id <> OLD.max_id THEN format('next_id %s to %s', OLD.max_id, NEW.max_id) END,
+      CASE WHEN NEW.step <> OLD.step THEN format('step %s to %s', OLD.step, NEW.step) END,
+      CASE WHEN NEW.id_limit IS DISTINCT FROM OLD.id_limit
+           THEN format('limit %s to %s', coalesce(OLD.id_limit::text, 'none'), coalesce(NEW.id_limit::text, 'none')) END,
+      CASE WHEN NEW.description IS DISTINCT FROM OLD.description THEN 'description' END);
+  END IF;
+  EXECUTE format('SELECT %I.leaf_note_event($1, $2, $3, NULL, $4)', TG_TABLE_SCHEMA)
+  USING TG_TABLE_SCHEMA, kind, NEW.biz_tag, nullif(detail, '');
+  RETURN NULL;
+END
+$body$;
+
+CREATE TRIGGER leaf_alloc_added AFTER INSERT ON leaf.leaf_alloc FOR EACH ROW EXECUTE FUNCTION leaf.leaf_alloc_event();
+CREATE TRIGGER leaf_alloc_changed
+  AFTER UPDATE OF step, id_limit, description, removed_at, incarnation, changed_at ON leaf.leaf_alloc FOR EACH ROW
+  WHEN ((NEW.step, NEW.id_limit, NEW.description, NEW.removed_at, NEW.max_id)
+        IS DISTINCT FROM (OLD.step, OLD.id_limit, OLD.description, OLD.removed_at, OLD.max_id))
+  EXECUTE FUNCTION leaf.leaf_alloc_event();
+
+CREATE FUNCTION leaf.leaf_worker_event() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  EXECUTE format('SELECT %I.leaf_note_event($1, ''free'', NULL, $2, $3)', TG_TABLE_SCHEMA)
+  USING TG_TABLE_SCHEMA, NEW.worker_id, format('of %s', OLD.owner);
+  RETURN NULL;
+END
+$body$;
+
+-- Who frees a worker by command sets held_after, to what it was; a holder that gives its own back does not.
+CREATE TRIGGER leaf_worker_freed AFTER UPDATE OF held_after ON leaf.leaf_worker FOR EACH ROW
+  WHEN (OLD.owner IS NOT NULL AND NEW.owner IS NULL) EXECUTE FUNCTION leaf.leaf_worker_event();

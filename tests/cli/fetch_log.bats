@@ -1,0 +1,28 @@
+load support
+load host_support
+
+setup() {
+  strace -qq -o /dev/null true 2>/dev/null || skip 'needs strace'
+  new_initialized_store
+  trace=$BATS_TEST_TMPDIR/trace
+}
+teardown() { end_host_test; }
+
+# draw COUNT: as many IDs, with what goes to the system's log noted, also by the detached process.
+draw() {
+  strace -f -qq -A -e trace=connect -o "$trace" leafctl --timeout 100ms next order -n "$1" >>"$BATS_TEST_TMPDIR/ids"
+}
+told() { grep -c '"/dev/log"' "$trace" || true; }
+
+@test "the system's log is told once that fetches in the background fail, and once that they succeed again" {
+  leafctl -q add-tag order --step 1000
+  draw 1
+  same 'told of good fetches' 0 "$(told)"
+  lock_store
+  for ((i = 0; i < 9; ++i)); do draw 50; done
+  until_state_of order failing
+  same 'told of failures' 1 "$(told)"
+  unlock_store
+  until [ "$(buffered_state_of order)" = ok ]; do draw 1; done
+  same 'told in all' 2 "$(told)"
+}
