@@ -63,13 +63,16 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
 }
 
 @test "doctor answers a plugin for Nagios with one line and its exit status" {
-  expect 0 leafctl doctor --format nagios
-  says ''
-  [[ $output == "LEAFCTL OK - "*" checks | "*"'workers_free'=1024"* ]]
+  # A server for tests may have fsync off, which is a warning.
+  if [ -z "$(checks warning)" ]; then
+    expect 0 leafctl doctor --format nagios
+    [[ $output == "LEAFCTL OK - "*" checks | "*"'workers_free'=1024"* ]]
+    says ''
+  fi
   leafctl -q add-tag order --limit 1000
   leafctl -q next order --direct -n 950 >"$BATS_TEST_TMPDIR/ids"
   expect 1 leafctl doctor --format nagios
-  [[ $output == "LEAFCTL WARNING - tags: tag 'order' has 50 IDs left up to its limit 1000 | "*"'tags_order_ids_left'=50"* ]]
+  [[ $output == "LEAFCTL WARNING - "*"tags: tag 'order' has 50 IDs left up to its limit 1000 | "*"'tags_order_ids_left'=50"* ]]
   same 'lines' 1 "$(wc -l <<<"$output")"
   leafctl -q next order --direct -n 50 >"$BATS_TEST_TMPDIR/ids"
   expect 2 leafctl doctor --format nagios --exit-code
