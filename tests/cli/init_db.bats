@@ -22,7 +22,7 @@ teardown() { remove_store; }
 
 @test "init-db -o json prints one object" {
   expect 0 leafctl init-db -o json
-  same 'the keys' 'store deployment layout schema_version minimum_reader applied runtime_role guard_steps' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
+  same 'the keys' 'store deployment layout schema_version minimum_reader applied adopted runtime_role guard_steps' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
   same 'the first migration' 0001_tags "$(jq -r '.applied[0]' <<<"$output")"
   expect 0 leafctl init-db -o json
   same 'nothing more to apply' 0 "$(jq '.applied | length' <<<"$output")"
