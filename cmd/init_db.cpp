@@ -87,8 +87,8 @@ class InitDb : public Command {
         "none (PostgreSQL only; default: as it is, 100 in a new store)");
     command.add_flag(
         "--adopt", adopt_,
-        "take over what another role has made where the tables are to be, and drop what would run its "
-        "code; shows it and asks first (PostgreSQL only)");
+        "take over what another role has made, dropping what would run its code; shows it and asks first "
+        "(PostgreSQL only)");
     command.add_flag("--yes", yes_, "do not ask; required with --adopt where there is no terminal");
     command.add_flag("--dry-run", dry_run_, "print the SQL and change nothing");
     command.add_examples(

@@ -276,7 +276,7 @@ TEST_CASE("state file: many that need it first at once all map the same one") {
         alarm(30);
         close(start[1]);
         char nothing = 0;
-        static_cast<void>(read(start[0], &nothing, 1));  // ends when the parent starts all
+        if (read(start[0], &nothing, 1) != 0) _exit(3);  // ends when the parent starts all
         const auto file = bed.open();
         const auto lock = file->try_lock(bed.folder);
         if (lock && file->state().buffer.published_end() == 0) file->state().buffer.publish({1, 100}, 1);
@@ -328,7 +328,7 @@ TEST_CASE(
   if (holder == 0) {
     const auto lock = bed.open()->try_lock(bed.folder);
     const char answer = lock ? 'y' : 'n';
-    static_cast<void>(write(pipe_ends[1], &answer, 1));
+    if (write(pipe_ends[1], &answer, 1) != 1) _exit(1);
     for (;;) pause();
   }
   char answer = 0;
