@@ -115,6 +115,7 @@ back_up_store() {
 }
 
 put_store_back() {
+  until_nobody_fetches  # what one commits now would be in the store that was put back
   case $TEST_STORE in
     sqlite)
       rm -f "$BATS_TEST_TMPDIR"/leaf.db-*

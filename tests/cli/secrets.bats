@@ -74,13 +74,17 @@ pairs='host=127.0.0.1 port=1 user=leaf dbname=ids password=s3cret'
 
 @test "a configuration file with a password is refused unless it is the user's alone" {
   printf 'store: %s\n' "$url" >"$BATS_TEST_TMPDIR/leafctl.yaml"
-  for mode in 644 640 604 660 666; do
+  for mode in 644 640 604 660; do
     chmod "$mode" "$BATS_TEST_TMPDIR/leafctl.yaml"
     expect 2 leafctl --config "$BATS_TEST_TMPDIR/leafctl.yaml" show-config
     contains "$stderr" 'holds a password and is open to other users'
     contains "$stderr" "chmod 600 $BATS_TEST_TMPDIR/leafctl.yaml"
     lacks "$stderr" s3cret
   done
+  chmod 666 "$BATS_TEST_TMPDIR/leafctl.yaml"
+  expect 2 leafctl --config "$BATS_TEST_TMPDIR/leafctl.yaml" show-config
+  contains "$stderr" 'can be changed by every user'
+  lacks "$stderr" s3cret
   chmod 600 "$BATS_TEST_TMPDIR/leafctl.yaml"
   expect 0 leafctl --config "$BATS_TEST_TMPDIR/leafctl.yaml" show-config
 }

@@ -27,7 +27,7 @@ std::string label_of(const std::string& text) {
 leaf::HostBuffer buffer_of(const std::string& tag, std::chrono::milliseconds fetched_at, std::int64_t drawn) {
   leaf::HostBuffer buffer;
   buffer.name = tag;
-  buffer.deployment = "d";
+  buffer.deployment = std::string("d");
   buffer.in_use = true;
   buffer.fetched_at = leaf::UnixTime(fetched_at);
   buffer.drawn = drawn;
