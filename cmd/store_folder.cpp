@@ -35,7 +35,7 @@ void require_shared_folder(const std::string& folder, const struct stat& status)
 /// Gives an open file to the group. Who may not change it need not where it is as it should be.
 bool give(int descriptor, const struct stat& status, gid_t group) {
   constexpr mode_t wanted = 0660;
-  return (status.st_gid == group || fchown(descriptor, -1, group) == 0) &&
+  return (status.st_gid == group || fchown(descriptor, static_cast<uid_t>(-1), group) == 0) &&
          ((status.st_mode & 07777) == wanted || fchmod(descriptor, wanted) == 0);
 }
 

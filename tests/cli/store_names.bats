@@ -147,7 +147,7 @@ on_two_databases() {
   # Literally what the hint says.
   eval "$(sed -n "s/^hint: run '\([^']*\)'.*/\1/p" <<<"$stderr_of_next")"
   # In PostgreSQL, where another server has come, workers wait all the same.
-  lacks "$(leafctl doctor | awk '$1 != "identity"')" 'failed'
+  same 'what failed' '' "$(leafctl doctor | awk -F '\t' '$2 == "failed" && $1 != "identity"')"
   leafctl next order --direct >>"$ids"
   leafctl next order -n 20 >>"$ids"
   all_different 71 "$ids"

@@ -69,7 +69,7 @@ TEST_CASE("bench report: people see the rate, the ceiling, the latencies and bar
 
 TEST_CASE("bench report: a narrow terminal gets the same in shorter lines") {
   const BenchPlan plan{.processes = 2, .threads = 1, .verify = true, .host_buffer = true};
-  for (const std::size_t width : {30, 40, 60, 80}) {
+  for (const std::size_t width : {30U, 40U, 60U, 80U}) {
     const std::string report = leafctl::bench_report(snowflake, plan, snowflake_result(), width);
     std::istringstream lines(report);
     for (std::string line; std::getline(lines, line);) CHECK(line.size() <= width);

@@ -40,7 +40,7 @@ std::string shown(const std::string& text, const ColumnReader::Options& options,
 /// The same in pieces of every size, which give the same.
 std::string shown(const std::string& text, const ColumnReader::Options& options) {
   const std::string result = shown(text, options, text.size() + 1);
-  for (const std::size_t piece : {1, 2, 3}) CHECK(shown(text, options, piece) == result);
+  for (const std::size_t piece : {1U, 2U, 3U}) CHECK(shown(text, options, piece) == result);
   return result;
 }
 

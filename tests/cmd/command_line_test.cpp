@@ -207,7 +207,7 @@ TEST_CASE("command line: every command's help fits a narrow terminal, and says t
     std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
     return text;
   };
-  for (const std::size_t width : {20, 40, 59, 60, 72}) {
+  for (const std::size_t width : {20U, 40U, 59U, 60U, 72U}) {
     for (const auto& entry : leafctl::commands()) {
       CAPTURE(width);
       CAPTURE(entry.name);

@@ -125,7 +125,10 @@ TEST_CASE("settings: whether or not is said in any of the usual words, wherever 
   const std::map<std::string, bool> words{{"yes", true},    {"true", true}, {"on", true}, {"1", true},
                                           {"YES", true},    {"True", true}, {"oN", true}, {"no", false},
                                           {"false", false}, {"off", false}, {"0", false}, {"No", false}};
-  for (const auto& [word, wanted] : words) {
+  for (const auto& pair : words) {
+    const std::string& word =
+        pair.first;  // which CAPTURE refers to: clang 14 captures no structured bindings
+    const bool wanted = pair.second;
     CAPTURE(word);
     for (const std::string key : {"host_buffer", "group"}) {
       CAPTURE(key);
@@ -346,7 +349,8 @@ TEST_CASE(
   CHECK(resolve_settings({}, given).settings.runtime_dir == "/dev/shm/leafctl-4000000000");
 
   // Another user was faster to make that folder.
-  const std::string occupied = "/dev/shm/leafctl-" + std::to_string(4'000'000'000U + getpid());
+  const std::string occupied =
+      "/dev/shm/leafctl-" + std::to_string(4'000'000'000U + static_cast<unsigned>(getpid()));
   const auto runtime_dir_of_occupied = [&] {
     auto surroundings = machine.surroundings();
     surroundings.is_root = false;
