@@ -106,8 +106,8 @@ BEGIN
   IF NEW.removed_at IS NULL AND guard > room THEN
     RAISE EXCEPTION 'tag ''%'' was last granted by another server, and the guard of % IDs goes past its limit',
       OLD.biz_tag, guard
-      USING ERRCODE = 'LF001', HINT = 'raise its limit; or, if that server lost no commit, go without the guard for'
-        ' now with ''leafctl init-db --guard-steps 0''';
+      USING ERRCODE = 'LF001', HINT = 'raise its limit; or, if that server lost no commit, say so with'
+        ' ''leafctl failover settle --no-commits-lost''';
   END IF;
   -- 60 bits of the system's generator. That of random() may begin alike in two servers.
   share := ('x' || left(random, 8) || substr(random, 10, 4) || right(random, 3))::bit(60)::bigint % (share + 1);

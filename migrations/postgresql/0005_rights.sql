@@ -46,13 +46,17 @@ CREATE TRIGGER leaf_worker_never_back BEFORE UPDATE ON leaf.leaf_worker FOR EACH
                      AND (NEW.token IS NULL OR NEW.token IS NOT DISTINCT FROM OLD.token))))
   EXECUTE FUNCTION leaf.leaf_worker_refuse();
 
--- No window is longer than a day, and the next one is leased in advance. What is taken beyond is lost for good.
+-- No window is longer than a day, and the next one is leased in advance. What is taken beyond is lost for good,
+-- and an owner who was heard of in the future is never silent.
 CREATE TRIGGER leaf_worker_not_for_good BEFORE INSERT ON leaf.leaf_worker FOR EACH ROW
-  WHEN (NEW.window_end > extract(epoch FROM clock_timestamp()) * 1000 + 3 * 86400000)
+  WHEN (NEW.window_end > extract(epoch FROM clock_timestamp()) * 1000 + 3 * 86400000
+        OR NEW.renewed_at > extract(epoch FROM clock_timestamp()) * 1000 + 60000)
   EXECUTE FUNCTION leaf.leaf_worker_refuse();
 CREATE TRIGGER leaf_worker_not_kept_for_good BEFORE UPDATE ON leaf.leaf_worker FOR EACH ROW
   WHEN (NEW.window_end > OLD.window_end
-        AND NEW.window_end > extract(epoch FROM clock_timestamp()) * 1000 + 3 * 86400000)
+        AND NEW.window_end > extract(epoch FROM clock_timestamp()) * 1000 + 3 * 86400000
+        OR NEW.renewed_at > OLD.renewed_at
+           AND NEW.renewed_at > extract(epoch FROM clock_timestamp()) * 1000 + 60000)
   EXECUTE FUNCTION leaf.leaf_worker_refuse();
 
 CREATE FUNCTION leaf.leaf_meta_refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$

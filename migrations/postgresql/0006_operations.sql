@@ -20,6 +20,7 @@ DECLARE
   home text := left(meta::regclass::text, -length('leaf_meta'));
   here text;
   steps integer;
+  is_noticed boolean;
 BEGIN
   EXECUTE format('SELECT %1$sleaf_require_durable($1), %1$sleaf_require_durable($2)', home)
   USING meta, (home || 'leaf_alloc')::regclass::oid;
@@ -40,12 +41,17 @@ BEGIN
     BEGIN
       -- Any change of the row leaves out the guard.
       EXECUTE format('UPDATE %sleaf_alloc SET granted_by = granted_by WHERE biz_tag = $1'
-                     ' AND granted_by IS DISTINCT FROM $2 RETURNING true, left_out_from, left_out_to', home)
-      INTO room, left_out_from, left_out_to USING tag, here;
+                     ' AND granted_by IS DISTINCT FROM $2'
+                     ' RETURNING true, granted_by IS NOT DISTINCT FROM $2, left_out_from, left_out_to', home)
+      INTO room, is_noticed, left_out_from, left_out_to USING tag, here;
     EXCEPTION WHEN SQLSTATE 'LF001' THEN
-      SELECT false, NULL, NULL INTO room, left_out_from, left_out_to;
+      SELECT false, true, NULL, NULL INTO room, is_noticed, left_out_from, left_out_to;
     END;
     CONTINUE WHEN room IS NULL;  -- somebody drew meanwhile
+    IF NOT is_noticed THEN
+      RAISE EXCEPTION 'table leaf_alloc was made anew without its triggers: IDs that were granted may come again'
+        USING ERRCODE = 'LF002', HINT = 'put back the one that was there, or the whole store from a backup';
+    END IF;
     RETURN NEXT;
   END LOOP;
   IF nothing_lost THEN

@@ -19,27 +19,37 @@ CREATE TABLE leaf.leaf_event (
   detail text
 );
 
-COMMENT ON TABLE leaf.leaf_event IS 'the last 10,000 changes by administration';
+COMMENT ON TABLE leaf.leaf_event IS 'the last 10,000 changes of tags, and the last 10,000 workers that were freed';
 
--- For the triggers alone: nobody else may make an event up.
-CREATE FUNCTION leaf.leaf_note_event(home name, kind text, tag text, worker integer, detail text) RETURNS void
-  LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+-- Apart: a runtime role may free workers as often as it likes, and does not push the changes of tags out by that.
+CREATE FUNCTION leaf.leaf_event_kept() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
-  EXECUTE format('INSERT INTO %I.leaf_event (event, biz_tag, worker_id, detail) VALUES ($1, $2, $3, $4)', home)
-  USING kind, tag, worker, detail;
-  EXECUTE format('DELETE FROM %1$I.leaf_event WHERE event_id <= (SELECT max(event_id) FROM %1$I.leaf_event) - 10000',
-                 home);
+  EXECUTE format('DELETE FROM %1$I.leaf_event USING'
+                 ' (SELECT (SELECT event_id FROM %1$I.leaf_event WHERE event = ''free'''
+                 ' ORDER BY event_id DESC OFFSET 10000 LIMIT 1) AS free,'
+                 ' (SELECT event_id FROM %1$I.leaf_event WHERE event <> ''free'''
+                 ' ORDER BY event_id DESC OFFSET 10000 LIMIT 1) AS other) AS first_to_go'
+                 ' WHERE event_id <= CASE event WHEN ''free'' THEN free ELSE other END', TG_TABLE_SCHEMA);
+  RETURN NULL;
 END
 $body$;
-REVOKE ALL ON FUNCTION leaf.leaf_note_event(name, text, text, integer, text) FROM PUBLIC;
+CREATE TRIGGER leaf_event_kept AFTER INSERT ON leaf.leaf_event
+  FOR EACH STATEMENT EXECUTE FUNCTION leaf.leaf_event_kept();
 
--- As the owner of the tables: whoever may change a tag or free a worker need not have a right on leaf_event.
+-- As the owner of the tables: whoever may change a tag or free a worker need not have a right on leaf_event. So they
+-- run for the owner's tables alone, and write to such: else anybody could have them write to a table of his own, whose
+-- triggers would run as the owner too.
 CREATE FUNCTION leaf.leaf_alloc_event() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   kind text := 'add';
   detail text := format('next_id %s, step %s, limit %s', NEW.max_id, NEW.step, coalesce(NEW.id_limit::text, 'none'));
 BEGIN
+  IF EXISTS (SELECT FROM pg_class WHERE oid IN (TG_RELID, to_regclass(format('%I.leaf_event', TG_TABLE_SCHEMA)))
+             AND pg_get_userbyid(relowner) <> current_user)
+  THEN
+    RAISE EXCEPTION 'not a table of %', current_user USING ERRCODE = 'insufficient_privilege';
+  END IF;
   IF TG_OP = 'UPDATE' AND NOT (OLD.removed_at IS NOT NULL AND NEW.removed_at IS NULL) THEN
     kind := CASE WHEN NEW.removed_at IS NOT NULL THEN 'remove'
                  WHEN (NEW.step, NEW.id_limit, NEW.description) IS NOT DISTINCT FROM
@@ -52,8 +62,8 @@ BEGIN
            THEN format('limit %s to %s', coalesce(OLD.id_limit::text, 'none'), coalesce(NEW.id_limit::text, 'none')) END,
       CASE WHEN NEW.description IS DISTINCT FROM OLD.description THEN 'description' END);
   END IF;
-  EXECUTE format('SELECT %I.leaf_note_event($1, $2, $3, NULL, $4)', TG_TABLE_SCHEMA)
-  USING TG_TABLE_SCHEMA, kind, NEW.biz_tag, nullif(detail, '');
+  EXECUTE format('INSERT INTO %I.leaf_event (event, biz_tag, detail) VALUES ($1, $2, $3)', TG_TABLE_SCHEMA)
+  USING kind, NEW.biz_tag, nullif(detail, '');
   RETURN NULL;
 END
 $body$;
@@ -68,11 +78,17 @@ CREATE TRIGGER leaf_alloc_changed
 CREATE FUNCTION leaf.leaf_worker_event() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
-  EXECUTE format('SELECT %I.leaf_note_event($1, ''free'', NULL, $2, $3)', TG_TABLE_SCHEMA)
-  USING TG_TABLE_SCHEMA, NEW.worker_id, format('of %s', OLD.owner);
+  IF EXISTS (SELECT FROM pg_class WHERE oid IN (TG_RELID, to_regclass(format('%I.leaf_event', TG_TABLE_SCHEMA)))
+             AND pg_get_userbyid(relowner) <> current_user)
+  THEN
+    RAISE EXCEPTION 'not a table of %', current_user USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  EXECUTE format('INSERT INTO %I.leaf_event (event, worker_id, detail) VALUES (''free'', $1, $2)', TG_TABLE_SCHEMA)
+  USING NEW.worker_id, format('of %s', OLD.owner);
   RETURN NULL;
 END
 $body$;
+REVOKE EXECUTE ON FUNCTION leaf.leaf_alloc_event(), leaf.leaf_worker_event() FROM PUBLIC;
 
 -- Who frees a worker by command sets held_after, to what it was; a holder that gives its own back does not.
 CREATE TRIGGER leaf_worker_freed AFTER UPDATE OF held_after ON leaf.leaf_worker FOR EACH ROW

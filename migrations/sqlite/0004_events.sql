@@ -7,7 +7,7 @@ ALTER TABLE leaf_alloc ADD COLUMN changed_by TEXT;
 ALTER TABLE leaf_worker ADD COLUMN freed_by TEXT;
 UPDATE leaf_alloc SET changed_at = update_time;
 
--- The last 10,000 changes by administration.
+-- The last 10,000 changes of tags, and the last 10,000 workers that were freed.
 CREATE TABLE leaf_event (
   event_id INTEGER PRIMARY KEY,
   happened_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
@@ -20,7 +20,8 @@ CREATE TABLE leaf_event (
 
 CREATE TRIGGER leaf_event_kept AFTER INSERT ON leaf_event
 BEGIN
-  DELETE FROM leaf_event WHERE event_id <= NEW.event_id - 10000;
+  DELETE FROM leaf_event WHERE (event = 'free') = (NEW.event = 'free') AND event_id <= (SELECT event_id
+    FROM leaf_event WHERE (event = 'free') = (NEW.event = 'free') ORDER BY event_id DESC LIMIT 1 OFFSET 10000);
 END;
 
 CREATE TRIGGER leaf_alloc_added AFTER INSERT ON leaf_alloc

@@ -102,7 +102,7 @@ TEST_CASE("failover: what a lagging standby does not know of is left out, once f
   const leaf::Error error = error_of([&] { after.grant(limited, 5); });
   CHECK(error.code() == leaf::ErrorCode::refused);
   CHECK(std::string(error.what()).find("the guard of 1000 IDs goes past its limit") != std::string::npos);
-  CHECK(error.hint().find("leafctl init-db --guard-steps 0") != std::string::npos);
+  CHECK(error.hint().find("leafctl failover settle --no-commits-lost") != std::string::npos);
   CHECK(after.tag(limited).next_id == 1);
   const leaf::TagName removed("removed");
   after.remove_tag(removed);

@@ -148,8 +148,8 @@ class LEAF_EXPORT Store {
   /// Leaves a tombstone, so that the tag cannot come back lower. Throws `not_found`.
   void remove_tag(const TagName& name);
 
-  /// Who added, changed, raised and removed tags and freed workers since then, the last 10,000 of it, in
-  /// order; of one tag if that is given. Needs more rights than grants do.
+  /// Who added, changed, raised and removed tags and freed workers since then, the last 10,000 of tags and of
+  /// workers, in order; of one tag if that is given. Needs more rights than grants do.
   std::vector<Event> events(const std::optional<TagName>& tag = {}, UnixTime since = {});
 
   /// Grants exactly `count` IDs, all or none. Throws `not_found`; `exhausted` if fewer are left; `refused` if

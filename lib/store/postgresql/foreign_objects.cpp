@@ -14,7 +14,7 @@ const char* const foreign_objects = R"(WITH RECURSIVE foreigner AS (
 ), tables AS (
   SELECT c.oid, c.relowner, c.relkind, c.relacl, c.relrowsecurity
   FROM pg_class c JOIN home ON home.oid = c.relnamespace
-  WHERE c.relname IN ('leaf_alloc', 'leaf_worker', 'leaf_meta')
+  WHERE c.relname IN ('leaf_alloc', 'leaf_worker', 'leaf_meta', 'leaf_event')
   UNION SELECT c.oid, c.relowner, c.relkind, c.relacl, c.relrowsecurity
   FROM tables t JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
 ), store AS (
@@ -95,7 +95,7 @@ BEGIN
   FOR found IN
     SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE quote_ident(n.nspname) || '.' = 'leaf.' AND c.relkind IN ('r', 'p')
-      AND c.relname IN ('leaf_alloc', 'leaf_worker', 'leaf_meta')
+      AND c.relname IN ('leaf_alloc', 'leaf_worker', 'leaf_meta', 'leaf_event')
   LOOP
     EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', found);
   END LOOP;

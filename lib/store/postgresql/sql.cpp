@@ -97,7 +97,7 @@ const Sql sql{
         "UPDATE leaf_meta SET min_reader = $1::integer, min_release = $2 WHERE min_reader < $1::integer",
     .identity = "SELECT deployment, " SERVER " FROM leaf_meta",
     .runtime_grants = R"(SET LOCAL search_path = pg_catalog, pg_temp;
-REVOKE ALL ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta FROM {role};
+REVOKE ALL ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta, {schema}leaf_event FROM {role};
 GRANT SELECT ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta TO {role};
 GRANT UPDATE (max_id, last_grant, update_time) ON {schema}leaf_alloc TO {role};
 GRANT INSERT, UPDATE (owner, token, window_end, held_after, renewed_at, clock_offset)
@@ -127,13 +127,13 @@ $way$;
         "SELECT string_agg(what, ', ' ORDER BY what) FROM ("
         " SELECT right_ || ' on ' || relname AS what FROM pg_class c,"
         " unnest(ARRAY['INSERT', 'DELETE', 'TRUNCATE', 'TRIGGER']) AS right_"
-        " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass)"
-        " AND has_table_privilege($1::name, c.oid, right_)"
+        " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass,"
+        " 'leaf_event'::regclass) AND has_table_privilege($1::name, c.oid, right_)"
         " AND (c.oid, right_) <> ('leaf_worker'::regclass::oid, 'INSERT')"
         " UNION ALL SELECT 'UPDATE of ' || relname || '.' || attname FROM pg_class c"
         " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
-        " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass)"
-        " AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND NOT EXISTS (SELECT FROM "
+        " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass,"
+        " 'leaf_event'::regclass) AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND NOT EXISTS (SELECT FROM "
         RUNTIME_COLUMNS " WHERE found = c.oid AND attname = ANY (written))) AS excess",
     .foreign_objects = foreign_objects,
     .lock_tables = lock_tables,
@@ -162,7 +162,7 @@ $way$;
         " AND (granted_by IS DISTINCT FROM $1 OR left_out_to > left_out_from) ORDER BY biz_tag",
     .settle_failover =
         "SELECT biz_tag, room::integer, s.left_out_from, s.left_out_to"
-        " FROM leaf_settle('leaf_meta'::regclass, $1, $2::integer = 1) AS s JOIN leaf_alloc ON biz_tag = tag"
+        " FROM leaf_settle('leaf_meta'::regclass::oid, $1::text, $2::integer = 1) AS s JOIN leaf_alloc ON biz_tag = tag"
         " WHERE removed_at IS NULL ORDER BY biz_tag",
 
     .grant_exactly =

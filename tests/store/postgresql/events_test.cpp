@@ -97,7 +97,60 @@ TEST_CASE("postgresql events: a runtime role's release is noted, though it may n
     CHECK(database.sql().value("SELECT has_table_privilege('" + role + "', 'leaf_event', '" + right + "')") ==
           "f");
   }
-  CHECK(database.sql().value("SELECT has_function_privilege('" + role +
-                             "', 'leaf_note_event(name, text, text, integer, text)', 'EXECUTE')") == "f");
+  database.sql().run("DROP OWNED BY " + role);
+}
+
+TEST_CASE(
+    "postgresql events: nobody has them written to tables of his own, whose triggers the owner would run") {
+  TestDatabase database;
+  leaf::Store admin({.url = database.url()});
+  admin.migrate();
+  admin.add_tag({.name = TagName("order")});
+  admin.grant(TagName("order"), 5);
+  const leaf::test::TestRole other("LOGIN");
+  const std::string attack =
+      "SET SESSION AUTHORIZATION " + other.name() +
+      "; CREATE TEMP TABLE x (biz_tag text, max_id bigint, step int, id_limit bigint, description text,"
+      " removed_at timestamptz, owner text, worker_id int);"
+      "CREATE TEMP TABLE leaf_event (event text, biz_tag text, worker_id int, detail text);"
+      "CREATE FUNCTION pg_temp.mine() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+      " UPDATE public.leaf_meta SET guard_steps = 7; RETURN NULL; END $$;"
+      "CREATE TRIGGER t AFTER INSERT ON leaf_event FOR EACH ROW EXECUTE FUNCTION pg_temp.mine();"
+      "CREATE TRIGGER t AFTER INSERT ON x FOR EACH ROW EXECUTE FUNCTION public.leaf_alloc_event();"
+      "INSERT INTO x VALUES ('a', 1, 1)";
+  CHECK_THROWS(database.sql().run(attack));
+  // As pg_restore leaves it without rights.
+  database.sql().run("GRANT EXECUTE ON FUNCTION leaf_alloc_event() TO PUBLIC");
+  CHECK_THROWS_WITH(database.sql().run(attack), doctest::Contains("not a table of"));
+  CHECK(admin.guard_steps() == 100);
+}
+
+TEST_CASE("postgresql events: workers that are freed do not push out the changes of tags") {
+  TestDatabase database;
+  leaf::Store admin({.url = database.url()});
+  admin.migrate();
+  admin.add_tag({.name = TagName("order")});
+  database.sql().run(
+      "INSERT INTO leaf_event (event, worker_id, detail) SELECT 'free', n, '' FROM generate_series(1, 10005) "
+      "n");
+  const auto events = admin.events();
+  CHECK(events.size() == 10'001);
+  CHECK(events.front().event == "add");
+  CHECK(events.at(1).worker == 6);
+}
+
+TEST_CASE("postgresql events: a runtime role gets no right on them, whatever is granted by default") {
+  TestDatabase database;
+  const leaf::test::TestRole runtime("LOGIN");
+  const std::string& role = runtime.name();
+  database.sql().run("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO " + role);
+  leaf::Store admin({.url = database.url()});
+  admin.migrate();
+  const std::string may_write = "SELECT has_table_privilege('" + role + "', 'leaf_event', 'INSERT, TRIGGER')";
+  CHECK(database.sql().value(may_write) == "t");
+  admin.grant_runtime_role(role);
+  CHECK(database.sql().value(may_write) == "f");
+  database.sql().run("GRANT TRIGGER ON leaf_event TO PUBLIC");
+  CHECK_THROWS_WITH(admin.grant_runtime_role(role), doctest::Contains("TRIGGER on leaf_event"));
   database.sql().run("DROP OWNED BY " + role);
 }

@@ -241,6 +241,9 @@ TEST_CASE_FIXTURE(Stage, "rights: what counts for the guard, or for others, is k
         "UPDATE leaf_meta SET next_worker = next_worker - 1", "UPDATE leaf_meta SET next_worker = 1000",
         "UPDATE leaf_meta SET layout_fixed = false",
         "UPDATE leaf_worker SET renewed_at = -9223372036854775808",
+        "UPDATE leaf_worker SET renewed_at = 9007199254740991",
+        "INSERT INTO leaf_worker (worker_id, window_end, renewed_at, held_after, clock_offset)"
+        " VALUES (9, 0, 9007199254740991, 0, 0)",
         "UPDATE leaf_worker SET window_end = window_end + 4::bigint * 86400000",
         "INSERT INTO leaf_worker (worker_id, window_end, renewed_at, held_after, clock_offset)"
         " VALUES (9, 4000000000000, 0, 0, 0)"}) {

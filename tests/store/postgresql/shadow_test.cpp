@@ -69,6 +69,16 @@ constexpr const char* shadows = R"(
   END $$;
 )";
 
+/// For calls whose arguments would have to be cast.
+const char* const shadows_of_settling = R"(
+  CREATE FUNCTION public.leaf_settle(regclass, text, bool)
+    RETURNS TABLE (tag text, room bool, left_out_from bigint, left_out_to bigint) LANGUAGE plpgsql
+    AS 'BEGIN PERFORM public.trap(); RETURN; END';
+  CREATE FUNCTION public.leaf_settle(oid, varchar, bool)
+    RETURNS TABLE (tag text, room bool, left_out_from bigint, left_out_to bigint) LANGUAGE plpgsql
+    AS 'BEGIN PERFORM public.trap(); RETURN; END';
+)";
+
 /// A database in which a role has set its traps, before the owner's tables or after.
 struct Stage {
   TestRole role{"LOGIN PASSWORD 'right'"};
@@ -84,6 +94,7 @@ struct Stage {
     std::string statements = shadows;
     const std::string own = "leaf_server,leaf_worker_table,";
     if (!with_those_of_the_store) statements.replace(statements.find(own), own.size(), "");
+    if (with_those_of_the_store) statements += shadows_of_settling;
     if (!with_those_of_the_store) {
       const std::string others = "leaf_require_durable,leaf_require_whole";
       statements.replace(statements.find(others), others.size(), "pg_typeof");
@@ -120,6 +131,7 @@ struct Stage {
     store.grant_runtime_role(role.name());
     CHECK(store.identity().deployment.size() == 36);
     CHECK(store.health().schema_version);
+    CHECK_NOTHROW(store.settle_failover(store.failover(), leaf::Commits::may_be_lost));
     store.remove_tag(order);
   }
 };
