@@ -36,19 +36,21 @@ $body$;
 CREATE TRIGGER leaf_event_kept AFTER INSERT ON leaf.leaf_event
   FOR EACH STATEMENT EXECUTE FUNCTION leaf.leaf_event_kept();
 
--- As the owner of the tables: whoever may change a tag or free a worker need not have a right on leaf_event. So they
--- run for the owner's tables alone, and write to such: else anybody could have them write to a table of his own, whose
--- triggers would run as the owner too.
+-- As their owner: whoever may change a tag or free a worker need not have a right on leaf_event. So they write to the
+-- owner's table alone: else anybody could hang them on a table of his own, and have the owner run the triggers of another
+-- one beside it.
 CREATE FUNCTION leaf.leaf_alloc_event() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   kind text := 'add';
   detail text := format('next_id %s, step %s, limit %s', NEW.max_id, NEW.step, coalesce(NEW.id_limit::text, 'none'));
 BEGIN
-  IF EXISTS (SELECT FROM pg_class WHERE oid IN (TG_RELID, to_regclass(format('%I.leaf_event', TG_TABLE_SCHEMA)))
-             AND pg_get_userbyid(relowner) <> current_user)
+  IF TG_TABLE_NAME <> 'leaf_alloc'
+     OR NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(format('%I.leaf_event', TG_TABLE_SCHEMA))
+                    AND pg_get_userbyid(relowner) = current_user)
   THEN
-    RAISE EXCEPTION 'not a table of %', current_user USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION 'no table leaf_event of % is beside table %', current_user, TG_TABLE_NAME
+      USING ERRCODE = 'insufficient_privilege';
   END IF;
   IF TG_OP = 'UPDATE' AND NOT (OLD.removed_at IS NOT NULL AND NEW.removed_at IS NULL) THEN
     kind := CASE WHEN NEW.removed_at IS NOT NULL THEN 'remove'
@@ -78,10 +80,12 @@ CREATE TRIGGER leaf_alloc_changed
 CREATE FUNCTION leaf.leaf_worker_event() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
-  IF EXISTS (SELECT FROM pg_class WHERE oid IN (TG_RELID, to_regclass(format('%I.leaf_event', TG_TABLE_SCHEMA)))
-             AND pg_get_userbyid(relowner) <> current_user)
+  IF TG_TABLE_NAME <> 'leaf_worker'
+     OR NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(format('%I.leaf_event', TG_TABLE_SCHEMA))
+                    AND pg_get_userbyid(relowner) = current_user)
   THEN
-    RAISE EXCEPTION 'not a table of %', current_user USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION 'no table leaf_event of % is beside table %', current_user, TG_TABLE_NAME
+      USING ERRCODE = 'insufficient_privilege';
   END IF;
   EXECUTE format('INSERT INTO %I.leaf_event (event, worker_id, detail) VALUES (''free'', $1, $2)', TG_TABLE_SCHEMA)
   USING NEW.worker_id, format('of %s', OLD.owner);

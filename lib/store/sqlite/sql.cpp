@@ -12,7 +12,11 @@
   " " MS("coalesce(changed_at, update_time)") ", incarnation," \
   " CASE WHEN last_grant > 0 THEN " MS("update_time") " END"
 // leaf_user() is the driver's own: who runs this program.
-#define CHANGED "changed_at = " NOW ", changed_by = leaf_user()"
+// The triggers tell a change by this program from one by hand by the time, which has to be another one.
+#define CHANGED                                                   \
+  "changed_at = CASE changed_at WHEN " NOW                        \
+  " THEN strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+0.001 seconds')" \
+  " ELSE " NOW " END, changed_by = leaf_user()"
 #define FREE "UPDATE leaf_worker SET owner = NULL, token = NULL, freed_by = leaf_user()"
 // A commit is durable by the connection's `synchronous` setting, which the driver makes.
 // No deployment where the schema has come to ask for a later release since it was looked at.

@@ -121,7 +121,7 @@ TEST_CASE(
   CHECK_THROWS(database.sql().run(attack));
   // As pg_restore leaves it without rights.
   database.sql().run("GRANT EXECUTE ON FUNCTION leaf_alloc_event() TO PUBLIC");
-  CHECK_THROWS_WITH(database.sql().run(attack), doctest::Contains("not a table of"));
+  CHECK_THROWS_WITH(database.sql().run(attack), doctest::Contains("no table leaf_event of"));
   CHECK(admin.guard_steps() == 100);
 }
 
