@@ -1,5 +1,8 @@
 #include "host/host_marks.hpp"
 
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -105,8 +108,19 @@ std::shared_ptr<GrantMarks> host_marks(const HostOptions& options) {
 
 std::optional<Error> why_no_host_marks(const HostOptions& options) {
   try {
-    host::Folder::find(options);
+    const auto folder = host::Folder::find(options);
     StateFile::require_known_boot();
+    if (!folder) return std::nullopt;
+    struct statvfs room {};
+    if (statvfs(options.folder.c_str(), &room) != 0) return std::nullopt;
+    const auto cannot = [&](const char* why, const char* hint) {
+      return Error(ErrorCode::failed,
+                   fmt::format("no file can be made in folder '{}': {}", options.folder, why), hint);
+    };
+    if ((room.f_flag & ST_RDONLY) != 0)
+      return cannot("it is read-only", "name another one with --runtime-dir, before anything is drawn");
+    if (room.f_bavail * room.f_frsize < sizeof(host::State))
+      return cannot("its file system is full", "free some space there");
     return std::nullopt;
   } catch (const Error& error) {
     return error;

@@ -211,3 +211,16 @@ on_two_databases() {
   expect 4 leafctl next other --config "$BATS_TEST_TMPDIR/leafctl.yaml"
   contains "$stderr" "create it with 'leafctl --config $BATS_TEST_TMPDIR/leafctl.yaml add-tag other'"
 }
+
+@test "a call that asks the store says so where the host's folder is full, and so does doctor" {
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  leafctl -q add-tag order
+  mkdir -m 700 "$LEAFCTL_RUNTIME_DIR"
+  # shellcheck disable=SC2016 # for the other shell
+  run --separate-stderr unshare --mount bash -uc 'mount -t tmpfs -o size=8k,mode=700 none "$LEAFCTL_RUNTIME_DIR"
+    head -c 8192 /dev/zero >"$LEAFCTL_RUNTIME_DIR/ballast"
+    leafctl next order --direct; leafctl doctor -o json | jq -r "select(.state == \"failed\").detail"'
+  same 'the ID, and what failed' "1
+no file can be made in folder '$LEAFCTL_RUNTIME_DIR': its file system is full" "$output"
+  contains "$stderr" 'would not notice a store that was put back: no file can be made in folder'
+}
