@@ -1,20 +1,12 @@
 load support
 
-# The host's clock is set with faketime. A SQLite store has that clock too; a PostgreSQL server keeps the real time.
+# The host's clock is set with at(). A SQLite store has that clock too; a PostgreSQL server keeps the real time.
 
 setup() {
   new_initialized_store
   ids=$BATS_TEST_TMPDIR/ids
-  export FAKETIME_DONT_FAKE_MONOTONIC=1
 }
 teardown() { remove_store; }
-
-# at TIME COMMAND...: with the clock at a time, or off by so much. The clocks of processes with the same TIME tick on alike.
-at() {
-  local time=$1
-  shift
-  faketime -f "$time" "$@"
-}
 
 @test "a clock that is set back by less than a second or two repeats nothing" {
   for offset in +0s -1s +0s -2s -1s +0s; do at "$offset" leafctl next --snowflake -n 500; done >"$ids"

@@ -175,8 +175,7 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
 }
 
 @test "doctor warns a year before the timestamps end" {
-  export FAKETIME_DONT_FAKE_MONOTONIC=1
-  faketime '2079-12-01 00:00:00' leafctl doctor --max-skew 24h >"$BATS_TEST_TMPDIR/seen"
+  at '@2079-12-01 00:00:00' leafctl doctor --max-skew 24h >"$BATS_TEST_TMPDIR/seen"
   case $TEST_STORE in
     sqlite) contains "$(<"$BATS_TEST_TMPDIR/seen")" $'layout\twarning\tthe timestamps of layout \'leaf\' end on 2080-07-10, in ' ;;
     postgresql) contains "$(<"$BATS_TEST_TMPDIR/seen")" $'layout\tok' ;;
@@ -185,11 +184,10 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
 
 @test "doctor compares this host's clock with the store's" {
   on_postgresql
-  export FAKETIME_DONT_FAKE_MONOTONIC=1
-  faketime -f -1h leafctl doctor >"$BATS_TEST_TMPDIR/seen"
+  at -1h leafctl doctor >"$BATS_TEST_TMPDIR/seen"
   contains "$(<"$BATS_TEST_TMPDIR/seen")" $'clock\tfailed\tthis host\'s clock is '
   contains "$(<"$BATS_TEST_TMPDIR/seen")" " behind the store's: more than 5s, so no worker is leased"
-  faketime -f -1h leafctl doctor --max-skew 100m >"$BATS_TEST_TMPDIR/seen"
+  at -1h leafctl doctor --max-skew 100m >"$BATS_TEST_TMPDIR/seen"
   contains "$(<"$BATS_TEST_TMPDIR/seen")" $'clock\twarning\t'
 }
 

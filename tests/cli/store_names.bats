@@ -72,7 +72,7 @@ on_two_databases() {
   # As another host does: this one is told nothing.
   LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q init-db
   LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q add-tag order --start 5000
-  same 'a minute later' 5000 "$(faketime -f +61s leafctl next order)"
+  same 'a minute later' 5000 "$(at +61s leafctl next order)"
   dropdb --force "$test_database"
   createdb "$test_database"
   LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q init-db
@@ -90,8 +90,8 @@ on_two_databases() {
   psql -qAtX -d postgres -c "ALTER DATABASE ${test_database}_away RENAME TO $test_database"
   same 'the first' 1 "$(leafctl next order)"
   psql -qAtX -d postgres -c "ALTER DATABASE $test_database RENAME TO ${test_database}_away"
-  same 'later' 2 "$(faketime -f +61s leafctl next order)"
-  same 'and again' 3 "$(faketime -f +10min leafctl next order)"
+  same 'later' 2 "$(at +61s leafctl next order)"
+  same 'and again' 3 "$(at +10min leafctl next order)"
   psql -qAtX -d postgres -c "ALTER DATABASE ${test_database}_away RENAME TO $test_database"
 }
 

@@ -34,6 +34,14 @@ remove_store() {
   if [ -n "${test_database:-}" ]; then dropdb --force "$test_database"; fi
 }
 
+# at TIME COMMAND...: with the clock at @TIME, or off by +TIME or -TIME. The clocks of processes with the same TIME tick
+# on alike. faketime names its semaphore by its process ID, and refuses one that a killed process of that ID has left.
+at() (
+  rm -f "/dev/shm/sem.faketime_sem_$BASHPID" "/dev/shm/faketime_shm_$BASHPID"
+  export FAKETIME_DONT_FAKE_MONOTONIC=1
+  exec faketime -f "$@"
+)
+
 # expect STATUS COMMAND...: runs it with the two streams apart, into $output and $stderr.
 expect() {
   local wanted=$1
