@@ -77,7 +77,7 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   leafctl -q next order --direct -n 50 >"$BATS_TEST_TMPDIR/ids"
   expect 2 leafctl doctor --format nagios --exit-code
   [[ $output == "LEAFCTL CRITICAL - tags: tag 'order' has 0 IDs left "* ]]
-  LEAFCTL_STORE=postgresql://127.0.0.1:1/ids expect 2 leafctl doctor --format nagios
+  LEAFCTL_STORE=postgresql://127.0.0.1:1/ids expect 2 leafctl doctor --format nagios --timeout 0
   [[ $output == 'LEAFCTL CRITICAL - connection: '* ]]
   LEAFCTL_TIMEOUT=soon expect 3 leafctl doctor --format nagios
   expect 2 leafctl doctor --format icinga

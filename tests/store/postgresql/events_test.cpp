@@ -1,52 +1,19 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <vector>
 
 #include "leaf/store.hpp"
+#include "support/event_checks.hpp"
 #include "support/test_database.hpp"
 
 using leaf::TagName;
 using leaf::test::TestDatabase;
 
-namespace {
-
-/// "EVENT TAG: DETAIL" of each.
-std::vector<std::string> texts_of(const std::vector<leaf::Event>& events) {
-  std::vector<std::string> texts;
-  for (const leaf::Event& event : events) {
-    texts.push_back(event.event + " " + (event.worker ? std::to_string(*event.worker) : event.tag) + ": " +
-                    event.detail);
-  }
-  return texts;
-}
-
-}  // namespace
-
 TEST_CASE("postgresql events: what somebody changes is noted with who it was, and grants are not") {
   TestDatabase database;
   leaf::Store admin({.url = database.url()});
   admin.migrate();
-  const TagName order("order");
-  admin.add_tag({.name = order});
-  for (int i = 0; i < 3; ++i) {
-    admin.grant(order, 5);
-    admin.grant_segment(order);
-  }
-  const leaf::WorkerLease lease = admin.acquire_worker({.owner = "web"});
-  const leaf::WorkerLease renewed = admin.renew_worker(lease, {.owner = "web"});
-  CHECK(admin.events().size() == 1);
-  admin.update_tag(order, {.step = 7, .limit = 9999, .description = "x"});
-  admin.update_tag(order, {.step = 7});
-  admin.update_tag(order, {.raise_to = 5000});
-  admin.remove_tag(order);
-  admin.add_tag({.name = order});
-  admin.release_workers("web");
-  CHECK(texts_of(admin.events()) ==
-        std::vector<std::string>{"add order: next_id 1, step 1000, limit none",
-                                 "update order: step 1000 to 7, limit none to 9999, description",
-                                 "raise order: next_id 3016 to 5000", "remove order: ",
-                                 "add order: next_id 5000, step 1000, limit none", "free 0: of web"});
+  leaf::test::check_that_changes_are_noted(admin);
   for (const leaf::Event& event : admin.events()) {
     CHECK(event.who == database.sql().value("SELECT session_user"));
     CHECK(event.program == "leafctl");
@@ -57,9 +24,7 @@ TEST_CASE("postgresql events: a holder that gives its own worker back is not not
   TestDatabase database;
   leaf::Store admin({.url = database.url()});
   admin.migrate();
-  const leaf::WorkerLease lease = admin.acquire_worker({.owner = "web"});
-  CHECK(admin.give_up_worker(lease, lease.begin));
-  CHECK(admin.events().empty());
+  leaf::test::check_that_a_worker_given_back_is_not_noted(admin);
 }
 
 TEST_CASE("postgresql events: no trigger runs for a grant, so that it takes no longer") {
@@ -108,20 +73,26 @@ TEST_CASE(
   admin.add_tag({.name = TagName("order")});
   admin.grant(TagName("order"), 5);
   const leaf::test::TestRole other("LOGIN");
-  const std::string attack =
-      "SET SESSION AUTHORIZATION " + other.name() +
-      "; CREATE TEMP TABLE x (biz_tag text, max_id bigint, step int, id_limit bigint, description text,"
-      " removed_at timestamptz, owner text, worker_id int);"
-      "CREATE TEMP TABLE leaf_event (event text, biz_tag text, worker_id int, detail text);"
-      "CREATE FUNCTION pg_temp.mine() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-      " UPDATE public.leaf_meta SET guard_steps = 7; RETURN NULL; END $$;"
-      "CREATE TRIGGER t AFTER INSERT ON leaf_event FOR EACH ROW EXECUTE FUNCTION pg_temp.mine();"
-      "CREATE TRIGGER t AFTER INSERT ON x FOR EACH ROW EXECUTE FUNCTION public.leaf_alloc_event();"
-      "INSERT INTO x VALUES ('a', 1, 1)";
-  CHECK_THROWS(database.sql().run(attack));
+  const auto attack_by = [&other](const std::string& table) {
+    return "SET SESSION AUTHORIZATION " + other.name() + "; CREATE TEMP TABLE " + table +
+           " (biz_tag text, max_id bigint, step int, id_limit bigint, description text, removed_at "
+           "timestamptz);"
+           "CREATE TEMP TABLE leaf_event (event text, biz_tag text, worker_id int, detail text);"
+           "CREATE FUNCTION pg_temp.mine() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+           " UPDATE public.leaf_meta SET guard_steps = 7; RETURN NULL; END $$;"
+           "CREATE TRIGGER t AFTER INSERT ON leaf_event FOR EACH ROW EXECUTE FUNCTION pg_temp.mine();"
+           "CREATE TRIGGER t AFTER INSERT ON " +
+           table +
+           " FOR EACH ROW EXECUTE FUNCTION public.leaf_record_event();"
+           "INSERT INTO " +
+           table + " VALUES ('a', 1, 1)";
+  };
+  CHECK_THROWS_WITH(database.sql().run(attack_by("x")), doctest::Contains("permission denied"));
   // As pg_restore leaves it without rights.
-  database.sql().run("GRANT EXECUTE ON FUNCTION leaf_alloc_event() TO PUBLIC");
-  CHECK_THROWS_WITH(database.sql().run(attack), doctest::Contains("no table leaf_event of"));
+  database.sql().run("GRANT EXECUTE ON FUNCTION leaf_record_event() TO PUBLIC");
+  for (const char* const table : {"x", "leaf_alloc", "leaf_worker"}) {
+    CHECK_THROWS_WITH(database.sql().run(attack_by(table)), doctest::Contains("no table leaf_event of"));
+  }
   CHECK(admin.guard_steps() == 100);
 }
 
