@@ -86,4 +86,12 @@ class Command {
 
 using CommandFactory = std::unique_ptr<Command> (*)();
 
+/// One line of the list of commands.
+struct CommandEntry {
+  const char* name;     ///< as typed; the words of a nested command are parted by a space
+  const char* summary;  ///< for the list of commands in the help
+  CommandFactory make;  ///< null for a group such as `tags`, which comes before its members
+  bool hidden = false;  ///< not for people: the help does not list it
+};
+
 }  // namespace leafctl

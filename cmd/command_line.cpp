@@ -75,8 +75,10 @@ void refuse_values_of_flags(CLI::App& app) {
 
 }  // namespace
 
-CommandLine::CommandLine(std::size_t line_width, std::size_t short_line_width)
-    : app_(
+CommandLine::CommandLine(std::span<const CommandEntry> commands, std::size_t line_width,
+                         std::size_t short_line_width)
+    : commands_(commands),
+      app_(
           std::make_unique<CLI::App>("Hands out unique 64-bit IDs, without a server of its own.", "leafctl")),
       line_width_(line_width),
       short_line_width_(short_line_width) {
@@ -100,9 +102,9 @@ void CommandLine::declare(std::string_view group, Declaration::Extent extent) {
     const std::string_view name = entry.name;
     return name.substr(0, name.find(' ')) == group;
   };
-  const bool is_known = std::ranges::any_of(commands(), is_of_group);
-  nodes_.reserve(commands().size());
-  for (const CommandEntry& entry : commands()) {
+  const bool is_known = std::ranges::any_of(commands_, is_of_group);
+  nodes_.reserve(commands_.size());
+  for (const CommandEntry& entry : commands_) {
     if (!is_known || is_of_group(entry)) add_command(entry);
   }
 }

@@ -2,11 +2,12 @@
 
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli11.hpp"
-#include "commands.hpp"
+#include "command.hpp"
 #include "declaration.hpp"
 #include "settings.hpp"
 #include "usage_error.hpp"
@@ -20,13 +21,14 @@ struct Request {
   bool incomplete = false;     ///< the text is help for somebody who named no command
 };
 
-/// The tree of all commands and their options. A command is made, and its options declared, only when it is
+/// The tree of `commands` and their options. A command is made, and its options declared, only when it is
 /// named; and options only where a word begins with a hyphen.
 class CommandLine {
  public:
-  /// Help that is asked for fits `line_width` columns, help for somebody who named no command
-  /// `short_line_width`.
-  explicit CommandLine(std::size_t line_width = 80, std::size_t short_line_width = 80);
+  /// `commands` are in the order in which the help lists them. Help that is asked for fits `line_width`
+  /// columns, help for somebody who named no command `short_line_width`.
+  explicit CommandLine(std::span<const CommandEntry> commands, std::size_t line_width = 80,
+                       std::size_t short_line_width = 80);
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
@@ -42,6 +44,7 @@ class CommandLine {
   /// The command that `word` names in `group`, with its options declared; null if there is none.
   CLI::App* find_command(CLI::App& group, const std::string& word);
 
+  std::span<const CommandEntry> commands() const noexcept { return commands_; }
   const GlobalOptions& options() const noexcept { return options_; }
 
  private:
@@ -62,6 +65,7 @@ class CommandLine {
   leaf::Error rejected(const std::vector<std::string>& arguments, Rejection::Reason reason,
                        const std::exception& error);
 
+  std::span<const CommandEntry> commands_;
   std::unique_ptr<CLI::App> app_;
   std::size_t line_width_;
   std::size_t short_line_width_;

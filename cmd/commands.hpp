@@ -6,13 +6,6 @@
 
 namespace leafctl {
 
-struct CommandEntry {
-  const char* name;     ///< as typed; the words of a nested command are parted by a space
-  const char* summary;  ///< for the list of commands in the help
-  CommandFactory make;  ///< null for a group such as `tags`, which comes before its members
-  bool hidden = false;  ///< not for people: the help does not list it
-};
-
 /// All commands, in the order in which the help lists them.
 std::span<const CommandEntry> commands();
 

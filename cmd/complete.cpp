@@ -31,7 +31,7 @@ class Complete : public Command {
 
   void run(Session& session) override {
     exit_quietly_after(patience);
-    CommandLine command_line;
+    CommandLine command_line(commands());
     try {
       for (const Candidate& candidate : candidates_at(find_cursor(command_line, words_))) {
         session.output.print_text(fmt::format("{}\t{}\n", candidate.word, candidate.description));

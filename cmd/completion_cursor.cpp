@@ -26,6 +26,7 @@ class Walk {
   }
 
   CompletionCursor stop_at(const std::string& word) {
+    cursor_.commands = command_line_.commands();
     cursor_.command = command_;
     cursor_.word = word;
     const std::size_t equals = word.find('=');

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,11 +10,12 @@ namespace leafctl {
 
 /// Where somebody is typing in a command line, which may be wrong or unfinished.
 struct CompletionCursor {
-  const CLI::App* command = nullptr;      ///< the one that the words before lead to
-  std::vector<std::string> arguments;     ///< its arguments before the cursor
-  std::vector<const CLI::Option*> given;  ///< the options before the cursor
-  GlobalOptions settings;                 ///< what they say about settings
-  bool options_ended = false;             ///< "--" stands before the cursor
+  std::span<const CommandEntry> commands{};  ///< all there are
+  const CLI::App* command = nullptr;         ///< the one that the words before lead to
+  std::vector<std::string> arguments;        ///< its arguments before the cursor
+  std::vector<const CLI::Option*> given;     ///< the options before the cursor
+  GlobalOptions settings;                    ///< what they say about settings
+  bool options_ended = false;                ///< "--" stands before the cursor
 
   std::string word;                     ///< what is typed of the word at the cursor
   const CLI::Option* option = nullptr;  ///< whose value the word is or holds; null for none

@@ -67,7 +67,7 @@ Candidates stores(const CompletionCursor& cursor) {
 
 /// The words of a command, of which those before the cursor are arguments.
 Candidates commands(const CompletionCursor& cursor) {
-  CommandLine command_line;
+  CommandLine command_line(cursor.commands);
   CLI::App* group = &command_line.root();
   for (const std::string& word : cursor.arguments) {
     group = command_line.find_command(*group, word);

@@ -12,7 +12,6 @@
 #include "store_checks.hpp"
 #include "supply_checks.hpp"
 #include "time_text.hpp"
-#include "worker_request.hpp"
 
 namespace leafctl {
 

@@ -21,7 +21,7 @@ class Help : public Command {
   }
 
   void run(Session& session) override {
-    const std::string text = CommandLine(session.output.prose_width()).help(words_);
+    const std::string text = CommandLine(commands(), session.output.prose_width()).help(words_);
     if (session.output.is_terminal() && show_manual_page(page())) return;
     session.output.print_text(text);
   }

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "command_line.hpp"
+#include "commands.hpp"
 #include "interrupt.hpp"
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
@@ -98,7 +99,7 @@ int run_request(const Request& request, const GlobalOptions& options, OutputFile
 int run(std::vector<std::string> arguments, Messages& messages) {
   OutputFile file(STDOUT_FILENO, "standard output");
   OutputFile error_file(STDERR_FILENO, "standard error");
-  CommandLine command_line(file.prose_width(), error_file.prose_width());
+  CommandLine command_line(commands(), file.prose_width(), error_file.prose_width());
   const Request request = command_line.parse(std::move(arguments));
   if (request.incomplete) {
     error_file.write(request.text);

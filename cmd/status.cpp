@@ -13,7 +13,6 @@
 #include "status_metrics.hpp"
 #include "time_text.hpp"
 #include "user_folders.hpp"
-#include "worker_request.hpp"
 
 namespace leafctl {
 

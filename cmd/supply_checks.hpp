@@ -10,6 +10,7 @@
 #include "leaf/layout.hpp"
 #include "leaf/tag.hpp"
 #include "leaf/worker.hpp"
+#include "settings.hpp"
 #include "tag_supply.hpp"
 
 namespace leafctl {
@@ -28,6 +29,8 @@ struct WorkerPolicy {
   std::chrono::milliseconds max_skew{};
   std::chrono::milliseconds max_backward{};
 };
+
+WorkerPolicy worker_policy(const Settings& settings);
 
 /// How many workers there are, and may be had.
 struct WorkerSupply {

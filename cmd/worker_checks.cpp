@@ -103,6 +103,13 @@ Check check_free(const std::vector<Worker>& workers, const Layout& layout, UnixT
 
 }  // namespace
 
+WorkerPolicy worker_policy(const Settings& settings) {
+  return {.owner = settings.worker_name,
+          .recycle_after = settings.recycle_after,
+          .max_skew = settings.max_skew,
+          .max_backward = settings.max_backward};
+}
+
 WorkerSupply supply_of(const std::vector<Worker>& workers, const Layout& layout, UnixTime now,
                        const WorkerPolicy& policy) {
   const std::int64_t total = layout.max_worker() + 1;

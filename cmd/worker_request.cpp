@@ -12,11 +12,4 @@ leaf::WorkerRequest worker_request(const Settings& settings) {
           .layout = settings.layout};
 }
 
-WorkerPolicy worker_policy(const Settings& settings) {
-  return {.owner = settings.worker_name,
-          .recycle_after = settings.recycle_after,
-          .max_skew = settings.max_skew,
-          .max_backward = settings.max_backward};
-}
-
 }  // namespace leafctl

@@ -7,9 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "commands.hpp"
 #include "leaf/error.hpp"
 
 using leafctl::CommandLine;
+using leafctl::commands;
 using leafctl::find_setting;
 
 namespace {
@@ -19,7 +21,7 @@ using Words = std::vector<std::string>;
 /// The error's text and, after a line break, its hint; every one has to be a usage error.
 std::string error_of(const Words& words) {
   try {
-    CommandLine().parse(words);
+    CommandLine(commands()).parse(words);
   } catch (const leaf::Error& error) {
     CHECK(error.code() == leaf::ErrorCode::usage);
     return error.what() + (error.hint().empty() ? "" : "\n" + error.hint());
@@ -81,7 +83,7 @@ TEST_CASE("command line: an option without its value, and a flag with one, are n
 
 TEST_CASE("command line: the flag of a setting may say whether") {
   const auto text_of = [](const std::string& key, const std::vector<std::string>& arguments) {
-    CommandLine line;
+    CommandLine line(commands());
     static_cast<void>(line.parse(arguments));
     return line.options().values[find_setting(key).value()].value_or("nothing");
   };
@@ -119,7 +121,7 @@ TEST_CASE("command line: a negative or malformed number is told its bounds, howe
 }
 
 TEST_CASE("command line: an empty value does not swallow the next word") {
-  CommandLine line;
+  CommandLine line(commands());
   line.parse({"--store=", "next", "order"});
   CHECK(line.options().values[0] == "");
 }
@@ -128,7 +130,7 @@ TEST_CASE("command line: global options work before and after the command, and t
   for (const char* text : {"--store a -q tags list", "tags --store a -q list", "tags list --store a -q",
                            "--store b tags list --store a -q"}) {
     CAPTURE(text);
-    CommandLine line;
+    CommandLine line(commands());
     CHECK(line.parse(words_of(text)).command != nullptr);
     CHECK(line.options().values[0] == "a");
     CHECK(line.options().quiet);
@@ -141,7 +143,7 @@ TEST_CASE("command line: each setting that is not global has its flag on a comma
     if (setting.is_global) continue;
     CAPTURE(setting.key);
     const std::size_t index = leafctl::find_setting(setting.key).value();
-    CommandLine line;
+    CommandLine line(commands());
     const bool takes_value = setting.flag_stands_for == nullptr;
     std::vector<std::string> words{"next", "--snowflake", setting.long_flag()};
     if (takes_value) words.emplace_back("x");
@@ -176,7 +178,7 @@ TEST_CASE("command line: a tag may be called like a command") {
 
 TEST_CASE("command line: without a command the reader is shown which there are") {
   for (const Words& words : {Words{}, Words{"tags"}, Words{"-q"}}) {
-    const auto request = CommandLine().parse(words);
+    const auto request = CommandLine(commands()).parse(words);
     CHECK(request.command == nullptr);
     CHECK(request.incomplete);
     CHECK(request.text.find("Commands:") != std::string::npos);
@@ -184,12 +186,12 @@ TEST_CASE("command line: without a command the reader is shown which there are")
 }
 
 TEST_CASE("command line: every command's help is the same from help and --help, and fits 80 columns") {
-  for (const auto& entry : leafctl::commands()) {
+  for (const auto& entry : commands()) {
     CAPTURE(entry.name);
     Words words = words_of(entry.name);
-    const std::string help = CommandLine().help(words);
+    const std::string help = CommandLine(commands()).help(words);
     words.push_back("--help");
-    CHECK(CommandLine().parse(words).text == help);
+    CHECK(CommandLine(commands()).parse(words).text == help);
     CHECK(help.starts_with("Usage: leafctl " + std::string(entry.name) + " "));
     CHECK(help.find("Global options:") != std::string::npos);
     if (entry.make != nullptr) CHECK(help.find("Example") != std::string::npos);
@@ -208,21 +210,21 @@ TEST_CASE("command line: every command's help fits a narrow terminal, and says t
     return text;
   };
   for (const std::size_t width : {20U, 40U, 59U, 60U, 72U}) {
-    for (const auto& entry : leafctl::commands()) {
+    for (const auto& entry : commands()) {
       CAPTURE(width);
       CAPTURE(entry.name);
       const Words words = words_of(entry.name);
-      const std::string help = CommandLine(width).help(words);
+      const std::string help = CommandLine(commands(), width).help(words);
       std::istringstream lines(help);
       for (std::string line; std::getline(lines, line);) {
         CAPTURE(line);
         CHECK(line.size() <= width);
         CHECK(!line.ends_with(' '));
       }
-      CHECK(without_layout(help) == without_layout(CommandLine().help(words)));
+      CHECK(without_layout(help) == without_layout(CommandLine(commands()).help(words)));
     }
     for (const Words& words : {Words{}, Words{"tags"}}) {
-      std::istringstream lines(CommandLine(80, width).parse(words).text);
+      std::istringstream lines(CommandLine(commands(), 80, width).parse(words).text);
       for (std::string line; std::getline(lines, line);) CHECK(line.size() <= width);
     }
   }
@@ -230,16 +232,18 @@ TEST_CASE("command line: every command's help fits a narrow terminal, and says t
 
 TEST_CASE(
     "command line: every command but hidden ones is listed in the help, and each group before its members") {
-  const std::string help = CommandLine().help({});
-  for (const auto& entry : leafctl::commands()) {
+  const std::string help = CommandLine(commands()).help({});
+  for (const auto& entry : commands()) {
     const Words words = words_of(entry.name);
-    const std::string group_help = words.size() == 1 ? help : CommandLine().help({words.front()});
+    const std::string group_help = words.size() == 1 ? help : CommandLine(commands()).help({words.front()});
     const bool listed = group_help.find("\n  " + words.back() + " ") != std::string::npos;
     CHECK(listed != entry.hidden);
   }
 }
 
 TEST_CASE("command line: help on what is no command says so") {
-  CHECK_THROWS_WITH_AS(CommandLine().help({"tags", "shwo"}), "unknown command 'tags shwo'", leaf::Error);
-  CHECK_THROWS_WITH_AS(CommandLine().help({"next", "order"}), "unknown command 'next order'", leaf::Error);
+  CHECK_THROWS_WITH_AS(CommandLine(commands()).help({"tags", "shwo"}), "unknown command 'tags shwo'",
+                       leaf::Error);
+  CHECK_THROWS_WITH_AS(CommandLine(commands()).help({"next", "order"}), "unknown command 'next order'",
+                       leaf::Error);
 }

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <string>
 
+#include "commands.hpp"
 #include "leaf/layout.hpp"
 
 using leafctl::Candidate;
 using leafctl::CommandLine;
+using leafctl::commands;
 
 namespace {
 
@@ -19,7 +21,7 @@ using Words = std::vector<std::string>;
 
 /// Of a command line whose last word is being typed. None of these looks into a store.
 std::vector<Candidate> candidates(const Words& words) {
-  CommandLine command_line;
+  CommandLine command_line(commands());
   return leafctl::candidates_at(leafctl::find_cursor(command_line, words));
 }
 
@@ -35,7 +37,7 @@ bool proposes(const Words& words, const std::string& word) {
 
 /// The option that the last word is, or is the value of; empty for none.
 std::string option_at(const Words& words) {
-  CommandLine command_line;
+  CommandLine command_line(commands());
   const auto cursor = leafctl::find_cursor(command_line, words);
   return cursor.option == nullptr ? "" : cursor.option->get_name();
 }
@@ -46,7 +48,7 @@ TEST_CASE("completion: commands are proposed where one is missing, but no hidden
   const Words tags_commands{"list", "show", "update", "export", "import", "remove"};
   CHECK(proposed({"tags", ""}) == tags_commands);
   CHECK(proposed({"-q", "--store", "x", "tags", "sh"}) == tags_commands);
-  for (const auto& entry : leafctl::commands()) {
+  for (const auto& entry : commands()) {
     const std::string name = entry.name;
     if (name.find(' ') == std::string::npos) CHECK(proposes({""}, name) != entry.hidden);
   }
@@ -130,7 +132,7 @@ TEST_CASE("completion: names of files are left to the shell, behind what is no p
 }
 
 TEST_CASE("completion: what is said of settings before the cursor is kept") {
-  CommandLine command_line;
+  CommandLine command_line(commands());
   const auto cursor = leafctl::find_cursor(
       command_line, {"--store=a", "--config", "c.yaml", "next", "--timeout", "1s", "--store", "b", "or"});
   CHECK(cursor.settings.values[leafctl::find_setting("store").value()] == "b");
@@ -156,7 +158,7 @@ TEST_CASE("completion: every value that is proposed for a setting is one that it
 }
 
 TEST_CASE("completion: descriptions are short enough to stand beside their words") {
-  for (const auto& entry : leafctl::commands()) {
+  for (const auto& entry : commands()) {
     Words words;
     for (std::string_view name = entry.name; !name.empty();) {
       const auto blank = std::min(name.find(' '), name.size());

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "command_line.hpp"
+#include "commands.hpp"
 #include "leaf/layout.hpp"
 
 namespace {
@@ -24,7 +25,7 @@ void print_options(const std::string& command, const CLI::App& app) {
 }  // namespace
 
 int main() {
-  leafctl::CommandLine command_line;
+  leafctl::CommandLine command_line(leafctl::commands());
   print_options("", command_line.root());
   for (const leafctl::CommandEntry& entry : leafctl::commands()) {
     if (entry.hidden) continue;
