@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "tag_record.hpp"
+#include "tags/tag_record.hpp"
 
 namespace leafctl {
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "bench_report.hpp"
+#include "bench/report.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "layout_options.hpp"
+#include "ids/layout_options.hpp"
 #include "leaf/layout.hpp"
-#include "time_text.hpp"
+#include "text/time_text.hpp"
 
 namespace leafctl {
 

@@ -3,11 +3,11 @@
 #include <span>
 #include <vector>
 
-#include "bench_host.hpp"
-#include "bench_report.hpp"
-#include "bench_tag.hpp"
+#include "bench/host.hpp"
+#include "bench/report.hpp"
+#include "bench/tag.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
 #include "leaf/segment.hpp"
 
 namespace leafctl {

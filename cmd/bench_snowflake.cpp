@@ -4,15 +4,15 @@
 #include <span>
 #include <vector>
 
-#include "bench_host.hpp"
-#include "bench_report.hpp"
-#include "bench_tag.hpp"
+#include "bench/host.hpp"
+#include "bench/report.hpp"
+#include "bench/tag.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
 #include "leaf/error.hpp"
 #include "leaf/snowflake.hpp"
-#include "time_text.hpp"
-#include "worker_request.hpp"
+#include "text/time_text.hpp"
+#include "workers/worker_request.hpp"
 
 namespace leafctl {
 

@@ -1,7 +1,7 @@
-#include "bench_report.hpp"
-#include "bench_tag.hpp"
+#include "bench/report.hpp"
+#include "bench/tag.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
 #include "leaf/store.hpp"
 
 namespace leafctl {

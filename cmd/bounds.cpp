@@ -3,11 +3,11 @@
 #include <optional>
 #include <string>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "layout_options.hpp"
-#include "sql_column.hpp"
-#include "time_text.hpp"
+#include "ids/layout_options.hpp"
+#include "ids/sql_column.hpp"
+#include "text/time_text.hpp"
 
 namespace leafctl {
 

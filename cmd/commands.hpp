@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "command.hpp"
+#include "cli/command.hpp"
 
 namespace leafctl {
 

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "completion.hpp"
-#include "declaration.hpp"
+#include "completion/completion.hpp"
 #include "leaf/error.hpp"
-#include "time_limit.hpp"
+#include "terminal/time_limit.hpp"
 
 namespace leafctl {
 

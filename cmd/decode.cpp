@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "column_reader.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "decoded_id.hpp"
-#include "id_form_options.hpp"
-#include "id_text.hpp"
-#include "layout_options.hpp"
-#include "line_reader.hpp"
+#include "ids/column_reader.hpp"
+#include "ids/decoded_id.hpp"
+#include "ids/id_form_options.hpp"
+#include "ids/id_text.hpp"
+#include "ids/layout_options.hpp"
+#include "terminal/line_reader.hpp"
 
 namespace leafctl {
 

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "check_text.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "hint_text.hpp"
-#include "host_checks.hpp"
+#include "doctor/check_text.hpp"
+#include "doctor/host_checks.hpp"
+#include "doctor/nagios.hpp"
+#include "doctor/store_checks.hpp"
+#include "doctor/supply_checks.hpp"
 #include "leaf/error.hpp"
-#include "nagios.hpp"
-#include "store_checks.hpp"
-#include "supply_checks.hpp"
-#include "time_text.hpp"
+#include "terminal/hint_text.hpp"
+#include "text/time_text.hpp"
 
 namespace leafctl {
 

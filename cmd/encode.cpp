@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "decoded_id.hpp"
-#include "layout_options.hpp"
-#include "time_text.hpp"
+#include "ids/decoded_id.hpp"
+#include "ids/layout_options.hpp"
+#include "text/time_text.hpp"
 
 namespace leafctl {
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "confirmation.hpp"
-#include "counted.hpp"
-#include "declaration.hpp"
-#include "failover_record.hpp"
+#include "doctor/failover_record.hpp"
 #include "leaf/error.hpp"
-#include "rfc3339.hpp"
+#include "terminal/confirmation.hpp"
+#include "text/counted.hpp"
+#include "text/rfc3339.hpp"
 
 namespace leafctl {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "failover_record.hpp"
+#include "doctor/failover_record.hpp"
 
 namespace leafctl {
 

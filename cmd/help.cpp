@@ -1,7 +1,7 @@
-#include "command_line.hpp"
+#include "cli/command_line.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "manual_page.hpp"
+#include "terminal/manual_page.hpp"
 
 namespace leafctl {
 

@@ -2,14 +2,14 @@
 
 #include <limits>
 
-#include "buffered_ids.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "confirmation.hpp"
-#include "counted.hpp"
-#include "declaration.hpp"
 #include "leaf/error.hpp"
 #include "leaf/health.hpp"
-#include "store_folder.hpp"
+#include "settings/store_folder.hpp"
+#include "tags/buffered_ids.hpp"
+#include "terminal/confirmation.hpp"
+#include "text/counted.hpp"
 
 namespace leafctl {
 

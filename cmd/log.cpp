@@ -1,6 +1,6 @@
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "time_text.hpp"
+#include "text/time_text.hpp"
 
 namespace leafctl {
 

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <exception>
 
-#include "command_line.hpp"
+#include "cli/command_line.hpp"
 #include "commands.hpp"
-#include "interrupt.hpp"
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
+#include "terminal/interrupt.hpp"
 
 namespace leafctl {
 

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "counted.hpp"
-#include "declaration.hpp"
-#include "detached_process.hpp"
-#include "granted_marks.hpp"
-#include "id_form_options.hpp"
-#include "id_lines.hpp"
+#include "ids/id_form_options.hpp"
+#include "ids/id_lines.hpp"
+#include "ids/snowflake_ids.hpp"
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/tag.hpp"
-#include "meant_tag.hpp"
-#include "snowflake_ids.hpp"
-#include "waiting_notice.hpp"
+#include "tags/granted_marks.hpp"
+#include "tags/meant_tag.hpp"
+#include "terminal/detached_process.hpp"
+#include "terminal/waiting_notice.hpp"
+#include "text/counted.hpp"
 
 namespace leafctl {
 

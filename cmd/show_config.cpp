@@ -1,5 +1,5 @@
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
 
 namespace leafctl {
 

@@ -4,15 +4,15 @@
 #include <cmath>
 #include <thread>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "interrupt.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
-#include "status_metrics.hpp"
-#include "time_text.hpp"
-#include "user_folders.hpp"
+#include "metrics/status_metrics.hpp"
+#include "settings/user_folders.hpp"
+#include "terminal/interrupt.hpp"
+#include "text/time_text.hpp"
 
 namespace leafctl {
 

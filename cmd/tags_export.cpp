@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "tag_csv.hpp"
-#include "tag_format.hpp"
-#include "tag_selection.hpp"
-#include "tag_yaml.hpp"
+#include "tags/tag_csv.hpp"
+#include "tags/tag_format.hpp"
+#include "tags/tag_selection.hpp"
+#include "tags/tag_yaml.hpp"
 
 namespace leafctl {
 

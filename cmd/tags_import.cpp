@@ -2,15 +2,15 @@
 
 #include <map>
 
-#include "buffered_ids.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "tag_csv.hpp"
-#include "tag_format.hpp"
-#include "tag_import.hpp"
-#include "tag_record.hpp"
-#include "tag_yaml.hpp"
+#include "tags/buffered_ids.hpp"
+#include "tags/tag_csv.hpp"
+#include "tags/tag_format.hpp"
+#include "tags/tag_import.hpp"
+#include "tags/tag_record.hpp"
+#include "tags/tag_yaml.hpp"
 
 namespace leafctl {
 

@@ -1,7 +1,7 @@
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "tag_record.hpp"
-#include "tag_selection.hpp"
+#include "tags/tag_record.hpp"
+#include "tags/tag_selection.hpp"
 
 namespace leafctl {
 

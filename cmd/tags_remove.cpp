@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include "buffered_ids.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "confirmation.hpp"
-#include "declaration.hpp"
-#include "meant_tag.hpp"
-#include "tag_record.hpp"
+#include "tags/buffered_ids.hpp"
+#include "tags/meant_tag.hpp"
+#include "tags/tag_record.hpp"
+#include "terminal/confirmation.hpp"
 
 namespace leafctl {
 

@@ -1,7 +1,7 @@
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "meant_tag.hpp"
-#include "tag_record.hpp"
+#include "tags/meant_tag.hpp"
+#include "tags/tag_record.hpp"
 
 namespace leafctl {
 

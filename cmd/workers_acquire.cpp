@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "rfc3339.hpp"
-#include "worker_request.hpp"
+#include "text/rfc3339.hpp"
+#include "workers/worker_request.hpp"
 
 namespace leafctl {
 

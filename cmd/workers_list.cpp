@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
 #include "leaf/error.hpp"
-#include "name_pattern.hpp"
+#include "text/name_pattern.hpp"
 
 namespace leafctl {
 

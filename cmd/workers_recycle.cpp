@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "confirmation.hpp"
-#include "declaration.hpp"
-#include "freed_workers.hpp"
 #include "leaf/error.hpp"
-#include "numbers.hpp"
-#include "rfc3339.hpp"
+#include "terminal/confirmation.hpp"
+#include "text/numbers.hpp"
+#include "text/rfc3339.hpp"
+#include "workers/freed_workers.hpp"
 
 namespace leafctl {
 

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include "buffered_ids.hpp"
+#include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "declaration.hpp"
-#include "freed_workers.hpp"
-#include "nearest.hpp"
+#include "tags/buffered_ids.hpp"
+#include "text/nearest.hpp"
+#include "workers/freed_workers.hpp"
 
 namespace leafctl {
 

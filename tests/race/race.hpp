@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "bench_record.hpp"
-#include "bench_shared_array.hpp"
-#include "bench_verify.hpp"
+#include "bench/record.hpp"
+#include "bench/shared_array.hpp"
+#include "bench/verify.hpp"
 #include "leaf/error.hpp"
 #include "leaf/range.hpp"
 

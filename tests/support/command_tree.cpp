@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "command_line.hpp"
+#include "cli/command_line.hpp"
 #include "commands.hpp"
 #include "leaf/layout.hpp"
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "doctor/check.hpp"
+#include "leaf/host.hpp"
+#include "leaf/store.hpp"
+#include "settings/settings.hpp"
+
+namespace leafctl {
+
+/// What is buffered on this host, and what is to be said of the place where it lies.
+struct HostFindings {
+  std::vector<leaf::HostBuffer> buffers;
+  Check folder;
+};
+
+/// Looks at the folder of `host`, if there is one. Makes nothing.
+HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_wanted);
+
+/// Tells where the folder that is used is not the usual one, because that belongs to another user.
+Checks folder_checks(const std::string& used, const Surroundings& surroundings);
+
+/// Judges the buffers whose last fetches failed.
+Checks buffer_checks(const std::vector<leaf::HostBuffer>& buffers);
+
+/// Compares where the store's name leads with where this host believes it does, and has it go by the truth.
+Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::Store& store);
+
+/// Finds the tags of which the store would grant IDs that were granted before: it has gone back.
+Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health);
+
+}  // namespace leafctl

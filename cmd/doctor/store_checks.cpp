@@ -1,0 +1,288 @@
+#include "doctor/store_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "text/numbers.hpp"
+#include "text/rfc3339.hpp"
+#include "text/rough_duration.hpp"
+
+namespace leafctl {
+
+namespace {
+
+using leaf::StoreHealth;
+using leaf::StoreMedium;
+using leaf::StoreSetting;
+using std::chrono::milliseconds;
+
+constexpr std::string_view read_only_setting = "default_transaction_read_only";
+
+bool is_server(const StoreHealth& health) {
+  return health.medium == StoreMedium::server;
+}
+
+Check check_server(const StoreHealth& health) {
+  std::string seen = fmt::format("{} {}", health.database, health.version);
+  if (!health.client.empty()) seen += ", " + health.client;
+  if (health.is_supported) return {"server", CheckState::ok, seen};
+  return {"server", CheckState::failed,
+          fmt::format("{}: older than {} {}", seen, health.database, health.oldest_version),
+          fmt::format("upgrade to {} {} or later", health.database, health.oldest_version)};
+}
+
+/// How a setting is brought back to its default or, where the server's files have set it, to `value`.
+std::string reset(const StoreSetting& setting, const StoreHealth& health, std::string_view value) {
+  const std::string role = fmt::format("ROLE \"{}\"", health.role);
+  const std::string database = fmt::format("DATABASE \"{}\"", health.database_name);
+  const auto alter = [&](const std::string& what) {
+    return fmt::format("run 'ALTER {} RESET {}'", what, setting.name);
+  };
+  if (setting.source == "user") return alter(role);
+  if (setting.source == "database") return alter(database);
+  if (setting.source == "database user") return alter(role + " IN " + database);
+  if (setting.source == "global") return alter("ROLE ALL");
+  if (setting.source == "client")
+    return fmt::format("take {} out of PGOPTIONS and out of the store's options", setting.name);
+  if (setting.source == "command line")
+    return fmt::format("take {} out of the command line that starts the server", setting.name);
+  return fmt::format("run 'ALTER SYSTEM SET {} = {}', then 'SELECT pg_reload_conf()'", setting.name, value);
+}
+
+Check check_primary(const StoreHealth& health) {
+  if (health.is_standby) {
+    return {"primary", CheckState::failed, "this server is a standby and takes no writes",
+            "name the primary in --store, or all servers as host=A,B"};
+  }
+  if (health.is_read_only) {
+    const auto setting = std::ranges::find(health.settings, read_only_setting, &StoreSetting::name);
+    return {"primary", CheckState::failed,
+            fmt::format("the server takes no writes of this role: {} is on", read_only_setting),
+            setting == health.settings.end() ? "connect to a server that takes writes"
+                                             : reset(*setting, health, "off")};
+  }
+  return {"primary", CheckState::ok, "the server takes writes"};
+}
+
+Check check_schema(const StoreHealth& health) {
+  const int version = *health.schema_version;
+  if (version == 0) {
+    return {"schema", CheckState::failed, "the store has no tables yet",
+            "create them with 'leafctl init-db'"};
+  }
+  const std::string seen = fmt::format("version {}, deployment {}", version, health.deployment);
+  const Measures measures{{"version", std::int64_t{version}},
+                          {"needed_version", std::int64_t{health.newest_schema_version}}};
+  if (version == health.newest_schema_version)
+    return {.name = "schema", .detail = seen, .measures = measures};
+  const int known = health.newest_schema_version;
+  if (version < known) {
+    return {"schema",
+            CheckState::failed,
+            fmt::format("{}; this program needs {}", seen, known),
+            "upgrade it with 'leafctl init-db'",
+            {},
+            measures};
+  }
+  const std::string release = health.minimum_release.empty()
+                                  ? "a newer leafctl"
+                                  : fmt::format("leafctl {} or later", health.minimum_release);
+  if (health.minimum_reader > known) {
+    return {"schema",
+            CheckState::failed,
+            fmt::format("{}; it asks for programs that know {}, and this one knows {}", seen,
+                        health.minimum_reader, known),
+            fmt::format("use {}; leafctl-operations(7) tells the way back", release),
+            {},
+            measures};
+  }
+  return {"schema",
+          CheckState::warning,
+          fmt::format("{}; this program knows {}, and goes with it", seen, known),
+          "upgrade leafctl on this host as well",
+          {},
+          measures};
+}
+
+Check check_rights(const StoreHealth& health) {
+  if (health.missing_rights.empty()) {
+    const std::string who = is_server(health) ? fmt::format("role '{}'", health.role) : "this user";
+    return {"rights", CheckState::ok, who + " may draw IDs and lease workers"};
+  }
+  const std::string missing = fmt::format("{}", fmt::join(health.missing_rights, ", "));
+  if (!is_server(health)) {
+    return {"rights", CheckState::failed, "this user lacks " + missing,
+            "let this user write there with 'chown' or 'chmod', or use the store as its owner"};
+  }
+  return {"rights", CheckState::failed, fmt::format("role '{}' lacks {}", health.role, missing),
+          fmt::format("as the owner of the tables, run 'leafctl init-db --runtime-role {}'", health.role)};
+}
+
+/// What they create is not called, but could look like a store, and be in the way of a later version's
+/// tables.
+std::optional<Check> check_creators(const StoreHealth& health) {
+  if (health.schema_creators.empty()) return std::nullopt;
+  const std::string roles = fmt::format("{}", fmt::join(health.schema_creators, ", "));
+  return Check{"rights", CheckState::warning,
+               fmt::format("{} may create objects beside the tables, in schema {}", roles, health.schema),
+               fmt::format("run 'REVOKE CREATE ON SCHEMA {} FROM {}'", health.schema, roles)};
+}
+
+/// Nothing if the setting keeps what was committed.
+std::optional<Check> check_setting(const StoreSetting& setting, const StoreHealth& health) {
+  const auto found = [&](CheckState state, std::string_view danger, std::string_view value) -> Check {
+    return {"durability", state, fmt::format("{} is {}: {}", setting.name, setting.value, danger),
+            reset(setting, health, value)};
+  };
+  if (setting.name == "synchronous_commit" && setting.value == "off")
+    return found(CheckState::failed, "a crash of the server loses commits, so no IDs are drawn", "on");
+  if (setting.name == "client_min_messages" && setting.value == "error")
+    return found(CheckState::failed, "it hides what the server warns of, so no IDs are drawn", "notice");
+  if (setting.name == "session_replication_role" && setting.value == "replica") {
+    return found(CheckState::failed,
+                 "the triggers that keep IDs from coming again do not run, so no IDs are drawn", "origin");
+  }
+  if (setting.name == "fsync" && setting.value == "off")
+    return found(CheckState::warning, "a crash of its machine loses commits, and IDs may repeat", "on");
+  if (setting.name == "full_page_writes" && setting.value == "off")
+    return found(CheckState::warning, "a crash of its machine may damage the tables", "on");
+  return std::nullopt;
+}
+
+std::string shown_settings(const StoreHealth& health) {
+  std::vector<std::string> shown;
+  for (const StoreSetting& setting : health.settings) {
+    if (setting.name != read_only_setting) shown.push_back(fmt::format("{} {}", setting.name, setting.value));
+  }
+  if (!health.file_system.empty()) shown.push_back("file system " + health.file_system);
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+Checks check_durability(const StoreHealth& health) {
+  Checks found;
+  if (!health.unlogged_tables.empty()) {
+    std::vector<std::string> statements;
+    for (const std::string& table : health.unlogged_tables)
+      statements.push_back(fmt::format("ALTER TABLE {} SET LOGGED", table));
+    found.push_back({"durability", CheckState::failed,
+                     fmt::format("unlogged: {}; a crash of the server empties it, so no IDs are drawn",
+                                 fmt::join(health.unlogged_tables, ", ")),
+                     fmt::format("run '{}'", fmt::join(statements, "; "))});
+  }
+  for (const StoreSetting& setting : health.settings) {
+    if (auto check = check_setting(setting, health)) found.push_back(*check);
+  }
+  if (health.medium == StoreMedium::memory) {
+    found.push_back({"durability", CheckState::warning,
+                     fmt::format("the file lies in memory ({}): it is gone after a restart of this host, and "
+                                 "IDs repeat",
+                                 health.file_system),
+                     "while nobody uses it, move the file to a disk, and name that in --store"});
+  }
+  if (health.medium == StoreMedium::network) {
+    found.push_back({"durability", CheckState::warning,
+                     fmt::format("the file may lie on another host ({}), where locks do not always hold",
+                                 health.file_system),
+                     "while nobody uses it, move the file to a disk of this host, or use PostgreSQL"});
+  }
+  if (found.empty()) found.push_back({"durability", CheckState::ok, shown_settings(health)});
+  return found;
+}
+
+Check check_clock(const StoreHealth& health, milliseconds max_skew) {
+  if (!health.time) return {"clock", CheckState::ok, "the store's clock is this host's"};
+  const milliseconds distance = std::chrono::abs(health.clock_offset);
+  const Measures measures{{"offset_seconds", seconds_of(health.clock_offset)}};
+  if (distance == milliseconds::zero())
+    return {.name = "clock", .detail = "this host's clock agrees with the store's", .measures = measures};
+  const std::string seen = fmt::format("this host's clock is {} {} the store's", rough_duration(distance),
+                                       health.clock_offset.count() < 0 ? "behind" : "ahead of");
+  if (distance > max_skew) {
+    return {"clock",
+            CheckState::failed,
+            fmt::format("{}: more than {}, so no worker is leased", seen, format_duration(max_skew)),
+            "set both clocks right, by NTP for example; --max-skew allows more",
+            {},
+            measures};
+  }
+  if (distance > max_skew / 2) {
+    return {"clock",
+            CheckState::warning,
+            fmt::format("{}: near the {} that are allowed", seen, format_duration(max_skew)),
+            "set both clocks right, by NTP for example",
+            {},
+            measures};
+  }
+  return {.name = "clock", .detail = seen, .measures = measures};
+}
+
+/// A server that took the place of another may lack its last grants.
+Check check_identity(const StoreHealth& health) {
+  const std::string seen =
+      fmt::format("system identifier {}, timeline {}", health.system_identifier, health.timeline.value_or(0));
+  if (!health.guard) return {"identity", CheckState::ok, seen};
+  const leaf::ServerGuard& guard = *health.guard;
+  const bool leases_wait = !guard.leases_from || (health.time && *guard.leases_from > *health.time);
+  if (guard.tags_ahead == 0 && !leases_wait) {
+    const char* const behind =
+        guard.tags_behind > 0 ? "; 'leafctl failover show' lists the IDs that tags have left out" : "";
+    return {"identity", CheckState::ok, fmt::format("{}, as at the last grants{}", seen, behind)};
+  }
+  std::string found = fmt::format("{}: not the server of earlier grants", seen);
+  if (guard.tags_ahead > 0) {
+    found += fmt::format("; {} {} leave out {} steps at the next grant", guard.tags_ahead,
+                         guard.tags_ahead == 1 ? "tag will" : "tags will", guard.steps);
+  }
+  if (guard.tags_without_room > 0) {
+    found += fmt::format("; {} of them {} no room for that below the limit, and draw{} no IDs",
+                         guard.tags_without_room, guard.tags_without_room == 1 ? "has" : "have",
+                         guard.tags_without_room == 1 ? "s" : "");
+  }
+  if (leases_wait) {
+    found += guard.leases_from
+                 ? fmt::format("; no worker is leased before {}", format_rfc3339(*guard.leases_from))
+                 : "; no worker is leased until some time after the first is asked for";
+  }
+  const bool draws_none = leases_wait || guard.tags_without_room > 0;
+  return {
+      "identity",
+      draws_none ? CheckState::failed : CheckState::warning,
+      found,
+      "'leafctl failover settle' ends the wait; if it lacks more grants than that, raise tags with 'leafctl"
+      " tags update TAG --raise-to ID'",
+      {},
+      {{"tags_ahead", guard.tags_ahead}}};
+}
+
+/// Nothing if all rows of tags are there.
+std::optional<Check> check_rows(const StoreHealth& health) {
+  if (health.tags_lost == 0) return std::nullopt;
+  return Check{
+      "tags",
+      CheckState::failed,
+      fmt::format(
+          "{} of {} tags are gone from the table: they draw no IDs, and none is added without a start",
+          health.tags_lost, health.tags_known),
+      "add each one with 'leafctl add-tag TAG --start ID' and an ID above all that are in use anywhere",
+      {},
+      {{"tags_lost", health.tags_lost}}};
+}
+
+}  // namespace
+
+Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
+  Checks checks{check_server(health)};
+  if (is_server(health)) checks.push_back(check_primary(health));
+  if (health.schema_version) checks.push_back(check_schema(health));
+  if (health.schema_version != 0) checks.push_back(check_rights(health));
+  if (const auto check = check_creators(health)) checks.push_back(*check);
+  std::ranges::move(check_durability(health), std::back_inserter(checks));
+  checks.push_back(check_clock(health, max_skew));
+  if (!health.system_identifier.empty()) checks.push_back(check_identity(health));
+  if (auto check = check_rows(health)) checks.push_back(std::move(*check));
+  return checks;
+}
+
+}  // namespace leafctl

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "doctor/supply_checks.hpp"
+#include "tags/tag_supply.hpp"
+#include "text/counted.hpp"
+#include "text/rough_duration.hpp"
+
+namespace leafctl {
+
+namespace {
+
+using leaf::Tag;
+
+constexpr double day_s = 86'400;
+constexpr double year_s = 365.2425 * day_s;
+/// A tag that lasts no longer is to be seen to.
+constexpr double soon_s = 30 * day_s;
+
+std::string lasting(double seconds) {
+  constexpr double longest_years = 100;
+  if (seconds > longest_years * year_s) return "more than 100 years";
+  if (seconds > 2 * year_s) return fmt::format("about {:.0f} years", seconds / year_s);
+  return "about " + rough_duration(std::chrono::milliseconds(std::llround(seconds * 1000)));
+}
+
+/// A name that begins with a dash would be taken for an option.
+std::string raise_command(const Tag& tag) {
+  return tag.name.starts_with('-') ? fmt::format("'leafctl tags update --limit ID -- {}'", tag.name)
+                                   : fmt::format("'leafctl tags update {} --limit ID'", tag.name);
+}
+
+Measures measures_of(const TagSupply& supply) {
+  Measures measures{{"ids_left", supply.left}};
+  if (supply.seconds) measures.push_back({"seconds_left", *supply.seconds});
+  return measures;
+}
+
+std::optional<Check> check_limit(const Tag& tag, const TagSupply& supply) {
+  const auto [left, duration] = supply;
+  const std::int64_t first = tag.start.value_or(1);
+  const bool lasts = left > 0 && (!duration || *duration > soon_s);
+  if (lasts && (limit_of(tag) - first) / 10 < left) return std::nullopt;
+  std::string seen =
+      fmt::format("tag '{}' has {} left up to its limit {}", tag.name, counted(left, "ID"), limit_of(tag));
+  if (left > 0 && duration) seen += fmt::format(", for {} at this host's pace", lasting(*duration));
+  return Check{"tags",
+               left > 0 ? CheckState::warning : CheckState::failed,
+               seen,
+               tag.limit ? "raise it with " + raise_command(tag) + ", or take it away with --limit none"
+                         : "go on with another tag: no ID is greater",
+               tag.name,
+               measures_of(supply)};
+}
+
+std::string names_of(const std::vector<Tag>& tags) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> names;
+  for (const Tag& tag : tags) {
+    if (names.size() == most) {
+      names.push_back(fmt::format("{} more", tags.size() - most));
+      break;
+    }
+    names.push_back("'" + tag.name + "'");
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Tells of the tags whose IDs are above `below`, up to `up_to`.
+void tell_of_width(Checks& checks, const std::vector<Tag>& tags, std::int64_t below, std::int64_t up_to,
+                   const char* what) {
+  std::vector<Tag> wide;
+  std::ranges::copy_if(tags, std::back_inserter(wide),
+                       [&](const Tag& tag) { return tag.next_id > below && tag.next_id <= up_to; });
+  if (!wide.empty())
+    checks.push_back({"tags", CheckState::ok, fmt::format("IDs {}: of {}", what, names_of(wide))});
+}
+
+}  // namespace
+
+Checks tag_checks(const std::vector<Tag>& tags, const std::vector<TagOnHost>& on_host) {
+  Checks checks;
+  const Tag* shortest = nullptr;
+  TagSupply shortest_supply;
+  for (const Tag& tag : tags) {
+    const TagSupply supply = supply_of(tag, on_host);
+    if (auto check = check_limit(tag, supply)) checks.push_back(std::move(*check));
+    if (supply.seconds && (shortest == nullptr || *supply.seconds < *shortest_supply.seconds)) {
+      shortest = &tag;
+      shortest_supply = supply;
+    }
+  }
+  if (checks.empty()) {
+    std::string seen = tags.empty()       ? "none yet: 'leafctl add-tag' adds one"
+                       : tags.size() == 1 ? "1 tag, not near its limit"
+                                          : fmt::format("{} tags, none near its limit", tags.size());
+    if (shortest != nullptr) {
+      seen += fmt::format("; at this host's pace '{}' lasts {}", shortest->name,
+                          lasting(*shortest_supply.seconds));
+    }
+    Measures measures{{"tags", static_cast<std::int64_t>(tags.size())}};
+    if (shortest != nullptr) measures.push_back({"seconds_left", *shortest_supply.seconds});
+    checks.push_back({.name = "tags", .detail = seen, .measures = std::move(measures)});
+  }
+  constexpr std::int64_t greatest_32_bit = (std::int64_t{1} << 31) - 1;
+  constexpr std::int64_t greatest_in_javascript = (std::int64_t{1} << 53) - 1;
+  tell_of_width(checks, tags, greatest_32_bit, greatest_in_javascript,
+                "past 2^31, too great for 32-bit columns");
+  tell_of_width(checks, tags, greatest_in_javascript, leaf::max_id + 1,
+                "past 2^53, which JavaScript keeps only as texts");
+  return checks;
+}
+
+}  // namespace leafctl

@@ -1,0 +1,34 @@
+#include "ids/id_form_options.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/declaration.hpp"
+#include "leaf/error.hpp"
+
+namespace leafctl {
+
+void IdFormOptions::declare(Declaration& command, const std::string& purpose) {
+  command.add_text_option(
+      "--format", "dec|hex|base32|base62", format_,
+      purpose +
+          " in dec, hex, base32 (Crockford's) or base62; all but dec in as many digits as the "
+          "greatest ID has, so that they sort as the IDs do (default: dec)");
+  command.add_text_option("--template", "TEXT", template_,
+                          purpose + " in a text of your own, such as 'ORD-{date:%Y%m%d}-{id:>012}'");
+}
+
+std::optional<IdTemplate> IdFormOptions::form() const {
+  if (format_ && template_) {
+    throw leaf::Error(leaf::ErrorCode::usage, "'--format' and '--template' exclude each other",
+                      "a template names the base itself: {id:base62}");
+  }
+  if (template_) return IdTemplate(*template_);
+  if (!format_ || *format_ == "dec") return std::nullopt;
+  if (find_id_base(*format_) == nullptr) {
+    throw leaf::Error(leaf::ErrorCode::usage,
+                      fmt::format("'--format' takes dec, hex, base32 or base62, not '{}'", *format_));
+  }
+  return IdTemplate(fmt::format("{{id:{}}}", *format_));
+}
+
+}  // namespace leafctl

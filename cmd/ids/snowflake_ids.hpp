@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "cli/command.hpp"
+#include "ids/id_template.hpp"
+
+namespace leafctl {
+
+/// Prints `count` new snowflake IDs in that form, in constant memory. Throws leaf::Error as
+/// SnowflakeGenerator does, `usage` if the store has another layout than is expected; what was made before is
+/// printed then.
+void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Session& session);
+
+}  // namespace leafctl

@@ -1,0 +1,282 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "settings/settings.hpp"
+#include "text/numbers.hpp"
+#include "text/yes_no.hpp"
+
+namespace leafctl {
+
+namespace {
+
+using leaf::Error;
+using leaf::ErrorCode;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+template <class T>
+struct Choice {
+  std::string_view text;
+  T value;
+};
+
+template <class T, std::size_t n>
+T parse_choice(std::string_view name, std::string_view text, const Choice<T> (&choices)[n]) {
+  std::string list;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (choices[i].text == text) return choices[i].value;
+    if (i > 0) list += i + 1 == n ? " or " : ", ";
+    list += choices[i].text;
+  }
+  throw Error(ErrorCode::usage, fmt::format("'{}' takes {}, not '{}'", name, list, text));
+}
+
+void assign_store(Settings& settings, std::string_view name, const std::string& text) {
+  if (text.empty()) {
+    throw Error(ErrorCode::usage, fmt::format("'{}' takes a store's URL, not an empty text", name),
+                "such as sqlite:PATH or postgresql://HOST/DATABASE");
+  }
+  settings.store = text;
+}
+
+void assign_output(Settings& settings, std::string_view name, const std::string& text) {
+  static constexpr Choice<OutputFormat> formats[] = {{"text", OutputFormat::text},
+                                                     {"json", OutputFormat::json}};
+  settings.output = parse_choice(name, text, formats);
+}
+
+void assign_color(Settings& settings, std::string_view name, const std::string& text) {
+  static constexpr Choice<ColorMode> modes[] = {
+      {"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}};
+  settings.color = parse_choice(name, text, modes);
+}
+
+void assign_layout(Settings& settings, std::string_view name, const std::string& text) {
+  try {
+    settings.layout = leaf::Layout::parse(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("'{}': {}", name, error.what()), error.hint());
+  }
+}
+
+bool is_worker_name(std::string_view text) {
+  constexpr std::size_t longest = 255;
+  return !text.empty() && text.size() <= longest &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+void assign_worker_name(Settings& settings, std::string_view name, const std::string& text) {
+  if (!is_worker_name(text)) {
+    throw Error(ErrorCode::usage,
+                fmt::format("'{}' takes 1 to 255 printable characters without blanks, not '{}'", name, text));
+  }
+  settings.worker_name = text;
+}
+
+std::int64_t parse_worker(std::string_view name, std::string_view text) {
+  return parse_integer(name, text, worker_bounds);
+}
+
+/// Adds `pair`, "name=number", a part of the setting `setting`.
+void pin_worker(PinnedWorkers& pinned, std::string_view setting, std::string_view pair) {
+  const std::size_t equals = std::min(pair.rfind('='), pair.size());
+  const std::string owner(pair.substr(0, equals));
+  if (equals == pair.size() || !is_worker_name(owner)) {
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("'{}' takes a number, or NAME=NUMBER for each worker name, not '{}'", setting, pair));
+  }
+  const std::int64_t worker = parse_worker(fmt::format("{}.{}", setting, owner), pair.substr(equals + 1));
+  for (const auto& [other, taken] : pinned.by_name) {
+    if (taken == worker || other == owner) {
+      throw Error(ErrorCode::usage, fmt::format("'{}' gives worker {} to '{}' and worker {} to '{}'", setting,
+                                                taken, other, worker, owner));
+    }
+  }
+  pinned.by_name.emplace(owner, worker);
+}
+
+void assign_worker_id(Settings& settings, std::string_view name, const std::string& text) {
+  PinnedWorkers pinned;
+  if (text.find('=') == std::string::npos) {
+    pinned.whoever_asks = parse_worker(name, text);
+  } else {
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      pin_worker(pinned, name, std::string_view(text).substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  settings.worker_id = pinned;
+}
+
+/// Assigns a duration to `member`.
+template <milliseconds Settings::*member, std::int64_t shortest_ms>
+void assign_duration(Settings& settings, std::string_view name, const std::string& text) {
+  settings.*member = parse_duration(name, text, {milliseconds(shortest_ms), hours(24)});
+}
+
+void assign_runtime_dir(Settings& settings, std::string_view name, const std::string& text) {
+  if (!text.starts_with('/')) {
+    throw Error(ErrorCode::usage, fmt::format("'{}' takes a folder's full path, not '{}'", name, text));
+  }
+  settings.runtime_dir = text;
+}
+
+/// Assigns yes or no to `member`.
+template <bool Settings::*member>
+void assign_yes_no(Settings& settings, std::string_view name, const std::string& text) {
+  settings.*member = parse_yes_no(name, text);
+}
+
+/// Any user may make folders in /dev/shm: where another one has made ours, it is in a place that only this
+/// user can write to.
+std::string default_runtime_dir(const Surroundings& surroundings) {
+  const std::string usual = usual_runtime_dir(surroundings);
+  if (!usual.starts_with("/dev/shm/") || !belongs_to_another(usual, surroundings)) return usual;
+  const auto own = own_runtime_dir(surroundings);
+  return own && surroundings.is_local(std::filesystem::path(*own).parent_path()) ? *own : usual;
+}
+
+std::string default_store(const Surroundings& surroundings) {
+  return "sqlite:" + default_store_folder(surroundings) + "/leaf.db";
+}
+
+std::string host_name(const Surroundings& surroundings) {
+  return is_worker_name(surroundings.host_name) ? surroundings.host_name : "localhost";
+}
+
+std::string nothing(const Surroundings&) {
+  return {};
+}
+constexpr Setting settings_table[] = {
+    {"store", "--store", "LEAFCTL_STORE", "URL",
+     "where tags live: sqlite:PATH, postgresql://HOST/DATABASE, service=NAME or key=value pairs as libpq "
+     "takes them, or a name of the configuration's stores "
+     "(default: sqlite:~/.local/state/leafctl/leaf.db; for root /var/lib/leafctl/leaf.db)",
+     default_store, assign_store, leaf::redact_url},
+    {"timeout", "--timeout", "LEAFCTL_TIMEOUT", "DURATION",
+     "how long to wait for the store in all, up to 24h; 0 to try once (default: 5s)",
+     [](const Surroundings&) { return std::string("5s"); }, assign_duration<&Settings::timeout, 0>},
+    {"output", "-o,--output", "LEAFCTL_OUTPUT", "text|json",
+     "how records are printed; in JSON one object a line (default: text)",
+     [](const Surroundings&) { return std::string("text"); }, assign_output},
+    {"color", "--color", "LEAFCTL_COLOR", "auto|always|never",
+     "when to use colours (default: auto, on a terminal)",
+     [](const Surroundings&) { return std::string("auto"); }, assign_color},
+    {.key = "layout",
+     .flags = "--layout",
+     .variable = "LEAFCTL_LAYOUT",
+     .value_name = "LAYOUT",
+     .help = "the layout of IDs that this host expects; a store with another one is refused (default: any)",
+     .default_value = nothing,
+     .assign = assign_layout,
+     .is_global = false},
+    {.key = "worker_name",
+     .flags = "--worker-name",
+     .variable = "LEAFCTL_WORKER_NAME",
+     .value_name = "NAME",
+     .help = "the owner of workers, the same after a restart (default: this host's name)",
+     .default_value = host_name,
+     .assign = assign_worker_name,
+     .is_global = false},
+    {.key = "worker_id",
+     .flags = "--worker-id",
+     .variable = "LEAFCTL_WORKER_ID",
+     .value_name = "WORKER",
+     .help = "take this worker, a number, and no other; NAME=WORKER,NAME=WORKER, in a configuration file a "
+             "mapping, pins one for each "
+             "worker name (default: any)",
+     .default_value = nothing,
+     .assign = assign_worker_id,
+     .is_global = false,
+     .takes_mapping = true},
+    {.key = "window",
+     .flags = "--window",
+     .variable = "LEAFCTL_WINDOW",
+     .value_name = "DURATION",
+     .help = "the longest stretch of time to lease at once, 10ms to 24h (default: 10m)",
+     .default_value = [](const Surroundings&) { return std::string("10m"); },
+     .assign = assign_duration<&Settings::window, 10>,
+     .is_global = false},
+    {.key = "max_skew",
+     .flags = "--max-skew",
+     .variable = "LEAFCTL_MAX_SKEW",
+     .value_name = "DURATION",
+     .help = "how far this host's clock may be off the store's, up to 24h (default: 5s)",
+     .default_value = [](const Surroundings&) { return std::string("5s"); },
+     .assign = assign_duration<&Settings::max_skew, 0>,
+     .is_global = false},
+    {.key = "max_backward",
+     .flags = "--max-backward",
+     .variable = "LEAFCTL_MAX_BACKWARD",
+     .value_name = "DURATION",
+     .help = "how far the clock may fall behind the last ID, up to 24h (default: 2s)",
+     .default_value = [](const Surroundings&) { return std::string("2s"); },
+     .assign = assign_duration<&Settings::max_backward, 0>,
+     .is_global = false},
+    {.key = "recycle_after",
+     .flags = "--recycle-after",
+     .variable = "LEAFCTL_RECYCLE_AFTER",
+     .value_name = "DURATION",
+     .help = "how long an owner is silent before its worker may go to another, up to 24h (default: 1h)",
+     .default_value = [](const Surroundings&) { return std::string("1h"); },
+     .assign = assign_duration<&Settings::recycle_after, 0>,
+     .is_global = false},
+    {.key = "runtime_dir",
+     .flags = "--runtime-dir",
+     .variable = "LEAFCTL_RUNTIME_DIR",
+     .value_name = "DIR",
+     .help = "where this host's buffers lie, on a local file system (default: /dev/shm/leafctl-UID; for root "
+             "/run/leafctl)",
+     .default_value = default_runtime_dir,
+     .assign = assign_runtime_dir,
+     .is_global = false},
+    {.key = "host_buffer",
+     .flags = "--no-host-buffer",
+     .variable = "LEAFCTL_HOST_BUFFER",
+     .value_name = "",
+     .help = "ask the store each time instead of drawing from what this host has buffered",
+     .default_value = [](const Surroundings&) { return std::string("yes"); },
+     .assign = assign_yes_no<&Settings::host_buffer>,
+     .is_global = false,
+     .flag_stands_for = "no"},
+    {.key = "group",
+     .flags = "--group",
+     .variable = "LEAFCTL_GROUP",
+     .value_name = "",
+     .help = "share this host's buffers with the group of the runtime folder, of mode 2770",
+     .default_value = [](const Surroundings&) { return std::string("no"); },
+     .assign = assign_yes_no<&Settings::group>,
+     .is_global = false,
+     .flag_stands_for = "yes"},
+};
+
+}  // namespace
+
+std::optional<std::int64_t> PinnedWorkers::worker_for(const std::string& name) const {
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? whoever_asks : found->second;
+}
+
+std::string Setting::long_flag() const {
+  const std::string_view names = flags;
+  return std::string(names.substr(names.find("--")));
+}
+
+std::span<const Setting> all_settings() {
+  return settings_table;
+}
+
+std::optional<std::size_t> find_setting(std::string_view key) {
+  for (std::size_t i = 0; i < std::size(settings_table); ++i) {
+    if (settings_table[i].key == key) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace leafctl

@@ -1,0 +1,49 @@
+#include "tags/buffered_ids.hpp"
+
+#include <fmt/format.h>
+
+#include "leaf/error.hpp"
+#include "leaf/host.hpp"
+
+namespace leafctl {
+
+void drop_buffered_ids(leaf::Store& store, const leaf::TagName& tag, std::int64_t floor, Session& session) {
+  const auto host = session.host();
+  if (!host) return;
+  try {
+    const std::uint64_t dropped =
+        leaf::drop_host_buffer(store.identity(), *host, tag, floor, session.settings().timeout);
+    if (dropped > 0) {
+      session.messages.detail(
+          fmt::format("gave up {} IDs of tag '{}' that this host had buffered", dropped, tag.str()));
+    }
+  } catch (const leaf::Error& error) {
+    session.messages.warning(error.what(), error.hint());
+  }
+}
+
+void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optional<std::int64_t> worker,
+                        Session& session) {
+  const auto host = session.host();
+  if (!host) return;
+  const Settings& settings = session.settings();
+  try {
+    const int dropped = leaf::drop_host_windows_ahead(store.identity(), *host, owner, worker,
+                                                      settings.max_backward, settings.timeout);
+    if (dropped > 0) session.messages.info("gave up what this host had buffered ahead of its clock");
+  } catch (const leaf::Error& error) {
+    session.messages.warning(error.what(), error.hint());
+  }
+}
+
+void forget_former_store(Session& session) {
+  const auto host = session.host();
+  if (!host) return;
+  try {
+    leaf::forget_store(session.settings().store, *host, session.settings().timeout);
+  } catch (const leaf::Error& error) {
+    session.messages.warning(error.what(), error.hint());
+  }
+}
+
+}  // namespace leafctl

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/command.hpp"
+#include "leaf/tag.hpp"
+
+namespace leafctl {
+
+/// Gives up what this host has buffered of `tag` below `floor`, after `store` was changed. A failure is
+/// reported as a warning: the change itself is done.
+void drop_buffered_ids(leaf::Store& store, const leaf::TagName& tag, std::int64_t floor, Session& session);
+
+/// Gives up what this host has buffered ahead of its clock for workers of `owner`, or for `worker` alone,
+/// which were released. Failures as above.
+void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optional<std::int64_t> worker,
+                        Session& session);
+
+/// Forgets what this host knows of the store that was here before one was made anew. Failures as above.
+void forget_former_store(Session& session);
+
+}  // namespace leafctl

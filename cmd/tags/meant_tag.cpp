@@ -1,0 +1,46 @@
+#include "tags/meant_tag.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "leaf/store.hpp"
+#include "tags/tag_record.hpp"
+#include "text/nearest.hpp"
+
+namespace leafctl {
+
+namespace {
+
+/// Nobody waits longer for a better hint.
+constexpr std::chrono::milliseconds patience{1000};
+
+std::string near_tag(const leaf::TagName& name, const Session& session) {
+  leaf::StoreOptions options = session.store_options();
+  options.timeout = std::min(options.timeout, patience);
+  std::vector<std::string> names = leaf::Store(options).similar_tags(name);
+  std::erase_if(names, [](const std::string& one) { return !is_tag_name(one); });
+  std::ranges::sort(names);
+  return nearest(name.str(), names);
+}
+
+}  // namespace
+
+leaf::Error with_meant_tag(const leaf::Error& error, const leaf::TagName& name, const Session& session,
+                           NewTag new_tag) {
+  const bool asks = error.code() == leaf::ErrorCode::not_found && !session.messages.is_quiet() &&
+                    session.output.format() == OutputFormat::text;
+  if (!asks) return error;
+  try {
+    const std::string near = near_tag(name, session);
+    if (near.empty()) return error;
+    std::string hint = fmt::format("did you mean '{}'?", near);
+    if (new_tag == NewTag::proposed && !error.hint().empty()) hint += " otherwise " + error.hint();
+    return {error.code(), error.what(), hint, error.sqlstate()};
+  } catch (const leaf::Error&) {
+    return error;
+  }
+}
+
+}  // namespace leafctl

@@ -1,0 +1,43 @@
+#include "tags/tag_record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "leaf/error.hpp"
+#include "text/time_text.hpp"
+
+namespace leafctl {
+
+namespace {
+
+TimeFromNow seen_now(std::chrono::system_clock::time_point moment) {
+  const auto time = std::chrono::floor<std::chrono::milliseconds>(moment);
+  return {time, std::max(time, current_time())};
+}
+
+}  // namespace
+
+TimeFromNow updated(const leaf::Tag& tag) {
+  return seen_now(tag.updated_at);
+}
+
+Cell granted(const leaf::Tag& tag) {
+  return tag.granted_at ? seen_now(*tag.granted_at) : Cell();
+}
+
+bool is_tag_name(const std::string& name) {
+  try {
+    static_cast<void>(leaf::TagName(name));
+    return true;
+  } catch (const leaf::Error&) {
+    return false;
+  }
+}
+
+std::string describe(const leaf::Tag& tag) {
+  return fmt::format("next ID {}, step {}{}", tag.next_id, tag.step,
+                     tag.limit ? fmt::format(", limit {}", *tag.limit) : "");
+}
+
+}  // namespace leafctl

@@ -1,0 +1,36 @@
+#include "tags/tag_selection.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/declaration.hpp"
+#include "tags/tag_record.hpp"
+#include "text/name_pattern.hpp"
+#include "text/nearest.hpp"
+
+namespace leafctl {
+
+void TagSelection::declare(Declaration& command) {
+  command.add_text_option(
+      "PATTERN", "TAG", pattern_,
+      "only tags whose names match, such as 'order*'; * ? [ ] as for files (default: all)");
+}
+
+std::vector<leaf::Tag> TagSelection::tags(leaf::Store& store, Messages& messages) const {
+  std::vector<leaf::Tag> tags = store.tags();
+  const bool has_tags = !tags.empty();
+  std::vector<std::string> names;
+  for (const leaf::Tag& tag : tags) {
+    if (is_tag_name(tag.name)) names.push_back(tag.name);
+  }
+  std::erase_if(tags, [this](const leaf::Tag& tag) { return !matches(pattern_, tag.name); });
+  if (!has_tags) {
+    messages.info("no tags yet: add one with 'leafctl add-tag TAG'");
+  } else if (tags.empty()) {
+    const std::string near = is_tag_name(*pattern_) ? nearest(*pattern_, names) : "";
+    messages.info(fmt::format("no tag matches '{}'{}", *pattern_,
+                              near.empty() ? "" : fmt::format(": did you mean '{}'?", near)));
+  }
+  return tags;
+}
+
+}  // namespace leafctl

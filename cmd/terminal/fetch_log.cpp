@@ -1,0 +1,19 @@
+#include "terminal/fetch_log.hpp"
+
+#include <fmt/format.h>
+#include <syslog.h>
+
+#include "text/text_escape.hpp"
+
+namespace leafctl {
+
+void log_fetch_change(const leaf::FetchChange& change) {
+  const bool fails = !change.failure.empty();
+  std::string text = fmt::format("fetching a {} from store '{}' {}", change.what, change.store,
+                                 fails ? "fails: " + change.failure : "succeeds again");
+  if (!change.hint.empty()) text += fmt::format(" (hint: {})", change.hint);
+  openlog("leafctl", LOG_PID, LOG_USER);
+  syslog(fails ? LOG_WARNING : LOG_NOTICE, "%s", escape_for_terminal(text).c_str());
+}
+
+}  // namespace leafctl

@@ -1,0 +1,67 @@
+#include "terminal/input_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "leaf/error.hpp"
+
+namespace leafctl {
+
+namespace {
+
+[[noreturn]] void fail(leaf::ErrorCode code, const std::string& path, int error) {
+  throw leaf::Error(code, fmt::format("cannot read '{}': {}", path, std::strerror(error)));
+}
+
+/// More than a store with a million tags exports.
+constexpr std::size_t greatest_size = 256UL << 20;
+
+std::string read_all(int descriptor, const std::string& name) {
+  std::string text;
+  std::array<char, 65536> block{};
+  while (true) {
+    const ssize_t count = ::read(descriptor, block.data(), block.size());
+    if (count == 0) return text;
+    if (count > 0) {
+      text.append(block.data(), static_cast<std::size_t>(count));
+      if (text.size() > greatest_size)
+        throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'{}' is larger than 256 MiB", name),
+                          "import it in parts");
+    } else if (errno != EINTR) {
+      const bool is_named_folder = errno == EISDIR && descriptor != STDIN_FILENO;
+      fail(is_named_folder ? leaf::ErrorCode::usage : leaf::ErrorCode::failed, name, errno);
+    }
+  }
+}
+
+}  // namespace
+
+InputFile InputFile::read(const std::string& path) {
+  InputFile file{path == "-" ? "standard input" : path, {}};
+  if (path == "-") {
+    file.text = read_all(STDIN_FILENO, file.name);
+  } else {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+      const bool is_shortage = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+      fail(is_shortage ? leaf::ErrorCode::failed : leaf::ErrorCode::usage, path, errno);
+    }
+    try {
+      file.text = read_all(descriptor, path);
+    } catch (const leaf::Error&) {
+      close(descriptor);
+      throw;
+    }
+    close(descriptor);
+  }
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (file.text.starts_with(byte_order_mark)) file.text.erase(0, byte_order_mark.size());
+  return file;
+}
+
+}  // namespace leafctl

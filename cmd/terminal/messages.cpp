@@ -1,0 +1,79 @@
+#include "terminal/messages.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "terminal/hint_text.hpp"
+#include "text/text_escape.hpp"
+
+namespace leafctl {
+
+namespace {
+
+constexpr const char* red = "1;31";
+constexpr const char* yellow = "1;33";
+constexpr const char* cyan = "36";
+
+}  // namespace
+
+void Messages::info(std::string_view text) {
+  if (level_ != Level::quiet) print(escape_for_terminal(text) + "\n");
+}
+
+void Messages::warning(std::string_view text, std::string_view hint) {
+  if (level_ == Level::quiet) return;
+  std::string lines = fmt::format("leafctl: {} {}\n", paint(yellow, "warning:"), escape_for_terminal(text));
+  lines += hint_line(hint);
+  print(lines);
+}
+
+void Messages::progress(std::string_view text) {
+  // A line that goes on in the next one cannot be taken back.
+  if (shows_progress()) print("\r\033[K" + escape_for_terminal(text).substr(0, file_.line_width() - 1));
+}
+
+bool Messages::shows_progress() const noexcept {
+  return able_terminal_ && is_terminal() && level_ != Level::quiet;
+}
+
+void Messages::detail(std::string_view text) {
+  if (level_ == Level::verbose) print(escape_for_terminal(text) + "\n");
+}
+
+void Messages::error(const leaf::Error& error) {
+  this->error(error.what(), error.hint());
+}
+
+void Messages::error(std::string_view text, std::string_view hint) {
+  std::string lines = fmt::format("{} {}\n", paint(red, "leafctl:"), escape_for_terminal(text));
+  lines += hint_line(hint);
+  print(lines);
+}
+
+bool Messages::confirm(std::string_view question) {
+  print(escape_for_terminal(question) + " [y/N] ");
+  std::string answer;
+  char c = 0;
+  while (read(STDIN_FILENO, &c, 1) == 1 && c != '\n') answer += c;
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+std::string Messages::paint(const char* code, std::string_view text) const {
+  return color_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+}
+
+std::string Messages::hint_line(std::string_view hint) const {
+  if (hint.empty()) return {};
+  return fmt::format("{} {}\n", paint(cyan, "hint:"), escape_for_terminal(with_option(hint, hinted_option_)));
+}
+
+void Messages::print(const std::string& text) {
+  try {
+    file_.write(text);
+  } catch (const leaf::Error&) {
+    // There is nowhere left to say it; the exit status still tells.
+  } catch (const BrokenPipe&) {
+  }
+}
+
+}  // namespace leafctl

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "leaf/error.hpp"
+#include "terminal/output_file.hpp"
+
+namespace leafctl {
+
+/// Everything for the reader that is not data: goes to standard error, one escaped line each.
+class Messages {
+ public:
+  enum class Level { quiet, normal, verbose };
+
+  explicit Messages(OutputFile& file, bool color = false) : file_(file), color_(color) {}
+
+  /// Says whether the terminal, if there is one, can take a line back.
+  void set_able_terminal(bool able) noexcept { able_terminal_ = able; }
+
+  /// What the commands in hints are to be given, such as "--store URL".
+  void set_hinted_option(std::string option) { hinted_option_ = std::move(option); }
+  const std::string& hinted_option() const noexcept { return hinted_option_; }
+
+  void set_level(Level level) noexcept { level_ = level; }
+  void set_color(bool color) noexcept { color_ = color; }
+  bool is_quiet() const noexcept { return level_ == Level::quiet; }
+  bool is_terminal() const noexcept { return file_.is_terminal(); }
+
+  /// What was done; not when quiet.
+  void info(std::string_view text);
+  /// What the reader should see to; not when quiet.
+  void warning(std::string_view text, std::string_view hint = {});
+  /// How far it has come, in place of the last progress, as far as it fits; an empty text wipes that. Only on
+  /// a terminal that can take a line back, and not when quiet.
+  void progress(std::string_view text);
+  /// True if progress() shows anything.
+  bool shows_progress() const noexcept;
+  /// How it was done; only when verbose.
+  void detail(std::string_view text);
+  void error(const leaf::Error& error);
+  void error(std::string_view text, std::string_view hint = {});
+  /// Asks on the terminal and returns true if the answer on standard input is yes.
+  bool confirm(std::string_view question);
+
+ private:
+  std::string paint(const char* code, std::string_view text) const;
+  std::string hint_line(std::string_view hint) const;
+  void print(const std::string& text);
+
+  OutputFile& file_;
+  Level level_ = Level::normal;
+  bool color_;
+  bool able_terminal_ = false;
+  std::string hinted_option_;
+};
+
+}  // namespace leafctl

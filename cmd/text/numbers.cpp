@@ -1,0 +1,75 @@
+#include "text/numbers.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <span>
+
+#include "leaf/error.hpp"
+
+namespace leafctl {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Unit {
+  std::string_view suffix;
+  std::int64_t milliseconds;
+};
+constexpr Unit units[] = {{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+// Hours are as far as a text goes: 24h is easier to compare with 36h than 1d.
+constexpr std::span<const Unit> written_units = std::span(units).first(4);
+
+std::optional<std::int64_t> decimal(std::string_view text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || rest != end) return std::nullopt;
+  return value;
+}
+
+std::optional<milliseconds> duration(std::string_view text) {
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  // Nothing is as much in any unit.
+  if (digits == std::string_view::npos)
+    return decimal(text) == 0 ? std::optional(milliseconds{}) : std::nullopt;
+  const auto count = decimal(text.substr(0, digits));
+  if (!count) return std::nullopt;
+  for (const Unit& unit : units) {
+    std::int64_t result = 0;
+    if (text.substr(digits) != unit.suffix) continue;
+    if (__builtin_mul_overflow(*count, unit.milliseconds, &result)) return std::nullopt;
+    return milliseconds(result);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t parse_integer(std::string_view name, std::string_view text, IntegerBounds bounds) {
+  const auto value = decimal(text);
+  if (value && *value >= bounds.lowest && *value <= bounds.highest) return *value;
+  throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'{}' takes a number from {} to {}, not '{}'", name,
+                                                        bounds.lowest, bounds.highest, text));
+}
+
+milliseconds parse_duration(std::string_view name, std::string_view text, DurationBounds bounds) {
+  const auto value = duration(text);
+  if (value && *value >= bounds.shortest && *value <= bounds.longest) return *value;
+  throw leaf::Error(leaf::ErrorCode::usage,
+                    fmt::format("'{}' takes a duration from {} to {}, not '{}'", name,
+                                format_duration(bounds.shortest), format_duration(bounds.longest), text),
+                    "write a whole number and its unit, such as 250ms, 5s, 10m, 1h or 1d");
+}
+
+std::string format_duration(milliseconds duration) {
+  const Unit* largest = &units[0];
+  for (const Unit& unit : written_units) {
+    if (duration.count() != 0 && duration.count() % unit.milliseconds == 0) largest = &unit;
+  }
+  return fmt::format("{}{}", duration.count() / largest->milliseconds, largest->suffix);
+}
+
+}  // namespace leafctl

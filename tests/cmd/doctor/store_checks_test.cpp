@@ -1,0 +1,253 @@
+#include "doctor/store_checks.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using leafctl::Check;
+using leafctl::Checks;
+using leafctl::CheckState;
+using namespace std::chrono_literals;
+
+namespace {
+
+leaf::StoreHealth healthy_server() {
+  leaf::StoreHealth health;
+  health.database = "PostgreSQL";
+  health.version = "15.4";
+  health.oldest_version = "13";
+  health.is_supported = true;
+  health.client = "libpq 15.4";
+  health.database_name = "ids";
+  health.role = "shop";
+  health.system_identifier = "7";
+  health.timeline = 1;
+  health.schema_version = 2;
+  health.newest_schema_version = 2;
+  health.deployment = "d";
+  health.settings = {{"synchronous_commit", "on", "default"},
+                     {"client_min_messages", "notice", "default"},
+                     {"fsync", "on", "default"},
+                     {"full_page_writes", "on", "default"}};
+  health.time = leaf::UnixTime(1h);
+  return health;
+}
+
+leaf::StoreHealth healthy_file() {
+  leaf::StoreHealth health = healthy_server();
+  health.database = "SQLite";
+  health.client.clear();
+  health.role.clear();
+  health.system_identifier.clear();
+  health.settings = {{"journal_mode", "truncate"}};
+  health.medium = leaf::StoreMedium::disk;
+  health.file_system = "ext4";
+  health.time.reset();
+  return health;
+}
+
+Checks judge(const leaf::StoreHealth& health) {
+  return leafctl::store_checks(health, 5s);
+}
+
+/// The one check that is not ok, which there has to be.
+Check found(const leaf::StoreHealth& health) {
+  const Checks checks = judge(health);
+  const auto is_found = [](const Check& check) { return check.state != CheckState::ok; };
+  REQUIRE(std::ranges::count_if(checks, is_found) == 1);
+  const Check check = *std::ranges::find_if(checks, is_found);
+  CHECK_FALSE(check.hint.empty());
+  return check;
+}
+
+}  // namespace
+
+TEST_CASE("store checks: what is well is ok and needs no hint") {
+  for (const leaf::StoreHealth& health : {healthy_server(), healthy_file()}) {
+    for (const Check& check : judge(health)) {
+      CAPTURE(check.detail);
+      CHECK(check.state == CheckState::ok);
+      CHECK(check.hint.empty());
+      CHECK_FALSE(check.detail.empty());
+    }
+  }
+  CHECK(judge(healthy_server()).size() == 7);
+  CHECK(judge(healthy_file()).size() == 5);
+}
+
+TEST_CASE("store checks: an old server, a standby and a schema of another version fail") {
+  leaf::StoreHealth health = healthy_server();
+  SUBCASE("old") {
+    health.version = "12.9";
+    health.is_supported = false;
+    CHECK(found(health).name == "server");
+    CHECK(found(health).hint == "upgrade to PostgreSQL 13 or later");
+  }
+  SUBCASE("standby") {
+    health.is_standby = true;
+    health.is_read_only = true;
+    CHECK(found(health).name == "primary");
+    CHECK(found(health).hint == "name the primary in --store, or all servers as host=A,B");
+  }
+  SUBCASE("read-only") {
+    health.is_read_only = true;
+    health.settings.push_back({"default_transaction_read_only", "on", "database"});
+    CHECK(found(health).name == "primary");
+    CHECK(found(health).hint == "run 'ALTER DATABASE \"ids\" RESET default_transaction_read_only'");
+  }
+  SUBCASE("older schema") {
+    health.schema_version = 1;
+    CHECK(found(health).name == "schema");
+    CHECK(found(health).hint == "upgrade it with 'leafctl init-db'");
+  }
+  SUBCASE("newer schema") {
+    health.schema_version = 3;
+    health.minimum_reader = 2;
+    CHECK(found(health).state == CheckState::warning);
+    CHECK(found(health).detail == "version 3, deployment d; this program knows 2, and goes with it");
+    CHECK(found(health).hint == "upgrade leafctl on this host as well");
+    health.minimum_reader = 3;
+    health.minimum_release = "9.1.0";
+    CHECK(found(health).hint == "use leafctl 9.1.0 or later; leafctl-operations(7) tells the way back");
+  }
+  CHECK(found(health).state == CheckState::failed);
+}
+
+TEST_CASE("store checks: without tables nothing is said of rights, and without a look nothing of tables") {
+  leaf::StoreHealth health = healthy_server();
+  health.schema_version = 0;
+  CHECK(found(health).name == "schema");
+  CHECK(judge(health).size() == 6);
+  health.schema_version.reset();
+  health.missing_rights = {"SELECT on leaf_meta"};
+  CHECK(found(health).detail == "role 'shop' lacks SELECT on leaf_meta");
+  CHECK(found(health).hint == "as the owner of the tables, run 'leafctl init-db --runtime-role shop'");
+}
+
+TEST_CASE("store checks: in the role of a replica no IDs are drawn") {
+  leaf::StoreHealth health = healthy_server();
+  health.settings.push_back({"session_replication_role", "replica", "user"});
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).name == "durability");
+  CHECK(found(health).hint == "run 'ALTER ROLE \"shop\" RESET session_replication_role'");
+}
+
+TEST_CASE("store checks: a setting is undone where it was made") {
+  leaf::StoreHealth health = healthy_server();
+  leaf::StoreSetting& setting = health.settings[0];
+  setting.value = "off";
+  const std::pair<const char*, const char*> hints[] = {
+      {"user", "run 'ALTER ROLE \"shop\" RESET synchronous_commit'"},
+      {"database", "run 'ALTER DATABASE \"ids\" RESET synchronous_commit'"},
+      {"database user", "run 'ALTER ROLE \"shop\" IN DATABASE \"ids\" RESET synchronous_commit'"},
+      {"global", "run 'ALTER ROLE ALL RESET synchronous_commit'"},
+      {"client", "take synchronous_commit out of PGOPTIONS and out of the store's options"},
+      {"command line", "take synchronous_commit out of the command line that starts the server"},
+      {"configuration file",
+       "run 'ALTER SYSTEM SET synchronous_commit = on', then 'SELECT pg_reload_conf()'"},
+  };
+  for (const auto& [source, hint] : hints) {
+    setting.source = source;
+    CHECK(found(health).hint == hint);
+    CHECK(found(health).state == CheckState::failed);
+  }
+}
+
+TEST_CASE("store checks: what stops grants fails, what only a crash shows is a warning") {
+  leaf::StoreHealth health = healthy_server();
+  SUBCASE("hidden warnings") {
+    health.settings[1].value = "error";
+    CHECK(found(health).state == CheckState::failed);
+  }
+  SUBCASE("fsync") {
+    health.settings[2].value = "off";
+    CHECK(found(health).state == CheckState::warning);
+  }
+  SUBCASE("full_page_writes") {
+    health.settings[3].value = "off";
+    CHECK(found(health).state == CheckState::warning);
+  }
+  SUBCASE("unlogged tables") {
+    health.unlogged_tables = {"leaf_alloc", "leaf_meta"};
+    CHECK(found(health).state == CheckState::failed);
+    CHECK(found(health).hint == "run 'ALTER TABLE leaf_alloc SET LOGGED; ALTER TABLE leaf_meta SET LOGGED'");
+  }
+  SUBCASE("a file in memory") {
+    health = healthy_file();
+    health.medium = leaf::StoreMedium::memory;
+    CHECK(found(health).state == CheckState::warning);
+  }
+  SUBCASE("a file on another host") {
+    health = healthy_file();
+    health.medium = leaf::StoreMedium::network;
+    CHECK(found(health).state == CheckState::warning);
+  }
+  CHECK(found(health).name == "durability");
+}
+
+TEST_CASE("store checks: the clock may be off by as much as is allowed, and half of that is a warning") {
+  leaf::StoreHealth health = healthy_server();
+  for (const auto off : {2500ms, -2500ms, 1ms}) {
+    health.clock_offset = off;
+    CHECK(std::ranges::all_of(judge(health), [](const Check& one) { return one.state == CheckState::ok; }));
+  }
+  for (const auto off : {2501ms, -2501ms, 5000ms}) {
+    health.clock_offset = off;
+    CHECK(found(health).state == CheckState::warning);
+  }
+  health.clock_offset = 5001ms;
+  CHECK(found(health).detail ==
+        "this host's clock is 5s ahead of the store's: more than 5s, so no worker is leased");
+  health.clock_offset = -65s;
+  CHECK(found(health).detail ==
+        "this host's clock is 1m 5s behind the store's: more than 5s, so no worker is leased");
+  CHECK(found(health).state == CheckState::failed);
+}
+
+TEST_CASE(
+    "store checks: another server than that of the last grants is named until all have left out the guard") {
+  leaf::StoreHealth health = healthy_server();
+  health.guard = leaf::ServerGuard{.steps = 100, .tags_ahead = 0, .leases_from = leaf::UnixTime(0h)};
+  CHECK(judge(health).back().detail == "system identifier 7, timeline 1, as at the last grants");
+  health.guard->tags_behind = 2;
+  CHECK(judge(health).back().detail.ends_with(
+      "; 'leafctl failover show' lists the IDs that tags have left out"));
+  CHECK(judge(health).back().state == CheckState::ok);
+
+  health.guard->tags_ahead = 2;
+  CHECK(found(health).state == CheckState::warning);
+  CHECK(found(health).detail ==
+        "system identifier 7, timeline 1: not the server of earlier grants; 2 tags will leave out 100 steps "
+        "at the "
+        "next grant");
+  CHECK(found(health).hint.find("--raise-to") != std::string::npos);
+
+  health.guard->tags_without_room = 1;
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).detail.ends_with("; 1 of them has no room for that below the limit, and draws no IDs"));
+  health.guard->tags_without_room = 0;
+
+  health.guard->tags_ahead = 0;
+  health.guard->leases_from.reset();
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).detail ==
+        "system identifier 7, timeline 1: not the server of earlier grants; no worker is leased until some "
+        "time after "
+        "the first is asked for");
+
+  health.guard->leases_from = leaf::UnixTime(2h);
+  CHECK(found(health).detail ==
+        "system identifier 7, timeline 1: not the server of earlier grants; no worker is leased before "
+        "1970-01-01T02:00:00.000Z");
+  CHECK(found(health).state == CheckState::failed);
+}
+
+TEST_CASE("store checks: rows of tags that are gone are told, and what brings them back") {
+  leaf::StoreHealth health = healthy_server();
+  health.tags_known = 5;
+  health.tags_lost = 3;
+  CHECK(found(health).name == "tags");
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).detail.starts_with("3 of 5 tags are gone from the table"));
+  CHECK(found(health).hint.find("add-tag TAG --start ID") != std::string::npos);
+}

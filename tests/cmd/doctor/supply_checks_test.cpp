@@ -1,0 +1,205 @@
+#include "doctor/supply_checks.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using leafctl::Check;
+using leafctl::Checks;
+using leafctl::CheckState;
+using namespace std::chrono_literals;
+
+namespace {
+
+leaf::Tag tag(const std::string& name, std::int64_t next_id, std::optional<std::int64_t> limit = {}) {
+  leaf::Tag result;
+  result.name = name;
+  result.next_id = next_id;
+  result.step = 1000;
+  result.limit = limit;
+  return result;
+}
+
+Check only(const Checks& checks) {
+  REQUIRE(checks.size() == 1);
+  return checks[0];
+}
+
+const leaf::Layout leaf_layout = leaf::Layout::parse("leaf");
+const leaf::UnixTime now{1'795'000'000'000ms};
+const leafctl::WorkerPolicy policy{.owner = "here", .recycle_after = 1h, .max_skew = 5s, .max_backward = 2s};
+
+leaf::Worker worker(std::int64_t id, const std::string& owner, leaf::UnixTime window_end,
+                    std::chrono::milliseconds silent_for, bool leased = true) {
+  leaf::Worker result;
+  result.id = id;
+  result.owner = owner;
+  result.leased = leased;
+  result.window_end = window_end;
+  result.renewed_at = now - silent_for;
+  result.silent_for = silent_for;
+  return result;
+}
+
+Checks judge(const std::vector<leaf::Worker>& workers, const char* layout = "leaf") {
+  return leafctl::worker_checks(workers, leaf::Layout::parse(layout), now, policy);
+}
+
+}  // namespace
+
+TEST_CASE("tag checks: less than a tenth left is a warning, nothing left a failure") {
+  CHECK(only(leafctl::tag_checks({}, {})).state == CheckState::ok);
+  CHECK(only(leafctl::tag_checks({tag("a", 1), tag("b", 1, 1000)}, {})).detail ==
+        "2 tags, none near its limit");
+  CHECK(only(leafctl::tag_checks({tag("a", 901, 1000)}, {})).state == CheckState::ok);
+  // More is buffered than the store has granted: it has gone back.
+  CHECK(only(leafctl::tag_checks({tag("a", 21)}, {{.tag = "a", .buffered = 55}})).state == CheckState::ok);
+  const Check near = only(leafctl::tag_checks({tag("a", 902, 1000), tag("b", 1)}, {}));
+  CHECK(near.state == CheckState::warning);
+  CHECK(near.detail == "tag 'a' has 99 IDs left up to its limit 1000");
+  CHECK(near.hint == "raise it with 'leafctl tags update a --limit ID', or take it away with --limit none");
+  CHECK(only(leafctl::tag_checks({tag("a", 1001, 1000)}, {})).state == CheckState::failed);
+  CHECK(only(leafctl::tag_checks({tag("-a", 1001, 1000)}, {}))
+            .hint.find("'leafctl tags update --limit ID -- -a'") != std::string::npos);
+}
+
+TEST_CASE("tag checks: what this host has buffered is left too") {
+  const Check last = only(leafctl::tag_checks({tag("a", 1001, 1000)}, {{.tag = "a", .buffered = 50}}));
+  CHECK(last.state == CheckState::warning);
+  CHECK(last.detail == "tag 'a' has 50 IDs left up to its limit 1000");
+  CHECK(only(leafctl::tag_checks({tag("a", 901, 1000)}, {{.tag = "a", .buffered = 10}})).state ==
+        CheckState::ok);
+  CHECK(only(leafctl::tag_checks({tag("a", 1001, 1000)}, {{.tag = "b", .buffered = 50}})).state ==
+        CheckState::failed);
+}
+
+TEST_CASE("tag checks: the greatest ID of all is a limit that nothing raises") {
+  const Checks checks = leafctl::tag_checks({tag("a", leaf::max_id)}, {});
+  REQUIRE(checks.size() == 2);
+  CHECK(checks[0].state == CheckState::warning);
+  CHECK(checks[0].detail == "tag 'a' has 1 ID left up to its limit 9223372036854775806");
+  CHECK(checks[0].hint == "go on with another tag: no ID is greater");
+  CHECK(leafctl::tag_checks({tag("a", leaf::max_id + 1)}, {})[0].state == CheckState::failed);
+}
+
+TEST_CASE("tag checks: at the pace measured a tag has to last for a month") {
+  const std::vector<leaf::Tag> tags{tag("a", 1, 31 * 86'400), tag("b", 1)};
+  CHECK(only(leafctl::tag_checks(tags, {{"a", 1.0}})).detail ==
+        "2 tags, none near its limit; at this host's pace 'a' lasts about 31d");
+  const Check soon = only(leafctl::tag_checks(tags, {{"b", 10.0}, {"a", 2.0}}));
+  CHECK(soon.state == CheckState::warning);
+  CHECK(soon.detail ==
+        "tag 'a' has 2678400 IDs left up to its limit 2678400, for about 15d 12h at this host's pace");
+  CHECK(only(leafctl::tag_checks({tag("b", 1)}, {{"b", 1e9}}))
+            .detail.ends_with("'b' lasts more than 100 years"));
+  CHECK(only(leafctl::tag_checks({tag("b", 1)}, {{"b", 1e11}})).detail.ends_with("'b' lasts about 3 years"));
+  CHECK(only(leafctl::tag_checks(tags, {{"a", 0.0}})).detail == "2 tags, none near its limit");
+}
+
+TEST_CASE("tag checks: IDs past 2^31 and 2^53 are told of, without a hint") {
+  constexpr std::int64_t wide = std::int64_t{1} << 31;
+  constexpr std::int64_t great = std::int64_t{1} << 53;
+  CHECK(leafctl::tag_checks({tag("a", wide - 1)}, {}).size() == 1);
+  const Checks checks = leafctl::tag_checks(
+      {tag("a", wide), tag("b", great - 1), tag("c", wide), tag("d", wide), tag("e", wide), tag("f", great)},
+      {});
+  REQUIRE(checks.size() == 3);
+  CHECK(checks[1].detail == "IDs past 2^31, too great for 32-bit columns: of 'a', 'b', 'c', 2 more");
+  CHECK(checks[2].detail == "IDs past 2^53, which JavaScript keeps only as texts: of 'f'");
+  for (const Check& check : checks) CHECK(check.state == CheckState::ok);
+}
+
+TEST_CASE("layout check: the timestamps have to last for a year") {
+  const auto judge_at = [](leaf::UnixTime time) { return leafctl::layout_check(leaf_layout, {}, time); };
+  CHECK(judge_at(now).detail == "the timestamps of layout 'leaf' last until 2080-07-10, 53 years");
+  CHECK(judge_at(leaf_layout.last_time() - std::chrono::days(366)).state == CheckState::ok);
+  const Check soon = judge_at(leaf_layout.last_time() - std::chrono::days(365));
+  CHECK(soon.state == CheckState::warning);
+  CHECK(soon.detail == "the timestamps of layout 'leaf' end on 2080-07-10, in 365d");
+  CHECK(judge_at(leaf_layout.last_time()).state == CheckState::failed);
+  CHECK(judge_at(leaf_layout.epoch() - 1ms).state == CheckState::failed);
+  CHECK(judge_at(leaf_layout.epoch()).state == CheckState::ok);
+  CHECK(leafctl::layout_check(leaf_layout, leaf_layout, now).state == CheckState::ok);
+  CHECK(leafctl::layout_check(leaf_layout, leaf::Layout::parse("twitter"), now).state == CheckState::failed);
+}
+
+TEST_CASE("worker checks: one that was not given back and is silent may be dead, unless it is our own") {
+  CHECK(only(judge({})).detail == "0 of 1024 workers are taken");
+  CHECK(only(judge({worker(0, "held", now + 1min, 2h)})).state == CheckState::ok);
+  CHECK(only(judge({worker(0, "quiet", now, 59min)})).state == CheckState::ok);
+  CHECK(only(judge({worker(0, "idle", now, 2h, false)})).state == CheckState::ok);
+  CHECK(only(judge({worker(0, "here", now, 2h)})).state == CheckState::ok);
+  CHECK(only(judge({worker(0, "", now, 2h)})).state == CheckState::ok);
+  const Checks checks = judge({worker(7, "dead", now, 2h)});
+  REQUIRE(checks.size() == 2);
+  CHECK(checks[1].state == CheckState::warning);
+  CHECK(checks[1].detail == "worker 7 of 'dead' was not given back, and silent for 2h");
+  CHECK(checks[1].hint == "if its holder is gone, 'leafctl workers recycle 7' frees it");
+}
+
+TEST_CASE("worker checks: a tenth has to be free, and one for a newcomer") {
+  std::vector<leaf::Worker> workers;
+  for (int i = 0; i < 15; ++i) workers.push_back(worker(i, "w" + std::to_string(i), now + 1min, 0ms));
+  CHECK(only(judge(workers, "41,4,18")).detail == "15 of 16 workers are taken");
+  CHECK(only(judge(workers, "41,4,18")).state == CheckState::ok);
+  workers.push_back(worker(15, "last", now + 1min, 0ms));
+  CHECK(only(judge(workers, "41,4,18")).state == CheckState::failed);
+  workers.back().owner = "here";
+  CHECK(only(judge(workers, "41,4,18")).state == CheckState::warning);
+  CHECK(only(judge(workers, "40,5,18")).state == CheckState::ok);
+  workers.back() = worker(15, "silent", now, 1h, false);
+  CHECK(only(judge(workers, "41,4,18")).detail == "15 of 16 workers are taken");
+}
+
+TEST_CASE("worker checks: a clock behind a grant to this host fails, and behind one to another does not") {
+  CHECK(judge({worker(0, "here", now + 1h, -5s)}).size() == 1);
+  const Check little = judge({worker(0, "here", now + 1h, -5001ms)}).at(1);
+  CHECK(little.name == "clock");
+  CHECK(little.state == CheckState::failed);
+  CHECK(little.detail == "the store's clock is 5s behind the last grant to 'here', so none is leased to it");
+  CHECK(little.hint == "wait until it has caught up, or set it right");
+  const Checks much = judge({worker(0, "here", now + 401 * 24h, -400 * 24h), worker(1, "there", now, -9h)});
+  REQUIRE(much.size() == 3);
+  CHECK(much[1].hint ==
+        "set it right; if it is right now, 'leafctl workers release --worker-name here' goes on");
+  CHECK(judge({worker(0, "here", now + 2001ms, 1h, false)}).size() == 1);
+  CHECK(judge({worker(0, "here", now + 2002ms, 1h, false)}).at(1).state == CheckState::failed);
+  CHECK(judge({worker(0, "there", now + 1h, 1h, false)}).size() == 1);
+}
+
+TEST_CASE("worker checks: workers that a clock far ahead was leased are a warning, with when they are over") {
+  const Checks one =
+      judge({worker(3, "gone", now + 401 * 24h, -400 * 24h), worker(4, "well", now + 1h, 0ms)});
+  REQUIRE(one.size() == 2);
+  CHECK(one[1].name == "workers");
+  CHECK(one[1].state == CheckState::warning);
+  CHECK(one[1].detail ==
+        "worker 3 was leased while a clock was ahead: nobody gets it before 2027-12-24T11:06:40.000Z");
+  const Checks two =
+      judge({worker(3, "", now + 401 * 24h, -400 * 24h), worker(4, "gone", now + 402 * 24h, -400 * 24h)});
+  REQUIRE(two.size() == 2);
+  CHECK(two[1].detail ==
+        "2 workers were leased while a clock was ahead: nobody gets any of them before "
+        "2027-12-24T11:06:40.000Z, and the last not before 2027-12-25T11:06:40.000Z");
+  CHECK(judge({worker(3, "gone", now - 1ms, -400 * 24h)}).size() == 1);
+}
+
+TEST_CASE("worker checks: a buffered window far ahead fails for this host's name") {
+  leaf::HostBuffer buffer;
+  buffer.kind = leaf::HostBuffer::Kind::worker;
+  buffer.name = "here";
+  buffer.in_use = true;
+  buffer.window_begin = now + 2s;
+  const auto judge_buffer = [&] { return leafctl::window_checks({buffer}, now, policy); };
+  CHECK(judge_buffer().empty());
+  buffer.window_begin += 1h;
+  CHECK(only(judge_buffer()).state == CheckState::failed);
+  CHECK(only(judge_buffer()).hint.find("release --worker-name here'") != std::string::npos);
+  buffer.name = "there";
+  CHECK(only(judge_buffer()).state == CheckState::warning);
+  buffer.in_use = false;
+  CHECK(judge_buffer().empty());
+  buffer.in_use = true;
+  buffer.kind = leaf::HostBuffer::Kind::tag;
+  CHECK(judge_buffer().empty());
+}

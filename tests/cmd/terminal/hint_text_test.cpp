@@ -1,0 +1,17 @@
+#include "terminal/hint_text.hpp"
+
+#include <doctest/doctest.h>
+
+using leafctl::with_option;
+
+TEST_CASE("hint text: each command gets the store that the line named") {
+  CHECK(with_option("run 'leafctl init-db'", "--store sqlite:/x") ==
+        "run 'leafctl --store sqlite:/x init-db'");
+  CHECK(with_option("'leafctl a', or 'leafctl b c'; 'psql'", "-s") ==
+        "'leafctl -s a', or 'leafctl -s b c'; 'psql'");
+  CHECK(with_option("'leafctl doctor --store \"x\"'", "-s") == "'leafctl doctor --store \"x\"'");
+  CHECK(with_option("see leafctl(1)", "-s") == "see leafctl(1)");
+  CHECK(with_option("'leafctl next", "-s") == "'leafctl -s next");
+  CHECK(with_option("run 'leafctl init-db'", "") == "run 'leafctl init-db'");
+  CHECK(with_option("", "-s").empty());
+}
