@@ -15,7 +15,7 @@
 
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
-#include "shortage.hpp"
+#include "text/shortage.hpp"
 
 namespace leaf {
 

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <chrono>
 
-#include "duration_text.hpp"
 #include "host/folder.hpp"
 #include "host/state_file.hpp"
 #include "host/store_name.hpp"
+#include "layout/positions.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
-#include "snowflake/positions.hpp"
 #include "store/retry.hpp"
+#include "text/duration_text.hpp"
 
 namespace leaf {
 
@@ -53,7 +53,7 @@ void describe_tag(HostBuffer& buffer, const State& state, UnixTime now) {
 
 void describe_worker(HostBuffer& buffer, const State& state) {
   const Layout layout = Layout::parse(state.origin.get());
-  const snowflake::Positions positions(layout);
+  const layout::Positions positions(layout);
   const auto time_at = [&](std::int64_t position) { return layout.time_at(positions.ticks_of(position)); };
   const auto view = state.buffer.view();
   const bool begins_with_next = view.rest.empty() && view.has_next;
@@ -113,7 +113,7 @@ HostBuffer describe(StateFile& file, UnixTime now) {
 /// Whether a window of `state`, a worker's, begins or goes on so far ahead of the time that is due.
 bool is_ahead(const State& state, UnixTime now, milliseconds max_backward) {
   if (state.buffer.published_end() == 0) return false;
-  const snowflake::Positions positions(Layout::parse(state.origin.get()));
+  const layout::Positions positions(Layout::parse(state.origin.get()));
   const Layout& layout = positions.layout();
   const auto time_at = [&](std::int64_t position) { return layout.time_at(positions.ticks_of(position)); };
   const milliseconds lead = std::max(max_backward, layout.unit());

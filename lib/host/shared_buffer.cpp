@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "duration_text.hpp"
 #include "host/host_marks.hpp"
 #include "leaf/error.hpp"
 #include "store/retry.hpp"
+#include "text/duration_text.hpp"
 
 namespace leaf::host {
 

@@ -16,7 +16,7 @@
 
 #include "host/hash.hpp"
 #include "leaf/error.hpp"
-#include "shortage.hpp"
+#include "text/shortage.hpp"
 
 namespace leaf::host {
 

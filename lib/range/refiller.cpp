@@ -1,5 +1,5 @@
 #include "range/refiller.hpp"
-#include "duration_text.hpp"
+#include "text/duration_text.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

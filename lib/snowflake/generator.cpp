@@ -5,14 +5,14 @@
 #include <optional>
 #include <random>
 
-#include "duration_text.hpp"
 #include "host/host_marks.hpp"
+#include "layout/layout_text.hpp"
 #include "leaf/snowflake.hpp"
 #include "range/refiller.hpp"
 #include "snowflake/host_windows.hpp"
-#include "snowflake/layout_text.hpp"
 #include "snowflake/own_windows.hpp"
 #include "store/lease_clocks.hpp"
+#include "text/duration_text.hpp"
 
 namespace leaf {
 
@@ -90,7 +90,7 @@ class SnowflakeGenerator::Impl {
   const milliseconds max_backward_;
   const milliseconds timeout_;
   const std::unique_ptr<snowflake::Windows> windows_;
-  const snowflake::Positions& positions_;
+  const layout::Positions& positions_;
 };
 
 std::size_t SnowflakeGenerator::Impl::draw(std::span<std::int64_t> ids) {

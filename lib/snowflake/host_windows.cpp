@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "leaf/error.hpp"
+#include "snowflake/window_leases.hpp"
 #include "store/expected_layout.hpp"
 
 namespace leaf::snowflake {
@@ -19,7 +20,8 @@ std::string key_of(const WorkerRequest& request) {
 /// Where the next window may begin: nothing of a later time was published. Not before the last lease began,
 /// for what lies before that was others'.
 UnixTime end_of_published(host::State& state) {
-  const Positions positions(Layout::parse(state.origin.get()));  // the store may have another layout now
+  const layout::Positions positions(
+      Layout::parse(state.origin.get()));  // the store may have another layout now
   const UnixTime leased{std::chrono::milliseconds(state.worker.begin_ms.load(std::memory_order_relaxed))};
   const std::int64_t end = state.buffer.published_end();
   return end == 0 ? leased : std::max(leased, positions.layout().time_at(positions.ticks_of(end)));
@@ -71,7 +73,7 @@ host::GrantedRange HostWindows::grant(Store& store, host::StateFile& file) {
                             .end = end_of_published(state)};
     last_ = next_lease(store, lease, request);
   }
-  const range::Refill refill = Positions(layout).refill_of(last_);
+  const range::Refill refill = refill_of(last_, layout::Positions(layout));
   if (!is_first && last_.store == file.identity() && refill.range.lo < state.buffer.published_end()) {
     throw Error(
         ErrorCode::refused,

@@ -16,7 +16,7 @@ class HostWindows final : public Windows, public host::SharedBuffer {
   HostWindows(const StoreOptions& store, const HostOptions& host, const WorkerRequest& request,
               std::chrono::milliseconds timeout, const range::Refiller::Options& refiller);
 
-  const Positions& positions() const noexcept override { return *positions_; }
+  const layout::Positions& positions() const noexcept override { return *positions_; }
   range::DoubleBuffer& buffer() noexcept override { return SharedBuffer::buffer(); }
   void request() override;
   void await(const std::function<bool()>& ready) override { SharedBuffer::await(ready); }
@@ -32,7 +32,7 @@ class HostWindows final : public Windows, public host::SharedBuffer {
   bool may_take_over() const override { return !request_.worker; }
 
   const WorkerRequest request_;
-  std::optional<Positions> positions_;
+  std::optional<layout::Positions> positions_;
   WorkerLease last_;                         ///< of the last grant()
   std::optional<range::Refiller> refiller_;  ///< ends before the rest goes
 };

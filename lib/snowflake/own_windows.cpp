@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "leaf/error.hpp"
+#include "snowflake/window_leases.hpp"
 
 namespace leaf::snowflake {
 
@@ -12,8 +13,8 @@ OwnWindows::Buffer::Buffer(Store& store, const WorkerRequest& wanted, Clock& clo
       request(valid_request(wanted, positions.layout())),
       lease(store.acquire_worker(request)) {
   // cppcheck-suppress useInitializationList // the lease has fixed the layout, and may have changed it
-  positions = Positions(store.layout());
-  const range::Refill first = positions.refill_of(lease);
+  positions = layout::Positions(store.layout());
+  const range::Refill first = refill_of(lease, positions);
   buffer.publish(first.range, first.mark, first.label);
   note_granted_by(lease.store);
   buffer.advance(buffer.view());
@@ -27,7 +28,7 @@ range::Refill OwnWindows::Buffer::refill(Store& store) {
         fmt::format("the store is another deployment now, with the layout '{}'", store.layout().name()),
         "start again");
   }
-  const range::Refill refill = positions.refill_of(next);
+  const range::Refill refill = refill_of(next, positions);
   lease = next;
   return refill;
 }
@@ -40,7 +41,7 @@ OwnWindows::OwnWindows(const StoreOptions& store, const WorkerRequest& request,
 
 OwnWindows::~OwnWindows() {
   refiller_.reset();  // no lease may come in any more
-  const Positions& positions = windows_.positions;
+  const layout::Positions& positions = windows_.positions;
   const std::int64_t end = windows_.buffer.view().rest.lo + positions.layout().max_sequence();
   try {
     store_.give_up_worker(windows_.lease, positions.layout().time_at(positions.ticks_of(end)));

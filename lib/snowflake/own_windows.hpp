@@ -15,7 +15,7 @@ class OwnWindows final : public Windows {
              const range::Refiller::Options& options);
   ~OwnWindows() override;
 
-  const Positions& positions() const noexcept override { return windows_.positions; }
+  const layout::Positions& positions() const noexcept override { return windows_.positions; }
   range::DoubleBuffer& buffer() noexcept override { return windows_.buffer; }
   void request() override { refiller_->request(windows_); }
   void await(const std::function<bool()>& ready) override { refiller_->await(windows_, ready); }
@@ -27,7 +27,7 @@ class OwnWindows final : public Windows {
     range::Refill refill(Store& store) override;
     std::string what() const override { return "window of time"; }
 
-    Positions positions;
+    layout::Positions positions;
     WorkerRequest request;
     WorkerLease lease;
   };

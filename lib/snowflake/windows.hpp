@@ -2,8 +2,8 @@
 
 #include <functional>
 
+#include "layout/positions.hpp"
 #include "leaf/detail/double_buffer.hpp"
-#include "snowflake/positions.hpp"
 
 namespace leaf::snowflake {
 
@@ -12,7 +12,7 @@ class Windows {
  public:
   virtual ~Windows() = default;
 
-  virtual const Positions& positions() const noexcept = 0;
+  virtual const layout::Positions& positions() const noexcept = 0;
   /// May be another one after await().
   virtual range::DoubleBuffer& buffer() noexcept = 0;
   /// Has the next window leased in the background, if that is this process's to do.

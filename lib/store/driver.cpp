@@ -17,7 +17,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
-#include "shortage.hpp"
+#include "text/shortage.hpp"
 
 namespace leaf::store {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "duration_text.hpp"
+#include "text/duration_text.hpp"
 
 namespace leaf::store {
 

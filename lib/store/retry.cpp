@@ -7,8 +7,8 @@
 #include <random>
 #include <string_view>
 
-#include "duration_text.hpp"
 #include "store/connection.hpp"
+#include "text/duration_text.hpp"
 
 namespace leaf::store {
 

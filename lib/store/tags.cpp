@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "counted.hpp"
 #include "leaf/store.hpp"
 #include "store/store_impl.hpp"
 #include "store/tag_error.hpp"
+#include "text/counted.hpp"
 
 namespace leaf {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "layout/layout_text.hpp"
 #include "leaf/store.hpp"
-#include "snowflake/layout_text.hpp"
 #include "store/expected_layout.hpp"
 #include "store/lease_clocks.hpp"
 #include "store/store_impl.hpp"

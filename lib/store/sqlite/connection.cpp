@@ -14,12 +14,12 @@
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
-#include "shortage.hpp"
 #include "store/sqlite/file.hpp"
 #include "store/sqlite/fork_guard.hpp"
 #include "store/sqlite/health.hpp"
 #include "store/sqlite/migrations.hpp"
 #include "store/sqlite/sql.hpp"
+#include "text/shortage.hpp"
 
 namespace leaf::store::sqlite {
 

@@ -1,4 +1,4 @@
-#include "snowflake/layout_text.hpp"
+#include "layout/layout_text.hpp"
 
 #include <fmt/format.h>
 

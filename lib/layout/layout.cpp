@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "layout/layout_text.hpp"
 #include "leaf/error.hpp"
-#include "snowflake/layout_text.hpp"
 
 namespace leaf {
 namespace {

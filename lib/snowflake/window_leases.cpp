@@ -1,30 +1,27 @@
-#include "snowflake/positions.hpp"
+#include "snowflake/window_leases.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace leaf::snowflake {
 
-Positions::Positions(const Layout& layout)
-    : layout_(layout), sequence_bits_(std::popcount(static_cast<std::uint64_t>(layout.max_sequence()))) {}
-
-range::Refill Positions::refill_of(WorkerLease& lease) const {
-  const auto unit = layout_.unit();
-  if (lease.begin < layout_.epoch()) layout_.ticks_at(lease.begin);  // throws
+range::Refill refill_of(WorkerLease& lease, const layout::Positions& positions) {
+  const Layout& layout = positions.layout();
+  const auto unit = layout.unit();
+  if (lease.begin < layout.epoch()) layout.ticks_at(lease.begin);  // throws
   // Only units that lie in the window as a whole: neighbouring windows never share one.
-  const std::int64_t lo = (lease.begin - layout_.epoch() + unit - std::chrono::milliseconds(1)) / unit;
-  const std::int64_t fitting = static_cast<std::int64_t>(range::DoubleBuffer::max_size >> sequence_bits_);
+  const std::int64_t lo = (lease.begin - layout.epoch() + unit - std::chrono::milliseconds(1)) / unit;
+  const std::int64_t fitting = positions.ticks_of(range::DoubleBuffer::max_size);
   const std::int64_t hi =
-      std::min({std::int64_t{(lease.end - layout_.epoch()) / unit}, lo + fitting, layout_.max_ticks() + 1});
+      std::min({std::int64_t{(lease.end - layout.epoch()) / unit}, lo + fitting, layout.max_ticks() + 1});
   if (lo >= hi) {
-    layout_.ticks_at(lease.end);  // throws past the last bit
+    layout.ticks_at(lease.end);  // throws past the last bit
     throw Error(ErrorCode::failed, "the store leased less than a unit of time");
   }
-  lease.end = std::min(lease.end, layout_.time_at(hi));
-  const Range positions{first_of(lo), first_of(hi)};
+  lease.end = std::min(lease.end, layout.time_at(hi));
+  const Range range{positions.first_of(lo), positions.first_of(hi)};
   // Half of a window is left to wait for a store that is away.
-  return {.range = positions,
-          .mark = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, positions.size() / 2)),
+  return {.range = range,
+          .mark = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, range.size() / 2)),
           .label = static_cast<std::uint32_t>(lease.worker),
           .store = lease.store};
 }
