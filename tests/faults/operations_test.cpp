@@ -15,7 +15,7 @@
 #include "support/postgresql_cluster.hpp"
 #include "support/process.hpp"
 #include "support/sql_session.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/server_folder.hpp"
 
 using leaf::test::is_behind_guard;
 using leaf::test::lagging_standby;
@@ -76,7 +76,7 @@ class Desk {
  private:
   std::string services() const { return folder_.path().string() + "/services"; }
 
-  leaf::test::TemporaryFolder folder_;
+  leaf::test::ServerFolder folder_;
   std::string old_;
   std::string present_;
 };

@@ -12,6 +12,7 @@
 #include "support/manual_clock.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
+#include "support/wait_for.hpp"
 #include "support/working_folder.hpp"
 
 using namespace std::chrono_literals;
@@ -25,6 +26,7 @@ using leaf::test::add_tag;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::SqliteStore;
+using leaf::test::wait_for;
 
 namespace {
 
@@ -107,7 +109,7 @@ TEST_CASE("allocator: the next segment is fetched when a tenth is used, and not 
   for (int i = 0; i < 99; ++i) tag.next();
   CHECK(admin.tag(TagName("order")).next_id == 1001);
   tag.next();
-  while (admin.tag(TagName("order")).next_id == 1001) std::this_thread::yield();
+  REQUIRE(wait_for([&] { return admin.tag(TagName("order")).next_id != 1001; }));
   CHECK(admin.tag(TagName("order")).next_id == 2001);
 }
 
@@ -121,7 +123,7 @@ TEST_CASE("allocator: quick segments grow by Leaf's rule") {
   SegmentAllocator allocator(options, {.max_step = 400});
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
   const auto used_up_at = [&](std::int64_t next_id) {
-    while (admin.tag(TagName("order")).next_id < next_id) std::this_thread::yield();
+    REQUIRE(wait_for([&] { return admin.tag(TagName("order")).next_id >= next_id; }));
     return admin.tag(TagName("order")).next_id;
   };
   tag.next_range(10);             // segment 1, [1, 101): the mark is reached
@@ -184,7 +186,7 @@ TEST_CASE("allocator: a removed tag ends with the buffer, and comes back above i
   SegmentAllocator allocator(store.options());
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
   CHECK(tag.next() == 1);
-  while (admin.tag(TagName("order")).next_id == 11) std::this_thread::yield();
+  REQUIRE(wait_for([&] { return admin.tag(TagName("order")).next_id != 11; }));
   admin.remove_tag(TagName("order"));
   for (std::int64_t expected = 2; expected <= 20; ++expected) CHECK(tag.next() == expected);
   CHECK(error_code([&] { tag.next(); }) == ErrorCode::not_found);
@@ -205,12 +207,12 @@ TEST_CASE("allocator: a store that another one takes the place of gives nothing 
   SegmentAllocator allocator(store.options());
   leaf::SegmentTag tag = allocator.tag(order);
   CHECK(tag.next() == 1);
-  while (admin.tag(order).next_id == 11) std::this_thread::yield();
+  REQUIRE(wait_for([&] { return admin.tag(order).next_id != 11; }));
   WriteLock lock(store.path());  // of the file that goes: the third segment waits for it
   for (std::int64_t expected = 2; expected <= 11; ++expected) CHECK(tag.next() == expected);
   std::filesystem::rename(store.path() + ".copy", store.path());
   lock.release();
-  while (tag.left() > leaf::max_id - 4000) std::this_thread::yield();  // the next segment is not in place
+  REQUIRE(wait_for([&] { return tag.left() <= leaf::max_id - 4000; }));  // the next segment is not in place
   CHECK(tag.next() == 5000);
 }
 
@@ -231,7 +233,7 @@ TEST_CASE("allocator: a caller waits for a slow store until its deadline, and is
 
   WriteLock lock(store.path());
   auto refused = std::async(std::launch::async, [&] { return error_of([&] { tag.next(); }); });
-  while (failures == 0) std::this_thread::yield();
+  REQUIRE(wait_for([&] { return failures != 0; }));
   clock.wait_for_sleepers(2);  // the caller, and the fetcher in its pause after a failed attempt
   clock.advance(5s);
   const Error timed_out = refused.get();
@@ -267,7 +269,7 @@ TEST_CASE(
 
   WriteLock lock(store.path());
   for (std::int64_t expected = 2; expected <= 100; ++expected) CHECK(tag.next() == expected);
-  while (failures == 0) std::this_thread::yield();
+  REQUIRE(wait_for([&] { return failures != 0; }));
   clock.wait_for_sleepers(1);
   CHECK(failures == 1);
   for (int pause_ms : {100, 200, 400, 800, 1600, 2000, 2000}) {
@@ -276,7 +278,7 @@ TEST_CASE(
     clock.wait_for_sleepers(1);  // the fetcher has looked at the clock, and at the store if it was time
     CHECK(failures == before);
     clock.advance(std::chrono::milliseconds(pause_ms - pause_ms * 3 / 4 + 1));
-    while (failures == before) std::this_thread::yield();
+    REQUIRE(wait_for([&] { return failures != before; }));
     clock.wait_for_sleepers(1);
   }
   lock.release();

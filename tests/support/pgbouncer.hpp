@@ -4,7 +4,7 @@
 #include <string>
 
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/server_folder.hpp"
 
 namespace leaf::test {
 
@@ -18,7 +18,7 @@ class Pgbouncer {
   std::string parameters() const;
 
  private:
-  TemporaryFolder folder_;
+  ServerFolder folder_;
   std::unique_ptr<Process> process_;
 };
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "support/process.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/server_folder.hpp"
 
 namespace leaf::test {
 
@@ -38,7 +38,7 @@ class PostgresqlCluster {
  private:
   std::string data() const { return host() + "/data"; }
 
-  TemporaryFolder folder_;
+  ServerFolder folder_;
   std::unique_ptr<Process> postmaster_;
 };
 

@@ -1,30 +1,12 @@
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <string>
 
 #include "leaf/store.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace leaf::test {
-
-/// A folder that is gone with the object.
-class TemporaryFolder {
- public:
-  explicit TemporaryFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
-    std::string pattern = (parent / "leaf-test-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A migrated SQLite store without tags.
 class SqliteStore {

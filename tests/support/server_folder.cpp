@@ -1,0 +1,17 @@
+#include "support/server_folder.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+namespace leaf::test {
+
+// Short, since the path of a Unix socket in it may have 107 characters at most.
+ServerFolder::ServerFolder() : TemporaryFolder("/tmp") {
+  if (geteuid() != 0) return;
+  const passwd* user = getpwnam("postgres");
+  if (user == nullptr || chown(path().c_str(), user->pw_uid, user->pw_gid) != 0) {
+    throw std::runtime_error("cannot give " + path().string() + " to the user 'postgres'");
+  }
+}
+
+}  // namespace leaf::test

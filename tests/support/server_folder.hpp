@@ -1,0 +1,14 @@
+#pragma once
+
+#include "support/temporary_folder.hpp"
+
+namespace leaf::test {
+
+/// A folder for a server's files. If root makes it, it belongs to the user `postgres`, since PostgreSQL's
+/// programs refuse to run as root.
+class ServerFolder : public TemporaryFolder {
+ public:
+  ServerFolder();
+};
+
+}  // namespace leaf::test
