@@ -14,8 +14,8 @@
 #include "support/lagging_standby.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/process.hpp"
-#include "support/sql_session.hpp"
 #include "support/server_folder.hpp"
+#include "support/sql_session.hpp"
 
 using leaf::test::is_behind_guard;
 using leaf::test::lagging_standby;
