@@ -53,3 +53,19 @@ nothing_was_called() {
     contains "$(head -n 1 <<<"$output")" 'minutes'
   done
 }
+
+@test "the chart shows the medians that were measured, longest bar last" {
+  cat >"$BATS_TEST_TMPDIR/figures" <<'EOF'
+{"machine": "A & B, 2 cores", "rounds": 3, "rows": [{"name": "psql", "median": 22.34}, {"name": "next", "median": 1.306},
+ {"name": "true", "median": 0.5}, {"name": "uuidgen", "median": 0.754}]}
+EOF
+  expect 0 "$scripts/chart" "$BATS_TEST_TMPDIR/figures"
+  says ''
+  same 'figures' '0.75 ms 1.31 ms 22 ms' "$(grep -o '>[0-9.]* ms<' <<<"$output" | tr -d '<>' | paste -sd ' ')"
+  same 'widths' '13 22 380' "$(grep '^<rect' <<<"$output" | sed 's/.* width="\([0-9]*\)".*/\1/' | paste -sd ' ')"
+  same 'own' 1 "$(grep -c '^<rect class="own"' <<<"$output")"
+  contains "$output" 'medians of 3 rounds on A &amp; B, 2 cores'
+  echo '{"rows": []}' >"$BATS_TEST_TMPDIR/figures"
+  expect 5 "$scripts/chart" "$BATS_TEST_TMPDIR/figures"
+  contains "$stderr" 'no row of leafctl next order'
+}
