@@ -153,6 +153,21 @@ on_two_databases() {
   all_different 71 "$ids"
 }
 
+@test "where a store that was put back leases no worker, its hint goes on at once" {
+  [ "$TEST_STORE" = sqlite ] || skip 'in PostgreSQL workers wait for all windows to be over'
+  back_up_store
+  leafctl next --snowflake >"$ids"
+  exchange_store_file
+  expect 5 leafctl next --snowflake
+  prints ''
+  contains "$stderr" 'the store has leased worker 0 up to '
+  contains "$stderr" "hint: try again when that time has passed; if no host has used worker 1023 since the backup"
+  option=$(sed -n "s/^hint: .*go on at once with '\(.*\)'$/\1/p" <<<"$stderr")
+  # shellcheck disable=SC2086 # several words
+  for _ in 1 2 3; do leafctl next --snowflake $option >>"$ids"; done
+  all_different 4 "$ids"
+}
+
 @test "a name that was mistyped leaves nothing behind; status --forget drops what is buffered of a store" {
   leafctl -q add-tag order --step 10
   leafctl next order >/dev/null
