@@ -64,6 +64,7 @@ class Doctor : public Command {
     checks.push_back(host.folder);
     append(checks, folder_checks(session.settings().runtime_dir, Surroundings::of_this_process()));
     append(checks, buffer_checks(host.buffers));
+    if (!session.settings().runtime_dir.empty()) append(checks, lost_mark_checks(session.host_options()));
     append(checks, window_checks(host.buffers, current_time(), worker_policy(session.settings())));
     for (Check& check : checks) check.hint = with_option(check.hint, session.messages.hinted_option());
     if (is_nagios()) {

@@ -149,7 +149,8 @@ class Next : public Command {
   }
 
   void print_ids_of_host(const leaf::HostOptions& host, Session& session) const {
-    leaf::SegmentAllocator allocator(session.store_options(),
+    MissingMarks marks(session);
+    leaf::SegmentAllocator allocator(marks.store_options(),
                                      {.timeout = session.settings().timeout, .host = host});
     leaf::SegmentTag tag = allocator.tag(*tag_);
     const std::int64_t count = count_.value_or(1);
@@ -158,12 +159,16 @@ class Next : public Command {
       const auto ranges = waited_for(session.messages, session.settings().timeout, [&] {
         return tag.next_ranges(static_cast<std::uint64_t>(std::min(left, at_once)));
       });
+      marks.report();
       left -= std::min(left, at_once);
       if (left == 0) warn_if_nearly_used_up(*tag_, tag.left(), tag.limit(), session.messages);
       print(ranges, session.output);
     }
     session.output.flush();
-    if (tag.claim_fetch()) run_in_detached_process([&tag] { tag.fetch(); });
+    if (!tag.claim_fetch()) return;
+    marks.look();
+    marks.report();
+    run_in_detached_process([&tag] { tag.fetch(); });
   }
 
   /// Whether the store has all of them. What is buffered does not count: where it matters, one grant of all

@@ -85,7 +85,9 @@ class TagsImport : public Command {
     const TagFile content = format == TagFormat::yaml ? read_tag_yaml(file) : read_tag_csv(file);
     refuse_errors(content, file.name, session.messages);
     leaf::Store store = session.store();
-    for (TagImport& import : plan_import(content.tags, store)) {
+    std::vector<TagImport> plan = plan_import(content.tags, store);
+    refuse_lost_tags(plan, store, file.name, session.messages);
+    for (TagImport& import : plan) {
       if (!dry_run_) carry_out(import, store, session);
       report(import, session);
     }
@@ -100,6 +102,26 @@ class TagsImport : public Command {
     throw leaf::Error(leaf::ErrorCode::usage,
                       fmt::format("{} of the tags in '{}' are wrong", content.errors.size(), name),
                       "nothing was changed");
+  }
+
+  /// Tags that the store lost would give IDs again that this host knows to be granted.
+  static void refuse_lost_tags(const std::vector<TagImport>& plan, leaf::Store& store,
+                               const std::string& file, Messages& messages) {
+    std::vector<leaf::Error> errors;
+    for (const TagImport& import : plan) {
+      try {
+        import.require_above_granted(store);
+      } catch (const leaf::Error& error) {
+        if (error.code() != leaf::ErrorCode::refused) throw;
+        errors.push_back(error);
+      }
+    }
+    if (errors.empty()) return;
+    for (const leaf::Error& error : errors) messages.error(error);
+    throw leaf::Error(
+        leaf::ErrorCode::refused,
+        fmt::format("{} of the tags in '{}' would begin below what was granted", errors.size(), file),
+        "nothing was changed");
   }
 
   static void carry_out(TagImport& import, leaf::Store& store, Session& session) {

@@ -105,6 +105,19 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
   return checks;
 }
 
+Checks lost_mark_checks(const leaf::HostOptions& host) {
+  Checks checks;
+  for (const leaf::Error& lost : leaf::lost_host_marks(host)) {
+    checks.push_back(
+        {check_name, CheckState::warning,
+         fmt::format("this host has forgotten how far a tag or worker was granted, and would not notice a "
+                     "store that was put back: {}",
+                     lost.what()),
+         lost.hint()});
+  }
+  return checks;
+}
+
 Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::Store& store) {
   std::optional<leaf::StoreIdentity> former;
   try {

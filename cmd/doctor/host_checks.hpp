@@ -25,6 +25,9 @@ Checks folder_checks(const std::string& used, const Surroundings& surroundings);
 /// Judges the buffers whose last fetches failed.
 Checks buffer_checks(const std::vector<leaf::HostBuffer>& buffers);
 
+/// Tells of files that held what this host remembers of grants.
+Checks lost_mark_checks(const leaf::HostOptions& host);
+
 /// Compares where the store's name leads with where this host believes it does, and has it go by the truth.
 Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::Store& store);
 

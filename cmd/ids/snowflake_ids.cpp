@@ -78,7 +78,11 @@ class RenewalFailures {
 
 void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Session& session) {
   auto host = session.host();
-  if (!host) warn_of_missing_marks(session);
+  MissingMarks marks(session);
+  if (!host) {
+    marks.look();
+    marks.report();
+  }
   // A long output leases in the background; after a short one a detached process does.
   if (host) host->fetch_ahead = count > long_output;
   leaf::WorkerRequest request = worker_request(session.settings());
@@ -88,13 +92,14 @@ void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Ses
   // A wait for the lease may be cut short; what comes after gives the worker back first.
   std::optional<InterruptGuard> guard;
   leaf::SnowflakeGenerator generator(
-      session.store_options(),
+      marks.store_options(),
       {.worker = request,
        .max_backward = session.settings().max_backward,
        .timeout = session.settings().timeout,
        .on_renewal_failure = [&failures](const leaf::Error& error) { failures.note(error); },
        .host = host});
   notice.reset();
+  marks.report();
   guard.emplace();
   const leaf::Layout& layout = generator.layout();
   warn_if_nearly_over(layout, session.messages);
@@ -107,11 +112,14 @@ void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Ses
     generator.next(batch);
     lines.write(batch);
     failures.report(session.messages);
+    marks.report();
     count -= static_cast<std::int64_t>(batch.size());
   }
   guard.reset();
-  if (host && !host->fetch_ahead && generator.claim_fetch())
-    run_in_detached_process([&generator] { generator.fetch(); });
+  if (!host || host->fetch_ahead || !generator.claim_fetch()) return;
+  marks.look();
+  marks.report();
+  run_in_detached_process([&generator] { generator.fetch(); });
 }
 
 }  // namespace leafctl

@@ -2,17 +2,52 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace leafctl {
 
+namespace {
+
+std::vector<leaf::Error> missing_marks(const Session& session) {
+  if (session.settings().runtime_dir.empty()) return {};
+  const leaf::HostOptions host = session.host_options();
+  if (const auto why = leaf::why_no_host_marks(host)) return {*why};
+  return leaf::lost_host_marks(host);
+}
+
+void warn(const std::vector<leaf::Error>& missing, Messages& messages) {
+  for (const leaf::Error& why : missing) {
+    messages.warning(
+        fmt::format(
+            "this host does not know what it was granted, and would not notice a store that was put back: {}",
+            why.what()),
+        why.hint());
+  }
+}
+
+}  // namespace
+
 void warn_of_missing_marks(Session& session) {
-  if (session.settings().runtime_dir.empty()) return;
-  const auto why = leaf::why_no_host_marks(session.host_options());
-  if (!why) return;
-  session.messages.warning(
-      fmt::format(
-          "this host does not know what it was granted, and would not notice a store that was put back: {}",
-          why->what()),
-      why->hint());
+  warn(missing_marks(session), session.messages);
+}
+
+leaf::StoreOptions MissingMarks::store_options() {
+  leaf::StoreOptions options = session_.store_options();
+  options.while_asked = [this] {
+    look();
+    return nullptr;
+  };
+  return options;
+}
+
+void MissingMarks::look() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(looked_, true)) found_ = missing_marks(session_);
+}
+
+void MissingMarks::report() {
+  const std::lock_guard lock(mutex_);
+  warn(std::exchange(found_, {}), session_.messages);
 }
 
 }  // namespace leafctl

@@ -1,11 +1,34 @@
 #pragma once
 
+#include <mutex>
+#include <vector>
+
 #include "cli/command.hpp"
 
 namespace leafctl {
 
-/// For a call that is going to ask the store although this host's folder is not to be trusted: says that
-/// nothing would tell of a store that was put back.
+/// Warns where this host remembers nothing of what it is granted, or has forgotten some of it: IDs are drawn
+/// all the same.
 void warn_of_missing_marks(Session& session);
+
+/// The same for a call that asks the store only where nothing is buffered: looked at before the store is
+/// asked, since the grant replaces a file that is damaged; said when nothing else is being said.
+class MissingMarks {
+ public:
+  explicit MissingMarks(Session& session) : session_(session) {}
+
+  /// The session's options, with which a Store looks by itself. Not to be used after this object has gone.
+  leaf::StoreOptions store_options();
+  /// For whoever is about to have the store asked in another process. Once; thread safe.
+  void look();
+  /// Warns of what was found, once.
+  void report();
+
+ private:
+  Session& session_;
+  std::mutex mutex_;
+  bool looked_ = false;
+  std::vector<leaf::Error> found_;
+};
 
 }  // namespace leafctl

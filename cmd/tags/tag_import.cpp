@@ -54,14 +54,22 @@ std::optional<std::int64_t> TagImport::passed() const {
   return filed_.next_id < tag_.next_id ? std::optional(filed_.next_id) : std::nullopt;
 }
 
+leaf::NewTag TagImport::new_tag() const {
+  return {.name = filed_.name,
+          .step = filed_.step,
+          .start = filed_.next_id,
+          .limit = filed_.limit,
+          .description = filed_.description,
+          .or_later = true};
+}
+
+void TagImport::require_above_granted(leaf::Store& store) const {
+  if (action_ == Action::add) store.require_above_granted(new_tag());
+}
+
 void TagImport::carry_out(leaf::Store& store) {
   if (action_ == Action::add) {
-    tag_ = store.add_tag({.name = filed_.name,
-                          .step = filed_.step,
-                          .start = filed_.next_id,
-                          .limit = filed_.limit,
-                          .description = filed_.description,
-                          .or_later = true});
+    tag_ = store.add_tag(new_tag());
   } else if (action_ != Action::nothing) {
     tag_ = store.update_tag(filed_.name, change_);
   }

@@ -25,10 +25,13 @@ class TagImport {
   /// The file's next ID where the store is further.
   std::optional<std::int64_t> passed() const;
 
+  /// Throws leaf::Error as Store::require_above_granted() if the tag is to be added.
+  void require_above_granted(leaf::Store& store) const;
   /// Throws leaf::Error as Store::add_tag() and update_tag() do. Done again it changes nothing.
   void carry_out(leaf::Store& store);
 
  private:
+  leaf::NewTag new_tag() const;
   void plan_addition(std::optional<std::int64_t> end_of_removed);
   void plan_change(const leaf::Tag& existing);
 

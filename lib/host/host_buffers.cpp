@@ -70,6 +70,10 @@ bool is_buffer(StateFile& file) {
   return kind == host::FileKind::tag || kind == host::FileKind::worker;
 }
 
+std::vector<std::string> buffer_files(const host::Folder& folder) {
+  return host::state_files(folder, {host::FileKind::tag, host::FileKind::worker});
+}
+
 HostBuffer identify(StateFile& file) {
   HostBuffer buffer;
   const bool is_tag = file.state().header.kind == host::FileKind::tag;
@@ -152,7 +156,7 @@ void when_nobody_fetches(const host::Folder& folder, const std::string& file_nam
 template <class Work>
 void for_buffers_of(const StoreIdentity& store, const host::Folder& folder, milliseconds timeout,
                     Clock& clock, Work work) {
-  for (const std::string& name : host::state_files(folder)) {
+  for (const std::string& name : buffer_files(folder)) {
     const auto file = StateFile::find_any(folder, name);
     if (!file || !is_buffer(*file) || file->identity() != store) continue;
     when_nobody_fetches(folder, name, timeout, clock, work);
@@ -169,7 +173,7 @@ template <class Find>
 std::vector<HostBuffer> describe_all(const host::Folder& folder, Clock& clock, Find find) {
   std::vector<HostBuffer> buffers;
   const UnixTime now = std::chrono::floor<milliseconds>(clock.now());
-  for (const std::string& name : host::state_files(folder)) {
+  for (const std::string& name : buffer_files(folder)) {
     const std::shared_ptr<StateFile> file = find(folder, name);
     if (!file || !is_buffer(*file)) continue;
     try {
@@ -271,7 +275,7 @@ std::size_t forget_failing_buffers(const HostOptions& options, milliseconds time
   const auto folder = host::Folder::find(options);
   if (!folder) return 0;
   std::size_t forgotten = 0;
-  for (const std::string& name : host::state_files(*folder)) {
+  for (const std::string& name : buffer_files(*folder)) {
     const auto file = StateFile::find_any(*folder, name);
     if (!file || !is_buffer(*file)) continue;
     when_nobody_fetches(*folder, name, timeout, clock, [&](StateFile& locked, const host::FetchLock& lock) {

@@ -31,26 +31,32 @@ class HostMarks final : public GrantMarks {
   explicit HostMarks(HostOptions options) : options_(std::move(options)) {}
 
   std::int64_t highest(const std::string& deployment, const std::string& subject) override {
-    const Mark* const mark = mark_of(deployment, subject, IfMissing::leave);
-    return mark == nullptr ? 0 : mark->load(std::memory_order_acquire);
+    const Places places = places_of(deployment, subject, IfMissing::leave);
+    return places.shared == nullptr ? 0 : places.shared->load(std::memory_order_acquire);
   }
 
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end) override {
-    raise(*mark_of(deployment, subject, IfMissing::make), end);
+    const Places places = places_of(deployment, subject, IfMissing::make);
+    raise(*places.own, end);
+    raise(*places.shared, end);
   }
 
   void lower(const std::string& deployment, const std::string& subject, std::int64_t end) override {
-    Mark* const mark = mark_of(deployment, subject, IfMissing::leave);
-    if (mark == nullptr) return;
-    std::int64_t highest = mark->load(std::memory_order_relaxed);
-    while (highest > end && !mark->compare_exchange_weak(highest, end, std::memory_order_acq_rel)) {
-    }
+    const Places places = places_of(deployment, subject, IfMissing::leave);
+    lower(*places.own, end);
+    if (places.shared != nullptr) lower(*places.shared, end);
   }
 
  private:
   struct Kept {
     std::shared_ptr<StateFile> file{};
-    Mark in_memory{0};
+    Mark own{0};  ///< what this process knows by itself, should the file be gone or cut
+  };
+
+  /// What stays where it is as long as this object.
+  struct Places {
+    Mark* own;
+    Mark* shared;  ///< `own` where there can be no file; null if it is missing, and is to be left so
   };
 
   static void raise(Mark& mark, std::int64_t end) {
@@ -59,31 +65,39 @@ class HostMarks final : public GrantMarks {
     }
   }
 
+  static void lower(Mark& mark, std::int64_t end) {
+    std::int64_t highest = mark.load(std::memory_order_relaxed);
+    while (highest > end && !mark.compare_exchange_weak(highest, end, std::memory_order_acq_rel)) {
+    }
+  }
+
   enum class IfMissing { leave, make };
 
-  /// Stays where it is as long as this object. Null if it is missing, and is to be left so.
-  Mark* mark_of(const std::string& deployment, const std::string& subject, IfMissing if_missing) {
+  Places places_of(const std::string& deployment, const std::string& subject, IfMissing if_missing) {
     const std::lock_guard lock(mutex_);
     Kept& kept = marks_[{deployment, subject}];
-    Mark& known = kept.file ? kept.file->state().mark.highest : kept.in_memory;
+    const bool is_whole = kept.file && kept.file->is_whole();
+    Mark& known = is_whole ? kept.file->state().mark.highest : kept.own;
     try {
-      if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_)) return &known;
+      if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_))
+        return {&kept.own, &known};
       if (!folder_) folder_.emplace(options_);
       const auto folder = folder_->get();
-      if (kept.file && kept.file->is_current(*folder)) return &known;
+      if (kept.file && kept.file->is_current(*folder)) return {&kept.own, &known};
       const host::FileKey key{.kind = host::FileKind::mark,
                               .name = subject,
                               .key = subject,
                               .identity = {.deployment = deployment, .copy = {}}};
       const bool is_known = known.load(std::memory_order_relaxed) != 0;
-      if (if_missing == IfMissing::leave && !is_known && !StateFile::find(*folder, key)) return nullptr;
+      if (if_missing == IfMissing::leave && !is_known && !StateFile::find(*folder, key))
+        return {&kept.own, nullptr};
       const auto found = StateFile::open(*folder, key);
       raise(found->state().mark.highest, known.load(std::memory_order_relaxed));
       if (kept.file) removed_.push_back(kept.file);
       kept.file = found;
-      return &found->state().mark.highest;
+      return {&kept.own, &found->state().mark.highest};
     } catch (const Error&) {
-      return &known;
+      return {&kept.own, &known};
     }
   }
 
@@ -104,6 +118,21 @@ StoreOptions host::to_keep(StoreOptions store, const std::optional<HostOptions>&
 
 std::shared_ptr<GrantMarks> host_marks(const HostOptions& options) {
   return std::make_shared<HostMarks>(options);
+}
+
+std::vector<Error> lost_host_marks(const HostOptions& options) {
+  std::vector<Error> lost;
+  try {
+    const auto folder = host::Folder::find(options);
+    if (!folder) return lost;
+    StateFile::require_known_boot();
+    for (const std::string& name : host::state_files(*folder, {host::FileKind::mark})) {
+      if (auto why = StateFile::why_lost(*folder, name)) lost.push_back(std::move(*why));
+    }
+  } catch (const Error&) {
+    // why_no_host_marks() tells.
+  }
+  return lost;
 }
 
 std::optional<Error> why_no_host_marks(const HostOptions& options) {

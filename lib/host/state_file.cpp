@@ -28,6 +28,11 @@ std::string suffix() {
   return std::string(".v").append(std::to_string(state_format));
 }
 
+const char* prefix_of(FileKind kind) {
+  static constexpr const char* prefixes[] = {"tag-", "worker-", "mark-", "store-"};
+  return prefixes[static_cast<std::size_t>(kind)];
+}
+
 /// Names this boot of the kernel, which a process does not outlive.
 const std::string& boot_id() {
   static const std::string id = [] {
@@ -159,14 +164,13 @@ bool has_name(const Folder& folder, const std::string& name, int descriptor) {
 
 // Each call from the buffer comes by: without fmt a start does not touch its library.
 std::string FileKey::file_name() const {
-  static constexpr const char* prefixes[] = {"tag-", "worker-", "mark-", "store-"};
   Hash hash;
   if (kind != FileKind::store_name) hash.add(identity.deployment).add(identity.copy);
   std::uint64_t number = hash.add(key).value();
   std::string digits(16, '0');
   for (auto digit = digits.rbegin(); number != 0; number >>= 4, ++digit)
     *digit = "0123456789abcdef"[number & 15];
-  return std::string(prefixes[static_cast<std::size_t>(kind)]).append(digits).append(suffix());
+  return std::string(prefix_of(kind)).append(digits).append(suffix());
 }
 
 FetchLock::~FetchLock() {
@@ -225,6 +229,27 @@ std::shared_ptr<StateFile> StateFile::find_any(const Folder& folder, const std::
 std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::string& file_name) {
   auto file = find_any(folder, file_name);
   return file && file->is_intact() ? file : nullptr;
+}
+
+std::optional<Error> StateFile::why_lost(const Folder& folder, const std::string& file_name) {
+  try {
+    Descriptor descriptor = open_trusted(folder, file_name);
+    if (!descriptor) return std::nullopt;
+    struct stat status {};
+    if (fstat(descriptor.get(), &status) != 0) throw cannot(folder, file_name, "looked at");
+    if (status.st_size == state_size) {
+      const auto file = map(file_name, std::move(descriptor));
+      if (file->counts(boot_id()) && file->is_intact()) return std::nullopt;
+      const FileHeader& header = file->state().header;
+      if (header.checksum == checksum_of(header) && text_of(header.boot) != boot_id()) return std::nullopt;
+    }
+    return Error(
+        ErrorCode::failed,
+        fmt::format("file '{}/{}' is damaged, or a copy, and counts no more", folder.path(), file_name),
+        "remove it if 'leafctl doctor' still names it");
+  } catch (const Error& error) {
+    return error;
+  }
 }
 
 std::shared_ptr<StateFile> StateFile::look(const Folder& folder, const std::string& file_name) {
@@ -301,8 +326,13 @@ void StateFile::require_known_boot() {
   static_cast<void>(boot_id());
 }
 
+bool StateFile::is_whole() const {
+  struct stat status {};
+  return fstat(descriptor_.get(), &status) == 0 && status.st_size == state_size;
+}
+
 bool StateFile::is_current(const Folder& folder) const {
-  return has_name(folder, name_, descriptor_.get());
+  return is_whole() && has_name(folder, name_, descriptor_.get());
 }
 
 std::optional<FetchLock> StateFile::try_lock(const Folder& folder) const {
@@ -342,13 +372,14 @@ void StateFile::throw_away(const Folder& folder, const FetchLock&) const {
   unlinkat(folder.descriptor(), name_.c_str(), 0);
 }
 
-std::vector<std::string> state_files(const Folder& folder) {
+std::vector<std::string> state_files(const Folder& folder, std::initializer_list<FileKind> kinds) {
   std::vector<std::string> names;
   DIR* const listing = fdopendir(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (listing == nullptr) throw cannot(folder, ".", "listed");
   while (const dirent* entry = readdir(listing)) {
     const std::string name = entry->d_name;
-    if (name.ends_with(suffix())) names.push_back(name);
+    const auto holds = [&](FileKind kind) { return name.starts_with(prefix_of(kind)); };
+    if (name.ends_with(suffix()) && std::ranges::any_of(kinds, holds)) names.push_back(name);
   }
   closedir(listing);
   std::ranges::sort(names);

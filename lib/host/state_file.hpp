@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "host/descriptor.hpp"
 #include "host/folder.hpp"
 #include "host/state.hpp"
+#include "leaf/error.hpp"
 #include "leaf/store_identity.hpp"
 
 namespace leaf::host {
@@ -53,6 +55,8 @@ class StateFile {
   static void require_known_boot();
   /// As find(), also where what is buffered is damaged.
   static std::shared_ptr<StateFile> find_any(const Folder& folder, const std::string& file_name);
+  /// Why the file of that name, which is there, does not count although it is of this boot.
+  static std::optional<Error> why_lost(const Folder& folder, const std::string& file_name);
   /// A copy of another user's file, for nothing but to be looked at; null if it does not count.
   static std::shared_ptr<StateFile> look(const Folder& folder, const std::string& file_name);
   ~StateFile();
@@ -68,8 +72,10 @@ class StateFile {
   /// The store that it belongs to, or that it says a name leads to.
   StoreIdentity identity() const;
 
-  /// False once the file was thrown away or put aside: others draw from another one. What is buffered in it
-  /// may still be used.
+  /// False where its owner has cut it, so that its memory may not be touched.
+  bool is_whole() const;
+  /// False once the file was thrown away, put aside or cut: others draw from another one. What is buffered in
+  /// it may still be used.
   bool is_current(const Folder& folder) const;
   /// None if another holds the lock, or the file is not current any more.
   std::optional<FetchLock> try_lock(const Folder& folder) const;
@@ -92,7 +98,7 @@ class StateFile {
   State* state_;
 };
 
-/// The names of all files of this version in `folder`.
-std::vector<std::string> state_files(const Folder& folder);
+/// The names of all files of this version in `folder` that hold one of `kinds`.
+std::vector<std::string> state_files(const Folder& folder, std::initializer_list<FileKind> kinds);
 
 }  // namespace leaf::host

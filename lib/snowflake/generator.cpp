@@ -163,10 +163,11 @@ void SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const Doubl
 void SnowflakeGenerator::Impl::require_small_lead(std::int64_t ticks, std::int64_t now) const {
   const milliseconds lead = (ticks - now) * layout().unit();
   if (lead <= std::max(max_backward_, layout().unit())) return;
-  throw Error(ErrorCode::refused,
-              fmt::format("the clock is {} behind the last ID, at {}", rough_text_of(lead),
-                          to_rfc3339(layout().time_at(now))),
-              store::hint_behind(lead, owner_));
+  throw Error(
+      ErrorCode::refused,
+      fmt::format("this host's clock ({}) is {} behind the last ID's ({})", to_rfc3339(layout().time_at(now)),
+                  rough_text_of(lead), to_rfc3339(layout().time_at(ticks))),
+      store::hint_behind(lead, owner_));
 }
 
 /// Returns once the clock is past the unit `ticks`, or was set back. Throws Error (unavailable) if it stands

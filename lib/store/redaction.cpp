@@ -198,8 +198,14 @@ std::vector<Hidden> hidden_of_conninfo(std::string_view text, const Conninfo& co
   return parts;
 }
 
+/// A file's URL in another spelling than `sqlite:`.
+bool is_like_sqlite(std::string_view text) {
+  return meant_url(text).starts_with("sqlite:") && text.find_first_of("@=?") == npos;
+}
+
 /// What is hidden of a text that is no connection string: a path, or a URL of another kind, or a slip.
 std::vector<Hidden> hidden_of_other_text(std::string_view text) {
+  if (is_like_sqlite(text)) return {};
   const auto scheme = text.find("://");
   const auto begin = scheme != npos && is_word(text.substr(0, scheme)) ? scheme + 3 : 0;
   const std::string_view rest = text.substr(begin);
@@ -225,6 +231,25 @@ std::vector<Hidden> hidden_parts(std::string_view url) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> end_of_type(std::string_view url) {
+  const auto colon = url.find(':');
+  if (colon == npos || !is_word(url.substr(0, colon))) return std::nullopt;
+  return colon;
+}
+
+std::string meant_url(std::string_view url) {
+  const auto colon = end_of_type(url);
+  if (!colon) return {};
+  const std::string type = lower_case(url.substr(0, *colon));
+  std::string_view rest = url.substr(*colon + 1);
+  if (type == "sqlite" || type == "sqlite3") {
+    if (rest.starts_with("///")) rest.remove_prefix(2);
+    return fmt::format("sqlite:{}", rest);
+  }
+  const bool is_postgresql = type == "postgresql" || type == "postgres" || type == "pgsql" || type == "psql";
+  return is_postgresql && rest.starts_with("//") ? fmt::format("postgresql:{}", rest) : "";
+}
 
 bool is_secret(std::string_view keyword) {
   return keyword == "password" || keyword == "sslpassword" || keyword == "oauth_client_secret" ||

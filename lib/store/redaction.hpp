@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,13 @@ std::string redact_message(std::string message, std::string_view connection_stri
 /// Whether a URI has an '@' behind its user and password, in a host or database. libpq takes it for a part of
 /// that name; more likely it ends a password that has an '@' or '/' in it.
 bool has_stray_at(std::string_view uri);
+
+/// Where the ':' of a text stands that begins with a URL's type, of whatever spelling; nothing if it does
+/// not.
+std::optional<std::size_t> end_of_type(std::string_view url);
+
+/// The URL with the type that its own was most likely meant to be; empty if none is near.
+std::string meant_url(std::string_view url);
 
 /// Whether the value of a known parameter is a secret.
 bool is_secret(std::string_view keyword);

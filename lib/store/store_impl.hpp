@@ -86,8 +86,10 @@ class Store::Impl {
   /// Runs a statement that leases, and notes which store did. No rows: there is no lease in this way.
   std::vector<store::Row> lease(const char* store::Sql::*statement,
                                 const std::vector<store::Value>& parameters, StoreIdentity& store);
-  /// Throws Error (refused) if time before the worker's mark was leased.
-  void require_above_mark(const WorkerLease& lease);
+  /// Throws Error (refused) if time before the worker's mark was leased. `spare()` gives a worker to go on
+  /// with at once, if there is any.
+  void require_above_mark(const WorkerLease& lease,
+                          const std::function<std::optional<std::int64_t>()>& spare);
   void raise_mark(const WorkerLease& lease);
 
   /// The deployment that the present connection leads to.

@@ -142,10 +142,7 @@ Tag Store::add_tag(const NewTag& tag) {
   require_between("limit", tag.limit,
                   std::max<std::int64_t>(tag.start.value_or(1) - (tag.or_later ? 1 : 0), 0), max_id);
   require_description(tag.description);
-  if (!tag.start && impl_->execute(&store::Sql::tag, {tag.name.str()}).empty()) {
-    if (const std::int64_t mark = impl_->mark_of_lost_tag(tag.name); mark > 0)
-      throw lost_tag(ErrorCode::refused, tag.name, mark);
-  }
+  require_above_granted(tag);
   const auto added = impl_->execute(
       &store::Sql::add_tag,
       {tag.name.str(), tag.step.value_or(default_step), value_of(tag.start), value_of(tag.limit),
@@ -173,6 +170,13 @@ Tag Store::add_tag(const NewTag& tag) {
       fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag.name.str(), *next_id - 1),
       start < *next_id ? fmt::format("leave --start out to go on with {}, or choose a higher one", *next_id)
                        : fmt::format("choose a --limit of {} or more", *next_id));
+}
+
+void Store::require_above_granted(const NewTag& tag) {
+  if (!impl_->execute(&store::Sql::tag, {tag.name.str()}).empty()) return;
+  const std::int64_t mark = impl_->marks().highest(impl_->deployment(), mark_of(tag.name));
+  if (mark <= tag.start.value_or(0)) return;
+  if (mark > end_of_removed(tag.name).value_or(0)) throw lost_tag(ErrorCode::refused, tag.name, mark);
 }
 
 std::optional<std::int64_t> Store::end_of_removed(const TagName& name) {

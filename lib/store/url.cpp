@@ -43,6 +43,14 @@ bool leads_somewhere(std::string_view keyword) {
 
 constexpr std::string_view sqlite = "sqlite:";
 
+/// Of a URL whose type nobody knows, `TYPE:...`.
+Error unknown_type(std::string_view url, std::size_t colon, const char* hint) {
+  const std::string what = fmt::format("unknown store type '{}'", url.substr(0, colon));
+  const std::string meant = meant_url(url);
+  const bool may_be_shown = !meant.empty() && redact(url) == url;
+  return {ErrorCode::usage, what, may_be_shown ? fmt::format("did you mean '{}'?", meant) : hint};
+}
+
 }  // namespace
 
 Url parse_url(std::string_view url) {
@@ -68,6 +76,7 @@ Url parse_url(std::string_view url) {
     return {"postgresql", std::string(url)};
   }
   if (begins_with_keyword(url)) return {"postgresql", std::string(url)};
+  if (const auto colon = end_of_type(url)) throw unknown_type(url, *colon, hint);
   throw Error(ErrorCode::usage, fmt::format("store '{}' is of no known kind", redact(url)), hint);
 }
 

@@ -173,15 +173,22 @@ std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const st
   return {std::move(granted->first)};
 }
 
-void Store::Impl::require_above_mark(const WorkerLease& lease) {
+void Store::Impl::require_above_mark(const WorkerLease& lease,
+                                     const std::function<std::optional<std::int64_t>()>& spare) {
   const UnixTime mark = time_of(marks_->highest(lease.store.deployment, mark_of(lease.worker)));
   if (lease.begin >= mark) return;
+  std::string hint = "try again when that time has passed";
+  // Others may have been leased what the store has lost, too. They took the lowest numbers.
+  if (const auto worker = spare()) {
+    hint += fmt::format(
+        "; if no host has used worker {0} since the backup, go on at once with '--worker-id {0}'", *worker);
+  }
   throw Error(
       ErrorCode::refused,
       fmt::format("the store has leased worker {} up to {} before: it was put back to a backup, or an "
                   "old standby took over",
                   lease.worker, to_rfc3339(mark)),
-      "try again when that time has passed");
+      hint);
 }
 
 void Store::Impl::raise_mark(const WorkerLease& lease) {
@@ -291,8 +298,18 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     if (rows.empty() && !came_late()) throw all_taken(layout, workers());
   }
   WorkerLease lease = lease_of(rows[0], token, store);
+  // The highest one that neither the store nor this host knows to have been leased.
+  const auto spare_worker = [&]() -> std::optional<std::int64_t> {
+    const std::vector<Worker> known = workers();
+    for (std::int64_t worker = layout.max_worker(); worker >= 0; --worker) {
+      if (std::ranges::find(known, worker, &Worker::id) == known.end() &&
+          impl_->marks().highest(lease.store.deployment, mark_of(worker)) == 0)
+        return worker;
+    }
+    return std::nullopt;
+  };
   try {
-    impl_->require_above_mark(lease);
+    impl_->require_above_mark(lease, spare_worker);
     // A worker that is leased fixes the layout; until then it may have been chosen anew.
     if (this->layout() != layout) {
       throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again");

@@ -32,7 +32,7 @@ teardown() { remove_store; }
   leafctl next --snowflake >"$ids"
   expect 5 at -4s leafctl next --snowflake
   prints ''
-  contains "$stderr" 'behind the last ID'
+  [[ $stderr =~ "this host's clock ("20[^\ ]*"Z) is "[0-9]+m?s" behind the last ID's ("20[^\ ]*Z ]]
   contains "$stderr" 'hint: wait until it has caught up, or set it right'
   expect 0 at -4s leafctl next --snowflake --max-backward 5s
   printf '%s\n' "$output" >>"$ids"

@@ -353,6 +353,37 @@ restored() {
   all_different 62 "$ids"
 }
 
+@test "tags that a store lost are neither added nor imported below what was granted, and the hints mend it" {
+  back_up_store
+  for tag in bill order; do
+    leafctl -q add-tag $tag --step 10
+    leafctl next $tag -n 25 >"$ids.$tag"
+  done
+  leafctl tags export >"$BATS_TEST_TMPDIR/older.yaml"
+  leafctl next order -n 500 >>"$ids.order"
+  leafctl next bill -n 500 >>"$ids.bill"
+  leafctl -q tags update order --step 7
+  put_store_back
+  expect 5 leafctl add-tag order --start 5
+  contains "$stderr" "tag 'order' does not exist, but IDs of it were granted before, up to "
+  expect 5 leafctl tags import --dry-run "$BATS_TEST_TMPDIR/older.yaml"
+  expect 5 leafctl tags import "$BATS_TEST_TMPDIR/older.yaml"
+  prints ''
+  contains "$stderr" "leafctl: 2 of the tags in '$BATS_TEST_TMPDIR/older.yaml' would begin below what was granted
+hint: nothing was changed"
+  same 'tags' 0 "$(leafctl tags list | wc -l)"
+  # Literally what the hints say.
+  sed -n "s/^hint: run '\([^']*\)', or with the highest number that .* names on any host/\1/p" <<<"$stderr" >"$BATS_TEST_TMPDIR/mend"
+  same 'hints' 2 "$(wc -l <"$BATS_TEST_TMPDIR/mend")"
+  bash -e "$BATS_TEST_TMPDIR/mend"
+  expect 0 leafctl tags import "$BATS_TEST_TMPDIR/older.yaml"
+  same 'the steps' '10 10' "$(leafctl tags list -o json | jq -r .step | xargs)"
+  for tag in bill order; do
+    for _ in 1 2 3; do leafctl next $tag -n 7; done >>"$ids.$tag"
+    all_different 546 "$ids.$tag"
+  done
+}
+
 @test "a store that is made anew under its old name gives its own IDs, none of the old buffer's" {
   leafctl -q add-tag order --step 10 --start 500
   leafctl next order >"$ids"

@@ -153,6 +153,21 @@ on_two_databases() {
   all_different 71 "$ids"
 }
 
+@test "where a store that was put back leases no worker, its hint goes on at once" {
+  [ "$TEST_STORE" = sqlite ] || skip 'in PostgreSQL workers wait for all windows to be over'
+  back_up_store
+  leafctl next --snowflake >"$ids"
+  exchange_store_file
+  expect 5 leafctl next --snowflake
+  prints ''
+  contains "$stderr" 'the store has leased worker 0 up to '
+  contains "$stderr" "hint: try again when that time has passed; if no host has used worker 1023 since the backup"
+  option=$(sed -n "s/^hint: .*go on at once with '\(.*\)'$/\1/p" <<<"$stderr")
+  # shellcheck disable=SC2086 # several words
+  for _ in 1 2 3; do leafctl next --snowflake $option >>"$ids"; done
+  all_different 4 "$ids"
+}
+
 @test "a name that was mistyped leaves nothing behind; status --forget drops what is buffered of a store" {
   leafctl -q add-tag order --step 10
   leafctl next order >/dev/null
@@ -198,6 +213,57 @@ on_two_databases() {
   eval "$(sed -n "s/.*'\(chmod [^']*\)'.*/\1/p" <<<"$stderr")"
   expect 0 leafctl next order --direct
   says ''
+}
+
+@test "what this host remembered of grants and has lost is told by doctor and where the store is asked, and mended" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$ids"
+  until_left order 19
+  local mark way arguments said='leafctl: warning: this host does not know what it was granted, and would not notice a store'
+  mark=$(echo "$LEAFCTL_RUNTIME_DIR"/mark-*)
+  for way in mkdir mkfifo; do
+    rm -r "$mark"
+    $way "$mark"
+    expect 0 leafctl doctor
+    contains "$output" "this host has forgotten how far a tag or worker was granted"
+    contains "$output" "$mark"
+    expect 0 leafctl status
+    for arguments in 'order --direct' 'order --no-host-buffer' 'order -n 1000'; do
+      # shellcheck disable=SC2086 # several words
+      expect 0 leafctl next $arguments
+      contains "$stderr" "$said"
+      contains "$stderr" "$mark' is "
+      contains "$stderr" 'hint: somebody else has put it there; remove it'
+      echo "$output" >>"$ids"
+    done
+    expect 0 leafctl next --snowflake --no-host-buffer
+    contains "$stderr" "$said"
+  done
+  # Where the buffer serves nobody asks; a call that has the next segment fetched does.
+  until_nobody_fetches
+  leafctl status --forget "$LEAFCTL_STORE" 2>/dev/null
+  rm -r "$mark"
+  leafctl next order >>"$ids"
+  until_nobody_fetches
+  truncate -s 100 "$mark"
+  expect 0 leafctl next order
+  says ''
+  echo "$output" >>"$ids"
+  expect 0 leafctl doctor
+  contains "$output" 'is damaged, or a copy'
+  expect 0 leafctl next order -n 15
+  contains "$stderr" "$said"
+  contains "$stderr" "hint: remove it if 'leafctl doctor' still names it"
+  echo "$output" >>"$ids"
+  until_nobody_fetches
+  same 'what is forgotten' '' "$(leafctl doctor | grep forgotten || true)"
+  : >"$mark"
+  expect 0 leafctl next order --direct
+  contains "$stderr" "$said"
+  echo "$output" >>"$ids"
+  expect 0 leafctl next order --direct
+  says ''
+  all_different "$(wc -l <"$ids")" "$ids"
 }
 
 @test "a hint's commands name the store that the line named" {

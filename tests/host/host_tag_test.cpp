@@ -382,13 +382,48 @@ TEST_CASE("host tag: a tag that a store put back to a copy of before lacks is no
   const leaf::Error refused = error_of([&] { add_tag(store, "order", 10); });
   CHECK(refused.code() == ErrorCode::refused);
   CHECK(refused.hint().find(mends) != std::string::npos);
-  store.add_tag({.name = bed.order, .step = 10, .start = granted_end, .limit = {}, .description = {}});
+  for (const bool or_later : {false, true}) {
+    leaf::NewTag below{.name = bed.order, .step = 10, .start = granted_end - 1, .or_later = or_later};
+    const leaf::Error too_low = error_of([&] { store.add_tag(below); });
+    CHECK(too_low.code() == ErrorCode::refused);
+    CHECK(too_low.hint().find(mends) != std::string::npos);
+    CHECK(error_of([&] { store.require_above_granted(below); }).hint() == too_low.hint());
+  }
+  const leaf::NewTag right{.name = bed.order, .step = 10, .start = granted_end};
+  CHECK_NOTHROW(store.require_above_granted(right));
+  store.add_tag(right);
+  CHECK_NOTHROW(store.require_above_granted({.name = bed.order, .start = 1}));  // it is there
   CHECK(store.grant(bed.order, 1).range.lo == granted_end);
 
   store.remove_tag(TagName("removed"));
   CHECK(error_of([&] { store.tag(TagName("removed")); }).hint() ==
         "create it with 'leafctl add-tag removed'");
   add_tag(store, "removed", 10);
+}
+
+TEST_CASE("host tag: a tag that was removed in the backup, and drawn from since, is not added below that") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  bed.allocator().tag(bed.order).next();
+  bed.admin.remove_tag(bed.order);
+  const Backup backup(bed);
+  add_tag(bed.admin, "order", 10);
+  bed.allocator().tag(bed.order).next_ranges(50);
+  const std::int64_t granted_end = bed.admin.tag(bed.order).next_id;
+  bed.admin = leaf::Store(bed.store.options());
+  backup.take_its_place();
+  auto options = bed.store.options();
+  options.marks = leaf::host_marks(bed.host());
+  leaf::Store store(options);
+  const std::string mends = "'leafctl add-tag order --start " + std::to_string(granted_end) + "'";
+  for (const std::optional<std::int64_t> start :
+       {std::optional<std::int64_t>(), std::optional<std::int64_t>(granted_end - 1)}) {
+    const leaf::Error refused = error_of([&] { store.add_tag({.name = bed.order, .start = start}); });
+    CHECK(refused.code() == ErrorCode::refused);
+    CHECK(refused.hint().find(mends) != std::string::npos);
+  }
+  store.add_tag({.name = bed.order, .start = granted_end});
+  CHECK(store.grant(bed.order, 1).range.lo == granted_end);
 }
 
 TEST_CASE("host tag: a store made anew in the place of another begins where its own tags begin") {

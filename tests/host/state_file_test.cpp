@@ -201,7 +201,7 @@ TEST_CASE("state file: another version's lies beside it, and neither touches the
   fs::remove(bed.path);
   CHECK(bed.open()->state().buffer.published_end() == 0);
   CHECK(read_bytes(other) == before);
-  CHECK(leaf::host::state_files(bed.folder) == std::vector<std::string>{bed.key.file_name()});
+  CHECK(leaf::host::state_files(bed.folder, {bed.key.kind}) == std::vector<std::string>{bed.key.file_name()});
 }
 
 TEST_CASE("state file: one that says it is of another version is discarded") {

@@ -156,6 +156,30 @@ TEST_CASE(
   CHECK(next.begin >= lease.end);
 }
 
+TEST_CASE(
+    "workers: a store that was put back names a worker to go on with that nobody is known to have had") {
+  Bed bed;
+  Store store = bed.open();
+  store.set_layout(Layout::parse("41,2,12"));  // four workers
+  const std::string backup = bed.store.path() + ".backup";
+  fs::copy_file(bed.store.path(), backup);
+  const auto put_back = [&] {
+    fs::copy_file(backup, bed.store.path(), fs::copy_options::overwrite_existing);
+  };
+  const auto hint = [&] { return error_of([&] { store.acquire_worker(request_of("a")); }).hint(); };
+  WorkerRequest pinned = request_of("a");
+  store.acquire_worker(pinned);
+  for (pinned.worker = 3; *pinned.worker > 0; --*pinned.worker) {
+    put_back();
+    CHECK(hint().find("go on at once with '--worker-id " + std::to_string(*pinned.worker) + "'") !=
+          std::string::npos);
+    put_back();
+    store.acquire_worker(pinned);  // does what it says
+  }
+  put_back();
+  CHECK(hint() == "try again when that time has passed");
+}
+
 TEST_CASE("workers: a renewal whose answer was lost is repeated without losing the time in between") {
   Bed bed;
   Store store = bed.open();

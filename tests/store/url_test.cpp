@@ -27,6 +27,31 @@ TEST_CASE("url: each kind of store finds its driver") {
   }
 }
 
+TEST_CASE("url: a store's type that is spelt otherwise is told the right spelling") {
+  const auto told = [](const char* url) { return leaf::test::error_of([&] { parse_url(url); }); };
+  const std::pair<const char*, const char*> meant[] = {{"SQLITE:/x", "sqlite:/x"},
+                                                       {"sqlite3:/a b", "sqlite:/a b"},
+                                                       {"sqlite3:leaf.db", "sqlite:leaf.db"},
+                                                       {"Sqlite3:///x", "sqlite:/x"},
+                                                       {"POSTGRES://h/d", "postgresql://h/d"},
+                                                       {"pgsql://h/d", "postgresql://h/d"}};
+  for (const auto& [url, right] : meant) {
+    const leaf::Error error = told(url);
+    CHECK(error.code() == leaf::ErrorCode::usage);
+    CHECK(std::string(error.what()).starts_with("unknown store type '"));
+    CHECK(error.hint() == "did you mean '" + std::string(right) + "'?");
+    CHECK(redact_url(url) == url);
+  }
+  CHECK(std::string(told("SQLITE:/x").what()) == "unknown store type 'SQLITE'");
+  CHECK(std::string(told("mysql://me:secret@h").what()) == "unknown store type 'mysql'");
+  CHECK(told("mysql://me:secret@h").hint().starts_with("a store is 'sqlite:PATH'"));
+  for (const char* url :
+       {"POSTGRES://me:secret@h/d", "sqlite3://me:secret@h/d", "SQLITE:/x?password=secret"}) {
+    CHECK(redact_url(url).find("secret") == std::string::npos);
+    CHECK(told(url).hint().find("secret") == std::string::npos);
+  }
+}
+
 TEST_CASE("url: no password is shown, whatever it is made of") {
   CHECK(redact_url("postgresql://me:secret@h:5432/d?sslmode=require") ==
         "postgresql://me:***@h:5432/d?sslmode=require");

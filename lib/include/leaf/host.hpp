@@ -156,4 +156,8 @@ LEAF_EXPORT std::shared_ptr<GrantMarks> host_marks(const HostOptions& options);
 /// nothing where it would, also where there is no folder yet.
 LEAF_EXPORT std::optional<Error> why_no_host_marks(const HostOptions& options);
 
+/// What is wrong with the files in the folder that hold what this host remembers, one error for each: what
+/// it held is forgotten. Replaced by the next grant is one that is damaged. Changes nothing.
+LEAF_EXPORT std::vector<Error> lost_host_marks(const HostOptions& options);
+
 }  // namespace leaf

@@ -130,9 +130,12 @@ class LEAF_EXPORT Store {
 
   /// Adds a tag and returns it as stored. A tag that was removed comes back with a new incarnation and goes
   /// on where it ended. An existing tag with the same values is no error. Throws `usage` for values out of
-  /// bounds, `failed` if the tag exists with other values or has already given out `start`, `refused` without
-  /// a `start` where IDs of the tag are known to be granted (see StoreOptions::marks) but the store lost it.
+  /// bounds, `failed` if the tag exists with other values or has already given out `start`, `refused` as
+  /// require_above_granted().
   Tag add_tag(const NewTag& tag);
+  /// Throws `refused` if the store has no such tag, but IDs of it from its start on are known to be granted
+  /// (see StoreOptions::marks): the store lost it. Without a `start` it goes on where a removed one ended.
+  void require_above_granted(const NewTag& tag);
   /// Where a tag of that name that was removed ended: the first ID that it has not given out. Nothing if
   /// there is no such tag.
   std::optional<std::int64_t> end_of_removed(const TagName& name);
