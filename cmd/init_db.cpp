@@ -52,6 +52,19 @@ constexpr Column<Outcome> outcome_columns[] = {
      }},
 };
 
+/// A copy that has become a deployment of its own.
+struct NewDeployment {
+  std::string store;
+  std::string deployment;
+  std::string former_deployment;
+};
+
+constexpr Column<NewDeployment> deployment_columns[] = {
+    {"store", [](const NewDeployment& made) -> Cell { return made.store; }},
+    {"deployment", [](const NewDeployment& made) -> Cell { return made.deployment; }},
+    {"former_deployment", [](const NewDeployment& made) -> Cell { return made.former_deployment; }},
+};
+
 /// A piece of SQL that brings the store to where init-db would; what is no migration has number 0.
 constexpr Column<leaf::Migration> script_columns[] = {
     {"number",
@@ -89,13 +102,20 @@ class InitDb : public Command {
         "--adopt", adopt_,
         "take over what another role has made, dropping what would run its code; shows it and asks first "
         "(PostgreSQL only)");
-    command.add_flag("--yes", yes_, "do not ask; required with --adopt where there is no terminal");
+    command.add_flag("--new-deployment", new_deployment_,
+                     "make a copy of a store a deployment of its own, whose IDs are never mixed with the "
+                     "original's; asks first");
+    command.add_flag("--yes", yes_,
+                     "do not ask; required with --adopt and --new-deployment where there is no terminal");
     command.add_flag("--dry-run", dry_run_, "print the SQL and change nothing");
     command.add_examples(
         "Programs draw IDs best as a runtime role, which is neither superuser nor the\n"
         "tables' owner. It reads the store and uses 'leafctl next' and 'leafctl workers';\n"
         "it cannot add, change or remove tags, lower a counter, or set the layout. It can\n"
         "use counters up and free workers: that is what drawing and leasing need.\n\n"
+        "A copy of a store, such as one for tests, shares what each host remembers of IDs\n"
+        "that were granted: drawing from one has the other refused as gone back. With\n"
+        "--new-deployment in the copy they have nothing in common any more.\n\n"
         "Examples:\n"
         "  leafctl init-db\n"
         "  leafctl init-db --layout twitter\n"
@@ -108,6 +128,10 @@ class InitDb : public Command {
   }
 
   void run(Session& session) override {
+    if (new_deployment_) {
+      begin_deployment(session);
+      return;
+    }
     if (dry_run_ && (layout_ || guard_steps_)) {
       const std::string setting =
           layout_ ? fmt::format("--layout {}", *layout_) : fmt::format("--guard-steps {}", *guard_steps_);
@@ -125,6 +149,38 @@ class InitDb : public Command {
   }
 
  private:
+  void begin_deployment(Session& session) const {
+    const std::pair<const char*, bool> others[] = {{"--layout", layout_.has_value()},
+                                                   {"--runtime-role", runtime_role_.has_value()},
+                                                   {"--guard-steps", guard_steps_.has_value()},
+                                                   {"--adopt", adopt_},
+                                                   {"--dry-run", dry_run_}};
+    for (const auto& [other, is_given] : others) {
+      if (is_given)
+        throw leaf::Error(leaf::ErrorCode::usage,
+                          fmt::format("'--new-deployment' and '{}' exclude each other", other));
+    }
+    Messages& messages = session.messages;
+    const std::string shown = leaf::redact_url(session.settings().store);
+    leaf::Store store = session.store();
+    const leaf::StoreIdentity former = store.identity();
+    if (!yes_) {
+      require_terminal_to_ask("making the store a deployment of its own", messages);
+      require_yes(fmt::format("make store '{}' a deployment of its own? Only for a copy: where its IDs are "
+                              "mixed with those of deployment {}, they repeat",
+                              shown, former.deployment),
+                  "nothing was changed", messages);
+    }
+    const leaf::StoreIdentity now = store.begin_new_deployment(former.deployment);
+    leave_deployment(former, store, session);
+    messages.info(
+        fmt::format("store '{}' is deployment {} now, and was {}", shown, now.deployment, former.deployment));
+    messages.info("its IDs may never be mixed with those of the store that it is a copy of: they repeat");
+    messages.info("other hosts and names give up what they have buffered of it within a minute");
+    if (session.output.format() == OutputFormat::json)
+      session.output.print_one(deployment_columns, NewDeployment{shown, now.deployment, former.deployment});
+  }
+
   void print_script(Session& session) const {
     leaf::Store store = session.store();
     const auto adopted = adopt_ ? store.foreign_objects() : std::vector<leaf::ForeignObject>();
@@ -250,6 +306,7 @@ class InitDb : public Command {
   std::optional<std::string> layout_;
   std::optional<std::int64_t> guard_steps_;
   bool adopt_ = false;
+  bool new_deployment_ = false;
   bool yes_ = false;
   bool dry_run_ = false;
 };

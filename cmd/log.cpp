@@ -41,9 +41,10 @@ class Log : public Command {
     command.add_text_option("--since", "TIME", since_,
                             "only later changes: 2022-06-28, today, now-1h or as for bounds (default: all)");
     command.add_examples(
-        "Prints time, who, program, event (add, update, raise, remove or free), tag,\n"
-        "worker and detail. In PostgreSQL who is the role that logged in and program its\n"
-        "application_name; in SQLite who is the user, and program is empty.\n\n"
+        "Prints time, who, program, event (add, update, raise, remove, free or\n"
+        "deployment), tag, worker and detail. In PostgreSQL who is the role that logged\n"
+        "in and program its application_name; in SQLite who is the user, and program is\n"
+        "empty.\n\n"
         "Examples:\n"
         "  leafctl log\n"
         "  leafctl log order --since now-7d\n"

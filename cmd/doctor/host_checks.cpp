@@ -153,7 +153,8 @@ Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
                      tag.name, tag.next_id, mark - 1),
          fmt::format(
              "run 'leafctl tags update {}', or with the highest number that 'leafctl doctor' names on "
-             "any host: what others have buffered counts too",
+             "any host: what others have buffered counts too; if this is a copy beside the original, "
+             "'leafctl init-db --new-deployment' tells it from that one",
              arguments),
          tag.name,
          {{"ids_behind", mark - tag.next_id}}});

@@ -46,4 +46,15 @@ void forget_former_store(Session& session) {
   }
 }
 
+void leave_deployment(const leaf::StoreIdentity& former, leaf::Store& store, Session& session) {
+  const auto host = session.host();
+  if (!host) return;
+  try {
+    leaf::forget_store(former, *host, session.settings().timeout);
+    leaf::refresh_store_name(session.settings().store, *host, store);
+  } catch (const leaf::Error& error) {
+    session.messages.warning(error.what(), error.hint());
+  }
+}
+
 }  // namespace leafctl

@@ -21,4 +21,7 @@ void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optio
 /// Forgets what this host knows of the store that was here before one was made anew. Failures as above.
 void forget_former_store(Session& session);
 
+/// Gives up what this host has buffered of `former`, which `store` was until now. Failures as above.
+void leave_deployment(const leaf::StoreIdentity& former, leaf::Store& store, Session& session);
+
 }  // namespace leafctl

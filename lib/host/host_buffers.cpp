@@ -261,13 +261,18 @@ std::size_t forget_store(const std::string& url, const HostOptions& options, mil
   const host::StoreName name(url, options);
   const auto store = name.led_to(*folder);
   name.forget(*folder);
+  return store ? forget_store(*store, options, timeout, clock) : 0;
+}
+
+std::size_t forget_store(const StoreIdentity& store, const HostOptions& options, milliseconds timeout,
+                         Clock& clock) {
+  const auto folder = host::Folder::find(options);
+  if (!folder) return 0;
   std::size_t forgotten = 0;
-  if (store) {
-    for_buffers_of(*store, *folder, timeout, clock, [&](StateFile& file, const host::FetchLock& lock) {
-      drop(file, *folder, lock);
-      ++forgotten;
-    });
-  }
+  for_buffers_of(store, *folder, timeout, clock, [&](StateFile& file, const host::FetchLock& lock) {
+    drop(file, *folder, lock);
+    ++forgotten;
+  });
   return forgotten;
 }
 

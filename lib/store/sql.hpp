@@ -23,6 +23,10 @@ struct Sql {
   const char* raise_minimum_reader;
   /// -> deployment, and what names the server and the tables, or NULL. An "identity" is these two.
   const char* identity;
+  /// $1 deployment, $2 the one that takes its place -> that. No row: it is another one.
+  const char* begin_deployment;
+  /// $1 and $2 as of begin_deployment: notes it among the events.
+  const char* note_deployment;
 
   /// Gives the role {role}, quoted as a name and as {role_text} as a text, the rights of a runtime role and
   /// no more, on the tables whose names {schema} leads. Null: the store has no roles.

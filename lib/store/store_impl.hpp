@@ -96,6 +96,8 @@ class Store::Impl {
   const std::string& deployment() const noexcept { return deployment_; }
   GrantMarks& marks() const noexcept { return *marks_; }
   void set_timeout(std::chrono::milliseconds timeout);
+  /// For whoever has changed what is known of the store.
+  void look_anew() noexcept { schema_checked_ = false; }
 
   const store::Driver& driver() const { return store::driver(url_.driver); }
   StoreHealth inspect(store::Connection& connection, std::chrono::milliseconds timeout) const {

@@ -1,15 +1,14 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
-#include <array>
 
 #include "layout/layout_text.hpp"
 #include "leaf/store.hpp"
 #include "store/expected_layout.hpp"
 #include "store/lease_clocks.hpp"
 #include "store/store_impl.hpp"
+#include "store/uuid.hpp"
 
 namespace leaf {
 
@@ -33,22 +32,6 @@ UnixTime time_of(std::int64_t unix_ms) {
 
 UnixTime host_time(Clock& clock) {
   return std::chrono::floor<milliseconds>(clock.now());
-}
-
-/// 122 random bits: no two holders ever have the same.
-std::string new_token() {
-  std::array<std::uint8_t, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw Error(ErrorCode::failed, "the system has no random numbers");
-  }
-  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0F) | 0x40);
-  bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3F) | 0x80);
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += fmt::format("{:02x}", bytes[i]);
-  }
-  return text;
 }
 
 void require_valid(const WorkerRequest& request, const Layout& layout) {
@@ -245,7 +228,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     require_lease_time(found, host_time(impl_->clock()));
   };
   check_lease_time();
-  const std::string token = new_token();
+  const std::string token = store::new_uuid();
   StoreIdentity store;
   LeaseClocks clocks(request, request.not_before, layout, impl_->clock());
   const auto claim = [&](const char* store::Sql::*statement, std::int64_t worker, bool with_silence) {

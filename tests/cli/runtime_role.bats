@@ -48,7 +48,7 @@ refused() {
   psql -qX -d "$test_database" -c 'CREATE TABLE customers (name text)'
   leafctl -q init-db --runtime-role "$role"
   for command in 'add-tag user' 'tags update order --step 5' 'tags remove order --yes' 'tags update order --limit 500' \
-    'tags update order --description x' 'init-db --layout twitter'; do
+    'tags update order --description x' 'init-db --layout twitter' 'init-db --new-deployment --yes'; do
     expect 2 as_role leafctl $command
     contains "$stderr" 'permission denied'
   done

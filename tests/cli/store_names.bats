@@ -153,6 +153,63 @@ on_two_databases() {
   all_different 71 "$ids"
 }
 
+# Makes other's store a copy of this one.
+make_copy() {
+  back_up_store
+  case $TEST_STORE in
+    sqlite) cp "$BATS_TEST_TMPDIR/backup" "$BATS_TEST_TMPDIR/other.db" ;;
+    postgresql)
+      other true
+      pg_restore -d "$other_database" "$BATS_TEST_TMPDIR/backup"
+      ;;
+  esac
+}
+
+@test "a copy for tests is made a deployment of its own, and disturbs the original no more" {
+  leafctl -q add-tag order --step 10
+  leafctl next order >"$ids"
+  until_nobody_fetches
+  make_copy
+  original=$(leafctl -q init-db -o json | jq -r .deployment)
+  same 'of the copy' "$original" "$(other leafctl -q init-db -o json | jq -r .deployment)"
+  other leafctl next order >/dev/null
+  until_nobody_fetches
+  for options in '' '--layout leaf --yes' '--dry-run --yes'; do
+    # shellcheck disable=SC2086 # several words
+    expect 2 other leafctl init-db --new-deployment $options
+    prints ''
+  done
+  same 'of the copy' "$original" "$(other leafctl -q init-db -o json | jq -r .deployment)"
+  expect 0 other leafctl init-db --new-deployment --yes -o json
+  same 'the former' "$original" "$(jq -r .former_deployment <<<"$output")"
+  copy=$(jq -r .deployment <<<"$output")
+  [ "$copy" != "$original" ]
+  contains "$stderr" "is deployment $copy now, and was $original"
+  contains "$stderr" 'its IDs may never be mixed with those of the store that it is a copy of'
+  same 'of the copy' "$copy" "$(other leafctl -q init-db -o json | jq -r .deployment)"
+  same 'of the original' "$original" "$(leafctl -q init-db -o json | jq -r .deployment)"
+  same 'the event' "deployment	$original to $copy" \
+    "$(other leafctl log -o json | jq -r 'select(.event == "deployment") | [.event, .detail] | @tsv')"
+  # What was buffered of it is not drawn any more.
+  before=$(other leafctl tags show order -o json | jq -r .next_id)
+  first=$(other leafctl next order)
+  [ "$first" -ge "$before" ]
+  until_nobody_fetches
+  same 'buffers' 2 "$(leafctl status -o json | wc -l)"
+  other leafctl next order -n 5000 | sort -un >"$ids.other"
+  all_different 5000 "$ids.other"
+  other leafctl next order --direct -n 5000 >/dev/null
+  mended=$(leafctl next order --direct 2>&1 >>"$ids" || true)
+  if [ -n "$mended" ]; then
+    # What the copy was granted as the original.
+    eval "$(sed -n "s/^hint: run '\([^']*\)'.*/\1/p" <<<"$mended")"
+    [ "$(leafctl tags show order -o json | jq -r .next_id)" -le "$first" ]
+  fi
+  for _ in {1..30}; do leafctl next order; done >>"$ids"
+  expect 0 leafctl next order --direct
+  all_different "$(wc -l <"$ids")" "$ids"
+}
+
 @test "where a store that was put back leases no worker, its hint goes on at once" {
   [ "$TEST_STORE" = sqlite ] || skip 'in PostgreSQL workers wait for all windows to be over'
   back_up_store

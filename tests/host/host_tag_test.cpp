@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "host/state_patch.hpp"
@@ -438,6 +439,59 @@ TEST_CASE("host tag: a store made anew in the place of another begins where its 
   bed.admin.add_tag({.name = bed.order, .step = 10, .start = 7});
   CHECK(bed.allocator().tag(bed.order).next() == 7);
   CHECK(bed.allocator().tag(bed.order).next() == 8);
+}
+
+TEST_CASE("host tag: a copy that is a deployment of its own has nothing in common with the original") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  std::vector<std::int64_t> ids{bed.allocator().tag(bed.order).next()};
+  leaf::test::SqliteStore copy;
+  const Backup backup(bed);
+  const auto in_copy = [&] {
+    auto options = copy.options();
+    options.clock = &bed.clock;
+    return SegmentAllocator(options, {.timeout = 1s, .host = bed.host()});
+  };
+  fs::copy_file(bed.store.path(), copy.path(), fs::copy_options::overwrite_existing);
+  leaf::Store admin = copy.open();
+  const leaf::StoreIdentity former = admin.identity();
+  REQUIRE(former.deployment == bed.admin.identity().deployment);
+
+  SegmentAllocator running = in_copy();
+  leaf::SegmentTag tag = running.tag(bed.order);
+  std::vector<std::int64_t> copied{tag.next()};
+  CHECK(error_code([&] { admin.begin_new_deployment("another"); }) == ErrorCode::refused);
+  const leaf::StoreIdentity now = admin.begin_new_deployment(former.deployment);
+  CHECK(now.deployment != former.deployment);
+  CHECK(admin.identity() == now);
+  CHECK(error_code([&] { admin.begin_new_deployment(former.deployment); }) == ErrorCode::refused);
+  const std::int64_t granted = admin.tag(bed.order).next_id;
+  SUBCASE("where this host gives up what it has buffered of the copy") {
+    CHECK(leaf::forget_store(former, bed.host(), 1s, bed.clock) == 1);
+    copied.push_back(tag.next());
+    CHECK(copied.back() >= granted);
+  }
+  SUBCASE("where a process goes on with its buffer until the next fetch, and others do not") {
+    copied.push_back(in_copy().tag(bed.order).next());
+    CHECK(copied.back() >= granted);
+    copied.push_back(tag.next());
+    CHECK(copied.back() == copied.front() + 1);
+  }
+  for (int i = 0; i < 40; ++i) copied.push_back(tag.next());
+  CHECK(std::set<std::int64_t>(copied.begin(), copied.end()).size() == copied.size());
+  CHECK(copied.back() >= granted);
+  for (const leaf::HostBuffer& buffer : leaf::host_buffers(bed.host(), bed.clock)) {
+    if (buffer.store == "sqlite:" + fs::canonical(copy.path()).string() && buffer.current.hi > granted)
+      CHECK(buffer.deployment == now.deployment);
+  }
+  CHECK(admin.grant(bed.order, 5000).store == now);
+  // What the copy was granted since is not held against the original, only what it was granted as that.
+  bed.admin.update_tag(bed.order, {.raise_to = granted});
+  for (int i = 0; i < 40; ++i) ids.push_back(bed.allocator().tag(bed.order).next());
+  CHECK(ids.back() < granted + 40);
+  const auto events = admin.events();
+  CHECK(events.back().event == "deployment");
+  CHECK(events.back().detail == former.deployment + " to " + now.deployment);
 }
 
 TEST_CASE("host tag: what is buffered is listed as it is") {

@@ -235,6 +235,30 @@ TEST_CASE("host windows: a store put back to a copy of before leases no time a s
   CHECK(strictly_increasing(ids));
 }
 
+TEST_CASE("host windows: a generator that runs goes over to the deployment that its store has become") {
+  Bed bed;
+  SnowflakeGenerator running = bed.generator();
+  std::vector<std::int64_t> ids{running.next()};
+  leaf::Store admin(bed.store_options());
+  const leaf::StoreIdentity former = admin.identity();
+  const leaf::StoreIdentity now = admin.begin_new_deployment(former.deployment);
+  SUBCASE("at once where its windows are given up") {
+    CHECK(leaf::forget_store(former, *bed.snowflake().host, 1s, bed.clock) == 1);
+  }
+  SUBCASE("when they are over") {
+    bed.clock.advance(21min);
+  }
+  for (int i = 0; i < 3; ++i) {
+    bed.clock.advance(1ms);
+    ids.push_back(running.next());
+    ids.push_back(bed.generator().next());
+  }
+  CHECK(std::set<std::int64_t>(ids.begin(), ids.end()).size() == ids.size());
+  bool is_there = false;
+  for (const leaf::HostBuffer& buffer : bed.buffers()) is_there |= buffer.deployment == now.deployment;
+  CHECK(is_there);
+}
+
 TEST_CASE("host windows: the worker's record is as good as none where its token is not whole") {
   Bed bed;
   std::vector<std::int64_t> ids{bed.generator().next()};

@@ -13,7 +13,7 @@ struct Event {
   UnixTime time;        ///< by the store's clock
   std::string who;      ///< PostgreSQL: the role that logged in; SQLite: the user; empty if nobody knows
   std::string program;  ///< PostgreSQL: its application_name; else empty
-  /// "add", "update", "raise" or "remove" of a tag, "free" of a worker.
+  /// "add", "update", "raise" or "remove" of a tag, "free" of a worker, "deployment" of the store.
   std::string event;
   std::string tag;  ///< empty: none
   std::optional<std::int64_t> worker{};

@@ -142,6 +142,11 @@ LEAF_EXPORT int drop_host_windows_ahead(const StoreIdentity& store, const HostOp
 LEAF_EXPORT std::size_t forget_store(const std::string& url, const HostOptions& options,
                                      std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
+/// Gives up all that this host has buffered of `store`. Returns how many buffers were given up. Throws as
+/// drop_host_buffer().
+LEAF_EXPORT std::size_t forget_store(const StoreIdentity& store, const HostOptions& options,
+                                     std::chrono::milliseconds timeout, Clock& clock = Clock::real());
+
 /// Gives up the buffers whose last fetch has failed, and those that are damaged. Returns how many. Throws as
 /// drop_host_buffer().
 LEAF_EXPORT std::size_t forget_failing_buffers(const HostOptions& options, std::chrono::milliseconds timeout,

@@ -107,6 +107,12 @@ class LEAF_EXPORT Store {
   std::string runtime_role_script(const std::string& role);
   /// Asks which store this is.
   StoreIdentity identity();
+  /// Makes the store a deployment of its own in the place of `former`, with tags and workers as they are: for
+  /// a copy whose IDs are never mixed with the original's. What hosts have buffered of `former` they give up
+  /// at the next fetch, or within a minute; what they remember of it (see StoreOptions::marks) is not heeded
+  /// here any more. Returns which store it is then. Throws `refused` if it is not `former`; `usage` for a
+  /// role that is not the tables' owner.
+  StoreIdentity begin_new_deployment(const std::string& former);
 
   /// How many steps a tag leaves out at its next change when the database's server is another one than at its
   /// last, and may lack commits: after a failover, or from a backup. Absent: the store has no server.

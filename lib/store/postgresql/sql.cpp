@@ -96,6 +96,10 @@ const Sql sql{
     .raise_minimum_reader =
         "UPDATE leaf_meta SET min_reader = $1::integer, min_release = $2 WHERE min_reader < $1::integer",
     .identity = "SELECT deployment, " SERVER " FROM leaf_meta",
+    .begin_deployment = "UPDATE leaf_meta SET deployment = $2::uuid WHERE deployment = $1::uuid"
+                        " AND " MAY_CHANGE("leaf_meta") " RETURNING deployment",
+    .note_deployment =
+        "INSERT INTO leaf_event (event, detail) VALUES ('deployment', concat($1::text, ' to ', $2::text))",
     .runtime_grants = R"(SET LOCAL search_path = pg_catalog, pg_temp;
 REVOKE ALL ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta, {schema}leaf_event FROM {role};
 GRANT SELECT ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta TO {role};

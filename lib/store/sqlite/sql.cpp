@@ -53,6 +53,9 @@ const Sql sql{
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1",
     .raise_minimum_reader = "UPDATE leaf_meta SET min_reader = $1, min_release = $2 WHERE min_reader < $1",
     .identity = "SELECT " IDENTITY,
+    .begin_deployment = "UPDATE leaf_meta SET deployment = $2 WHERE deployment = $1 RETURNING deployment",
+    .note_deployment =
+        "INSERT INTO leaf_event (who, event, detail) VALUES (leaf_user(), 'deployment', $1 || ' to ' || $2)",
     .runtime_grants = nullptr,
     .runtime_role = nullptr,
     .runtime_excess = nullptr,
