@@ -134,7 +134,7 @@ struct Sql {
   const char* owner_clocks;
   /// $1 worker, $2 token, $3 the caller's clock -> of that lease. No row: lost.
   const char* lease_clocks;
-  /// $1 worker, $2 token, $3 end of what was used -> worker
+  /// $1 worker, $2 token, $3 end of what was used, $4 1 to free it for other owners too -> worker
   const char* give_up;
   /// $1 the caller's clock -> worker_id, owner, 1 if it has a token, window_end, renewed_at, clock_offset,
   /// silence, 1 if the store leases it

@@ -267,7 +267,8 @@ void Store::set_layout(const Layout& layout) {
 }
 
 void Store::set_worker_range(const std::optional<WorkerRange>& range) {
-  for (;;) {
+  constexpr int most_attempts = 10;
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
     const Pool before = pool_of(impl_->execute(&store::Sql::layout, {}));
     const Layout& layout = before.layout;
     const WorkerRange wanted = range.value_or(WorkerRange{0, layout.max_worker()});
@@ -294,6 +295,7 @@ void Store::set_worker_range(const std::optional<WorkerRange>& range) {
     if (!rows.empty()) return;
     // The layout was changed meanwhile, or a worker was leased.
   }
+  throw Error(ErrorCode::unavailable, "the store's workers are leased while their range is set", "try again");
 }
 
 std::vector<Worker> Store::workers() {
@@ -391,7 +393,8 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   } catch (const Error&) {
     try {
       // Not by give_up_worker(), which would lower the mark.
-      impl_->execute(&store::Sql::give_up, {lease.worker, lease.token, unix_ms(lease.begin)});
+      impl_->execute(&store::Sql::give_up,
+                     {lease.worker, lease.token, unix_ms(lease.begin), std::int64_t{0}});
     } catch (const Error&) {
       // The worker is free when its window is over.
     }
@@ -430,17 +433,27 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
   }
 }
 
-bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
+bool Store::Impl::give_up(const WorkerLease& lease, UnixTime used_until, bool frees) {
   const std::string& deployment = lease.store.deployment;
   const std::string subject = mark_of(lease.worker);
-  const std::int64_t mark = deployment.empty() ? 0 : impl_->marks().highest(deployment, subject);
+  const std::int64_t mark = deployment.empty() ? 0 : marks_->highest(deployment, subject);
   // First: another process of this host may get what is given up at once.
-  if (mark > 0) impl_->marks().lower(deployment, subject, unix_ms(used_until));
-  if (!impl_->execute(&store::Sql::give_up, {lease.worker, lease.token, unix_ms(used_until)}).empty())
+  if (mark > 0) marks_->lower(deployment, subject, unix_ms(used_until));
+  if (!execute(&store::Sql::give_up,
+               {lease.worker, lease.token, unix_ms(used_until), static_cast<std::int64_t>(frees)})
+           .empty())
     return true;
   // It is another holder's now, unless an attempt whose reply was lost has given it up.
-  if (mark > 0 && !impl_->retried()) impl_->marks().raise(deployment, subject, mark);
+  if (mark > 0 && !retried()) marks_->raise(deployment, subject, mark);
   return false;
+}
+
+bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
+  return impl_->give_up(lease, used_until, false);
+}
+
+bool Store::release_worker(const WorkerLease& lease, UnixTime used_until) {
+  return impl_->give_up(lease, used_until, true);
 }
 
 void Store::recycle_worker(std::int64_t worker, bool force) {

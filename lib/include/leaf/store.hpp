@@ -197,6 +197,9 @@ class LEAF_EXPORT Store {
   /// Gives back what lies after `used_until`. Nothing may be made with the lease any more. False if it was
   /// recycled.
   bool give_up_worker(const WorkerLease& lease, UnixTime used_until);
+  /// As give_up_worker(), and frees the worker for any owner, who gets time after that alone. Nothing of this
+  /// owner is left that would keep its next IDs above these.
+  bool release_worker(const WorkerLease& lease, UnixTime used_until);
   /// Frees a worker for others, who get only time after its last window. Throws `not_found` if it is not
   /// held; `refused` if its window is not over, unless `force`.
   void recycle_worker(std::int64_t worker, bool force);

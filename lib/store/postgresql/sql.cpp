@@ -278,7 +278,8 @@ $way$;
                     " WHERE worker_id = $1::integer AND token = " HASH " AND $3::bigint IS NOT NULL",
     // The key is the proof, and a trigger makes it NULL.
     .give_up =
-        "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = $2::uuid"
+        "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = $2::uuid,"
+        " owner = CASE $4::integer WHEN 1 THEN NULL ELSE owner END"
         " WHERE worker_id = $1::integer AND token = " HASH " RETURNING worker_id",
     .workers =
         "SELECT worker_id, owner, (token IS NOT NULL)::integer, window_end, renewed_at, clock_offset,"

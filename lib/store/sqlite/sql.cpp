@@ -164,7 +164,8 @@ const Sql sql{
         " WHERE owner = $1",
     .lease_clocks = "SELECT $3, renewed_at, NULL FROM leaf_worker WHERE worker_id = $1 AND token = $2",
     .give_up =
-        "UPDATE leaf_worker SET window_end = max(held_after, min(window_end, $3)), token = NULL"
+        "UPDATE leaf_worker SET window_end = max(held_after, min(window_end, $3)), token = NULL,"
+        " owner = CASE $4 WHEN 1 THEN NULL ELSE owner END"
         " WHERE worker_id = $1 AND token = $2 RETURNING worker_id",
     .workers =
         "SELECT worker_id, owner, token IS NOT NULL, window_end, renewed_at, clock_offset,"
