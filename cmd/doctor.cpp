@@ -119,7 +119,8 @@ class Doctor : public Command {
     append(checks, tag_checks(store.tags(), tags_on_host(buffers, store.identity().deployment)));
     const leaf::Layout layout = store.layout();
     checks.push_back(layout_check(layout, settings.layout, now));
-    append(checks, worker_checks(store.workers(), layout, now, worker_policy(settings)));
+    append(checks,
+           worker_checks(store.workers(), layout, store.worker_range(), now, worker_policy(settings)));
   }
 
   static void print(const Checks& checks, Output& output) {

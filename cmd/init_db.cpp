@@ -10,6 +10,7 @@
 #include "tags/buffered_ids.hpp"
 #include "terminal/confirmation.hpp"
 #include "text/counted.hpp"
+#include "workers/worker_range.hpp"
 
 namespace leafctl {
 
@@ -26,6 +27,9 @@ struct Outcome {
   std::vector<std::string> applied;
   std::vector<std::string> adopted;  ///< the SQL
   std::string former_layout;         ///< where it was changed, but for a new store
+  leaf::WorkerRange workers;
+  bool has_all_workers = true;
+  std::optional<leaf::WorkerRange> former_workers;  ///< where they were changed, but for a new store
   std::optional<std::string> runtime_role;
   std::optional<std::int64_t> guard_steps;
   std::optional<std::int64_t> former_guard;  ///< where it was changed
@@ -38,6 +42,7 @@ constexpr Column<Outcome> outcome_columns[] = {
     {"store", [](const Outcome& outcome) -> Cell { return outcome.store; }},
     {"deployment", [](const Outcome& outcome) -> Cell { return outcome.deployment; }},
     {"layout", [](const Outcome& outcome) -> Cell { return outcome.layout; }},
+    {"workers", [](const Outcome& outcome) -> Cell { return format_worker_range(outcome.workers); }},
     {"schema_version", [](const Outcome& outcome) -> Cell { return outcome.schema_version; }},
     {"minimum_reader", [](const Outcome& outcome) -> Cell { return outcome.minimum_reader; }},
     {"applied", [](const Outcome& outcome) -> Cell { return outcome.applied; }},
@@ -90,6 +95,10 @@ class InitDb : public Command {
         "--layout", "LAYOUT", layout_,
         "how snowflake IDs are divided, as for 'leafctl decode'; for good once the first is made "
         "(default: as it is, leaf in a new store)");
+    command.add_text_option("--workers", "FIRST-LAST", workers_,
+                            "lease these workers alone, such as 0-511, or all; a store with others makes no "
+                            "snowflake ID that this "
+                            "one makes (default: as it is, all in a new store)");
     command.add_text_option(
         "--runtime-role", "NAME", runtime_role_,
         "let this role of the database draw IDs and lease workers; what else it may do with the "
@@ -111,14 +120,16 @@ class InitDb : public Command {
     command.add_examples(
         "Programs draw IDs best as a runtime role, which is neither superuser nor the\n"
         "tables' owner. It reads the store and uses 'leafctl next' and 'leafctl workers';\n"
-        "it cannot add, change or remove tags, lower a counter, or set the layout. It can\n"
-        "use counters up and free workers: that is what drawing and leasing need.\n\n"
+        "it cannot add, change or remove tags, lower a counter, or set the layout or the\n"
+        "workers. It can use counters up and free workers: that is what drawing and\n"
+        "leasing need.\n\n"
         "A copy of a store, such as one for tests, shares what each host remembers of IDs\n"
         "that were granted: drawing from one has the other refused as gone back. With\n"
         "--new-deployment in the copy they have nothing in common any more.\n\n"
         "Examples:\n"
         "  leafctl init-db\n"
         "  leafctl init-db --layout twitter\n"
+        "  leafctl init-db --workers 0-511\n"
         "  leafctl init-db --store service=ids --runtime-role shop\n"
         "  leafctl init-db --store postgresql://db.example.org/ids --dry-run");
   }
@@ -132,16 +143,8 @@ class InitDb : public Command {
       begin_deployment(session);
       return;
     }
-    if (dry_run_ && (layout_ || guard_steps_)) {
-      const std::string setting =
-          layout_ ? fmt::format("--layout {}", *layout_) : fmt::format("--guard-steps {}", *guard_steps_);
-      throw leaf::Error(
-          leaf::ErrorCode::usage,
-          fmt::format("'--dry-run' and '--{}' exclude each other", layout_ ? "layout" : "guard-steps"),
-          fmt::format("the SQL makes the tables; 'leafctl init-db {}' then sets the {}", setting,
-                      layout_ ? "layout" : "guard"));
-    }
     if (dry_run_) {
+      require_no_settings();
       print_script(session);
     } else {
       migrate(session);
@@ -151,6 +154,7 @@ class InitDb : public Command {
  private:
   void begin_deployment(Session& session) const {
     const std::pair<const char*, bool> others[] = {{"--layout", layout_.has_value()},
+                                                   {"--workers", workers_.has_value()},
                                                    {"--runtime-role", runtime_role_.has_value()},
                                                    {"--guard-steps", guard_steps_.has_value()},
                                                    {"--adopt", adopt_},
@@ -181,6 +185,19 @@ class InitDb : public Command {
       session.output.print_one(deployment_columns, NewDeployment{shown, now.deployment, former.deployment});
   }
 
+  /// What is no SQL for somebody else to run.
+  void require_no_settings() const {
+    const auto refuse = [](const char* option, const auto& value, const char* what) {
+      throw leaf::Error(leaf::ErrorCode::usage,
+                        fmt::format("'--dry-run' and '{}' exclude each other", option),
+                        fmt::format("the SQL makes the tables; 'leafctl init-db {} {}' then sets the {}",
+                                    option, value, what));
+    };
+    if (layout_) refuse("--layout", *layout_, "layout");
+    if (workers_) refuse("--workers", *workers_, "workers");
+    if (guard_steps_) refuse("--guard-steps", *guard_steps_, "guard");
+  }
+
   void print_script(Session& session) const {
     leaf::Store store = session.store();
     const auto adopted = adopt_ ? store.foreign_objects() : std::vector<leaf::ForeignObject>();
@@ -205,6 +222,8 @@ class InitDb : public Command {
 
   void migrate(Session& session) const {
     const auto layout = layout_ ? std::optional(leaf::Layout::parse(*layout_)) : std::nullopt;
+    const auto workers =
+        workers_ ? parse_worker_range("--workers", *workers_) : std::optional<leaf::WorkerRange>();
     leaf::Store store = session.store();
     // Before anything is changed: not every store has roles and a server.
     if (runtime_role_) store.runtime_role_script(*runtime_role_);
@@ -219,8 +238,7 @@ class InitDb : public Command {
     const auto applied = store.migrate(adopted);
     for (const leaf::ForeignObject& object : adopted) outcome.adopted.push_back(object.remedy);
     const bool created = !applied.empty() && applied.front().number == 1;
-    if (layout) outcome.former_layout = set_layout(store, *layout, created);
-    outcome.layout = store.layout().name();
+    set_pool(store, layout, workers, created, outcome);
     outcome.guard_steps = store.guard_steps();
     if (guard_steps_) set_guard(store, *guard_steps_, outcome);
     for (const leaf::Migration& migration : applied) outcome.applied.push_back(migration_name(migration));
@@ -263,11 +281,24 @@ class InitDb : public Command {
                                  fmt::join(health.schema_creators, ", "), health.schema));
   }
 
-  /// Returns the layout that it takes the place of, if there was another one.
-  static std::string set_layout(leaf::Store& store, const leaf::Layout& layout, bool created) {
-    const leaf::Layout former = store.layout();
-    store.set_layout(layout);
-    return created || former == layout ? "" : former.name();
+  /// The layout and the workers, where they were given.
+  void set_pool(leaf::Store& store, const std::optional<leaf::Layout>& layout,
+                const std::optional<leaf::WorkerRange>& workers, bool created, Outcome& outcome) const {
+    const leaf::Layout former_layout = store.layout();
+    const leaf::WorkerRange former_workers = store.worker_range();
+    // Each has to fit the other at any time, and a smaller layout only fits the new workers.
+    const bool workers_first = layout && layout->max_worker() < former_layout.max_worker();
+    if (workers_ && workers_first) store.set_worker_range(workers);
+    if (layout) store.set_layout(*layout);
+    if (workers_ && !workers_first) store.set_worker_range(workers);
+    const leaf::Layout now = store.layout();
+    outcome.layout = now.name();
+    outcome.workers = store.worker_range();
+    outcome.has_all_workers = has_all_workers(outcome.workers, now);
+    if (created) return;
+    if (now != former_layout) outcome.former_layout = former_layout.name();
+    // All of a layout are others with another one.
+    if (workers_ && outcome.workers != former_workers) outcome.former_workers = former_workers;
   }
 
   static void set_guard(leaf::Store& store, std::int64_t steps, Outcome& outcome) {
@@ -277,13 +308,16 @@ class InitDb : public Command {
   }
 
   static void report(const Outcome& outcome, bool created, Messages& messages) {
-    const bool is_same = outcome.applied.empty() && outcome.former_layout.empty() && !outcome.former_guard;
-    messages.info(fmt::format("{} store '{}', deployment {}, layout {}",
-                              created                   ? "created"
-                              : is_same                 ? "up to date:"
-                              : outcome.applied.empty() ? "changed"
-                                                        : "upgraded",
-                              outcome.store, outcome.deployment, outcome.layout));
+    const bool is_same = outcome.applied.empty() && outcome.former_layout.empty() &&
+                         !outcome.former_workers && !outcome.former_guard;
+    messages.info(
+        fmt::format("{} store '{}', deployment {}, layout {}{}",
+                    created                   ? "created"
+                    : is_same                 ? "up to date:"
+                    : outcome.applied.empty() ? "changed"
+                                              : "upgraded",
+                    outcome.store, outcome.deployment, outcome.layout,
+                    outcome.has_all_workers ? "" : ", workers " + format_worker_range(outcome.workers)));
     if (!outcome.applied.empty()) messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
     if (!outcome.applied.empty() && !created) {
       messages.info(fmt::format("programs that know schema version {} go on with it, older ones are refused",
@@ -296,6 +330,11 @@ class InitDb : public Command {
     if (!outcome.former_layout.empty()) {
       messages.info(fmt::format("the layout was {}, and is {} now", outcome.former_layout, outcome.layout));
     }
+    if (outcome.former_workers) {
+      messages.info(fmt::format("workers {} were leased, and {} are now",
+                                format_worker_range(*outcome.former_workers),
+                                format_worker_range(outcome.workers)));
+    }
     if (outcome.former_guard) {
       messages.info(fmt::format("tags left out {} steps after a failover, and leave out {} now",
                                 *outcome.former_guard, *outcome.guard_steps));
@@ -304,6 +343,7 @@ class InitDb : public Command {
 
   std::optional<std::string> runtime_role_;
   std::optional<std::string> layout_;
+  std::optional<std::string> workers_;
   std::optional<std::int64_t> guard_steps_;
   bool adopt_ = false;
   bool new_deployment_ = false;

@@ -72,6 +72,9 @@ class Next : public Command {
                      "take exactly N consecutive IDs from the store, in order across hosts");
     command.add_flag("--ranges", ranges_,
                      "print the first and the last ID of each run, tab-separated, not each ID");
+    command.add_flag("--release-on-exit", release_,
+                     "free the worker for others at the end, and use no host buffer: for --snowflake in "
+                     "containers that do not come again");
     form_.declare(command, "write each ID");
     command.add_examples(
         "With -o json each ID is an object, {\"tag\":\"order\",\"id\":\"1\"} of a tag and\n"
@@ -90,7 +93,8 @@ class Next : public Command {
         "  leafctl next order\n"
         "  leafctl next order -n 1000 --ranges\n"
         "  leafctl next order --template 'ORD-{date:%Y%m%d}-{id:>012}'\n"
-        "  leafctl next --snowflake -n 1000");
+        "  leafctl next --snowflake -n 1000\n"
+        "  leafctl next --snowflake --worker-name \"$HOSTNAME\" --release-on-exit");
   }
 
   std::vector<std::string_view> setting_keys() const override {
@@ -102,7 +106,7 @@ class Next : public Command {
   void run(Session& session) override {
     check_usage(session.configuration);
     if (snowflake_) {
-      print_snowflake_ids(count_.value_or(1), form_.form(), session);
+      print_snowflake_ids(count_.value_or(1), form_.form(), release_ ? AtEnd::release : AtEnd::keep, session);
     } else {
       print_ids_of_tag(session);
     }
@@ -123,6 +127,7 @@ class Next : public Command {
     if (snowflake_ && (direct_ || ranges_)) {
       throw usage(fmt::format("'{}' is for tags, not for '--snowflake'", direct_ ? "--direct" : "--ranges"));
     }
+    if (release_ && !snowflake_) throw usage("'--release-on-exit' is for '--snowflake', not for tags");
     // Before anything is drawn, so that a bad form costs no ID.
     if (const bool has_form = form_.form().has_value(); has_form && ranges_) {
       throw usage("'--ranges' prints plain numbers", "leave '--format' and '--template' out");
@@ -208,6 +213,7 @@ class Next : public Command {
   std::optional<std::int64_t> count_;
   IdFormOptions form_;
   bool snowflake_ = false;
+  bool release_ = false;
   bool direct_ = false;
   bool ranges_ = false;
 };

@@ -210,6 +210,7 @@ class Status : public Command {
       answers.health = store.health();
       answers.tags = store.tags();
       answers.layout = store.layout();
+      answers.worker_range = store.worker_range();
       answers.workers = store.workers();
       answers.is_up = true;
     } catch (const leaf::Error& error) {

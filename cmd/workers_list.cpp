@@ -17,6 +17,7 @@ leaf::UnixTime now(const leaf::Worker& worker) {
 }
 
 std::string state(const leaf::Worker& worker) {
+  if (!worker.in_range) return "outside";
   if (worker.leased_ahead()) return "ahead";
   if (worker.owner.empty()) return "free";
   if (!worker.leased) return "idle";
@@ -43,8 +44,8 @@ class WorkersList : public Command {
     command.add_text_option(
         "PATTERN", "", pattern_,
         "only those whose owners match, such as 'web-*'; * ? [ ] as for files (default: all)");
-    command.add_text_option("--state", "held|lapsed|idle|free|ahead", state_,
-                            "only those that are held, lapsed, idle, free or ahead");
+    command.add_text_option("--state", "held|lapsed|idle|free|ahead|outside", state_,
+                            "only those that are held, lapsed, idle, free, ahead or outside");
     command.add_examples(
         "Prints worker, owner, state, window_end, silent_ms (since the last grant) and\n"
         "clock_offset_ms (the owner's clock less the store's, at that grant). On a\n"
@@ -54,7 +55,8 @@ class WorkersList : public Command {
         "  lapsed   its window is over and was not given back: its holder may be dead\n"
         "  idle     given back by its owner, who will take it again\n"
         "  free     for anybody, who gets only time after window_end\n"
-        "  ahead    leased by a clock that was ahead: for nobody before window_end\n\n"
+        "  ahead    leased by a clock that was ahead: for nobody before window_end\n"
+        "  outside  not one of the store's, which 'leafctl init-db --workers' sets\n\n"
         "Examples:\n"
         "  leafctl workers list\n"
         "  leafctl workers list 'web-*'\n"
@@ -78,10 +80,11 @@ class WorkersList : public Command {
 
  private:
   void check_state() const {
-    static constexpr std::string_view states[] = {"held", "lapsed", "idle", "free", "ahead"};
+    static constexpr std::string_view states[] = {"held", "lapsed", "idle", "free", "ahead", "outside"};
     if (!state_ || std::ranges::find(states, *state_) != std::end(states)) return;
-    throw leaf::Error(leaf::ErrorCode::usage,
-                      fmt::format("'--state' takes held, lapsed, idle, free or ahead, not '{}'", *state_));
+    throw leaf::Error(
+        leaf::ErrorCode::usage,
+        fmt::format("'--state' takes held, lapsed, idle, free, ahead or outside, not '{}'", *state_));
   }
 
   std::optional<std::string> pattern_;

@@ -38,13 +38,14 @@ struct WorkerSupply {
   std::int64_t free = 0;
 };
 
-WorkerSupply supply_of(const std::vector<leaf::Worker>& workers, const leaf::Layout& layout,
+/// Of the workers in `range`.
+WorkerSupply supply_of(const std::vector<leaf::Worker>& workers, const leaf::WorkerRange& range,
                        leaf::UnixTime now, const WorkerPolicy& policy);
 
-/// Judges how many workers are free, which are silent or were leased while a clock was ahead, and whether the
-/// clock `now` that grants them is behind what this host was granted.
-Checks worker_checks(const std::vector<leaf::Worker>& workers, const leaf::Layout& layout, leaf::UnixTime now,
-                     const WorkerPolicy& policy);
+/// Judges how many workers in `range` are free, which are silent or were leased while a clock was ahead, and
+/// whether the clock `now` that grants them is behind what this host was granted.
+Checks worker_checks(const std::vector<leaf::Worker>& workers, const leaf::Layout& layout,
+                     const leaf::WorkerRange& range, leaf::UnixTime now, const WorkerPolicy& policy);
 
 /// Judges whether this host's clock `now` is behind what is buffered for its workers.
 Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, leaf::UnixTime now,

@@ -6,6 +6,7 @@
 #include "doctor/supply_checks.hpp"
 #include "text/rfc3339.hpp"
 #include "text/rough_duration.hpp"
+#include "workers/worker_range.hpp"
 
 namespace leafctl {
 
@@ -14,6 +15,7 @@ namespace {
 using leaf::Layout;
 using leaf::UnixTime;
 using leaf::Worker;
+using leaf::WorkerRange;
 using std::chrono::milliseconds;
 
 constexpr auto year = std::chrono::duration_cast<milliseconds>(std::chrono::years(1));
@@ -84,13 +86,17 @@ std::optional<Check> check_ahead(const std::vector<Worker>& workers) {
                {},        {{"ahead", static_cast<std::int64_t>(ahead.size())}}};
 }
 
-Check check_free(const std::vector<Worker>& workers, const Layout& layout, UnixTime now,
-                 const WorkerPolicy& policy) {
-  const auto [total, available] = supply_of(workers, layout, now, policy);
+Check check_free(const std::vector<Worker>& workers, const Layout& layout, const WorkerRange& range,
+                 UnixTime now, const WorkerPolicy& policy) {
+  const auto [total, available] = supply_of(workers, range, now, policy);
   const Measures measures{{"free", available}, {"total", total}};
   const bool has_own =
       std::ranges::any_of(workers, [&](const Worker& worker) { return worker.owner == policy.owner; });
-  const std::string seen = fmt::format("{} of {} workers are taken", total - available, total);
+  std::string seen = fmt::format("{} of {} workers are taken", total - available, total);
+  if (!has_all_workers(range, layout)) {
+    seen += fmt::format(", of the layout's {} this store leases {} to {}", layout.max_worker() + 1,
+                        range.first, range.last);
+  }
   const std::string hint =
       "see 'leafctl workers list', and free what is not used any more with 'leafctl workers recycle'";
   if (available == 0 && !has_own) return {"workers", CheckState::failed, seen, hint, {}, measures};
@@ -110,11 +116,12 @@ WorkerPolicy worker_policy(const Settings& settings) {
           .max_backward = settings.max_backward};
 }
 
-WorkerSupply supply_of(const std::vector<Worker>& workers, const Layout& layout, UnixTime now,
+WorkerSupply supply_of(const std::vector<Worker>& workers, const WorkerRange& range, UnixTime now,
                        const WorkerPolicy& policy) {
-  const std::int64_t total = layout.max_worker() + 1;
-  const auto taken = std::ranges::count_if(
-      workers, [&](const Worker& worker) { return !is_available(worker, now, policy); });
+  const std::int64_t total = range.size();
+  const auto taken = std::ranges::count_if(workers, [&](const Worker& worker) {
+    return range.holds(worker.id) && !is_available(worker, now, policy);
+  });
   return {.total = total, .free = std::max<std::int64_t>(total - taken, 0)};
 }
 
@@ -153,9 +160,9 @@ Check layout_check(const Layout& layout, const std::optional<Layout>& expected, 
           .measures = measures};
 }
 
-Checks worker_checks(const std::vector<Worker>& workers, const Layout& layout, UnixTime now,
-                     const WorkerPolicy& policy) {
-  Checks checks{check_free(workers, layout, now, policy)};
+Checks worker_checks(const std::vector<Worker>& workers, const Layout& layout, const WorkerRange& range,
+                     UnixTime now, const WorkerPolicy& policy) {
+  Checks checks{check_free(workers, layout, range, now, policy)};
   for (const Worker& worker : workers) {
     if (!may_be_dead(worker, now, policy)) continue;
     checks.push_back({"workers",

@@ -76,8 +76,8 @@ class RenewalFailures {
 
 }  // namespace
 
-void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Session& session) {
-  auto host = session.host();
+void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, AtEnd at_end, Session& session) {
+  auto host = at_end == AtEnd::keep ? session.host() : std::nullopt;
   MissingMarks marks(session);
   if (!host) {
     marks.look();
@@ -97,7 +97,8 @@ void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Ses
        .max_backward = session.settings().max_backward,
        .timeout = session.settings().timeout,
        .on_renewal_failure = [&failures](const leaf::Error& error) { failures.note(error); },
-       .host = host});
+       .host = host,
+       .release_at_end = at_end == AtEnd::release});
   notice.reset();
   marks.report();
   guard.emplace();
@@ -115,7 +116,8 @@ void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, Ses
     marks.report();
     count -= static_cast<std::int64_t>(batch.size());
   }
-  guard.reset();
+  // What is not to be left behind is not left by a signal at the end either.
+  if (at_end == AtEnd::keep) guard.reset();
   if (!host || host->fetch_ahead || !generator.claim_fetch()) return;
   marks.look();
   marks.report();

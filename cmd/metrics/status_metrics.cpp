@@ -142,8 +142,8 @@ void add_store_metrics(MetricsText& metrics, const StoreAnswers& answers,
   if (!answers.layout) return;
   const leaf::UnixTime store_time = answers.health->time.value_or(now);
   metrics.add(layout_seconds_left, {}, seconds_of(answers.layout->last_time() - store_time));
-  if (!answers.workers) return;
-  const WorkerSupply supply = supply_of(*answers.workers, *answers.layout, store_time, policy);
+  if (!answers.worker_range || !answers.workers) return;
+  const WorkerSupply supply = supply_of(*answers.workers, *answers.worker_range, store_time, policy);
   metrics.add(workers, {{"state", "free"}}, supply.free);
   metrics.add(workers, {{"state", "taken"}}, supply.total - supply.free);
 }

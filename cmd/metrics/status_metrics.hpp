@@ -20,6 +20,7 @@ struct StoreAnswers {
   std::optional<leaf::StoreHealth> health{};
   std::optional<std::vector<leaf::Tag>> tags{};
   std::optional<leaf::Layout> layout{};
+  std::optional<leaf::WorkerRange> worker_range{};
   std::optional<std::vector<leaf::Worker>> workers{};
 };
 

@@ -45,6 +45,10 @@ const SnowflakeOptions& valid(const SnowflakeOptions& options) {
   if (options.max_backward < milliseconds::zero() || options.timeout < milliseconds::zero()) {
     throw Error(ErrorCode::usage, "a duration is below zero");
   }
+  if (options.release_at_end && options.host) {
+    throw Error(ErrorCode::usage, "the windows of a host are not released by one generator",
+                "leave out one of 'host' and 'release_at_end'");
+  }
   return options;
 }
 
@@ -54,7 +58,8 @@ std::unique_ptr<snowflake::Windows> make_windows(const StoreOptions& options_of_
   const auto refiller = refiller_options(valid(options));
   WorkerRequest request = options.worker;
   request.max_backward = options.max_backward;
-  if (!options.host) return std::make_unique<snowflake::OwnWindows>(store, request, refiller);
+  if (!options.host)
+    return std::make_unique<snowflake::OwnWindows>(store, request, refiller, options.release_at_end);
   return std::make_unique<snowflake::HostWindows>(store, *options.host, request, options.timeout, refiller);
 }
 

@@ -34,8 +34,11 @@ range::Refill OwnWindows::Buffer::refill(Store& store) {
 }
 
 OwnWindows::OwnWindows(const StoreOptions& store, const WorkerRequest& request,
-                       const range::Refiller::Options& options)
-    : store_(store), windows_(store_, request, *store.clock), refiller_(std::in_place, store, options) {
+                       const range::Refiller::Options& options, bool release_at_end)
+    : store_(store),
+      windows_(store_, request, *store.clock),
+      refiller_(std::in_place, store, options),
+      release_at_end_(release_at_end) {
   refiller_->watch(windows_);
 }
 
@@ -43,8 +46,13 @@ OwnWindows::~OwnWindows() {
   refiller_.reset();  // no lease may come in any more
   const layout::Positions& positions = windows_.positions;
   const std::int64_t end = windows_.buffer.view().rest.lo + positions.layout().max_sequence();
+  const UnixTime used_until = positions.layout().time_at(positions.ticks_of(end));
   try {
-    store_.give_up_worker(windows_.lease, positions.layout().time_at(positions.ticks_of(end)));
+    if (release_at_end_) {
+      store_.release_worker(windows_.lease, used_until);
+    } else {
+      store_.give_up_worker(windows_.lease, used_until);
+    }
   } catch (const Error&) {
     // The worker is free when its window is over.
   }

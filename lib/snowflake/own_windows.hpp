@@ -11,8 +11,8 @@ namespace leaf::snowflake {
 class OwnWindows final : public Windows {
  public:
   /// Leases the first window. Throws Error as Store::acquire_worker().
-  OwnWindows(const StoreOptions& store, const WorkerRequest& request,
-             const range::Refiller::Options& options);
+  OwnWindows(const StoreOptions& store, const WorkerRequest& request, const range::Refiller::Options& options,
+             bool release_at_end);
   ~OwnWindows() override;
 
   const layout::Positions& positions() const noexcept override { return windows_.positions; }
@@ -35,6 +35,7 @@ class OwnWindows final : public Windows {
   Store store_;  // for the first lease and the end; the refiller has one of its own
   Buffer windows_;
   std::optional<range::Refiller> refiller_;
+  const bool release_at_end_;
 };
 
 }  // namespace leaf::snowflake

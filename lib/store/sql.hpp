@@ -105,12 +105,16 @@ struct Sql {
   // $1 owner, $2 token, $3 length, $4 begin at the earliest, $5 the caller's clock, $6 as named, the limits
   // of clocks ($7 and $8 of the store's, $8 of earlier grants to this owner, $9 of what this owner gave up,
   // $10 and $11 of the window's begin), $12 as named -> the lease. No row, and nothing written: there is none
-  // to be had in this way. All times and lengths in (Unix) milliseconds.
+  // to be had in this way. None outside of the range that the store leases, which triggers see to as well.
+  // All times and lengths in (Unix) milliseconds.
 
-  /// -> the layout's text
+  /// -> the layout's text, the first worker that the store leases, the last one or NULL for all of the layout
   const char* layout;
-  /// $1 text -> the text. No row: another layout is in use.
+  /// $1 text, $2 its greatest worker -> the text. No row: another layout is in use, or the workers go beyond.
   const char* set_layout;
+  /// $1 first, $2 last or NULL, $3 the layout's text, $4 the caller's clock -> first. No row: the layout is
+  /// another one, or a worker outside is leased, which may be an error too. In a transaction.
+  const char* set_workers;
   /// $6 greatest worker. One that this owner held, else a free one, its window over.
   const char* acquire_held;
   /// $6 greatest worker. One never used.
@@ -134,10 +138,10 @@ struct Sql {
   const char* owner_clocks;
   /// $1 worker, $2 token, $3 the caller's clock -> of that lease. No row: lost.
   const char* lease_clocks;
-  /// $1 worker, $2 token, $3 end of what was used -> worker
+  /// $1 worker, $2 token, $3 end of what was used, $4 1 to free it for other owners too -> worker
   const char* give_up;
   /// $1 the caller's clock -> worker_id, owner, 1 if it has a token, window_end, renewed_at, clock_offset,
-  /// silence
+  /// silence, 1 if the store leases it
   const char* workers;
   /// $1 worker, $2 the caller's clock, $3 1 to take it from a holder in being -> worker. No row: none, or not
   /// over.

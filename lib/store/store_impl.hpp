@@ -91,6 +91,8 @@ class Store::Impl {
   void require_above_mark(const WorkerLease& lease,
                           const std::function<std::optional<std::int64_t>()>& spare);
   void raise_mark(const WorkerLease& lease);
+  /// As Store::give_up_worker(), or Store::release_worker() if it `frees` the worker.
+  bool give_up(const WorkerLease& lease, UnixTime used_until, bool frees);
 
   /// The deployment that the present connection leads to.
   const std::string& deployment() const noexcept { return deployment_; }

@@ -34,7 +34,26 @@ UnixTime host_time(Clock& clock) {
   return std::chrono::floor<milliseconds>(clock.now());
 }
 
-void require_valid(const WorkerRequest& request, const Layout& layout) {
+/// What a store leases.
+struct Pool {
+  Layout layout;
+  WorkerRange workers;
+  bool is_all;  ///< of the layout, whatever that is
+};
+
+/// `found` is what Sql::layout gave.
+Pool pool_of(const std::vector<Row>& found) {
+  if (found.empty()) throw store::lost_meta_row();
+  const Layout layout = Layout::parse(found[0].text(0));
+  const std::int64_t first = found[0].integer(1);
+  const auto last = found[0].integer_or_null(2);
+  return {.layout = layout,
+          .workers = {.first = first, .last = last.value_or(layout.max_worker())},
+          .is_all = first == 0 && !last};
+}
+
+void require_valid(const WorkerRequest& request, const Pool& pool) {
+  const Layout& layout = pool.layout;
   if (request.owner.empty() || request.owner.size() > max_owner ||
       !std::all_of(request.owner.begin(), request.owner.end(), [](char c) { return c > ' ' && c <= '~'; })) {
     throw Error(ErrorCode::usage,
@@ -42,6 +61,11 @@ void require_valid(const WorkerRequest& request, const Layout& layout) {
                 "choose one with --worker-name");
   }
   if (request.worker) layout.worker_bits(*request.worker);  // throws if it is out of bounds
+  if (request.worker && !pool.workers.holds(*request.worker)) {
+    throw Error(ErrorCode::usage, fmt::format("this store does not lease worker {}", *request.worker),
+                fmt::format("choose one from {} to {} with --worker-id, or leave the choice to the store",
+                            pool.workers.first, pool.workers.last));
+  }
   if (request.window < layout.unit()) {
     throw Error(ErrorCode::usage,
                 fmt::format("a window of {} is shorter than the layout's unit", request.window));
@@ -87,12 +111,16 @@ void require_lease_time(const std::vector<Row>& found, UnixTime host_now) {
       " settle --no-commits-lost' ends the wait");
 }
 
-Error all_taken(const Layout& layout, const std::vector<Worker>& workers) {
-  const std::string taken = fmt::format("all {} workers are taken", layout.max_worker() + 1);
+Error all_taken(const Pool& pool, const std::vector<Worker>& workers) {
+  const std::string range =
+      pool.workers.size() > pool.layout.max_worker()
+          ? ""
+          : fmt::format(" that this store leases, {} to {},", pool.workers.first, pool.workers.last);
+  const std::string taken = fmt::format("all {} workers{} are taken", pool.workers.size(), range);
   UnixTime first = UnixTime::max();
   std::int64_t ahead = 0;
   for (const Worker& worker : workers) {
-    if (!worker.leased_ahead()) continue;
+    if (!worker.leased_ahead() || !worker.in_range) continue;
     ++ahead;
     first = std::min(first, worker.window_end);
   }
@@ -127,6 +155,28 @@ void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& 
               fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
                           to_rfc3339(held->window_end)),
               fmt::format("set the clock right; if it is right now, {}another --worker-id goes on", release));
+}
+
+/// Throws Error (refused) while one of `workers` outside of `range` may be in use.
+void require_none_leased_outside(const WorkerRange& range, const std::vector<Worker>& workers) {
+  constexpr int most_named = 8;
+  int found = 0;
+  std::string named;
+  UnixTime last{};
+  for (const Worker& worker : workers) {
+    if (range.holds(worker.id) || worker.window_end <= worker.renewed_at + worker.silent_for) continue;
+    last = std::max(last, worker.window_end);
+    if (++found > most_named) continue;
+    named += fmt::format("{}{} {} until {}", named.empty() ? "" : ", ", worker.id,
+                         worker.owner.empty() ? "(free)" : fmt::format("('{}')", worker.owner),
+                         to_rfc3339(worker.window_end));
+  }
+  if (found == 0) return;
+  if (found > most_named) named += fmt::format(", {} more", found - most_named);
+  throw Error(
+      ErrorCode::refused,
+      fmt::format("workers outside of {} to {} are leased: {}", range.first, range.last, named),
+      fmt::format("stop what uses them, and try again at {}, when their windows are over", to_rfc3339(last)));
 }
 
 /// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
@@ -179,9 +229,11 @@ void Store::Impl::raise_mark(const WorkerLease& lease) {
 }
 
 Layout Store::layout() {
-  const auto rows = impl_->execute(&store::Sql::layout, {});
-  if (rows.empty()) throw store::lost_meta_row();
-  return Layout::parse(rows[0].text(0));
+  return pool_of(impl_->execute(&store::Sql::layout, {})).layout;
+}
+
+WorkerRange Store::worker_range() {
+  return pool_of(impl_->execute(&store::Sql::layout, {})).workers;
 }
 
 void Store::set_layout(const Layout& layout) {
@@ -190,11 +242,50 @@ void Store::set_layout(const Layout& layout) {
                 fmt::format("layout '{}' has more than 30 bits of sequence: no time can be leased in it",
                             layout.name()));
   }
-  if (!impl_->execute(&store::Sql::set_layout, {layout.text()}).empty()) return;
+  if (!impl_->execute(&store::Sql::set_layout, {layout.text(), layout.max_worker()}).empty()) return;
+  const Pool pool = pool_of(impl_->execute(&store::Sql::layout, {}));
+  if (!pool.is_all && pool.workers.last > layout.max_worker()) {
+    throw Error(ErrorCode::usage,
+                fmt::format("the store leases workers {} to {}, and layout '{}' ends with {}",
+                            pool.workers.first, pool.workers.last, layout.name(), layout.max_worker()),
+                "choose others with 'leafctl init-db --workers'");
+  }
   throw Error(ErrorCode::usage,
               fmt::format("the store's layout is '{}', not '{}', and IDs were made with it",
-                          this->layout().name(), layout.name()),
+                          pool.layout.name(), layout.name()),
               "a deployment keeps its layout; make another store for another layout");
+}
+
+void Store::set_worker_range(const std::optional<WorkerRange>& range) {
+  constexpr int most_attempts = 10;
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    const Pool before = pool_of(impl_->execute(&store::Sql::layout, {}));
+    const Layout& layout = before.layout;
+    const WorkerRange wanted = range.value_or(WorkerRange{0, layout.max_worker()});
+    if (wanted.first < 0 || wanted.first > wanted.last || wanted.last > layout.max_worker()) {
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("{} to {} are not workers of layout '{}'", wanted.first, wanted.last, layout.name()),
+          fmt::format("it has workers from 0 to {}", layout.max_worker()));
+    }
+    if (before.workers == wanted && before.is_all == !range) return;
+    if (!wanted.holds(before.workers)) {
+      require_lease_time(impl_->execute(&store::Sql::leases_from, {}), host_time(impl_->clock()));
+      require_none_leased_outside(wanted, workers());
+    }
+    const std::vector<Value> parameters{wanted.first, range ? Value(wanted.last) : Value(), layout.text(),
+                                        unix_ms(host_time(impl_->clock()))};
+    const auto rows =
+        impl_->attempt(store::IfMissing::fail, true, [&](store::Connection& connection, milliseconds left) {
+          store::Transaction transaction(connection, left);
+          auto result = connection.execute(connection.sql().set_workers, parameters, left);
+          transaction.commit();
+          return result;
+        });
+    if (!rows.empty()) return;
+    // The layout was changed meanwhile, or a worker was leased.
+  }
+  throw Error(ErrorCode::unavailable, "the store's workers are leased while their range is set", "try again");
 }
 
 std::vector<Worker> Store::workers() {
@@ -206,7 +297,8 @@ std::vector<Worker> Store::workers() {
                        .window_end = time_of(row.integer(3)),
                        .renewed_at = time_of(row.integer(4)),
                        .clock_offset = milliseconds(row.integer(5)),
-                       .silent_for = milliseconds(row.integer(6))});
+                       .silent_for = milliseconds(row.integer(6)),
+                       .in_range = row.integer(7) == 1});
   }
   return workers;
 }
@@ -220,9 +312,10 @@ void require_expected_layout(const WorkerRequest& request, const Layout& layout)
 }
 
 WorkerLease Store::acquire_worker(const WorkerRequest& request) {
-  const Layout layout = this->layout();
+  const Pool pool = pool_of(impl_->execute(&store::Sql::layout, {}));
+  const Layout& layout = pool.layout;
   require_expected_layout(request, layout);
-  require_valid(request, layout);
+  require_valid(request, pool);
   const auto check_lease_time = [&] {
     const auto found = impl_->execute(&store::Sql::leases_from, {});
     require_lease_time(found, host_time(impl_->clock()));
@@ -263,7 +356,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   };
 
   std::vector<Row> rows;
-  std::int64_t new_left = layout.max_worker() + 1;
+  std::int64_t new_left = pool.workers.size();
   while (rows.empty()) {
     if (request.worker) {
       rows = claim(&store::Sql::acquire_this, *request.worker, true);
@@ -278,13 +371,13 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     // One that is pinned may lie in the way: the next number is asked for then.
     if (!rows.empty() || came_late() || (has_new() && new_left-- > 0)) continue;
     rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
-    if (rows.empty() && !came_late()) throw all_taken(layout, workers());
+    if (rows.empty() && !came_late()) throw all_taken(pool, workers());
   }
   WorkerLease lease = lease_of(rows[0], token, store);
   // The highest one that neither the store nor this host knows to have been leased.
   const auto spare_worker = [&]() -> std::optional<std::int64_t> {
     const std::vector<Worker> known = workers();
-    for (std::int64_t worker = layout.max_worker(); worker >= 0; --worker) {
+    for (std::int64_t worker = pool.workers.last; worker >= pool.workers.first; --worker) {
       if (std::ranges::find(known, worker, &Worker::id) == known.end() &&
           impl_->marks().highest(lease.store.deployment, mark_of(worker)) == 0)
         return worker;
@@ -300,7 +393,8 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   } catch (const Error&) {
     try {
       // Not by give_up_worker(), which would lower the mark.
-      impl_->execute(&store::Sql::give_up, {lease.worker, lease.token, unix_ms(lease.begin)});
+      impl_->execute(&store::Sql::give_up,
+                     {lease.worker, lease.token, unix_ms(lease.begin), std::int64_t{0}});
     } catch (const Error&) {
       // The worker is free when its window is over.
     }
@@ -339,17 +433,27 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
   }
 }
 
-bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
+bool Store::Impl::give_up(const WorkerLease& lease, UnixTime used_until, bool frees) {
   const std::string& deployment = lease.store.deployment;
   const std::string subject = mark_of(lease.worker);
-  const std::int64_t mark = deployment.empty() ? 0 : impl_->marks().highest(deployment, subject);
+  const std::int64_t mark = deployment.empty() ? 0 : marks_->highest(deployment, subject);
   // First: another process of this host may get what is given up at once.
-  if (mark > 0) impl_->marks().lower(deployment, subject, unix_ms(used_until));
-  if (!impl_->execute(&store::Sql::give_up, {lease.worker, lease.token, unix_ms(used_until)}).empty())
+  if (mark > 0) marks_->lower(deployment, subject, unix_ms(used_until));
+  if (!execute(&store::Sql::give_up,
+               {lease.worker, lease.token, unix_ms(used_until), static_cast<std::int64_t>(frees)})
+           .empty())
     return true;
   // It is another holder's now, unless an attempt whose reply was lost has given it up.
-  if (mark > 0 && !impl_->retried()) impl_->marks().raise(deployment, subject, mark);
+  if (mark > 0 && !retried()) marks_->raise(deployment, subject, mark);
   return false;
+}
+
+bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
+  return impl_->give_up(lease, used_until, false);
+}
+
+bool Store::release_worker(const WorkerLease& lease, UnixTime used_until) {
+  return impl_->give_up(lease, used_until, true);
 }
 
 void Store::recycle_worker(std::int64_t worker, bool force) {

@@ -169,6 +169,14 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   lacks "$(checks failed --worker-name w3)" workers
 }
 
+@test "doctor counts the workers that the store leases, and names them" {
+  leafctl -q init-db --workers 0-511
+  contains "$(checks ok)" "workers: 0 of 512 workers are taken, of the layout's 1024 this store leases 0 to 511"
+  leafctl -q init-db --workers 0-0
+  leafctl -q workers acquire --worker-name other >"$BATS_TEST_TMPDIR/lease"
+  contains "$(checks failed)" "workers: 1 of 1 workers are taken, of the layout's 1024 this store leases 0 to 0"
+}
+
 @test "doctor names another layout than is expected" {
   contains "$(checks failed --layout twitter)" "layout: the store's layout is 'leaf', but this host expects 'twitter'"
   lacks "$(checks failed --layout leaf)" layout

@@ -22,7 +22,7 @@ teardown() { remove_store; }
 
 @test "init-db -o json prints one object" {
   expect 0 leafctl init-db -o json
-  same 'the keys' 'store deployment layout schema_version minimum_reader applied adopted runtime_role guard_steps' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
+  same 'the keys' 'store deployment layout workers schema_version minimum_reader applied adopted runtime_role guard_steps' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
   same 'the first migration' 0001_tags "$(jq -r '.applied[0]' <<<"$output")"
   expect 0 leafctl init-db -o json
   same 'nothing more to apply' 0 "$(jq '.applied | length' <<<"$output")"
@@ -111,4 +111,58 @@ teardown() { remove_store; }
   [ ! -e "${LEAFCTL_STORE#sqlite:}" ]
   expect 0 leafctl init-db -o json
   same 'the guard' null "$(jq .guard_steps <<<"$output")"
+}
+
+@test "init-db --workers limits the workers, and without it a store keeps its own" {
+  expect 0 leafctl init-db -o json
+  same 'the default' 0-1023 "$(jq -r .workers <<<"$output")"
+  expect 0 leafctl init-db --workers 2-3
+  contains "$stderr" 'changed store'
+  contains "$stderr" ', layout leaf, workers 2-3'
+  contains "$stderr" 'workers 0-1023 were leased, and 2-3 are now'
+  expect 0 leafctl init-db --workers 2-3
+  contains "$stderr" 'up to date: '
+  same 'what is kept' 2-3 "$(leafctl -q init-db -o json | jq -r .workers)"
+  for worker in 2 3; do
+    same 'the worker' $worker "$(leafctl -q workers acquire --worker-name "w$worker" | cut -f 1)"
+  done
+  expect 6 leafctl workers acquire --worker-name late
+  contains "$stderr" 'all 2 workers that this store leases, 2 to 3, are taken'
+  expect 2 leafctl workers acquire --worker-id 4
+  says "leafctl: this store does not lease worker 4
+hint: choose one from 2 to 3 with --worker-id, or leave the choice to the store"
+  expect 0 leafctl init-db --workers all
+  contains "$stderr" 'workers 2-3 were leased, and 0-1023 are now'
+  expect 0 leafctl workers acquire --worker-name late --worker-id 4
+}
+
+@test "init-db --workers is refused while a worker outside is leased, and says until when" {
+  leafctl -q init-db
+  end=$(leafctl -q workers acquire --worker-name web --worker-id 600 -o json | jq -r .window_end)
+  expect 5 leafctl init-db --workers 0-511
+  says "leafctl: workers outside of 0 to 511 are leased: 600 ('web') until $end
+hint: stop what uses them, and try again at $end, when their windows are over"
+  same 'what is kept' 0-1023 "$(leafctl -q init-db -o json | jq -r .workers)"
+  expect 0 leafctl init-db --workers 600-1023
+}
+
+@test "init-db --workers in a new store, with a layout, and what is no range" {
+  expect 0 leafctl init-db --workers 128-255 --layout 41,8,14
+  contains "$stderr" 'created store'
+  contains "$stderr" ', workers 128-255'
+  lacks "$stderr" 'were leased'
+  expect 2 leafctl init-db --layout 41,7,15
+  contains "$stderr" 'the store leases workers 128 to 255, and layout '
+  expect 0 leafctl init-db --layout 41,7,15 --workers 0-63
+  expect 0 leafctl init-db --layout leaf --workers 512-1023
+  expect 2 leafctl init-db --workers 512-1024
+  contains "$stderr" "leafctl: 512 to 1024 are not workers of layout 'leaf'
+hint: it has workers from 0 to 1023"
+  for none in 5 5-4 x-3 3- -3 1-2-3 ' 1-2' 0-2147483648 ''; do
+    expect 2 leafctl init-db "--workers=$none"
+    contains "$stderr" "'--workers' takes"
+  done
+  expect 2 leafctl init-db --dry-run --workers 0-511
+  contains "$stderr" "'--dry-run' and '--workers' exclude each other"
+  contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --workers 0-511' then sets the workers"
 }

@@ -117,3 +117,15 @@ run_example() {
   same 'status' 2 "$status"
   contains "$output" "unknown command 'nxt'"
 }
+
+@test "the unit in leafctl-operations(7) is one that systemd takes" {
+  command -v systemd-analyze >/dev/null || skip 'there is no systemd'
+  local unit=$BATS_TEST_TMPDIR/invoices.service
+  mandoc -T ascii -O width=500 "$MANUAL/man7/leafctl-operations.7" 2>/dev/null | col -bx |
+    awk '/\[Unit\]/ { shown = 1 } shown && /^ *A service that runs for long/ { exit } shown { sub(/^ +/, ""); print }' >"$unit"
+  for line in KillMode=process RuntimeDirectoryMode=0700 RuntimeDirectoryPreserve=yes; do contains "$(<"$unit")" "$line"; done
+  sed -i 's,^ExecStart=.*,ExecStart=/bin/true,' "$unit"
+  expect 0 systemd-analyze verify --man=no "$unit"
+  # It only warns of what it does not know.
+  lacks "$stderr" "invoices.service:"
+}

@@ -57,6 +57,8 @@ run_sql() {
   same 'taken' 2 "$(value leafctl_workers 'state="taken"')"
   same 'free' 14 "$(value leafctl_workers 'state="free"')"
   same 'the worker' 0 "$(value leafctl_window_worker)"
+  leafctl -q init-db --workers 0-7
+  same 'free in the range' 6 "$(look && value leafctl_workers 'state="free"')"
   same 'leases' 1 "$(value leafctl_window_fetches_total)"
   local end
   end=$(leafctl status -o json | jq -r 'select(.worker == 0).window_end')

@@ -48,7 +48,8 @@ refused() {
   psql -qX -d "$test_database" -c 'CREATE TABLE customers (name text)'
   leafctl -q init-db --runtime-role "$role"
   for command in 'add-tag user' 'tags update order --step 5' 'tags remove order --yes' 'tags update order --limit 500' \
-    'tags update order --description x' 'init-db --layout twitter' 'init-db --new-deployment --yes'; do
+    'tags update order --description x' 'init-db --layout twitter' 'init-db --workers 0-511' \
+    'init-db --new-deployment --yes'; do
     expect 2 as_role leafctl $command
     contains "$stderr" 'permission denied'
   done
@@ -60,6 +61,8 @@ refused() {
   refused "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('x', 1)" "$denied"
   refused "UPDATE leaf_meta SET layout = 'x'" "$denied"
   refused 'UPDATE leaf_meta SET schema_version = 1' "$denied"
+  refused 'UPDATE leaf_meta SET first_worker = 1' "$denied"
+  refused 'UPDATE leaf_meta SET last_worker = NULL' "$denied"
   refused 'UPDATE leaf_meta SET deployment = gen_random_uuid()' "$denied"
   for table in leaf_alloc leaf_worker leaf_meta; do
     refused "DELETE FROM $table" "$denied"

@@ -149,6 +149,50 @@ hint: name a tag, or say '--snowflake' for IDs of no tag"
   done
 }
 
+@test "containers that come and go share a worker with --release-on-exit, and no ID repeats" {
+  for ((i = 0; i < 12; ++i)); do
+    LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/run$i leafctl next --snowflake -n 3000 --worker-name "job-$i" \
+      --release-on-exit >>"$ids"
+  done
+  all_different 36000 "$ids"
+  same 'the workers' $'0\t\tfree' "$(leafctl workers list | cut -f 1-3)"
+  # Without it each keeps one.
+  for i in a b c; do leafctl next --snowflake --worker-name "job-$i" --no-host-buffer >>"$ids"; done
+  same 'the workers' 3 "$(leafctl workers list | wc -l)"
+}
+
+@test "eight containers at once with --release-on-exit have workers of their own, and free them" {
+  for i in 1 2 3 4 5 6 7 8; do
+    LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/run$i leafctl next --snowflake -n 20000 --worker-name "job-$i" \
+      --release-on-exit >"$ids.$i" &
+  done
+  wait
+  all_different 160000 "$ids".?
+  same 'the states' free "$(leafctl workers list | cut -f 3 | sort -u)"
+  [ "$(leafctl workers list | wc -l)" -le 8 ]
+}
+
+@test "SIGINT and SIGTERM free the worker with --release-on-exit, and a full disk does" {
+  for signal in INT:130 TERM:143; do
+    start_output 1000000000000 --release-on-exit --worker-name "job-$signal"
+    kill "-${signal%:*}" "$writer"
+    await_end
+    same "the status after ${signal%:*}" "${signal#*:}" "$ended"
+    increasing "$ids"
+    same 'the state' free "$(state_of 0)"
+    rm "$BATS_TEST_TMPDIR/pipe"
+  done
+  run bash -c 'leafctl next --snowflake --release-on-exit --worker-name full >/dev/full'
+  same 'the status' 1 "$status"
+  same 'the workers' 0 "$(leafctl workers list --state held | wc -l)"
+}
+
+@test "--release-on-exit is for snowflake IDs" {
+  leafctl -q add-tag order
+  expect 2 leafctl next order --release-on-exit
+  says "leafctl: '--release-on-exit' is for '--snowflake', not for tags"
+}
+
 @test "SIGINT ends a long output from the host's buffer, and wastes neither worker nor time" {
   start_output 1000000000000
   kill -INT "$writer"

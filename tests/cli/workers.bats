@@ -196,7 +196,7 @@ leafctl: 2 of 3 workers were not recycled"
   prints ''
   says 'no worker matches'
   expect 2 leafctl workers list --state dead
-  says "leafctl: '--state' takes held, lapsed, idle, free or ahead, not 'dead'"
+  says "leafctl: '--state' takes held, lapsed, idle, free, ahead or outside, not 'dead'"
 }
 
 @test "workers recycle --force asks on a terminal and takes only yes for yes" {
@@ -243,4 +243,14 @@ hint: free silent ones with 'leafctl workers recycle', or look at 'leafctl worke
   until_state 0 lapsed
   expect 6 leafctl workers acquire --worker-name c
   same 'the worker' 0 "$(leafctl -q workers acquire --worker-name c --recycle-after 0s | cut -f 1)"
+}
+
+@test "workers list says which lie outside of what the store leases" {
+  leafctl -q workers acquire --worker-name a --worker-id 600 --window 10ms >"$BATS_TEST_TMPDIR/lease"
+  until_state 600 lapsed
+  leafctl -q init-db --workers 0-511
+  same 'the state' outside "$(state_of 600)"
+  expect 0 leafctl workers list --state outside -o json
+  same 'the worker' 600 "$(jq .worker <<<"$output")"
+  same 'the worker of its owner' 0 "$(leafctl -q next --snowflake --worker-name a | leafctl decode -o json | jq .worker)"
 }

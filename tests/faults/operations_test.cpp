@@ -6,6 +6,8 @@
 #include <fstream>
 #include <memory>
 #include <regex>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,12 @@ class Desk {
                               << "dbname=postgres\n[standby]\nhost=" << present.host()
                               << "\nport=5432\nuser=postgres\ndbname=postgres\n";
     fs::permissions(folder_.path(), fs::perms::all);
+  }
+
+  /// One more service.
+  void name(const std::string& service, const PostgresqlCluster& cluster) const {
+    std::ofstream(services(), std::ios::app)
+        << "[" << service << "]\nhost=" << cluster.host() << "\nport=5432\nuser=postgres\ndbname=postgres\n";
   }
 
   /// Runs the lines one after the other; throws std::runtime_error if one fails. Returns what they print.
@@ -168,4 +176,43 @@ TEST_CASE_FIXTURE(Store, "operations: an upgrade of a store that is up to date d
   const Desk desk(primary, primary);
   for (const std::string& block : commands_of("Upgrade")) mentions(desk.run(block), "up to date");
   for (const std::string& block : commands_of("Full disk")) mentions(desk.run(block), "connection\tok");
+}
+
+TEST_CASE("operations: two regions as the manual has them draw no ID in common") {
+  const PostgresqlCluster east, west;
+  const Desk desk(east, west);
+  desk.name("east", east);
+  desk.name("west", west);
+  const auto blocks = commands_of("Two regions");
+  REQUIRE(blocks.size() == 2);
+  const std::string set_up = desk.run(blocks[0]);
+  mentions(set_up, "of the layout's 1024 this store leases 0 to 511");
+  mentions(set_up, "of the layout's 1024 this store leases 512 to 1023");
+  CHECK(set_up.find("failed") == std::string::npos);
+  mentions(desk.run(blocks[1]), "\"worker\":512");
+
+  // From both at once, so that their snowflakes share their times: many owners, with and without a buffer.
+  const std::string drawn = desk.run(
+      "for region in east west; do\n"
+      "  for host in 1 2 3 4; do\n"
+      "    leafctl --store service=$region next --snowflake -n 20000 --worker-name $region-$host"
+      " --no-host-buffer >$region.$host &\n"
+      "  done\n"
+      "  leafctl --store service=$region next --snowflake -n 20000 >$region.own &\n"
+      "  leafctl --store service=$region next order -n 5000 >$region.order &\n"
+      "  leafctl --store service=$region next order -n 5000 --direct >$region.direct &\n"
+      "done\n"
+      "wait\n"
+      "cat east.? west.? east.own west.own east.order west.order east.direct west.direct");
+  std::istringstream lines(drawn);
+  std::set<std::string> ids;
+  std::size_t count = 0;
+  for (std::string id; std::getline(lines, id); ++count) ids.insert(id);
+  CHECK(count == 220'000);
+  CHECK(ids.size() == count);
+  mentions(desk.run("leafctl --store service=west workers list"), "\twest-1\tidle\t");
+  // Neither takes what is the other's, and a worker in use does not move.
+  CHECK_THROWS(desk.run("leafctl --store service=east workers acquire --worker-id 512"));
+  CHECK_THROWS(desk.run("leafctl --store service=west init-db --workers 768-1023"));
+  CHECK_THROWS(desk.run("leafctl --store service=east next order --direct -n 1000000000000"));
 }

@@ -64,6 +64,58 @@ std::int64_t ms_of(std::chrono::system_clock::time_point time) {
 
 }  // namespace
 
+TEST_CASE("generator: owners that come once and release their worker share one, and no ID repeats") {
+  Bed bed;
+  Store store(bed.options());
+  std::vector<std::int64_t> all;
+  for (int i = 0; i < 50; ++i) {
+    auto options = owned_by("container" + std::to_string(i));
+    options.release_at_end = true;
+    {
+      auto generator = bed.generator(options);
+      for (const std::int64_t id : draw(generator, 5000)) all.push_back(id);
+      CHECK(generator.worker() == 0);
+    }
+    const auto left = store.workers();
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].owner.empty());
+    CHECK_FALSE(left[0].leased);
+    CHECK(left[0].window_end == Layout::parse("leaf").time_of(all.back()) + 1ms);
+    bed.clock.advance(2ms);
+  }
+  CHECK(strictly_increasing(all));
+  // One that keeps its worker keeps it from others.
+  { draw(*std::make_unique<SnowflakeGenerator>(bed.options(), owned_by("keeper")), 1); }
+  bed.clock.advance(2ms);
+  CHECK(bed.generator(owned_by("other")).worker() == 1);
+}
+
+TEST_CASE("generator: what is released by a lease that was lost stays with who has it") {
+  Bed bed;
+  Store store(bed.options());
+  leaf::WorkerRequest request = owned_by("a").worker;
+  request.worker = 0;
+  const leaf::WorkerLease lost = store.acquire_worker(request);
+  store.recycle_worker(0, true);
+  bed.clock.advance(11min);
+  request.owner = "b";
+  const leaf::WorkerLease held = store.acquire_worker(request);
+  CHECK_FALSE(store.release_worker(lost, lost.begin));
+  CHECK(store.workers().at(0).owner == "b");
+  CHECK(store.workers().at(0).window_end == held.end);
+  CHECK(store.release_worker(held, held.begin + 1ms));
+  CHECK(store.workers().at(0).window_end == held.begin + 1ms);
+  CHECK_FALSE(store.release_worker(held, held.begin));
+}
+
+TEST_CASE("generator: windows of a host are not released by one of its processes") {
+  Bed bed;
+  auto options = owned_by("a");
+  options.release_at_end = true;
+  options.host = leaf::HostOptions{.folder = bed.store.path() + ".run"};
+  CHECK(error_code([&] { bed.generator(options); }) == ErrorCode::usage);
+}
+
 TEST_CASE("generator: an ID holds the time, the worker and a sequence that starts below 100") {
   Bed bed;
   auto generator = bed.generator(owned_by("a"));

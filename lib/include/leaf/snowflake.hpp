@@ -31,6 +31,9 @@ struct SnowflakeOptions {
   /// Where the processes of this host share the worker's windows; absent: they are this generator's own, and
   /// what it has not used it gives back when it ends.
   std::optional<HostOptions> host{};
+  /// At the end the worker is freed for any owner, as by Store::release_worker(): for generators whose owners
+  /// do not come again, such as those of containers. Not for the windows of a host, which others draw from.
+  bool release_at_end = false;
 };
 
 /// Makes snowflake IDs with a worker that it leases from the store, in windows of time that the store grants
@@ -44,7 +47,8 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// Leases a worker and its first window. Throws Error as Store::acquire_worker(), and `usage` for invalid
   /// options.
   SnowflakeGenerator(const StoreOptions& store, const SnowflakeOptions& options);
-  /// Gives the unused rest of the window back, if the store can be reached. No call may be under way.
+  /// Gives the unused rest of the window back, or the worker, if the store can be reached. No call may be
+  /// under way.
   ~SnowflakeGenerator();
   SnowflakeGenerator(const SnowflakeGenerator&) = delete;
   SnowflakeGenerator& operator=(const SnowflakeGenerator&) = delete;

@@ -173,20 +173,31 @@ class LEAF_EXPORT Store {
 
   /// The layout of all snowflake IDs of this deployment; `leaf` until it is set.
   Layout layout();
-  /// Throws `usage` if a worker was acquired with another layout before.
+  /// Throws `usage` if a worker was acquired with another layout before, or the layout lacks some of
+  /// worker_range().
   void set_layout(const Layout& layout);
+
+  /// The workers that this store leases: all of the layout until others are set. The store itself keeps
+  /// within them, whatever program asks.
+  WorkerRange worker_range();
+  /// Nothing: all of the layout, whatever that is. Two stores whose ranges have no worker in common make no
+  /// snowflake ID in common, if they have one layout. Throws `usage` if the layout lacks some; `refused` if a
+  /// worker outside of it is leased, until the window of each is over; `unavailable` for less than before
+  /// while such windows may not be known: see acquire_worker().
+  void set_worker_range(const std::optional<WorkerRange>& range);
 
   /// All workers that were ever acquired, by number.
   std::vector<Worker> workers();
   /// Leases a worker and a first window: one that this owner held and whose window is over, else the lowest
   /// free one, else one never used, else one whose owner was silent for `recycle_after`. Windows of one
   /// worker never overlap. Throws `unavailable` while the database's server is another one than before, and
-  /// may know nothing of windows that are not over; `exhausted` if all are taken; `usage` if the layout is
-  /// not the one that is expected; `refused` if the one asked for is held, or if a clock is not to be
-  /// trusted: the host's is off the store's by more than `max_skew`, behind an earlier grant to this owner by
-  /// more than that, or behind what this owner has made by more than `max_backward`; `exhausted` outside of
-  /// the layout's time. Where it throws nothing is leased, and other owners go on. After a clock that was
-  /// ahead was set right, release_workers() lets its owner begin anew.
+  /// may know nothing of windows that are not over; `exhausted` if all of worker_range() are taken; `usage`
+  /// if the layout is not the one that is expected, or the worker asked for is outside of that range;
+  /// `refused` if the one asked for is held, or if a clock is not to be trusted: the host's is off the
+  /// store's by more than `max_skew`, behind an earlier grant to this owner by more than that, or behind what
+  /// this owner has made by more than `max_backward`; `exhausted` outside of the layout's time. Where it
+  /// throws nothing is leased, and other owners go on. After a clock that was ahead was set right,
+  /// release_workers() lets its owner begin anew.
   WorkerLease acquire_worker(const WorkerRequest& request);
   /// Leases the window that follows `lease.end`, at least `request.window` long and not in the past. Throws
   /// `not_found` if the worker was recycled meanwhile, or may have been: where `lease` is over and the
@@ -195,6 +206,9 @@ class LEAF_EXPORT Store {
   /// Gives back what lies after `used_until`. Nothing may be made with the lease any more. False if it was
   /// recycled.
   bool give_up_worker(const WorkerLease& lease, UnixTime used_until);
+  /// As give_up_worker(), and frees the worker for any owner, who gets time after that alone. Nothing of this
+  /// owner is left that would keep its next IDs above these.
+  bool release_worker(const WorkerLease& lease, UnixTime used_until);
   /// Frees a worker for others, who get only time after its last window. Throws `not_found` if it is not
   /// held; `refused` if its window is not over, unless `force`.
   void recycle_worker(std::int64_t worker, bool force);

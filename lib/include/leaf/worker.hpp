@@ -10,6 +10,17 @@
 
 namespace leaf {
 
+/// The workers from the first to the last, both included.
+struct WorkerRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+
+  std::int64_t size() const noexcept { return last - first + 1; }
+  bool holds(std::int64_t worker) const noexcept { return worker >= first && worker <= last; }
+  bool holds(const WorkerRange& other) const noexcept { return other.first >= first && other.last <= last; }
+  friend bool operator==(const WorkerRange&, const WorkerRange&) = default;
+};
+
 /// One worker as the store has it.
 struct Worker {
   std::int64_t id = 0;
@@ -19,6 +30,7 @@ struct Worker {
   UnixTime renewed_at;  ///< the last grant, by the store's clock
   std::chrono::milliseconds clock_offset{};  ///< the holder's clock less the store's, at that grant
   std::chrono::milliseconds silent_for{};  ///< since that grant, by the store's clock; below 0: it was ahead
+  bool in_range = true;                    ///< the store leases it: see Store::worker_range()
 
   /// Leased by a clock that was ahead: nobody gets it before `window_end`, whoever frees it.
   bool leased_ahead() const noexcept {

@@ -45,9 +45,10 @@ Meaning meaning_of(std::string_view state) {
     return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"};
   if (state == "3D000")
     return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"};
-  // Raised by leaf_alloc_guard(), leaf_require_durable(), leaf_require_whole(), refuse_foreign_objects and
-  // leaf_settle(), each with a hint.
-  if (state == "LF001" || state == "LF002" || state == "LF003" || state == "LF004" || state == "LF006")
+  // Raised by leaf_alloc_guard(), leaf_require_durable(), leaf_require_whole(), refuse_foreign_objects,
+  // leaf_settle(), leaf_worker_in_range() and leaf_meta_workers(), each with a hint.
+  if (state == "LF001" || state == "LF002" || state == "LF003" || state == "LF004" || state == "LF006" ||
+      state == "LF007")
     return {ErrorCode::refused, ""};
   if (state == "42501") {
     return {ErrorCode::usage,

@@ -57,6 +57,9 @@
   " AND (o.renewed_at > $8::bigint OR o.token IS NULL AND o.window_end > $9::bigint))"
 #define LEASE(begin) \
   "worker_id, " begin ", window_end, " IS_DURABLE ", " DEPLOYMENT ", (SELECT granted_by FROM leaf_meta)"
+// Whether the store leases this one.
+#define IN_RANGE(worker) \
+  "(SELECT " worker " BETWEEN first_worker AND coalesce(last_worker, " worker ") FROM leaf_meta)"
 // What a row keeps of a holder's key, so that nobody who reads it can give up for the holder.
 #define HASH "left(encode(sha256(uuid_send($2::uuid)), 'hex'), 32)::uuid"
 #define TAKE \
@@ -227,27 +230,33 @@ $way$;
         " FROM leaf_event WHERE ($1::varchar IS NULL OR biz_tag = $1::varchar)"
         " AND happened_at >= to_timestamp($2::bigint / 1000.0) ORDER BY event_id",
 
-    .layout = "SELECT layout FROM leaf_meta",
+    .layout = "SELECT layout, first_worker, last_worker FROM leaf_meta",
     .set_layout = "UPDATE leaf_meta SET layout = $1 WHERE (layout = $1 OR NOT layout_fixed)"
+                  " AND greatest(first_worker, last_worker) <= $2::bigint"
                   " AND " MAY_CHANGE("leaf_meta") " RETURNING layout",
+    // A trigger looks for leases.
+    .set_workers = "UPDATE leaf_meta SET first_worker = $1::integer, last_worker = $2::integer"
+                   " WHERE layout = $3 AND $4::bigint IS NOT NULL"
+                   " AND " MAY_CHANGE("leaf_meta") " RETURNING first_worker",
     .acquire_held = "UPDATE leaf_worker w SET " TAKE " WHERE " MAY_LEASE
                     " AND w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
                     " WHERE c.window_end <= " NOW
                     " AND (c.owner = $1::varchar OR c.owner IS NULL) AND c.worker_id <= $6::bigint"
+                    " AND " IN_RANGE("c.worker_id")
                     " ORDER BY c.owner IS NULL, c.worker_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
                     " RETURNING " LEASE("window_end - $3::bigint"),
     .acquire_new =
         "WITH fresh AS (UPDATE leaf_meta SET next_worker = next_worker + 1, layout_fixed = true"
-        " WHERE next_worker <= $6::bigint AND " MAY_LEASE
+        " WHERE next_worker <= least($6::bigint, last_worker) AND " MAY_LEASE
         " RETURNING next_worker - 1 AS worker_id)"
         " INSERT INTO leaf_worker " WORKER_COLUMNS " SELECT worker_id, " NEW_WORKER
         " FROM fresh ON CONFLICT (worker_id) DO NOTHING"
         " RETURNING " LEASE("window_end - $3::bigint"),
-    .has_new = "SELECT (next_worker <= $1::bigint AND " KNOWS_LEASES("least($2::bigint, " CLOCK ")") ")::integer FROM leaf_meta",
+    .has_new = "SELECT (next_worker <= least($1::bigint, last_worker) AND " KNOWS_LEASES("least($2::bigint, " CLOCK ")") ")::integer FROM leaf_meta",
     .acquire_silent = "UPDATE leaf_worker w SET " TAKE " WHERE " MAY_LEASE
                       " AND w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
                       " WHERE c.window_end <= " NOW " AND c.renewed_at <= " CLOCK
-                      " - $12::bigint AND c.worker_id <= $6::bigint"
+                      " - $12::bigint AND c.worker_id <= $6::bigint AND " IN_RANGE("c.worker_id")
                       " ORDER BY c.renewed_at, c.worker_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
                       " RETURNING " LEASE("window_end - $3::bigint"),
     .acquire_this =
@@ -273,11 +282,12 @@ $way$;
                     " WHERE worker_id = $1::integer AND token = " HASH " AND $3::bigint IS NOT NULL",
     // The key is the proof, and a trigger makes it NULL.
     .give_up =
-        "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = $2::uuid"
+        "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = $2::uuid,"
+        " owner = CASE $4::integer WHEN 1 THEN NULL ELSE owner END"
         " WHERE worker_id = $1::integer AND token = " HASH " RETURNING worker_id",
     .workers =
         "SELECT worker_id, owner, (token IS NOT NULL)::integer, window_end, renewed_at, clock_offset,"
-        " " CLOCK " - renewed_at FROM leaf_worker WHERE $1::bigint IS NOT NULL ORDER BY worker_id",
+        " " CLOCK " - renewed_at, " IN_RANGE("worker_id") "::integer FROM leaf_worker WHERE $1::bigint IS NOT NULL ORDER BY worker_id",
     .recycle =
         FREE
         " WHERE worker_id = $1::integer AND owner IS NOT NULL"

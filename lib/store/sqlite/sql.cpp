@@ -32,6 +32,9 @@
   "$5 BETWEEN $7 AND $8 AND " BEGIN_AFTER("0") " BETWEEN $10 AND $11"                                 \
   " AND NOT EXISTS (SELECT 1 FROM leaf_worker o WHERE o.owner = $1"                                   \
   " AND (o.renewed_at > $8 OR o.token IS NULL AND o.window_end > $9))"
+// Whether the store leases this one.
+#define IN_RANGE(worker) \
+  "(SELECT " worker " BETWEEN first_worker AND coalesce(last_worker, " worker ") FROM leaf_meta)"
 #define LEASE(begin) "worker_id, " begin ", window_end, 1, " IDENTITY
 #define TAKE \
   "owner = $1, token = $2, window_end = " BEGIN_AFTER("leaf_worker.window_end") " + $3,"   \
@@ -119,24 +122,32 @@ const Sql sql{
     .events = "SELECT " MS("happened_at") ", who, NULL, event, biz_tag, worker_id, detail FROM leaf_event"
               " WHERE ($1 IS NULL OR biz_tag = $1) AND " MS("happened_at") " >= $2 ORDER BY event_id",
 
-    .layout = "SELECT layout FROM leaf_meta",
+    .layout = "SELECT layout, first_worker, last_worker FROM leaf_meta",
     .set_layout =
-        "UPDATE leaf_meta SET layout = $1 WHERE layout = $1 OR NOT EXISTS (SELECT 1 FROM leaf_worker)"
-        " RETURNING layout",
+        "UPDATE leaf_meta SET layout = $1 WHERE (layout = $1 OR NOT EXISTS (SELECT 1 FROM leaf_worker))"
+        " AND max(first_worker, coalesce(last_worker, 0)) <= $2 RETURNING layout",
+    .set_workers =
+        "UPDATE leaf_meta SET first_worker = $1, last_worker = $2 WHERE layout = $3"
+        " AND NOT EXISTS (SELECT 1 FROM leaf_worker"
+        " WHERE worker_id NOT BETWEEN $1 AND coalesce($2, worker_id) AND window_end > $4)"
+        " RETURNING first_worker",
     .acquire_held = "UPDATE leaf_worker SET " TAKE " WHERE " MAY_LEASE
                     " AND worker_id = (SELECT c.worker_id FROM leaf_worker c"
                     " WHERE c.window_end <= $5 AND (c.owner = $1 OR c.owner IS NULL) AND c.worker_id <= $6"
+                    " AND " IN_RANGE("c.worker_id")
                     " ORDER BY c.owner IS NULL, c.worker_id LIMIT 1)"
                     " RETURNING " LEASE("window_end - $3"),
     .acquire_new =
         "INSERT INTO leaf_worker " WORKER_COLUMNS " SELECT free.id, " NEW_WORKER
-        " FROM (SELECT min(id) AS id FROM (SELECT 0 AS id UNION ALL SELECT worker_id + 1 FROM leaf_worker)"
-        " WHERE id NOT IN (SELECT worker_id FROM leaf_worker)) AS free WHERE free.id <= $6"
+        " FROM (SELECT min(id) AS id FROM"
+        " (SELECT first_worker AS id FROM leaf_meta UNION ALL SELECT worker_id + 1 FROM leaf_worker)"
+        " WHERE id NOT IN (SELECT worker_id FROM leaf_worker) AND " IN_RANGE("id") ") AS free WHERE free.id <= $6"
         " AND " MAY_LEASE " RETURNING " LEASE("window_end - $3"),
     .has_new = "SELECT 0 FROM leaf_meta WHERE $1 IS NOT NULL AND $2 IS NOT NULL",
     .acquire_silent = "UPDATE leaf_worker SET " TAKE " WHERE " MAY_LEASE
                       " AND worker_id = (SELECT c.worker_id FROM leaf_worker c"
                       " WHERE c.window_end <= $5 AND c.renewed_at <= $5 - $12 AND c.worker_id <= $6"
+                      " AND " IN_RANGE("c.worker_id")
                       " ORDER BY c.renewed_at, c.worker_id LIMIT 1)"
                       " RETURNING " LEASE("window_end - $3"),
     .acquire_this =
@@ -156,11 +167,12 @@ const Sql sql{
         " WHERE owner = $1",
     .lease_clocks = "SELECT $3, renewed_at, NULL FROM leaf_worker WHERE worker_id = $1 AND token = $2",
     .give_up =
-        "UPDATE leaf_worker SET window_end = max(held_after, min(window_end, $3)), token = NULL"
+        "UPDATE leaf_worker SET window_end = max(held_after, min(window_end, $3)), token = NULL,"
+        " owner = CASE $4 WHEN 1 THEN NULL ELSE owner END"
         " WHERE worker_id = $1 AND token = $2 RETURNING worker_id",
     .workers =
         "SELECT worker_id, owner, token IS NOT NULL, window_end, renewed_at, clock_offset,"
-        " $1 - renewed_at FROM leaf_worker ORDER BY worker_id",
+        " $1 - renewed_at, " IN_RANGE("worker_id") " FROM leaf_worker ORDER BY worker_id",
     .recycle =
         FREE
         " WHERE worker_id = $1 AND owner IS NOT NULL AND ($3 = 1 OR window_end <= $2) RETURNING worker_id",

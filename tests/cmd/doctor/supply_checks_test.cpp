@@ -41,8 +41,11 @@ leaf::Worker worker(std::int64_t id, const std::string& owner, leaf::UnixTime wi
   return result;
 }
 
-Checks judge(const std::vector<leaf::Worker>& workers, const char* layout = "leaf") {
-  return leafctl::worker_checks(workers, leaf::Layout::parse(layout), now, policy);
+Checks judge(const std::vector<leaf::Worker>& workers, const char* layout = "leaf",
+             std::optional<leaf::WorkerRange> range = {}) {
+  const auto parsed = leaf::Layout::parse(layout);
+  return leafctl::worker_checks(workers, parsed, range.value_or(leaf::WorkerRange{0, parsed.max_worker()}),
+                                now, policy);
 }
 
 }  // namespace
@@ -149,6 +152,16 @@ TEST_CASE("worker checks: a tenth has to be free, and one for a newcomer") {
   CHECK(only(judge(workers, "40,5,18")).state == CheckState::ok);
   workers.back() = worker(15, "silent", now, 1h, false);
   CHECK(only(judge(workers, "41,4,18")).detail == "15 of 16 workers are taken");
+}
+
+TEST_CASE("worker checks: those that the store leases count, and are told where they are not all") {
+  std::vector<leaf::Worker> workers;
+  for (int i = 0; i < 8; ++i) workers.push_back(worker(i, "w" + std::to_string(i), now + 1min, 0ms));
+  CHECK(only(judge(workers, "41,4,18", leaf::WorkerRange{4, 15})).detail ==
+        "4 of 12 workers are taken, of the layout's 16 this store leases 4 to 15");
+  CHECK(only(judge(workers, "41,4,18", leaf::WorkerRange{0, 7})).state == CheckState::failed);
+  CHECK(only(judge(workers, "41,4,18", leaf::WorkerRange{8, 15})).state == CheckState::ok);
+  CHECK(only(judge(workers, "41,4,18", leaf::WorkerRange{0, 15})).detail == "8 of 16 workers are taken");
 }
 
 TEST_CASE("worker checks: a clock behind a grant to this host fails, and behind one to another does not") {

@@ -52,6 +52,7 @@ class Stage {
   Stage() {
     owner_.migrate();
     owner_.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
+    owner_.set_worker_range(leaf::WorkerRange{.first = 0, .last = 511});
     owner_.grant_runtime_role(role_.name());
     database_.sql().run("GRANT CREATE ON SCHEMA public TO " + role_.name());
     intruder_ = std::make_unique<SqlSession>(database_.url("user=" + role_.name() + " password=right"));
@@ -94,10 +95,13 @@ class Stage {
     const auto held = sql().rows(
         "SELECT (SELECT max_id FROM leaf_alloc WHERE biz_tag = 'order') >= $1::bigint,"
         " (SELECT count(*) FROM seen.used u LEFT JOIN leaf_worker w USING (worker_id)"
-        "  WHERE w.window_end IS NULL OR w.window_end < u.until)",
+        "  WHERE w.window_end IS NULL OR w.window_end < u.until),"
+        " (SELECT count(*) FROM leaf_worker WHERE worker_id > 511"
+        "  AND window_end > extract(epoch FROM clock_timestamp()) * 1000)",
         {std::to_string(given_)});
     CHECK(held[0][0] == "t");
     CHECK(held[0][1] == "0");
+    CHECK(held[0][2] == "0");
     REQUIRE(settings() == settings_);
     return true;
   }
@@ -232,6 +236,29 @@ TEST_CASE_FIXTURE(Stage,
                 "', window_end = held_after WHERE worker_id = 0"));
   CHECK(sql().value(
             "SELECT token IS NULL AND window_end = held_after FROM leaf_worker WHERE worker_id = 0") == "t");
+}
+
+TEST_CASE_FIXTURE(Stage, "rights: no worker outside of the range is leased, nor is that changed") {
+  for (const std::string statement :
+       {"UPDATE leaf_meta SET first_worker = 0", "UPDATE leaf_meta SET last_worker = 1023",
+        "UPDATE leaf_meta SET last_worker = NULL, next_worker = next_worker",
+        "INSERT INTO leaf_worker (worker_id, owner, token, window_end, renewed_at, held_after, clock_offset)"
+        " VALUES (600, 'a', gen_random_uuid(), extract(epoch FROM now()) * 1000 + 60000, 0, 0, 0)",
+        "INSERT INTO leaf_worker (worker_id, owner, token, window_end, renewed_at, held_after, clock_offset)"
+        " VALUES (600, 'a', gen_random_uuid(), 0, extract(epoch FROM clock_timestamp()) * 1000, 0, 0)"}) {
+    CAPTURE(statement);
+    CHECK_FALSE(attempt(statement));
+  }
+  // One that was leased before the range was set.
+  sql().run(
+      "ALTER TABLE leaf_worker DISABLE TRIGGER USER;"
+      "INSERT INTO leaf_worker (worker_id, owner, token, window_end, renewed_at, held_after, clock_offset)"
+      " VALUES (600, 'a', gen_random_uuid(), 0, 0, 0, 0);"
+      "ALTER TABLE leaf_worker ENABLE TRIGGER USER");
+  attempt(
+      "UPDATE leaf_worker SET window_end = extract(epoch FROM now()) * 1000 + 60000, held_after = window_end"
+      " WHERE worker_id = 600");
+  CHECK(sql().value("SELECT window_end FROM leaf_worker WHERE worker_id = 600") == "0");
 }
 
 TEST_CASE_FIXTURE(Stage, "rights: what counts for the guard, or for others, is kept in bounds") {

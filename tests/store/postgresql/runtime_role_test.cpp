@@ -53,6 +53,8 @@ TEST_CASE("runtime role: it draws, leases and looks, and does nothing else") {
   leaf::WorkerLease lease = runtime.acquire_worker({.owner = "a"});
   lease = runtime.renew_worker(lease, {.owner = "a"});
   CHECK(runtime.give_up_worker(lease, lease.begin));
+  lease = runtime.acquire_worker({.owner = "c"});
+  CHECK(runtime.release_worker(lease, lease.begin));
   runtime.acquire_worker({.owner = "b", .worker = 7});
   runtime.recycle_worker(7, true);
   CHECK(runtime.recycle_silent_workers(std::chrono::milliseconds(0)).size() <= 1);

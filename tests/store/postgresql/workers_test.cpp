@@ -109,6 +109,35 @@ TEST_CASE("workers on PostgreSQL: 1,100 claimants get 1,024 different ones, 76 a
   CHECK(repeated == 0);
 }
 
+TEST_CASE("workers on PostgreSQL: owners that come once and release their worker share one") {
+  WorkerBed bed;
+  Store store(bed.options());
+  std::vector<std::int64_t> all;
+  for (int i = 0; i < 20; ++i) {
+    SnowflakeOptions options;
+    options.worker.owner = "container" + std::to_string(i);
+    options.release_at_end = true;
+    {
+      SnowflakeGenerator generator(bed.options(), options);
+      all.push_back(generator.next());
+    }
+    const auto left = store.workers();
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].owner.empty());
+    CHECK(left[0].window_end == leaf::Layout::parse("leaf").time_of(all.back()) + 1ms);
+    // The window has to be over by the server's clock.
+    CHECK(leaf::test::wait_for([&] { return store.workers()[0].silent_for > 2ms; }));
+  }
+  CHECK(std::adjacent_find(all.begin(), all.end(), std::greater_equal<>()) == all.end());
+  CHECK(store.events().empty());  // who gives its own back is no administrator
+
+  WorkerRequest request = request_of("a");
+  const WorkerLease lost = store.acquire_worker(request);
+  store.recycle_worker(0, true);
+  CHECK_FALSE(store.release_worker(lost, lost.begin));
+  CHECK(store.workers().at(0).window_end == lost.end);
+}
+
 TEST_CASE("workers on PostgreSQL: a pinned number in the way of new ones is passed over") {
   WorkerBed bed;
   Store store(bed.options());
