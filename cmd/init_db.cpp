@@ -112,7 +112,7 @@ class InitDb : public Command {
         "take over what another role has made, dropping what would run its code; shows it and asks first "
         "(PostgreSQL only)");
     command.add_flag("--new-deployment", new_deployment_,
-                     "make a copy of a store a deployment of its own, whose IDs are never mixed with the "
+                     "make a copy of a store a deployment of its own; its IDs may never be mixed with the "
                      "original's; asks first");
     command.add_flag("--yes", yes_,
                      "do not ask; required with --adopt and --new-deployment where there is no terminal");

@@ -3,11 +3,11 @@
 #include <sys/stat.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "host/descriptor.hpp"
+#include "host/fork_mutex.hpp"
 #include "leaf/host.hpp"
 
 namespace leaf::host {
@@ -57,7 +57,7 @@ class CurrentFolder {
 
  private:
   const HostOptions options_;
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::shared_ptr<const Folder> folder_;
 };
 

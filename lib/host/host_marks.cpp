@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/folder.hpp"
+#include "host/fork_mutex.hpp"
 #include "host/state_file.hpp"
 #include "leaf/error.hpp"
 #include "store/grant_marks.hpp"
@@ -102,7 +103,7 @@ class HostMarks final : public GrantMarks {
   }
 
   const HostOptions options_;
-  std::mutex mutex_;
+  host::ForkMutex mutex_;
   std::optional<host::CurrentFolder> folder_;
   std::map<std::pair<std::string, std::string>, Kept> marks_;
   std::vector<std::shared_ptr<StateFile>> removed_;  ///< others may still use what lies in them

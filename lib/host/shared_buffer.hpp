@@ -4,12 +4,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "host/folder.hpp"
+#include "host/fork_mutex.hpp"
 #include "host/state_file.hpp"
 #include "host/store_name.hpp"
 #include "leaf/store.hpp"
@@ -122,14 +122,14 @@ class SharedBuffer : public range::Refillable {
   CurrentFolder folder_;
 
   State nowhere_{};  ///< what takers find empty while there is nothing else to draw from
-  std::mutex files_mutex_;
+  ForkMutex files_mutex_;
   std::optional<StoreIdentity> identity_;          ///< where the name leads
   std::vector<std::shared_ptr<StateFile>> files_;  ///< the last is current; takers may still be in the others
   std::atomic<State*> state_{&nowhere_};           ///< what takers draw from
   std::atomic<int> moves_{0};
   std::uint64_t checked_word_ = 0;  ///< tells whether anything was taken since the last check
 
-  std::mutex store_mutex_;
+  ForkMutex store_mutex_;
   std::unique_ptr<Store> store_;
   pid_t store_process_ = 0;  ///< the one that made it
 };

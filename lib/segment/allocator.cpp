@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "host/fork_mutex.hpp"
 #include "host/host_marks.hpp"
 #include "leaf/segment.hpp"
 #include "range/refiller.hpp"
@@ -120,7 +121,7 @@ class SegmentAllocator::Impl {
 
   const StoreOptions store_;
   const SegmentOptions options_;
-  std::mutex mutex_;
+  host::ForkMutex mutex_;
   std::map<TagName, std::unique_ptr<segment::TagBuffer>> tags_;
   std::map<TagName, std::unique_ptr<segment::HostTag>> host_tags_;
   range::Refiller refiller_;  // ends its threads before the tags go

@@ -6,7 +6,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "host/state_patch.hpp"
@@ -492,6 +495,34 @@ TEST_CASE("host tag: a copy that is a deployment of its own has nothing in commo
   const auto events = admin.events();
   CHECK(events.back().event == "deployment");
   CHECK(events.back().detail == former.deployment + " to " + now.deployment);
+}
+
+TEST_CASE(
+    "host tag: a child that is forked during a fetch is told so, and does not wait for what nobody ends") {
+  Bed bed;
+  add_tag(bed.admin, "order", 10);
+  bed.allocator().tag(bed.order).next();
+  std::optional<leaf::SegmentTag> tag;
+  bool has_forked = false;
+  int status = -1;
+  auto store = bed.store_options();
+  // While the store is asked, in the middle of a call that holds all that another one would wait for.
+  store.while_asked = [&]() -> std::shared_ptr<void> {
+    if (!tag || std::exchange(has_forked, true)) return nullptr;
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      _exit(error_code([&] { tag->fetch(); }) == ErrorCode::failed ? 0 : 1);
+    }
+    REQUIRE(waitpid(child, &status, 0) == child);
+    return nullptr;
+  };
+  SegmentAllocator allocator(store, {.timeout = 1s, .host = bed.host()});
+  tag = allocator.tag(bed.order);
+  tag->fetch();
+  CHECK(has_forked);
+  CHECK(status == 0);
+  CHECK(tag->next() == 2);
 }
 
 TEST_CASE("host tag: what is buffered is listed as it is") {

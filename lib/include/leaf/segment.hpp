@@ -101,8 +101,9 @@ class LEAF_EXPORT SegmentTag {
 /// when a tenth of the current one is used, so that a store that is down for a while is not noticed.
 ///
 /// Thread safe. Not for use in a child process after fork(): make a new one there, unless its segments are
-/// the host's, `fetch_ahead` is off, and no other thread was in a call of it at the fork. Segments of its own
-/// are given up when it is destroyed; their IDs are never used.
+/// the host's and `fetch_ahead` is off. If another thread was in a call of it at the fork, calls in the child
+/// that the buffer does not serve throw Error (failed). Segments of its own are given up when it is
+/// destroyed; their IDs are never used.
 class LEAF_EXPORT SegmentAllocator {
  public:
   /// Connects to nothing yet. Throws Error (usage) if the URL or an option is invalid.

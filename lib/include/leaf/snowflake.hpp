@@ -41,7 +41,8 @@ struct SnowflakeOptions {
 /// decides only how true the time in an ID is, and whether one can be made now.
 ///
 /// Thread safe: any number of threads may draw at once. Not for use in a child process after fork(), unless
-/// its windows are the host's, `fetch_ahead` is off, and no other thread was in a call of it at the fork.
+/// its windows are the host's and `fetch_ahead` is off. If another thread was in a call of it at the fork,
+/// calls in the child that its windows do not serve throw Error (failed).
 class LEAF_EXPORT SnowflakeGenerator {
  public:
   /// Leases a worker and its first window. Throws Error as Store::acquire_worker(), and `usage` for invalid
