@@ -5,6 +5,7 @@
 #include "check_text.hpp"
 #include "commands.hpp"
 #include "declaration.hpp"
+#include "hint.hpp"
 #include "hint_text.hpp"
 #include "host_checks.hpp"
 #include "leaf/error.hpp"
@@ -96,9 +97,9 @@ class Doctor : public Command {
       store.emplace(session.store());
       health = store->health();
     } catch (const leaf::Error& error) {
-      checks.push_back(
-          {"connection", CheckState::failed, error.what(),
-           error.hint().empty() ? "see 'leafctl show-config' for the store that is used" : error.hint()});
+      checks.push_back({"connection", CheckState::failed, error.what(),
+                        error.hint().empty() ? "see 'leafctl show-config' for the store that is used"_hint
+                                             : error.hint()});
       return;
     }
     checks.push_back({"connection", CheckState::ok, fmt::format("store '{}'", shown)});

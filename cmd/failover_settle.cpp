@@ -7,6 +7,7 @@
 #include "counted.hpp"
 #include "declaration.hpp"
 #include "failover_record.hpp"
+#include "hint.hpp"
 #include "leaf/error.hpp"
 #include "rfc3339.hpp"
 
@@ -88,7 +89,7 @@ class FailoverSettle : public Command {
     throw leaf::Error(leaf::ErrorCode::refused,
                       fmt::format("{} of {} tags have no room for the guard below their limit", without_room,
                                   settled.size()),
-                      "raise it with 'leafctl tags update TAG --limit ID'; they draw IDs then");
+                      "raise it with 'leafctl tags update TAG --limit ID'; they draw IDs then"_hint);
   }
 
   bool all_there_ = false;

@@ -7,6 +7,7 @@
 #include "confirmation.hpp"
 #include "counted.hpp"
 #include "declaration.hpp"
+#include "hint.hpp"
 #include "leaf/error.hpp"
 #include "leaf/health.hpp"
 #include "store_folder.hpp"
@@ -114,7 +115,7 @@ class InitDb : public Command {
       throw leaf::Error(
           leaf::ErrorCode::usage,
           fmt::format("'--dry-run' and '--{}' exclude each other", layout_ ? "layout" : "guard-steps"),
-          fmt::format("the SQL makes the tables; 'leafctl init-db {}' then sets the {}", setting,
+          fmt::format("the SQL makes the tables; 'leafctl init-db {}' then sets the {}"_hint, setting,
                       layout_ ? "layout" : "guard"));
     }
     if (dry_run_) {

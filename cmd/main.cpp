@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "command_line.hpp"
+#include "hint.hpp"
 #include "interrupt.hpp"
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
@@ -38,7 +39,7 @@ void warn_of_password_in_argument(const Configuration& configuration, Messages& 
   for (const SettingOrigin& setting : configuration.origins) {
     if (setting.origin != setting.setting->long_flag() || setting.shown() == setting.text) continue;
     messages.warning("the password in '" + setting.origin + "' can be seen by other users of this machine",
-                     "keep it in a file that PGPASSFILE names");
+                     "keep it in a file that PGPASSFILE names"_hint);
   }
 }
 

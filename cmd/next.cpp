@@ -8,6 +8,7 @@
 #include "declaration.hpp"
 #include "detached_process.hpp"
 #include "granted_marks.hpp"
+#include "hint.hpp"
 #include "id_form_options.hpp"
 #include "id_lines.hpp"
 #include "leaf/error.hpp"
@@ -53,7 +54,7 @@ void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t left, std::in
       tag.str().starts_with('-') ? "--limit ID -- " + tag.str() : tag.str() + " --limit ID";
   messages.warning(
       fmt::format("tag '{}' has {} left up to its limit {}", tag.str(), counted(left, "ID"), limit),
-      fmt::format("raise it with 'leafctl tags update {}'", arguments));
+      fmt::format("raise it with 'leafctl tags update {}'"_hint, arguments));
 }
 
 class Next : public Command {
@@ -115,7 +116,7 @@ class Next : public Command {
 
   void check_usage(const Configuration& configuration) const {
     if (!tag_ && !snowflake_) {
-      throw usage("argument 'TAG' is missing", "name a tag, or say '--snowflake' for IDs of no tag");
+      throw usage("argument 'TAG' is missing", "name a tag, or say '--snowflake' for IDs of no tag"_hint);
     }
     if (tag_ && snowflake_) {
       throw usage(fmt::format("'--snowflake' goes without a tag, such as '{}'", tag_->str()));
@@ -125,7 +126,7 @@ class Next : public Command {
     }
     // Before anything is drawn, so that a bad form costs no ID.
     if (const bool has_form = form_.form().has_value(); has_form && ranges_) {
-      throw usage("'--ranges' prints plain numbers", "leave '--format' and '--template' out");
+      throw usage("'--ranges' prints plain numbers", "leave '--format' and '--template' out"_hint);
     }
     if (snowflake_) return;
     for (const SettingOrigin& setting : configuration.origins) {

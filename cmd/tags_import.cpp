@@ -5,6 +5,7 @@
 #include "buffered_ids.hpp"
 #include "commands.hpp"
 #include "declaration.hpp"
+#include "hint.hpp"
 #include "leaf/error.hpp"
 #include "tag_csv.hpp"
 #include "tag_format.hpp"
@@ -79,7 +80,7 @@ class TagsImport : public Command {
     const InputFile file = InputFile::read(*file_);
     if (file.text.find_first_not_of(" \t\r\n") == std::string::npos) {
       throw leaf::Error(leaf::ErrorCode::usage, fmt::format("{} is empty", file.name),
-                        "see whether what was to write it has failed");
+                        "see whether what was to write it has failed"_hint);
     }
     const TagFormat format = named.value_or(format_of(file));
     const TagFile content = format == TagFormat::yaml ? read_tag_yaml(file) : read_tag_csv(file);
@@ -99,7 +100,7 @@ class TagsImport : public Command {
     for (const leaf::Error& error : content.errors) messages.error(error);
     throw leaf::Error(leaf::ErrorCode::usage,
                       fmt::format("{} of the tags in '{}' are wrong", content.errors.size(), name),
-                      "nothing was changed");
+                      "nothing was changed"_hint);
   }
 
   static void carry_out(TagImport& import, leaf::Store& store, Session& session) {

@@ -7,6 +7,7 @@
 #include "confirmation.hpp"
 #include "declaration.hpp"
 #include "freed_workers.hpp"
+#include "hint.hpp"
 #include "leaf/error.hpp"
 #include "numbers.hpp"
 #include "rfc3339.hpp"
@@ -50,7 +51,7 @@ class WorkersRecycle : public Command {
   void recycle_silent(Session& session) const {
     if (force_) {
       throw leaf::Error(leaf::ErrorCode::usage, "'--force' wants the workers named",
-                        "see 'leafctl workers list'");
+                        "see 'leafctl workers list'"_hint);
     }
     const auto silence = session.settings().recycle_after;
     leaf::Store store = session.store();

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <new>
 
+#include "hint.hpp"
 #include "host/hash.hpp"
 #include "leaf/error.hpp"
 #include "shortage.hpp"
@@ -40,7 +41,7 @@ const std::string& boot_id() {
       throw Error(
           ErrorCode::failed,
           fmt::format("the system does not tell its boot, by '{}': {}", boot_file, std::strerror(error)),
-          is_shortage(error) ? shortage_hint(error) : "go without the host's buffer: --no-host-buffer");
+          is_shortage(error) ? shortage_hint(error) : "go without the host's buffer: --no-host-buffer"_hint);
     }
     return std::string(text.data(), strcspn(text.data(), "\n"));
   }();
@@ -107,8 +108,8 @@ Error cannot(const Folder& folder, const std::string& file, const char* what) {
       ErrorCode::failed,
       fmt::format("buffer file '{}/{}' cannot be {}: {}", folder.path(), file, what, std::strerror(errno)),
       is_shortage(errno)                   ? shortage_hint(errno)
-      : errno == ENOSPC || errno == EDQUOT ? "make room there, or go without with --no-host-buffer"
-      : errno == EFBIG                     ? "allow this process larger files: 'ulimit -f unlimited'"
+      : errno == ENOSPC || errno == EDQUOT ? "make room there, or go without with --no-host-buffer"_hint
+      : errno == EFBIG                     ? "allow this process larger files: 'ulimit -f unlimited'"_hint
                                            : ""};
 }
 
@@ -119,7 +120,7 @@ Descriptor open_trusted(const Folder& folder, const std::string& name) {
     if (!file && errno == ENOENT) return file;
     const auto refuse = [&](const char* why) {
       return Error(ErrorCode::refused, fmt::format("buffer file '{}/{}' {}", folder.path(), name, why),
-                   "somebody else has put it there; remove it");
+                   "somebody else has put it there; remove it"_hint);
     };
     if (!file && errno == ELOOP) throw refuse("is a symbolic link");
     if (!file && errno == EISDIR) throw refuse("is a folder");
@@ -268,7 +269,7 @@ void StateFile::throw_away_foreign(const Folder& folder, const FileKey& key) {
     throw Error(
         ErrorCode::unavailable,
         fmt::format("buffer file '{}/{}' does not count any more, and its lock is held", folder.path(), name),
-        "try again");
+        "try again"_hint);
   }
   if (!has_name(folder, name, file.get())) return;
   // Who has mapped one that is damaged gets no more of it.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hint.hpp"
 #include "leaf/error.hpp"
 #include "store/expected_layout.hpp"
 
@@ -52,7 +53,7 @@ void HostWindows::require_fitting(const host::State& state) const {
   throw Error(ErrorCode::refused,
               fmt::format("the store is another deployment now, with the layout '{}'",
                           Layout::parse(state.origin.get()).name()),
-              "start again");
+              "start again"_hint);
 }
 
 host::GrantedRange HostWindows::grant(Store& store, host::StateFile& file) {
@@ -77,7 +78,7 @@ host::GrantedRange HostWindows::grant(Store& store, host::StateFile& file) {
         ErrorCode::refused,
         "the store has leased the same time before: it was put back to a backup, or an old standby took "
         "over",
-        "try again when that time has passed");
+        "try again when that time has passed"_hint);
   }
   return {.refill = refill, .origin = layout.text()};
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "hint.hpp"
 #include "leaf/error.hpp"
 
 namespace leaf::snowflake {
@@ -25,7 +26,7 @@ range::Refill OwnWindows::Buffer::refill(Store& store) {
     throw Error(
         ErrorCode::refused,
         fmt::format("the store is another deployment now, with the layout '{}'", store.layout().name()),
-        "start again");
+        "start again"_hint);
   }
   const range::Refill refill = positions.refill_of(next);
   lease = next;

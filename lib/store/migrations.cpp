@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hint.hpp"
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "store/foreign_objects.hpp"
@@ -54,7 +55,7 @@ std::string newer(const Schema& schema, std::span<const Migration> migrations) {
 
 Error lost_meta_row() {
   return {ErrorCode::refused, "table 'leaf_meta' has lost its row: the other tables may have lost some too",
-          "put the store back from a backup; one that is made anew repeats IDs"};
+          "put the store back from a backup; one that is made anew repeats IDs"_hint};
 }
 
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
@@ -73,32 +74,32 @@ Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
 void require_current(const Schema& schema, std::span<const Migration> migrations) {
   const int newest = migrations.back().number;
   if (schema.version == 0) {
-    throw Error(ErrorCode::usage, "the store has no tables yet", "create them with 'leafctl init-db'");
+    throw Error(ErrorCode::usage, "the store has no tables yet", "create them with 'leafctl init-db'"_hint);
   }
   if (schema.version < newest) {
     throw Error(
         ErrorCode::usage,
         fmt::format("the store's schema has version {}, this program needs {}", schema.version, newest),
-        "upgrade it with 'leafctl init-db'");
+        "upgrade it with 'leafctl init-db'"_hint);
   }
   pending(schema, migrations);
   if (!schema.logged) {
     throw Error(ErrorCode::refused, "a table of the store is unlogged: a crash of the server would empty it",
-                "run 'ALTER TABLE ... SET LOGGED' on leaf_alloc, leaf_worker and leaf_meta");
+                "run 'ALTER TABLE ... SET LOGGED' on leaf_alloc, leaf_worker and leaf_meta"_hint);
   }
 }
 
 void require_newest(const Schema& schema, std::span<const Migration> migrations) {
   if (schema.version <= migrations.back().number) return;
   throw Error(ErrorCode::usage, newer(schema, migrations),
-              "do this with the release that upgraded the store, or a later one");
+              "do this with the release that upgraded the store, or a later one"_hint);
 }
 
 std::vector<Migration> pending(const Schema& schema, std::span<const Migration> migrations) {
   const int newest = migrations.back().number;
   if (schema.minimum_reader > newest) {
     throw Error(ErrorCode::usage, newer(schema, migrations),
-                fmt::format("use {}; leafctl-operations(7) tells the way back",
+                fmt::format("use {}; leafctl-operations(7) tells the way back"_hint,
                             schema.minimum_release.empty()
                                 ? "a newer leafctl"
                                 : fmt::format("leafctl {} or later", schema.minimum_release)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "counted.hpp"
+#include "hint.hpp"
 #include "leaf/store.hpp"
 #include "store/store_impl.hpp"
 #include "store/tag_error.hpp"
@@ -85,7 +86,7 @@ std::string command_on(const std::string& tag, std::string_view command, std::st
 
 Error no_such_tag(const TagName& name) {
   return {ErrorCode::not_found, fmt::format("tag '{}' does not exist", name.str()),
-          "create it with " + command_on(name.str(), "add-tag")};
+          "create it with "_hint + command_on(name.str(), "add-tag")};
 }
 
 /// IDs up to `mark` were granted to this host before, but the store has no row of the tag, not even a
@@ -96,7 +97,7 @@ Error lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
       fmt::format("tag '{}' does not exist, but IDs of it were granted before, up to {}: the store was put "
                   "back to a backup, or an old standby took over",
                   name.str(), mark - 1),
-      fmt::format("run {}, or with the highest number that {} names on any host",
+      fmt::format("run {}, or with the highest number that {} names on any host"_hint,
                   command_on(name.str(), "add-tag", fmt::format("--start {}", mark)),
                   command_on(name.str(), "tags show"))};
 }
@@ -110,7 +111,7 @@ void require_same(const Tag& existing, const NewTag& wanted) {
   const auto refuse = [&](const char* what, const std::string& has, const std::string& asked) {
     throw Error(ErrorCode::failed,
                 fmt::format("tag '{}' exists with {} {}, not {}", existing.name, what, has, asked),
-                "change it with " + command_on(existing.name, "tags update"));
+                "change it with "_hint + command_on(existing.name, "tags update"));
   };
   if (wanted.step && *wanted.step != existing.step) {
     refuse("step", std::to_string(existing.step), std::to_string(*wanted.step));
@@ -130,7 +131,7 @@ void require_same(const Tag& existing, const NewTag& wanted) {
   throw Error(ErrorCode::failed,
               fmt::format("tag '{}' exists with start {}, not {}", existing.name, shown(existing.start),
                           *wanted.start),
-              "raise it with " +
+              "raise it with "_hint +
                   command_on(existing.name, "tags update", fmt::format("--raise-to {}", *wanted.start)));
 }
 
@@ -171,8 +172,9 @@ Tag Store::add_tag(const NewTag& tag) {
   throw Error(
       ErrorCode::failed,
       fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag.name.str(), *next_id - 1),
-      start < *next_id ? fmt::format("leave --start out to go on with {}, or choose a higher one", *next_id)
-                       : fmt::format("choose a --limit of {} or more", *next_id));
+      start < *next_id
+          ? fmt::format("leave --start out to go on with {}, or choose a higher one"_hint, *next_id)
+          : fmt::format("choose a --limit of {} or more"_hint, *next_id));
 }
 
 std::optional<std::int64_t> Store::end_of_removed(const TagName& name) {
@@ -239,7 +241,7 @@ Error gone_back(const TagName& name, std::int64_t mark) {
                   name.str(), mark - 1),
       fmt::format(
           "run {}, or with the highest number that 'leafctl doctor' names on any host: what others have "
-          "buffered counts too",
+          "buffered counts too"_hint,
           command_on(name.str(), "tags update", fmt::format("--raise-to {}", mark)))};
 }
 
@@ -257,7 +259,7 @@ Error store::too_few_left(const Tag& tag, std::uint64_t buffered) {
   return {ErrorCode::exhausted,
           fmt::format("tag '{}' has {} left up to its limit {}", tag.name,
                       counted(in_store + static_cast<std::int64_t>(buffered), "ID"), limit),
-          tag.limit ? "raise it with " + command_on(tag.name, "tags update", "--limit ID") : ""};
+          tag.limit ? "raise it with "_hint + command_on(tag.name, "tags update", "--limit ID") : ""};
 }
 
 Grant Store::grant(const TagName& name, std::int64_t count) {

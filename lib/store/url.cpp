@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 
+#include "hint.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/conninfo.hpp"
@@ -47,7 +48,7 @@ constexpr std::string_view sqlite = "sqlite:";
 
 Url parse_url(std::string_view url) {
   constexpr const char* hint =
-      "a store is 'sqlite:PATH', 'postgresql://HOST/DATABASE', 'service=NAME' or 'host=... dbname=...'";
+      "a store is 'sqlite:PATH', 'postgresql://HOST/DATABASE', 'service=NAME' or 'host=... dbname=...'"_hint;
   if (url.starts_with(sqlite)) {
     const std::string_view path = url.substr(sqlite.size());
     if (path.empty()) throw Error(ErrorCode::usage, "store 'sqlite:' names no file", hint);
@@ -63,7 +64,7 @@ Url parse_url(std::string_view url) {
       throw Error(
           ErrorCode::usage, fmt::format("store '{}' has an '@' where none is expected", redact(url)),
           "write '@' as %40, ':' as %3A and '/' as %2F in names and passwords, or keep the password in "
-          "PGPASSFILE");
+          "PGPASSFILE"_hint);
     }
     return {"postgresql", std::string(url)};
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "hint.hpp"
 #include "leaf/store.hpp"
 #include "snowflake/layout_text.hpp"
 #include "store/expected_layout.hpp"
@@ -56,7 +57,7 @@ void require_valid(const WorkerRequest& request, const Layout& layout) {
       !std::all_of(request.owner.begin(), request.owner.end(), [](char c) { return c > ' ' && c <= '~'; })) {
     throw Error(ErrorCode::usage,
                 "the name of a worker's owner is not 1 to 255 printable characters without spaces",
-                "choose one with --worker-name");
+                "choose one with --worker-name"_hint);
   }
   if (request.worker) layout.worker_bits(*request.worker);  // throws if it is out of bounds
   if (request.window < layout.unit()) {
@@ -101,7 +102,7 @@ void require_lease_time(const std::vector<Row>& found, UnixTime host_now) {
                   to_rfc3339(from)),
       "wait until then; hosts whose window is not over go on. If that server lost no commit, 'leafctl "
       "failover"
-      " settle --no-commits-lost' ends the wait");
+      " settle --no-commits-lost' ends the wait"_hint);
 }
 
 Error all_taken(const Layout& layout, const std::vector<Worker>& workers) {
@@ -115,21 +116,22 @@ Error all_taken(const Layout& layout, const std::vector<Worker>& workers) {
   }
   if (ahead == 0) {
     return {ErrorCode::exhausted, taken,
-            "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"};
+            "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"_hint};
   }
   return {ErrorCode::exhausted,
           fmt::format("{}, {} of them because a clock was ahead: the first until {}", taken, ahead,
                       to_rfc3339(first)),
-          "free silent ones of the others with 'leafctl workers recycle', or go on in a new store"};
+          "free silent ones of the others with 'leafctl workers recycle', or go on in a new store"_hint};
 }
 
 Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
   const auto held = std::ranges::find(workers, number, &Worker::id);
   const bool is_over = held == workers.end() || held->window_end <= held->renewed_at + held->silent_for;
   return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", number),
-          is_over ? fmt::format("'leafctl workers recycle {}' frees it", number)
-                  : fmt::format("wait until {}, when its window is over, or take another with --worker-id",
-                                to_rfc3339(held->window_end))};
+          is_over
+              ? fmt::format("'leafctl workers recycle {}' frees it"_hint, number)
+              : fmt::format("wait until {}, when its window is over, or take another with --worker-id"_hint,
+                            to_rfc3339(held->window_end))};
 }
 
 /// Throws Error (refused) if `request` pins a worker that no command brings back before its time.
@@ -140,10 +142,11 @@ void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& 
       held->owner != request.owner
           ? ""
           : fmt::format("'leafctl workers release --worker-name {}', then ", request.owner);
-  throw Error(ErrorCode::refused,
-              fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
-                          to_rfc3339(held->window_end)),
-              fmt::format("set the clock right; if it is right now, {}another --worker-id goes on", release));
+  throw Error(
+      ErrorCode::refused,
+      fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
+                  to_rfc3339(held->window_end)),
+      fmt::format("set the clock right; if it is right now, {}another --worker-id goes on"_hint, release));
 }
 
 /// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
@@ -152,7 +155,7 @@ Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
     if (worker.id == number && !worker.owner.empty()) return worker;
   }
   throw Error(ErrorCode::not_found, fmt::format("worker {} is not held", number),
-              "see 'leafctl workers list'");
+              "see 'leafctl workers list'"_hint);
 }
 
 std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
@@ -181,7 +184,7 @@ void Store::Impl::require_above_mark(const WorkerLease& lease) {
       fmt::format("the store has leased worker {} up to {} before: it was put back to a backup, or an "
                   "old standby took over",
                   lease.worker, to_rfc3339(mark)),
-      "try again when that time has passed");
+      "try again when that time has passed"_hint);
 }
 
 void Store::Impl::raise_mark(const WorkerLease& lease) {
@@ -204,7 +207,7 @@ void Store::set_layout(const Layout& layout) {
   throw Error(ErrorCode::usage,
               fmt::format("the store's layout is '{}', not '{}', and IDs were made with it",
                           this->layout().name(), layout.name()),
-              "a deployment keeps its layout; make another store for another layout");
+              "a deployment keeps its layout; make another store for another layout"_hint);
 }
 
 std::vector<Worker> Store::workers() {
@@ -223,10 +226,11 @@ std::vector<Worker> Store::workers() {
 
 void require_expected_layout(const WorkerRequest& request, const Layout& layout) {
   if (!request.layout || *request.layout == layout) return;
-  throw Error(ErrorCode::usage,
-              fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
-                          request.layout->name()),
-              "name the right store or the right layout; 'leafctl show-config' tells where both come from");
+  throw Error(
+      ErrorCode::usage,
+      fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
+                  request.layout->name()),
+      "name the right store or the right layout; 'leafctl show-config' tells where both come from"_hint);
 }
 
 WorkerLease Store::acquire_worker(const WorkerRequest& request) {
@@ -295,7 +299,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     impl_->require_above_mark(lease);
     // A worker that is leased fixes the layout; until then it may have been chosen anew.
     if (this->layout() != layout) {
-      throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again");
+      throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again"_hint);
     }
   } catch (const Error&) {
     try {
@@ -365,7 +369,7 @@ void Store::recycle_worker(std::int64_t worker, bool force) {
   throw Error(
       ErrorCode::refused,
       fmt::format("worker {} is held by '{}' until {}", worker, held.owner, to_rfc3339(held.window_end)),
-      "wait until then, or use --force: no ID can repeat, its holder takes another worker");
+      "wait until then, or use --force: no ID can repeat, its holder takes another worker"_hint);
 }
 
 std::vector<std::int64_t> Store::release_workers(const std::string& owner,
@@ -376,7 +380,7 @@ std::vector<std::int64_t> Store::release_workers(const std::string& owner,
   const Worker held = held_worker(workers(), *worker);
   throw Error(ErrorCode::refused,
               fmt::format("worker {} is held by '{}', not '{}'", *worker, held.owner, owner),
-              "'leafctl workers recycle' frees what others do not use any more");
+              "'leafctl workers recycle' frees what others do not use any more"_hint);
 }
 
 std::vector<std::int64_t> Store::recycle_silent_workers(milliseconds recycle_after) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "hint.hpp"
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "store/postgresql/errors.hpp"
@@ -61,7 +62,8 @@ class PostgresqlConnection final : public Connection {
     }
     if (!warning_.empty()) {
       throw Error(ErrorCode::unavailable, fmt::format("the store warned: {}", warning_),
-                  "look at the server's log; synchronous replication may have failed", sqlstate::warning);
+                  "look at the server's log; synchronous replication may have failed"_hint,
+                  sqlstate::warning);
     }
     return rows;
   }
@@ -98,7 +100,7 @@ class PostgresqlConnection final : public Connection {
   std::string placed(const std::string& migration) const override {
     if (schema().empty()) {
       throw Error(ErrorCode::usage, "the search_path names no schema where tables could be made",
-                  "create one, or name one with options='-c search_path=SCHEMA' in --store");
+                  "create one, or name one with options='-c search_path=SCHEMA' in --store"_hint);
     }
     return migration_in_schema(migration, schema());
   }
@@ -130,7 +132,7 @@ class PostgresqlConnection final : public Connection {
     const std::string hint =
         "name the store's own schema alone: options='-c search_path=SCHEMA' in --store, or ALTER ROLE ... "
         "SET "
-        "search_path";
+        "search_path"_hint;
     if (found.integer(2) == 0) {
       throw Error(ErrorCode::refused,
                   fmt::format("'{}.leaf_meta' is no table, and no store's", found.text(0)), hint);
@@ -317,7 +319,7 @@ class PostgresqlConnection final : public Connection {
     usable_ = false;
     cancel(session_.get(), cancel_patience);
     return {ErrorCode::unavailable, "the store did not answer in time",
-            "try again, or allow more time with --timeout", sqlstate::timed_out};
+            "try again, or allow more time with --timeout"_hint, sqlstate::timed_out};
   }
 
   Session session_;

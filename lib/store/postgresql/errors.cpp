@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hint.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 #include "store/redaction.hpp"
@@ -27,7 +28,7 @@ constexpr std::string_view missing_table = "42P01";
 constexpr std::string_view missing_schema = "3F000";
 constexpr const char* read_only_hint =
     "name the primary, or all servers as host=A,B; if it is the primary, leave default_transaction_read_only "
-    "at its default for this role and database, and out of PGOPTIONS";
+    "at its default for this role and database, and out of PGOPTIONS"_hint;
 constexpr std::string_view not_let_in = "28000";
 
 /// What an SQLSTATE means to a caller. Classes are named by their first two characters.
@@ -36,29 +37,30 @@ Meaning meaning_of(std::string_view state) {
   // What names the server cannot be asked of a standby.
   if (state == "55000") return {ErrorCode::unavailable, read_only_hint};
   if (state == "57014")
-    return {ErrorCode::unavailable, "a statement_timeout or an administrator ended it; try again"};
-  if (state == "55P03") return {ErrorCode::unavailable, "another transaction holds the row; try again"};
+    return {ErrorCode::unavailable, "a statement_timeout or an administrator ended it; try again"_hint};
+  if (state == "55P03") return {ErrorCode::unavailable, "another transaction holds the row; try again"_hint};
   if (state == "40001" || state == "40P01")
-    return {ErrorCode::unavailable, "other transactions are in the way; try again"};
-  if (state == wrong_password) return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"};
+    return {ErrorCode::unavailable, "other transactions are in the way; try again"_hint};
+  if (state == wrong_password) return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"_hint};
   if (state == not_let_in)
-    return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"};
+    return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"_hint};
   if (state == "3D000")
-    return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"};
+    return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"_hint};
   // Raised by leaf_alloc_guard(), leaf_require_durable(), leaf_require_whole(), refuse_foreign_objects and
   // leaf_settle(), each with a hint.
   if (state == "LF001" || state == "LF002" || state == "LF003" || state == "LF004" || state == "LF006")
     return {ErrorCode::refused, ""};
   if (state == "42501") {
-    return {ErrorCode::usage,
-            "log in as the owner, who can let others draw IDs with 'leafctl init-db --runtime-role ROLE'"};
+    return {
+        ErrorCode::usage,
+        "log in as the owner, who can let others draw IDs with 'leafctl init-db --runtime-role ROLE'"_hint};
   }
   // The schema's version was looked at before.
   if (state == missing_table || state == missing_schema || state == "42703") {
     return {ErrorCode::refused,
             "find out who moved, dropped or replaced it, and put it back, from a backup if need be; a store "
             "that is "
-            "made anew repeats IDs"};
+            "made anew repeats IDs"_hint};
   }
   const std::string_view group = state.substr(0, 2);
   if (group == "08" || group == "53" || group == "57" || group == "58") return {ErrorCode::unavailable, ""};
@@ -88,14 +90,14 @@ struct TlsTrouble {
 };
 
 constexpr const char* name_root_certificate =
-    "put the certificate that signed the server's there, or name its file: sslrootcert=FILE";
-constexpr const char* name_own_certificate = "check the files that sslcert=FILE and sslkey=FILE name";
+    "put the certificate that signed the server's there, or name its file: sslrootcert=FILE"_hint;
+constexpr const char* name_own_certificate = "check the files that sslcert=FILE and sslkey=FILE name"_hint;
 
 constexpr TlsTrouble tls_troubles[] = {
     {"root certificate file", name_root_certificate},
-    {"certificate verify failed", "name the certificate that signed the server's: sslrootcert=FILE"},
-    {"does not match host name", "name the server in host= as its certificate does"},
-    {"server does not support SSL", "turn on ssl in the server, or choose another sslmode"},
+    {"certificate verify failed", "name the certificate that signed the server's: sslrootcert=FILE"_hint},
+    {"does not match host name", "name the server in host= as its certificate does"_hint},
+    {"server does not support SSL", "turn on ssl in the server, or choose another sslmode"_hint},
     {"private key file", name_own_certificate},
     {"could not read certificate file", name_own_certificate},
     {"alert unknown ca", name_own_certificate},
@@ -122,7 +124,7 @@ Meaning login_meaning(const std::vector<std::string>& reasons, const std::string
   if (std::ranges::any_of(reasons,
                           [](std::string_view reason) { return reason.ends_with("session is read-only"); }))
     return {ErrorCode::unavailable, read_only_hint};
-  return {ErrorCode::unavailable, "check that the server runs, and the host and port"};
+  return {ErrorCode::unavailable, "check that the server runs, and the host and port"_hint};
 }
 
 /// What mends a connection string that libpq did not take, for `reasons`.
@@ -130,8 +132,8 @@ const char* malformed_hint(const std::vector<std::string>& reasons) {
   const bool is_service = std::ranges::any_of(reasons, [](std::string_view reason) {
     return reason.starts_with("definition of service") || reason.starts_with("service file");
   });
-  return is_service ? "define it in ~/.pg_service.conf, or in the file that PGSERVICEFILE names"
-                    : "see 'Connection Strings' in PostgreSQL's libpq manual";
+  return is_service ? "define it in ~/.pg_service.conf, or in the file that PGSERVICEFILE names"_hint
+                    : "see 'Connection Strings' in PostgreSQL's libpq manual"_hint;
 }
 
 struct FreeOptions {
@@ -152,7 +154,7 @@ Error unresolved_error(const std::vector<std::string>& failures, const std::stri
   return {is_malformed ? ErrorCode::usage : ErrorCode::unavailable,
           fmt::format("cannot log in to store '{}': {}", redact_url(connection_string), reasons),
           is_malformed ? malformed_hint({reasons})
-                       : "check the host's name, or give its address: hostaddr=ADDRESS",
+                       : "check the host's name, or give its address: hostaddr=ADDRESS"_hint,
           sqlstate::unable_to_connect};
 }
 
@@ -211,10 +213,11 @@ Error statement_error(const PGresult* result) {
 
 Error read_only_error(const Error& error, std::optional<bool> is_standby) {
   const char* hint = read_only_hint;
-  if (is_standby == true) hint = "this server is a standby: name the primary, or all servers as host=A,B";
+  if (is_standby == true)
+    hint = "this server is a standby: name the primary, or all servers as host=A,B"_hint;
   if (is_standby == false) {
     hint =
-        "leave default_transaction_read_only at its default for this role and database, and out of PGOPTIONS";
+        "leave default_transaction_read_only at its default for this role and database, and out of PGOPTIONS"_hint;
   }
   return {error.code(), error.what(), hint, error.sqlstate()};
 }
@@ -232,7 +235,7 @@ bool is_fatal(const PGresult* result) {
 Error lost_connection(const PGconn* connection) {
   return {ErrorCode::unavailable,
           fmt::format("the connection to the store broke: {}", first_line(PQerrorMessage(connection))),
-          "try again", sqlstate::connection_lost};
+          "try again"_hint, sqlstate::connection_lost};
 }
 
 }  // namespace leaf::store::postgresql

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "hint.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
@@ -124,7 +125,8 @@ Session log_in(const std::string& connection_string, Deadline deadline) {
     if (!wait_for_socket(session.get(), state == PGRES_POLLING_WRITING, deadline)) {
       throw Error(ErrorCode::unavailable,
                   fmt::format("store '{}' did not answer in time", redact_url(connection_string)),
-                  "check the host and port, or allow more time with --timeout", sqlstate::unable_to_connect);
+                  "check the host and port, or allow more time with --timeout"_hint,
+                  sqlstate::unable_to_connect);
     }
     state = PQconnectPoll(session.get());
   }
