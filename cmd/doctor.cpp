@@ -80,10 +80,6 @@ class Doctor : public Command {
     throw leaf::Error(leaf::ErrorCode::failed, fmt::format("{} of {} checks failed", failed, checks.size()));
   }
 
-  int exit_status(const leaf::Error& error) const override {
-    return is_nagios() ? nagios_unknown : Command::exit_status(error);
-  }
-
  private:
   bool is_nagios() const { return format_ == "nagios"; }
 

@@ -25,6 +25,7 @@ struct Outcome {
   std::string deployment;
   std::string layout;
   std::vector<std::string> applied;
+  bool made_log = false;
   std::vector<std::string> adopted;  ///< the SQL
   std::string former_layout;         ///< where it was changed, but for a new store
   std::optional<std::string> runtime_role;
@@ -72,8 +73,8 @@ class InitDb : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Creates the tables that leafctl needs in the store, or brings older ones up to date; run again, it "
-        "does "
-        "nothing. A table 'leaf_alloc' of Leaf's own is taken over with its rows.");
+        "does nothing, but makes a log of changes anew that is gone. A table 'leaf_alloc' of Leaf's own is "
+        "taken over with its rows.");
     command.add_text_option(
         "--layout", "LAYOUT", layout_,
         "how snowflake IDs are divided, as for 'leafctl decode'; for good once the first is made "
@@ -168,7 +169,10 @@ class InitDb : public Command {
     outcome.layout = store.layout().name();
     outcome.guard_steps = store.guard_steps();
     if (guard_steps_) set_guard(store, *guard_steps_, outcome);
-    for (const leaf::Migration& migration : applied) outcome.applied.push_back(migration_name(migration));
+    for (const leaf::Migration& migration : applied) {
+      if (migration.number > 0) outcome.applied.push_back(migration_name(migration));
+      outcome.made_log = outcome.made_log || migration.number == 0;
+    }
     outcome.deployment = store.identity().deployment;
     const leaf::StoreHealth health = store.health();
     outcome.schema_version = health.schema_version.value_or(0);
@@ -222,13 +226,15 @@ class InitDb : public Command {
   }
 
   static void report(const Outcome& outcome, bool created, Messages& messages) {
-    const bool is_same = outcome.applied.empty() && outcome.former_layout.empty() && !outcome.former_guard;
+    const bool is_same = outcome.applied.empty() && !outcome.made_log && outcome.former_layout.empty() &&
+                         !outcome.former_guard;
     messages.info(fmt::format("{} store '{}', deployment {}, layout {}",
                               created                   ? "created"
                               : is_same                 ? "up to date:"
                               : outcome.applied.empty() ? "changed"
                                                         : "upgraded",
                               outcome.store, outcome.deployment, outcome.layout));
+    if (outcome.made_log) messages.info("made the log of changes anew");
     if (!outcome.applied.empty()) messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
     if (!outcome.applied.empty() && !created) {
       messages.info(fmt::format("programs that know schema version {} go on with it, older ones are refused",

@@ -108,6 +108,31 @@ Check check_schema(const StoreHealth& health) {
           measures};
 }
 
+/// Who waits for it gets no grant.
+Check check_lock(const leaf::StoreLock& lock) {
+  constexpr std::size_t most = 3;
+  std::string what = fmt::format(
+      "{}",
+      fmt::join(lock.what.begin(),
+                lock.what.begin() + static_cast<std::ptrdiff_t>(std::min(most, lock.what.size())), ", "));
+  if (lock.what.size() > most) what += fmt::format(" and {} more", lock.what.size() - most);
+  std::string seen = fmt::format("process {} of the server, of role '{}'", lock.process, lock.role);
+  if (!lock.program.empty()) seen += fmt::format(" and program '{}'", lock.program);
+  if (lock.since) seen += fmt::format(", in a transaction since {}", format_rfc3339(*lock.since));
+  return {"locks", CheckState::warning, fmt::format("{} locks {}: nothing is granted there", seen, what),
+          fmt::format("let its transaction end, or end it with 'SELECT pg_terminate_backend({})'"_hint,
+                      lock.process)};
+}
+
+/// Drawing goes on without it.
+std::optional<Check> check_events(const StoreHealth& health) {
+  if (health.missing_events.empty()) return std::nullopt;
+  return Check{"schema", CheckState::warning,
+               fmt::format("the log of changes lacks {}: changes are refused or not noted",
+                           fmt::join(health.missing_events, ", ")),
+               "find out who dropped it, and make it anew with 'leafctl init-db'"_hint};
+}
+
 Check check_rights(const StoreHealth& health) {
   if (health.missing_rights.empty()) {
     const std::string who = is_server(health) ? fmt::format("role '{}'", health.role) : "this user";
@@ -279,8 +304,10 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   Checks checks{check_server(health)};
   if (is_server(health)) checks.push_back(check_primary(health));
   if (health.schema_version) checks.push_back(check_schema(health));
+  if (auto check = check_events(health)) checks.push_back(std::move(*check));
   if (health.schema_version != 0) checks.push_back(check_rights(health));
   if (const auto check = check_creators(health)) checks.push_back(*check);
+  for (const leaf::StoreLock& lock : health.locks) checks.push_back(check_lock(lock));
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));
   if (!health.system_identifier.empty()) checks.push_back(check_identity(health));

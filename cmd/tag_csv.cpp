@@ -138,9 +138,9 @@ TagFile read_tag_csv(const InputFile& file) {
 std::string tags_as_csv(const std::vector<leaf::Tag>& tags) {
   std::string text = csv_line(export_head);
   for (const leaf::Tag& tag : tags) {
-    const auto updated = std::chrono::floor<std::chrono::milliseconds>(tag.updated_at);
     text += csv_line({tag.name, std::to_string(tag.next_id), std::to_string(tag.step),
-                      tag.limit ? std::to_string(*tag.limit) : "", format_rfc3339(updated), tag.description});
+                      tag.limit ? std::to_string(*tag.limit) : "", format_rfc3339(tag.updated_at),
+                      tag.description});
   }
   return text;
 }

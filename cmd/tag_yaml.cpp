@@ -103,7 +103,7 @@ std::string tags_as_yaml(const std::vector<leaf::Tag>& tags) {
     yaml << YAML::Key << "step" << YAML::Value << tag.step;
     if (tag.limit) yaml << YAML::Key << "limit" << YAML::Value << *tag.limit;
     yaml << YAML::Key << "updated" << YAML::Value
-         << format_rfc3339(std::chrono::floor<std::chrono::milliseconds>(tag.updated_at));
+         << format_rfc3339(tag.updated_at);
     if (!tag.description.empty()) {
       yaml << YAML::Key << "description" << YAML::Value;
       emit(yaml, tag.description);

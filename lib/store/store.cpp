@@ -69,7 +69,8 @@ std::vector<Migration> Store::migrate(const std::vector<ForeignObject>& adopted)
 std::vector<Migration> Store::pending_migrations() {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
-        auto pending = store::pending(store::read_schema(connection, left), impl_->driver().migrations);
+        auto pending =
+            store::wanted(connection, store::read_schema(connection, left), impl_->driver().migrations, left);
         for (Migration& migration : pending) migration.sql = connection.placed(migration.sql);
         return pending;
       });
@@ -79,7 +80,8 @@ std::string Store::migration_script(const std::vector<ForeignObject>& adopted) {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
         const auto schema = store::read_schema(connection, left);
-        return store::script(connection, store::pending(schema, impl_->driver().migrations), adopted);
+        return store::script(connection, store::wanted(connection, schema, impl_->driver().migrations, left),
+                             adopted);
       });
 }
 

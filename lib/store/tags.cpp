@@ -23,9 +23,9 @@ Value value_of(const std::optional<std::string>& text) {
   return text ? Value(*text) : Value();
 }
 
-std::optional<std::chrono::system_clock::time_point> time_of(std::optional<std::int64_t> unix_ms) {
+std::optional<UnixTime> time_of(std::optional<std::int64_t> unix_ms) {
   if (!unix_ms) return std::nullopt;
-  return std::chrono::system_clock::time_point(milliseconds(*unix_ms));
+  return UnixTime(milliseconds(*unix_ms));
 }
 
 Tag tag_of(const Row& row) {
@@ -35,7 +35,7 @@ Tag tag_of(const Row& row) {
           .start = row.integer_or_null(3),
           .limit = row.integer_or_null(4),
           .description = row.text(5),
-          .updated_at = std::chrono::system_clock::time_point(milliseconds(row.integer(6))),
+          .updated_at = UnixTime(milliseconds(row.integer(6))),
           .granted_at = time_of(row.integer_or_null(8)),
           .incarnation = row.text(7)};
 }
@@ -108,19 +108,21 @@ std::string shown(std::optional<std::int64_t> number) {
 
 /// Throws if `existing` is not what `wanted` asks for.
 void require_same(const Tag& existing, const NewTag& wanted) {
-  const auto refuse = [&](const char* what, const std::string& has, const std::string& asked) {
+  const auto refuse = [&](const char* what, const std::string& has, const std::string& asked,
+                          const std::string& option) {
     throw Error(ErrorCode::failed,
                 fmt::format("tag '{}' exists with {} {}, not {}", existing.name, what, has, asked),
-                "change it with "_hint + command_on(existing.name, "tags update"));
+                "change it with "_hint + command_on(existing.name, "tags update", option));
   };
   if (wanted.step && *wanted.step != existing.step) {
-    refuse("step", std::to_string(existing.step), std::to_string(*wanted.step));
+    refuse("step", std::to_string(existing.step), std::to_string(*wanted.step),
+           fmt::format("--step {}", *wanted.step));
   }
   if (wanted.limit && wanted.limit != existing.limit)
-    refuse("limit", shown(existing.limit), shown(wanted.limit));
+    refuse("limit", shown(existing.limit), shown(wanted.limit), fmt::format("--limit {}", *wanted.limit));
   if (wanted.description && *wanted.description != existing.description) {
-    refuse("description", fmt::format("'{}'", existing.description),
-           fmt::format("'{}'", *wanted.description));
+    refuse("description", fmt::format("'{}'", existing.description), fmt::format("'{}'", *wanted.description),
+           "--description TEXT");
   }
   if (!wanted.start || wanted.start == existing.start) return;
   if (wanted.or_later && *wanted.start <= existing.next_id) return;

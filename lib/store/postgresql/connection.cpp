@@ -319,7 +319,8 @@ class PostgresqlConnection final : public Connection {
     usable_ = false;
     cancel(session_.get(), cancel_patience);
     return {ErrorCode::unavailable, "the store did not answer in time",
-            "try again, or allow more time with --timeout"_hint, sqlstate::timed_out};
+            "try again, or allow more time with --timeout; 'leafctl doctor' names who holds a lock"_hint,
+            sqlstate::timed_out};
   }
 
   Session session_;

@@ -38,7 +38,8 @@ Meaning meaning_of(std::string_view state) {
   if (state == "55000") return {ErrorCode::unavailable, read_only_hint};
   if (state == "57014")
     return {ErrorCode::unavailable, "a statement_timeout or an administrator ended it; try again"_hint};
-  if (state == "55P03") return {ErrorCode::unavailable, "another transaction holds the row; try again"_hint};
+  if (state == "55P03")
+    return {ErrorCode::unavailable, "try again; 'leafctl doctor' names who holds a lock"_hint};
   if (state == "40001" || state == "40P01")
     return {ErrorCode::unavailable, "other transactions are in the way; try again"_hint};
   if (state == wrong_password) return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"_hint};
@@ -127,6 +128,19 @@ Meaning login_meaning(const std::vector<std::string>& reasons, const std::string
   return {ErrorCode::unavailable, "check that the server runs, and the host and port"_hint};
 }
 
+constexpr const char* wrong_setting =
+    "set it right, or leave it out, in PGOPTIONS and in the store's options"_hint;
+
+/// Whether the server did not take a setting that came with the login: it is unknown, has no such value, or
+/// is not the role's to set.
+bool is_about_setting(std::string_view state, const std::vector<std::string>& reasons) {
+  if (state == "22023" || state == "42704" || state == "55P02" || state == "42601") return true;
+  return state == sqlstate::insufficient_privilege &&
+         std::ranges::any_of(reasons, [](std::string_view reason) {
+           return reason.starts_with("permission denied to set parameter");
+         });
+}
+
 /// What mends a connection string that libpq did not take, for `reasons`.
 const char* malformed_hint(const std::vector<std::string>& reasons) {
   const bool is_service = std::ranges::any_of(reasons, [](std::string_view reason) {
@@ -134,6 +148,13 @@ const char* malformed_hint(const std::vector<std::string>& reasons) {
   });
   return is_service ? "define it in ~/.pg_service.conf, or in the file that PGSERVICEFILE names"_hint
                     : "see 'Connection Strings' in PostgreSQL's libpq manual"_hint;
+}
+
+/// Whether the table of changes is gone: a query says so, or the triggers that write there.
+bool is_about_events(std::string_view text) {
+  return text.starts_with("no table leaf_event ") ||
+         (text.starts_with("relation ") &&
+          text.find("leaf_event\" does not exist") != std::string_view::npos);
 }
 
 struct FreeOptions {
@@ -180,7 +201,8 @@ Error login_error(const PGconn* connection, const std::string& connection_string
     }
     if (std::find(reasons.begin(), reasons.end(), line) == reasons.end()) reasons.push_back(line);
   }
-  Meaning meaning = login_meaning(reasons, state);
+  Meaning meaning = is_about_setting(state, reasons) ? Meaning{ErrorCode::usage, wrong_setting}
+                                                     : login_meaning(reasons, state);
   if (state.empty() && PQconnectionNeedsPassword(connection) != 0) {
     meaning = meaning_of(wrong_password);
   } else if (state.empty() && std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {
@@ -206,6 +228,8 @@ Error statement_error(const PGresult* result) {
   const Meaning meaning = meaning_of(state);
   std::string text = first_line(field(PG_DIAG_MESSAGE_PRIMARY));
   if (text.empty()) text = first_line(PQresultErrorMessage(result));
+  if ((state == missing_table || state == sqlstate::insufficient_privilege) && is_about_events(text))
+    return {ErrorCode::refused, fmt::format("the store refused: {}", text), make_events_anew, state};
   std::string hint = meaning.hint;
   if (hint.empty()) hint = first_line(field(PG_DIAG_MESSAGE_HINT));
   return {meaning.code, fmt::format("the store refused: {}", text), hint, state};

@@ -342,6 +342,8 @@ class SqliteConnection final : public Connection {
       case SQLITE_NOMEM:
         return {ErrorCode::unavailable, describe("failed"), "check the disk"_hint};
       default:
+        if (message == "no such table: leaf_event" || message == "no such table: main.leaf_event")
+          return {ErrorCode::refused, describe("failed"), make_events_anew};
         return {ErrorCode::failed, describe("failed")};
     }
   }
