@@ -34,7 +34,7 @@ char parse_separator(std::string_view text) {
                     (text[0] < 'a' || text[0] > 'z') && text[0] != '"';
   if (fits) return text[0];
   throw usage(fmt::format("'--separator' takes one character, not '{}'", text),
-              "it is neither a letter nor a digit nor a quote, such as , ; | or the word tab"_hint);
+              "take one that is no letter, digit or quote, such as , ; | or the word tab"_hint);
 }
 
 /// The separator in a first line: a tab, else a comma, else a semicolon, outside of quotes if there are any.
@@ -123,8 +123,9 @@ void ColumnReader::find_column(const DelimitedRecord& head) {
     throw usage(
         fmt::format("no column is called '{}'", name_),
         head.size() == 1
-            ? fmt::format("the first line is one column, {}: say what parts columns with '--separator'"_hint,
-                          joined(head))
+            ? fmt::format(
+                  "the first line is one column, {}: name what separates columns with '--separator'"_hint,
+                  joined(head))
             : fmt::format("the first line names the columns {}"_hint, joined(head)));
   }
   if (std::find_if(found + 1, head.end(), is_it) != head.end()) {

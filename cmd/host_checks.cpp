@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "hint.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 
 namespace leafctl {
@@ -29,8 +30,8 @@ Check check_place_for(const std::string& folder) {
   };
   if (access(parent.c_str(), F_OK) != 0) {
     Check check = cannot(fmt::format("there is no '{}'", parent.string()));
-    check.hint =
-        fmt::format("run 'mkdir -p {}', or name another one with --runtime-dir"_hint, parent.string());
+    check.hint = fmt::format("run 'mkdir -p {}', or name another one with --runtime-dir"_hint,
+                             leaf::detail::shell_word(parent.string()));
     return check;
   }
   if (access(parent.c_str(), W_OK | X_OK) != 0)
@@ -142,10 +143,9 @@ Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
          fmt::format("tag '{}' would grant IDs from {} on, which this host knows to be granted up "
                      "to {}: the store has gone back",
                      tag.name, tag.next_id, mark - 1),
-         fmt::format(
-             "run 'leafctl tags update {}', or with the highest number that 'leafctl doctor' names on "
-             "any host: what others have buffered counts too"_hint,
-             arguments),
+         fmt::format("run 'leafctl tags update {}', with a higher number where 'leafctl doctor' names one on "
+                     "another host: what others have buffered counts too"_hint,
+                     arguments),
          tag.name,
          {{"ids_behind", mark - tag.next_id}}});
   }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "hint.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 
 namespace leafctl {
@@ -28,9 +29,10 @@ leaf::Error failure(const char* what, const std::string& path, const char* hint 
 void require_shared_folder(const std::string& folder, const struct stat& status) {
   constexpr mode_t needed = S_ISGID | S_IRWXG;
   if ((status.st_mode & needed) == needed) return;
-  throw leaf::Error(
-      leaf::ErrorCode::usage, fmt::format("the group of folder '{}' cannot use a store in it", folder),
-      fmt::format("'chmod g+rwxs {}' lets it; whoever is in the group is trusted"_hint, folder));
+  throw leaf::Error(leaf::ErrorCode::usage,
+                    fmt::format("the group of folder '{}' cannot use a store in it", folder),
+                    fmt::format("'chmod g+rwxs {}' lets it; whoever is in the group is trusted"_hint,
+                                leaf::detail::shell_word(folder)));
 }
 
 /// Gives an open file to the group. Who may not change it need not where it is as it should be.

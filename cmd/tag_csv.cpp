@@ -90,7 +90,7 @@ TagColumns leaf_columns(const InputFile& file, const DelimitedRecord& first) {
   if (first.size() < fewest || first.size() > columns.size()) {
     throw place_of(file, first.front())
         .error(fmt::format("a line without a head above it has 3 to 5 fields, not {}", first.size()),
-               first.size() == 1 ? "part the fields by commas or tabs, as 'mysql -B' does"_hint
+               first.size() == 1 ? "separate the fields with commas or tabs, as 'mysql -B' does"_hint
                                  : "put a line with the columns' names on top, or write "
                                    "biz_tag,max_id,step,description,update_time"_hint);
   }

@@ -40,7 +40,7 @@ YAML::Node list_of_tags(const InputFile& file, const YAML::Node& root) {
                            root.begin()->first.Scalar() == "tags";
   if (!is_tag_file) {
     throw place_of(file, root.Mark())
-        .error("expected the one key 'tags'", "such as 'leafctl tags export' writes it"_hint);
+        .error("expected the one key 'tags'", "write it as 'leafctl tags export' does"_hint);
   }
   const YAML::Node list = root.begin()->second;
   if (!list.IsSequence() && !list.IsNull()) {
@@ -102,8 +102,7 @@ std::string tags_as_yaml(const std::vector<leaf::Tag>& tags) {
     yaml << YAML::Key << "next_id" << YAML::Value << tag.next_id;
     yaml << YAML::Key << "step" << YAML::Value << tag.step;
     if (tag.limit) yaml << YAML::Key << "limit" << YAML::Value << *tag.limit;
-    yaml << YAML::Key << "updated" << YAML::Value
-         << format_rfc3339(tag.updated_at);
+    yaml << YAML::Key << "updated" << YAML::Value << format_rfc3339(tag.updated_at);
     if (!tag.description.empty()) {
       yaml << YAML::Key << "description" << YAML::Value;
       emit(yaml, tag.description);

@@ -39,7 +39,7 @@ Error unknown_option(const CLI::App& app, const std::string& argument) {
   const std::string name = argument.starts_with("--") ? without_value(argument) : argument.substr(0, 2);
   if (std::ranges::find(names, name) != names.end()) {
     return {ErrorCode::usage, fmt::format("option '{}' stands before its command", name),
-            fmt::format("put it behind '{}'"_hint, full_name(app))};
+            fmt::format("put it after '{}'"_hint, full_name(app))};
   }
   const std::string near = name.starts_with("--") && name.size() > 3 ? nearest(name, names) : std::string();
   return {ErrorCode::usage, fmt::format("unknown option '{}'", name),

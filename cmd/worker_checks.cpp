@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "hint.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "rfc3339.hpp"
 #include "rough_duration.hpp"
 #include "supply_checks.hpp"
@@ -39,7 +40,8 @@ bool is_available(const Worker& worker, UnixTime now, const WorkerPolicy& policy
 std::string hint_behind(milliseconds distance, const std::string& owner) {
   if (distance <= std::chrono::minutes(1)) return "wait until it has caught up, or set it right"_hint;
   return fmt::format(
-      "set it right; if it is right now, 'leafctl workers release --worker-name {}' goes on"_hint, owner);
+      "set it right; if it is right now, 'leafctl workers release --worker-name {}' goes on"_hint,
+      leaf::detail::shell_word(owner));
 }
 
 /// Whether this host is refused for what it was leased and has made before.
@@ -124,7 +126,7 @@ Check layout_check(const Layout& layout, const std::optional<Layout>& expected, 
   if (now < layout.epoch()) {
     return {"layout", CheckState::failed,
             fmt::format("{} begins only at {}", name, format_rfc3339(layout.epoch())),
-            "set the clock right, or choose another layout with 'leafctl init-db --layout'"_hint};
+            "set the clock right, or choose another layout with 'leafctl init-db --layout LAYOUT'"_hint};
   }
   const milliseconds left = layout.last_time() - now;
   const Measures measures{{"seconds_left", seconds_of(left)}};

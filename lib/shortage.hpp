@@ -13,7 +13,7 @@ inline bool is_shortage(int error) noexcept {
 
 /// What mends it.
 inline const char* shortage_hint(int error) noexcept {
-  if (error == EMFILE) return "allow this process more open files: 'ulimit -n 1024'"_hint;
+  if (error == EMFILE) return "allow this process more open files, see 'ulimit -n'"_hint;
   return error == ENFILE ? "close files in other programs, or raise the sysctl 'fs.file-max'"_hint
                          : "try again"_hint;
 }

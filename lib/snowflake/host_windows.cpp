@@ -53,7 +53,7 @@ void HostWindows::require_fitting(const host::State& state) const {
   throw Error(ErrorCode::refused,
               fmt::format("the store is another deployment now, with the layout '{}'",
                           Layout::parse(state.origin.get()).name()),
-              "start again"_hint);
+              "start this program again"_hint);
 }
 
 host::GrantedRange HostWindows::grant(Store& store, host::StateFile& file) {

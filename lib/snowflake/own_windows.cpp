@@ -26,7 +26,7 @@ range::Refill OwnWindows::Buffer::refill(Store& store) {
     throw Error(
         ErrorCode::refused,
         fmt::format("the store is another deployment now, with the layout '{}'", store.layout().name()),
-        "start again"_hint);
+        "start this program again"_hint);
   }
   const range::Refill refill = positions.refill_of(next);
   lease = next;

@@ -6,6 +6,7 @@
 
 #include "duration_text.hpp"
 #include "hint.hpp"
+#include "leaf/detail/shell_word.hpp"
 
 namespace leaf::store {
 
@@ -84,7 +85,7 @@ std::string hint_behind(milliseconds distance, const std::string& owner) {
   if (distance <= short_wait) return "wait until it has caught up, or set it right"_hint;
   return fmt::format(
       "set the clock right; if it is right now, 'leafctl workers release --worker-name {}' goes on"_hint,
-      owner);
+      leaf::detail::shell_word(owner));
 }
 
 }  // namespace leaf::store

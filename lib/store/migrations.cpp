@@ -104,7 +104,7 @@ void require_current(const Schema& schema, std::span<const Migration> migrations
   pending(schema, migrations);
   if (!schema.logged) {
     throw Error(ErrorCode::refused, "a table of the store is unlogged: a crash of the server would empty it",
-                "run 'ALTER TABLE ... SET LOGGED' on leaf_alloc, leaf_worker and leaf_meta"_hint);
+                "'leafctl doctor' names it, and the ALTER TABLE ... SET LOGGED that mends it"_hint);
   }
 }
 

@@ -39,7 +39,7 @@ void require_durable(const Row& row, std::size_t column) {
   if (durability == 1) return;
   if (durability == 2) {
     throw Error(ErrorCode::refused, "a table of the store is unlogged: a crash of the server would empty it",
-                "run 'ALTER TABLE ... SET LOGGED' on leaf_alloc, leaf_worker and leaf_meta"_hint);
+                "'leafctl doctor' names it, and the ALTER TABLE ... SET LOGGED that mends it"_hint);
   }
   if (durability == 3) {
     throw Error(ErrorCode::refused,

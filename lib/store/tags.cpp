@@ -97,7 +97,7 @@ Error lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
       fmt::format("tag '{}' does not exist, but IDs of it were granted before, up to {}: the store was put "
                   "back to a backup, or an old standby took over",
                   name.str(), mark - 1),
-      fmt::format("run {}, or with the highest number that {} names on any host"_hint,
+      fmt::format("run {}, with a higher number where {} names one on another host"_hint,
                   command_on(name.str(), "add-tag", fmt::format("--start {}", mark)),
                   command_on(name.str(), "tags show"))};
 }
@@ -242,8 +242,8 @@ Error gone_back(const TagName& name, std::int64_t mark) {
                   "an old standby took over",
                   name.str(), mark - 1),
       fmt::format(
-          "run {}, or with the highest number that 'leafctl doctor' names on any host: what others have "
-          "buffered counts too"_hint,
+          "run {}, with a higher number where 'leafctl doctor' names one on another host: what others "
+          "have buffered counts too"_hint,
           command_on(name.str(), "tags update", fmt::format("--raise-to {}", mark)))};
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "hint.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/store.hpp"
 #include "snowflake/layout_text.hpp"
 #include "store/expected_layout.hpp"
@@ -138,10 +139,10 @@ Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
 void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& workers) {
   const auto held = std::ranges::find(workers, *request.worker, &Worker::id);
   if (held == workers.end() || !held->leased_ahead()) return;
-  const std::string release =
-      held->owner != request.owner
-          ? ""
-          : fmt::format("'leafctl workers release --worker-name {}', then ", request.owner);
+  const std::string release = held->owner != request.owner
+                                  ? ""
+                                  : fmt::format("'leafctl workers release --worker-name {}', then ",
+                                                leaf::detail::shell_word(request.owner));
   throw Error(
       ErrorCode::refused,
       fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
@@ -380,7 +381,7 @@ std::vector<std::int64_t> Store::release_workers(const std::string& owner,
   const Worker held = held_worker(workers(), *worker);
   throw Error(ErrorCode::refused,
               fmt::format("worker {} is held by '{}', not '{}'", *worker, held.owner, owner),
-              "'leafctl workers recycle' frees what others do not use any more"_hint);
+              fmt::format("'leafctl workers recycle {}' frees it when its window is over"_hint, *worker));
 }
 
 std::vector<std::int64_t> Store::recycle_silent_workers(milliseconds recycle_after) {

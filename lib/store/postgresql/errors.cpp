@@ -46,7 +46,7 @@ Meaning meaning_of(std::string_view state) {
   if (state == not_let_in)
     return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"_hint};
   if (state == "3D000")
-    return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"_hint};
+    return {ErrorCode::usage, "create it with 'createdb NAME', or name another one in --store"_hint};
   // Raised by leaf_alloc_guard(), leaf_require_durable(), leaf_require_whole(), refuse_foreign_objects and
   // leaf_settle(), each with a hint.
   if (state == "LF001" || state == "LF002" || state == "LF003" || state == "LF004" || state == "LF006")

@@ -333,14 +333,15 @@ class SqliteConnection final : public Connection {
         return {ErrorCode::unavailable, fmt::format("store '{}' stayed locked by another process", path_),
                 "try again, or allow more time with --timeout"_hint, sqlstate::timed_out};
       case SQLITE_FULL:
+        return {ErrorCode::unavailable, describe("failed"), "free some space there"_hint};
       case SQLITE_IOERR:
         if (cause == EFBIG) {
           return {ErrorCode::unavailable, describe("failed"),
                   "allow this process larger files: 'ulimit -f unlimited'"_hint};
         }
-        [[fallthrough]];
-      case SQLITE_NOMEM:
         return {ErrorCode::unavailable, describe("failed"), "check the disk"_hint};
+      case SQLITE_NOMEM:
+        return {ErrorCode::unavailable, describe("failed"), "free some memory, then try again"_hint};
       default:
         if (message == "no such table: leaf_event" || message == "no such table: main.leaf_event")
           return {ErrorCode::refused, describe("failed"), make_events_anew};
