@@ -323,8 +323,7 @@ class SqliteConnection final : public Connection {
       case SQLITE_READONLY:
       case SQLITE_PERM:
       case SQLITE_AUTH:
-        return {ErrorCode::usage, describe("cannot be written"),
-                "check who may write to the file and its folder"_hint};
+        return unwritable(describe("cannot be written"));
       case SQLITE_NOTADB:
         return {ErrorCode::usage, fmt::format("store '{}' is not a SQLite database", path_),
                 "name another file with --store sqlite:PATH"_hint};
@@ -335,6 +334,8 @@ class SqliteConnection final : public Connection {
       case SQLITE_FULL:
         return {ErrorCode::unavailable, describe("failed"), "free some space there"_hint};
       case SQLITE_IOERR:
+        // SQLite opens a journal that it may not write for reading, and writes all the same.
+        if (cause == EBADF || cause == EACCES) return unwritable(describe("cannot be written"));
         if (cause == EFBIG) {
           return {ErrorCode::unavailable, describe("failed"),
                   "allow this process larger files: 'ulimit -f unlimited'"_hint};
@@ -347,6 +348,10 @@ class SqliteConnection final : public Connection {
           return {ErrorCode::refused, describe("failed"), make_events_anew};
         return {ErrorCode::failed, describe("failed")};
     }
+  }
+
+  static Error unwritable(const std::string& what) {
+    return {ErrorCode::usage, what, "check who may write to the file, its '-journal' and its folder"_hint};
   }
 
   /// SQLite says ENOENT of a folder that may not be written too.
