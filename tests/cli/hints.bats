@@ -527,3 +527,20 @@ may_be_nobody() {
   run_sql 'ALTER TABLE leaf_alloc SET LOGGED'
   expect 0 leafctl add-tag new
 }
+
+@test "a folder of a host that is full, or that takes no writes" {
+  on_sqlite
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  mkdir -m 700 "$LEAFCTL_RUNTIME_DIR"
+  # shellcheck disable=SC2016 # for the other shell
+  run unshare --mount bash -uc 'mount -t tmpfs -o size=8k,mode=700 none "$LEAFCTL_RUNTIME_DIR"
+    head -c 8192 /dev/zero >"$LEAFCTL_RUNTIME_DIR/ballast"
+    leafctl next order --direct 2>&1 >ids | grep ^hint
+    rm "$LEAFCTL_RUNTIME_DIR/ballast"
+    leafctl next order --direct 2>&1 >ids
+    mount -o remount,ro "$LEAFCTL_RUNTIME_DIR"
+    leafctl next order --direct 2>&1 >ids | grep ^hint
+    leafctl next order --direct --runtime-dir "$PWD/other" 2>&1 >ids'
+  same 'the hints' 'hint: free some space there
+hint: name another one with --runtime-dir, before anything is drawn' "$output"
+}
