@@ -15,6 +15,7 @@
 #include "ids/id_text.hpp"
 #include "ids/layout_options.hpp"
 #include "terminal/line_reader.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -84,10 +85,11 @@ class IdReader {
   /// What an ID is.
   std::string hint() {
     const std::int64_t greatest = layout_.last_id(layout_.last_time());
-    if (!form_) return fmt::format("an ID of layout '{}' is a number from 0 to {}", layout_.name(), greatest);
+    if (!form_)
+      return fmt::format("an ID of layout '{}' is a number from 0 to {}"_hint, layout_.name(), greatest);
     std::string text;
     form_->append(greatest, layout_.last_time(), text);
-    return fmt::format("the greatest ID of layout '{}' is '{}' in that form", layout_.name(), text);
+    return fmt::format("the greatest ID of layout '{}' is '{}' in that form"_hint, layout_.name(), text);
   }
 
  private:
@@ -252,7 +254,7 @@ class Decode : public Command {
     }
     if (column_ && std::ranges::find(ids_, "-") == ids_.end()) {
       throw leaf::Error(leaf::ErrorCode::usage, "'--column' is for standard input, which no ID asks for",
-                        "leave the IDs out, or name - among them");
+                        "leave the IDs out, or name - among them"_hint);
     }
   }
 

@@ -11,6 +11,7 @@
 #include "doctor/supply_checks.hpp"
 #include "leaf/error.hpp"
 #include "terminal/hint_text.hpp"
+#include "text/hint.hpp"
 #include "text/time_text.hpp"
 
 namespace leafctl {
@@ -79,10 +80,6 @@ class Doctor : public Command {
     throw leaf::Error(leaf::ErrorCode::failed, fmt::format("{} of {} checks failed", failed, checks.size()));
   }
 
-  int exit_status(const leaf::Error& error) const override {
-    return is_nagios() ? nagios_unknown : Command::exit_status(error);
-  }
-
  private:
   bool is_nagios() const { return format_ == "nagios"; }
 
@@ -96,9 +93,9 @@ class Doctor : public Command {
       store.emplace(session.store());
       health = store->health();
     } catch (const leaf::Error& error) {
-      checks.push_back(
-          {"connection", CheckState::failed, error.what(),
-           error.hint().empty() ? "see 'leafctl show-config' for the store that is used" : error.hint()});
+      checks.push_back({"connection", CheckState::failed, error.what(),
+                        error.hint().empty() ? "see 'leafctl show-config' for the store that is used"_hint
+                                             : error.hint()});
       return;
     }
     checks.push_back({"connection", CheckState::ok, fmt::format("store '{}'", shown)});

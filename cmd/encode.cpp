@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "ids/decoded_id.hpp"
 #include "ids/layout_options.hpp"
+#include "text/hint.hpp"
 #include "text/time_text.hpp"
 
 namespace leafctl {
@@ -89,7 +90,7 @@ class Encode : public Command {
     throw leaf::Error(
         leaf::ErrorCode::usage,
         fmt::format("'{}' does not fit layout '{}', which has no field '{}'", option, layout.name(), name),
-        fmt::format("its fields are {}", names));
+        fmt::format("its fields are {}"_hint, names));
   }
 
   static const LayoutField& named_field(const leaf::Layout& layout, std::string_view name,
@@ -118,7 +119,7 @@ class Encode : public Command {
     if (equals == text.npos || name == "time") {
       throw leaf::Error(leaf::ErrorCode::usage,
                         fmt::format("'--field' takes a name and a number, not '{}'", text),
-                        "write it as in '--field datacenter=11'; the time is set with '--time'");
+                        "write it as in '--field datacenter=11'; the time is set with '--time'"_hint);
     }
     values.set(fmt::format("--field {}", name), text.substr(equals + 1),
                named_field(layout, name, "--field"));

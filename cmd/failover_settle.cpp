@@ -8,6 +8,7 @@
 #include "leaf/error.hpp"
 #include "terminal/confirmation.hpp"
 #include "text/counted.hpp"
+#include "text/hint.hpp"
 #include "text/rfc3339.hpp"
 
 namespace leafctl {
@@ -88,7 +89,7 @@ class FailoverSettle : public Command {
     throw leaf::Error(leaf::ErrorCode::refused,
                       fmt::format("{} of {} tags have no room for the guard below their limit", without_room,
                                   settled.size()),
-                      "raise it with 'leafctl tags update TAG --limit ID'; they draw IDs then");
+                      "raise it with 'leafctl tags update TAG --limit ID'; they draw IDs then"_hint);
   }
 
   bool all_there_ = false;

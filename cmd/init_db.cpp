@@ -10,6 +10,7 @@
 #include "tags/buffered_ids.hpp"
 #include "terminal/confirmation.hpp"
 #include "text/counted.hpp"
+#include "text/hint.hpp"
 #include "workers/worker_range.hpp"
 
 namespace leafctl {
@@ -25,6 +26,7 @@ struct Outcome {
   std::string deployment;
   std::string layout;
   std::vector<std::string> applied;
+  bool made_log = false;
   std::vector<std::string> adopted;  ///< the SQL
   std::string former_layout;         ///< where it was changed, but for a new store
   leaf::WorkerRange workers;
@@ -89,8 +91,8 @@ class InitDb : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Creates the tables that leafctl needs in the store, or brings older ones up to date; run again, it "
-        "does "
-        "nothing. A table 'leaf_alloc' of Leaf's own is taken over with its rows.");
+        "does nothing, but makes a log of changes anew that is gone. A table 'leaf_alloc' of Leaf's own is "
+        "taken over with its rows.");
     command.add_text_option(
         "--layout", "LAYOUT", layout_,
         "how snowflake IDs are divided, as for 'leafctl decode'; for good once the first is made "
@@ -190,7 +192,7 @@ class InitDb : public Command {
     const auto refuse = [](const char* option, const auto& value, const char* what) {
       throw leaf::Error(leaf::ErrorCode::usage,
                         fmt::format("'--dry-run' and '{}' exclude each other", option),
-                        fmt::format("the SQL makes the tables; 'leafctl init-db {} {}' then sets the {}",
+                        fmt::format("the SQL makes the tables; 'leafctl init-db {} {}' then sets the {}"_hint,
                                     option, value, what));
     };
     if (layout_) refuse("--layout", *layout_, "layout");
@@ -241,7 +243,10 @@ class InitDb : public Command {
     set_pool(store, layout, workers, created, outcome);
     outcome.guard_steps = store.guard_steps();
     if (guard_steps_) set_guard(store, *guard_steps_, outcome);
-    for (const leaf::Migration& migration : applied) outcome.applied.push_back(migration_name(migration));
+    for (const leaf::Migration& migration : applied) {
+      if (migration.number > 0) outcome.applied.push_back(migration_name(migration));
+      outcome.made_log = outcome.made_log || migration.number == 0;
+    }
     outcome.deployment = store.identity().deployment;
     const leaf::StoreHealth health = store.health();
     outcome.schema_version = health.schema_version.value_or(0);
@@ -308,7 +313,7 @@ class InitDb : public Command {
   }
 
   static void report(const Outcome& outcome, bool created, Messages& messages) {
-    const bool is_same = outcome.applied.empty() && outcome.former_layout.empty() &&
+    const bool is_same = outcome.applied.empty() && !outcome.made_log && outcome.former_layout.empty() &&
                          !outcome.former_workers && !outcome.former_guard;
     messages.info(
         fmt::format("{} store '{}', deployment {}, layout {}{}",
@@ -318,6 +323,7 @@ class InitDb : public Command {
                                               : "upgraded",
                     outcome.store, outcome.deployment, outcome.layout,
                     outcome.has_all_workers ? "" : ", workers " + format_worker_range(outcome.workers)));
+    if (outcome.made_log) messages.info("made the log of changes anew");
     if (!outcome.applied.empty()) messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
     if (!outcome.applied.empty() && !created) {
       messages.info(fmt::format("programs that know schema version {} go on with it, older ones are refused",

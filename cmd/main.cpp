@@ -7,9 +7,11 @@
 
 #include "cli/command_line.hpp"
 #include "commands.hpp"
+#include "doctor/nagios.hpp"
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "terminal/interrupt.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -39,7 +41,7 @@ void warn_of_password_in_argument(const Configuration& configuration, Messages& 
   for (const SettingOrigin& setting : configuration.origins) {
     if (setting.origin != setting.setting->long_flag() || setting.shown() == setting.text) continue;
     messages.warning("the password in '" + setting.origin + "' can be seen by other users of this machine",
-                     "keep it in a file that PGPASSFILE names");
+                     "keep it in a file that PGPASSFILE names"_hint);
   }
 }
 
@@ -105,13 +107,17 @@ int run(std::vector<std::string> arguments, Messages& messages) {
     error_file.write(request.text);
     return usage;
   }
+  return run_request(request, command_line.options(), file, messages);
+}
+
+/// For a monitoring system, which reads standard output; an answer that cannot be written is none either.
+int answer_unknown(std::string_view why) {
   try {
-    return run_request(request, command_line.options(), file, messages);
-  } catch (const leaf::Error& error) {
-    if (request.command == nullptr) throw;
-    messages.error(error);
-    return request.command->exit_status(error);
+    OutputFile(STDOUT_FILENO, "standard output").write(nagios_unknown_line(why));
+  } catch (const BrokenPipe&) {
+  } catch (const leaf::Error&) {
   }
+  return nagios_unknown;
 }
 
 /// Turns errors into text and an exit status. Throws Interrupted.
@@ -119,16 +125,17 @@ int run_and_report(std::vector<std::string> arguments) {
   OutputFile standard_error(STDERR_FILENO, "standard error");
   Messages messages(standard_error, use_color(ColorMode::automatic, standard_error.is_terminal(),
                                               Surroundings::of_this_process()));
+  const bool is_plugin = wants_nagios(arguments);
   try {
     return run(std::move(arguments), messages);
   } catch (const BrokenPipe&) {
     return failed;
   } catch (const leaf::Error& error) {
     messages.error(error);
-    return static_cast<int>(error.code());
+    return is_plugin ? answer_unknown(error.what()) : static_cast<int>(error.code());
   } catch (const std::exception& error) {
     messages.error(std::string("unexpected: ") + error.what());
-    return failed;
+    return is_plugin ? answer_unknown(error.what()) : failed;
   }
 }
 

@@ -16,6 +16,7 @@
 #include "terminal/detached_process.hpp"
 #include "terminal/waiting_notice.hpp"
 #include "text/counted.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -53,7 +54,7 @@ void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t left, std::in
       tag.str().starts_with('-') ? "--limit ID -- " + tag.str() : tag.str() + " --limit ID";
   messages.warning(
       fmt::format("tag '{}' has {} left up to its limit {}", tag.str(), counted(left, "ID"), limit),
-      fmt::format("raise it with 'leafctl tags update {}'", arguments));
+      fmt::format("raise it with 'leafctl tags update {}'"_hint, arguments));
 }
 
 class Next : public Command {
@@ -119,7 +120,7 @@ class Next : public Command {
 
   void check_usage(const Configuration& configuration) const {
     if (!tag_ && !snowflake_) {
-      throw usage("argument 'TAG' is missing", "name a tag, or say '--snowflake' for IDs of no tag");
+      throw usage("argument 'TAG' is missing", "name a tag, or say '--snowflake' for IDs of no tag"_hint);
     }
     if (tag_ && snowflake_) {
       throw usage(fmt::format("'--snowflake' goes without a tag, such as '{}'", tag_->str()));
@@ -130,7 +131,7 @@ class Next : public Command {
     if (release_ && !snowflake_) throw usage("'--release-on-exit' is for '--snowflake', not for tags");
     // Before anything is drawn, so that a bad form costs no ID.
     if (const bool has_form = form_.form().has_value(); has_form && ranges_) {
-      throw usage("'--ranges' prints plain numbers", "leave '--format' and '--template' out");
+      throw usage("'--ranges' prints plain numbers", "leave '--format' and '--template' out"_hint);
     }
     if (snowflake_) return;
     for (const SettingOrigin& setting : configuration.origins) {

@@ -12,6 +12,7 @@
 #include "metrics/status_metrics.hpp"
 #include "settings/user_folders.hpp"
 #include "terminal/interrupt.hpp"
+#include "text/hint.hpp"
 #include "text/time_text.hpp"
 
 namespace leafctl {
@@ -233,9 +234,9 @@ class Status : public Command {
   void require_may_see_all_users() const {
     if (forget_)
       throw leaf::Error(leaf::ErrorCode::usage, "'--all-users' does not go with '--forget'",
-                        "give up what a user has buffered as that user");
+                        "give up what a user has buffered as that user"_hint);
     if (geteuid() != 0)
-      throw leaf::Error(leaf::ErrorCode::usage, "'--all-users' is for root", "run it with sudo");
+      throw leaf::Error(leaf::ErrorCode::usage, "'--all-users' is for root", "run it with sudo"_hint);
   }
 
   static std::vector<Seen> buffers_of_all_users(const leaf::HostOptions& host, Session& session) {

@@ -7,6 +7,7 @@
 #include "tags/tag_format.hpp"
 #include "tags/tag_selection.hpp"
 #include "tags/tag_yaml.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -42,13 +43,13 @@ class TagsExport : public Command {
     try {
       static_cast<void>(leaf::TagName(tag.name));
     } catch (const leaf::Error& error) {
-      messages.warning(fmt::format("{}: no import takes it", error.what()), "rename it in the file");
+      messages.warning(fmt::format("{}: no import takes it", error.what()), "rename it in the file"_hint);
     }
     if (tag.step >= 1 && tag.step <= leaf::max_step) return;
     const bool is_high = tag.step > leaf::max_step;
     messages.warning(fmt::format("tag '{}' has step {}, {} than {}: no import takes it", tag.name, tag.step,
                                  is_high ? "more" : "less", is_high ? leaf::max_step : 1),
-                     fmt::format("{} its step in the file", is_high ? "lower" : "raise"));
+                     fmt::format("{} its step in the file"_hint, is_high ? "lower" : "raise"));
   }
 
   TagSelection selection_;

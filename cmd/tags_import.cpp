@@ -11,6 +11,7 @@
 #include "tags/tag_import.hpp"
 #include "tags/tag_record.hpp"
 #include "tags/tag_yaml.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -79,7 +80,7 @@ class TagsImport : public Command {
     const InputFile file = InputFile::read(*file_);
     if (file.text.find_first_not_of(" \t\r\n") == std::string::npos) {
       throw leaf::Error(leaf::ErrorCode::usage, fmt::format("{} is empty", file.name),
-                        "see whether what was to write it has failed");
+                        "see whether what was to write it has failed"_hint);
     }
     const TagFormat format = named.value_or(format_of(file));
     const TagFile content = format == TagFormat::yaml ? read_tag_yaml(file) : read_tag_csv(file);
@@ -101,7 +102,7 @@ class TagsImport : public Command {
     for (const leaf::Error& error : content.errors) messages.error(error);
     throw leaf::Error(leaf::ErrorCode::usage,
                       fmt::format("{} of the tags in '{}' are wrong", content.errors.size(), name),
-                      "nothing was changed");
+                      "nothing was changed"_hint);
   }
 
   /// Tags that the store lost would give IDs again that this host knows to be granted.
@@ -121,7 +122,7 @@ class TagsImport : public Command {
     throw leaf::Error(
         leaf::ErrorCode::refused,
         fmt::format("{} of the tags in '{}' would begin below what was granted", errors.size(), file),
-        "nothing was changed");
+        "nothing was changed"_hint);
   }
 
   static void carry_out(TagImport& import, leaf::Store& store, Session& session) {

@@ -6,6 +6,7 @@
 #include "tags/buffered_ids.hpp"
 #include "tags/meant_tag.hpp"
 #include "tags/tag_record.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -42,7 +43,7 @@ class TagsUpdate : public Command {
     }
     if (!changes_anything()) {
       throw leaf::Error(leaf::ErrorCode::usage, "nothing to change",
-                        "name '--step', '--limit', '--description' or '--raise-to'");
+                        "name '--step', '--limit', '--description' or '--raise-to'"_hint);
     }
     leaf::Store store = session.store();
     const leaf::Tag tag = on_tag(*name_, session, [&] { return store.update_tag(*name_, change_); });
@@ -56,7 +57,7 @@ class TagsUpdate : public Command {
     try {
       return parse_integer("--limit", *limit_, {0, leaf::max_id});
     } catch (const leaf::Error& error) {
-      throw leaf::Error(error.code(), error.what(), "'--limit none' removes the limit");
+      throw leaf::Error(error.code(), error.what(), "'--limit none' removes the limit"_hint);
     }
   }
 

@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "leaf/error.hpp"
 #include "terminal/confirmation.hpp"
+#include "text/hint.hpp"
 #include "text/numbers.hpp"
 #include "text/rfc3339.hpp"
 #include "workers/freed_workers.hpp"
@@ -50,7 +51,7 @@ class WorkersRecycle : public Command {
   void recycle_silent(Session& session) const {
     if (force_) {
       throw leaf::Error(leaf::ErrorCode::usage, "'--force' wants the workers named",
-                        "see 'leafctl workers list'");
+                        "see 'leafctl workers list'"_hint);
     }
     const auto silence = session.settings().recycle_after;
     leaf::Store store = session.store();

@@ -6,6 +6,7 @@
 
 #include "bench/tag.hpp"
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -14,7 +15,7 @@ BenchHost::BenchHost(const Session& session, const BenchPlan& plan) {
   options_ = session.host();
   if (!options_) {
     throw leaf::Error(leaf::ErrorCode::usage, "'--host-buffer' is for a host whose buffers are used",
-                      "see 'host_buffer' and 'runtime_dir' in 'leafctl show-config'");
+                      "see 'host_buffer' and 'runtime_dir' in 'leafctl show-config'"_hint);
   }
   options_->folder = fmt::format("{}.{}", options_->folder, throwaway_name());
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -19,7 +20,7 @@ namespace {
 
 [[noreturn]] void fail(const char* what) {
   throw leaf::Error(leaf::ErrorCode::failed, fmt::format("{}: {}", what, std::strerror(errno)),
-                    "try fewer processes");
+                    "try fewer processes"_hint);
 }
 
 [[noreturn]] void run_and_exit(const std::function<void(const ProcessLink&)>& job, const ProcessLink& link,

@@ -7,6 +7,7 @@
 
 #include "cli/declaration.hpp"
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -58,7 +59,7 @@ void BenchTag::clean_up(const leaf::StoreOptions& options) {
     if (error.code() == leaf::ErrorCode::not_found) return;
     throw leaf::Error(error.code(),
                       fmt::format("tag '{}' is left in the store: {}", name().str(), error.what()),
-                      fmt::format("remove it with 'leafctl tags remove --yes {}'", name().str()));
+                      fmt::format("remove it with 'leafctl tags remove --yes {}'"_hint, name().str()));
   }
 }
 

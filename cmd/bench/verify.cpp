@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -19,7 +20,7 @@ constexpr std::size_t first_word_at = 4096;
 [[noreturn]] void fail() {
   throw leaf::Error(leaf::ErrorCode::failed,
                     fmt::format("no memory to check IDs in: {}", std::strerror(errno)),
-                    "leave '--verify' out, or run for a shorter time");
+                    "leave '--verify' out, or run for a shorter time"_hint);
 }
 
 }  // namespace
@@ -108,7 +109,7 @@ void IdCheck::check_one(std::int64_t floor, std::int64_t id, Violations& violati
     throw leaf::Error(
         leaf::ErrorCode::failed,
         fmt::format("ID {} is past {}, the last that '--verify' has room for", id, seen_.covered().hi - 1),
-        "run for a shorter time");
+        "run for a shorter time"_hint);
   }
   if (!seen_.insert(id)) violations.add({Violation::Kind::repeated, id});
 }

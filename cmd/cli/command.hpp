@@ -77,9 +77,6 @@ class Command {
   /// False for a command that never asks the configured store.
   virtual bool uses_store() const { return true; }
 
-  /// That of the program after `error`.
-  virtual int exit_status(const leaf::Error& error) const { return static_cast<int>(error.code()); }
-
   /// False for a command that has to work even where the configuration is broken.
   virtual bool needs_settings() const { return true; }
 };

@@ -9,6 +9,7 @@
 #include "cli/help_text.hpp"
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -56,7 +57,7 @@ void require_commands_before_dashes(CLI::App& root, const std::vector<std::strin
   if (app->get_subcommands([](CLI::App*) { return true; }).empty()) return;
   if (has_unknown && (dashes + 1 == arguments.end() || subcommand(*app, dashes[1]) == nullptr)) return;
   throw leaf::Error(leaf::ErrorCode::usage, "'--' stands before the command",
-                    "put it behind, before arguments that begin with '-'");
+                    "put it after the command, before arguments that begin with '-'"_hint);
 }
 
 /// One rule for all options: the last one counts.

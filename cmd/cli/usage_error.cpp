@@ -8,6 +8,7 @@
 #include "cli/command_tree.hpp"
 #include "cli/help_text.hpp"
 #include "leaf/store.hpp"
+#include "text/hint.hpp"
 #include "text/nearest.hpp"
 
 namespace leafctl {
@@ -18,7 +19,7 @@ using leaf::Error;
 using leaf::ErrorCode;
 
 std::string see_help(const CLI::App& app) {
-  return fmt::format("see '{} --help'", full_name(app));
+  return fmt::format("see '{} --help'"_hint, full_name(app));
 }
 
 std::string without_value(const std::string& argument) {
@@ -38,11 +39,11 @@ Error unknown_option(const CLI::App& app, const std::string& argument) {
   const std::string name = argument.starts_with("--") ? without_value(argument) : argument.substr(0, 2);
   if (std::ranges::find(names, name) != names.end()) {
     return {ErrorCode::usage, fmt::format("option '{}' stands before its command", name),
-            fmt::format("put it behind '{}'", full_name(app))};
+            fmt::format("put it after '{}'"_hint, full_name(app))};
   }
   const std::string near = name.starts_with("--") && name.size() > 3 ? nearest(name, names) : std::string();
   return {ErrorCode::usage, fmt::format("unknown option '{}'", name),
-          near.empty() ? see_help(app) : fmt::format("did you mean '{}'?", near)};
+          near.empty() ? see_help(app) : fmt::format("did you mean '{}'?"_hint, near)};
 }
 
 Error unexpected_argument(const CLI::App& app, const std::string& argument) {
@@ -169,7 +170,7 @@ Error unknown_command(const CLI::App& group, const std::string& word) {
   const std::string meant = intended_command(group, word);
   const std::string prefix = parent_of(group) == nullptr ? "" : name_of(group) + " ";
   return {ErrorCode::usage, fmt::format("unknown command '{}{}'", prefix, without_password(word)),
-          meant.empty() ? see_help(group) : fmt::format("did you mean '{}'?", meant)};
+          meant.empty() ? see_help(group) : fmt::format("did you mean '{}'?"_hint, meant)};
 }
 
 }  // namespace leafctl

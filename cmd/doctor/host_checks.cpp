@@ -6,7 +6,9 @@
 
 #include <filesystem>
 
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -16,7 +18,8 @@ namespace fs = std::filesystem;
 using leaf::HostBuffer;
 
 constexpr const char* check_name = "host_buffer";
-constexpr const char* elsewhere = "name another one with --runtime-dir, or go without with --no-host-buffer";
+constexpr const char* elsewhere =
+    "name another one with --runtime-dir, or go without with --no-host-buffer"_hint;
 
 /// A folder that the first call is going to make.
 Check check_place_for(const std::string& folder) {
@@ -27,7 +30,8 @@ Check check_place_for(const std::string& folder) {
   };
   if (access(parent.c_str(), F_OK) != 0) {
     Check check = cannot(fmt::format("there is no '{}'", parent.string()));
-    check.hint = fmt::format("run 'mkdir -p {}', or name another one with --runtime-dir", parent.string());
+    check.hint = fmt::format("run 'mkdir -p {}', or name another one with --runtime-dir"_hint,
+                             leaf::detail::shell_word(parent.string()));
     return check;
   }
   if (access(parent.c_str(), W_OK | X_OK) != 0)
@@ -50,7 +54,7 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
     return {
         {},
         {check_name, CheckState::warning, "there is no local file system for it, so each call asks the store",
-         "name a folder on one with --runtime-dir, or choose --no-host-buffer"}};
+         "name a folder on one with --runtime-dir, or choose --no-host-buffer"_hint}};
   }
   try {
     if (const auto why = leaf::why_no_host_marks(*host)) throw leaf::Error(*why);
@@ -75,9 +79,10 @@ Checks folder_checks(const std::string& used, const Surroundings& surroundings) 
   const std::string usual = usual_runtime_dir(surroundings);
   if (usual.empty() || !belongs_to_another(usual, surroundings) || used != own_runtime_dir(surroundings))
     return {};
-  return {{check_name, CheckState::warning,
-           fmt::format("'{}' belongs to another user, so the buffers are in '{}'", usual, used),
-           fmt::format("have root run 'install -d -m 0700 -o {0} /run/leafctl-{0}'", surroundings.user_id)}};
+  return {
+      {check_name, CheckState::warning,
+       fmt::format("'{}' belongs to another user, so the buffers are in '{}'", usual, used),
+       fmt::format("have root run 'install -d -m 0700 -o {0} /run/leafctl-{0}'"_hint, surroundings.user_id)}};
 }
 
 Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
@@ -97,7 +102,7 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
                      buffer.failures == 1 ? "fetch" : fmt::format("{} fetches", buffer.failures),
                      subject(buffer), buffer.store, buffer.failure),
          buffer.failure_hint.empty()
-             ? fmt::format("ask that store what is wrong: 'leafctl doctor --store \"{}\"'", buffer.store)
+             ? fmt::format("ask that store what is wrong: 'leafctl doctor --store \"{}\"'"_hint, buffer.store)
              : buffer.failure_hint,
          buffer.name,
          {{"failures", std::int64_t{buffer.failures}}}});
@@ -131,7 +136,7 @@ Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::
           ? fmt::format("the store's name led to another copy of deployment {} until now", former->deployment)
           : fmt::format("the store's name led to deployment {} until now", former->deployment);
   return {{check_name, CheckState::warning, seen + "; from now on this host draws from the one it leads to",
-           "if the name was not to lead elsewhere, set it right"}};
+           "if the name was not to lead elsewhere, set it right"_hint}};
 }
 
 Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
@@ -151,11 +156,10 @@ Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
          fmt::format("tag '{}' would grant IDs from {} on, which this host knows to be granted up "
                      "to {}: the store has gone back",
                      tag.name, tag.next_id, mark - 1),
-         fmt::format(
-             "run 'leafctl tags update {}', or with the highest number that 'leafctl doctor' names on "
-             "any host: what others have buffered counts too; if this is a copy beside the original, "
-             "'leafctl init-db --new-deployment' tells it from that one",
-             arguments),
+         fmt::format("run 'leafctl tags update {}', with a higher number where 'leafctl doctor' names one on "
+                     "another host: what others have buffered counts too; if this is a copy beside the "
+                     "original, 'leafctl init-db --new-deployment' tells it from that one"_hint,
+                     arguments),
          tag.name,
          {{"ids_behind", mark - tag.next_id}}});
   }

@@ -17,10 +17,14 @@ CheckState worst_of(const Checks& checks) {
 }
 
 /// A bar begins the performance data.
-std::string text_of(const Check& check) {
-  std::string text = escape_for_terminal(fmt::format("{}: {}", check.name, check.detail));
+std::string escaped(std::string_view what) {
+  std::string text = escape_for_terminal(what);
   std::ranges::replace(text, '|', '/');
   return text;
+}
+
+std::string text_of(const Check& check) {
+  return escaped(fmt::format("{}: {}", check.name, check.detail));
 }
 
 /// Quoted: a label takes all but '=', and a quote twice.
@@ -53,6 +57,21 @@ std::string performance_data(const Checks& checks) {
 
 int nagios_status(const Checks& checks) {
   return static_cast<int>(worst_of(checks));
+}
+
+bool wants_nagios(const std::vector<std::string>& arguments) {
+  bool is_doctor = false;
+  bool is_nagios = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    is_doctor = is_doctor || arguments[i] == "doctor";
+    is_nagios = is_nagios || arguments[i] == "--format=nagios" ||
+                (arguments[i] == "nagios" && i > 0 && arguments[i - 1] == "--format");
+  }
+  return is_doctor && is_nagios;
+}
+
+std::string nagios_unknown_line(std::string_view why) {
+  return fmt::format("LEAFCTL UNKNOWN - {}\n", escaped(why));
 }
 
 std::string nagios_line(const Checks& checks) {

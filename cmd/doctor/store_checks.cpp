@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "text/hint.hpp"
 #include "text/numbers.hpp"
 #include "text/rfc3339.hpp"
 #include "text/rough_duration.hpp"
@@ -30,7 +31,7 @@ Check check_server(const StoreHealth& health) {
   if (health.is_supported) return {"server", CheckState::ok, seen};
   return {"server", CheckState::failed,
           fmt::format("{}: older than {} {}", seen, health.database, health.oldest_version),
-          fmt::format("upgrade to {} {} or later", health.database, health.oldest_version)};
+          fmt::format("upgrade to {} {} or later"_hint, health.database, health.oldest_version)};
 }
 
 /// How a setting is brought back to its default or, where the server's files have set it, to `value`.
@@ -38,29 +39,30 @@ std::string reset(const StoreSetting& setting, const StoreHealth& health, std::s
   const std::string role = fmt::format("ROLE \"{}\"", health.role);
   const std::string database = fmt::format("DATABASE \"{}\"", health.database_name);
   const auto alter = [&](const std::string& what) {
-    return fmt::format("run 'ALTER {} RESET {}'", what, setting.name);
+    return fmt::format("run 'ALTER {} RESET {}'"_hint, what, setting.name);
   };
   if (setting.source == "user") return alter(role);
   if (setting.source == "database") return alter(database);
   if (setting.source == "database user") return alter(role + " IN " + database);
   if (setting.source == "global") return alter("ROLE ALL");
   if (setting.source == "client")
-    return fmt::format("take {} out of PGOPTIONS and out of the store's options", setting.name);
+    return fmt::format("take {} out of PGOPTIONS and out of the store's options"_hint, setting.name);
   if (setting.source == "command line")
-    return fmt::format("take {} out of the command line that starts the server", setting.name);
-  return fmt::format("run 'ALTER SYSTEM SET {} = {}', then 'SELECT pg_reload_conf()'", setting.name, value);
+    return fmt::format("take {} out of the command line that starts the server"_hint, setting.name);
+  return fmt::format("run 'ALTER SYSTEM SET {} = {}', then 'SELECT pg_reload_conf()'"_hint, setting.name,
+                     value);
 }
 
 Check check_primary(const StoreHealth& health) {
   if (health.is_standby) {
     return {"primary", CheckState::failed, "this server is a standby and takes no writes",
-            "name the primary in --store, or all servers as host=A,B"};
+            "name the primary in --store, or all servers as host=A,B"_hint};
   }
   if (health.is_read_only) {
     const auto setting = std::ranges::find(health.settings, read_only_setting, &StoreSetting::name);
     return {"primary", CheckState::failed,
             fmt::format("the server takes no writes of this role: {} is on", read_only_setting),
-            setting == health.settings.end() ? "connect to a server that takes writes"
+            setting == health.settings.end() ? "connect to a server that takes writes"_hint
                                              : reset(*setting, health, "off")};
   }
   return {"primary", CheckState::ok, "the server takes writes"};
@@ -70,7 +72,7 @@ Check check_schema(const StoreHealth& health) {
   const int version = *health.schema_version;
   if (version == 0) {
     return {"schema", CheckState::failed, "the store has no tables yet",
-            "create them with 'leafctl init-db'"};
+            "create them with 'leafctl init-db'"_hint};
   }
   const std::string seen = fmt::format("version {}, deployment {}", version, health.deployment);
   const Measures measures{{"version", std::int64_t{version}},
@@ -82,7 +84,7 @@ Check check_schema(const StoreHealth& health) {
     return {"schema",
             CheckState::failed,
             fmt::format("{}; this program needs {}", seen, known),
-            "upgrade it with 'leafctl init-db'",
+            "upgrade it with 'leafctl init-db'"_hint,
             {},
             measures};
   }
@@ -94,16 +96,41 @@ Check check_schema(const StoreHealth& health) {
             CheckState::failed,
             fmt::format("{}; it asks for programs that know {}, and this one knows {}", seen,
                         health.minimum_reader, known),
-            fmt::format("use {}; leafctl-operations(7) tells the way back", release),
+            fmt::format("use {}; leafctl-operations(7) tells the way back"_hint, release),
             {},
             measures};
   }
   return {"schema",
           CheckState::warning,
           fmt::format("{}; this program knows {}, and goes with it", seen, known),
-          "upgrade leafctl on this host as well",
+          "upgrade leafctl on this host as well"_hint,
           {},
           measures};
+}
+
+/// Who waits for it gets no grant.
+Check check_lock(const leaf::StoreLock& lock) {
+  constexpr std::size_t most = 3;
+  std::string what = fmt::format(
+      "{}",
+      fmt::join(lock.what.begin(),
+                lock.what.begin() + static_cast<std::ptrdiff_t>(std::min(most, lock.what.size())), ", "));
+  if (lock.what.size() > most) what += fmt::format(" and {} more", lock.what.size() - most);
+  std::string seen = fmt::format("process {} of the server, of role '{}'", lock.process, lock.role);
+  if (!lock.program.empty()) seen += fmt::format(" and program '{}'", lock.program);
+  if (lock.since) seen += fmt::format(", in a transaction since {}", format_rfc3339(*lock.since));
+  return {"locks", CheckState::warning, fmt::format("{} locks {}: nothing is granted there", seen, what),
+          fmt::format("let its transaction end, or end it with 'SELECT pg_terminate_backend({})'"_hint,
+                      lock.process)};
+}
+
+/// Drawing goes on without it.
+std::optional<Check> check_events(const StoreHealth& health) {
+  if (health.missing_events.empty()) return std::nullopt;
+  return Check{"schema", CheckState::warning,
+               fmt::format("the log of changes lacks {}: changes are refused or not noted",
+                           fmt::join(health.missing_events, ", ")),
+               "find out who dropped it, and make it anew with 'leafctl init-db'"_hint};
 }
 
 Check check_rights(const StoreHealth& health) {
@@ -114,10 +141,11 @@ Check check_rights(const StoreHealth& health) {
   const std::string missing = fmt::format("{}", fmt::join(health.missing_rights, ", "));
   if (!is_server(health)) {
     return {"rights", CheckState::failed, "this user lacks " + missing,
-            "let this user write there with 'chown' or 'chmod', or use the store as its owner"};
+            "let this user write there with 'chown' or 'chmod', or use the store as its owner"_hint};
   }
-  return {"rights", CheckState::failed, fmt::format("role '{}' lacks {}", health.role, missing),
-          fmt::format("as the owner of the tables, run 'leafctl init-db --runtime-role {}'", health.role)};
+  return {
+      "rights", CheckState::failed, fmt::format("role '{}' lacks {}", health.role, missing),
+      fmt::format("as the owner of the tables, run 'leafctl init-db --runtime-role {}'"_hint, health.role)};
 }
 
 /// What they create is not called, but could look like a store, and be in the way of a later version's
@@ -127,7 +155,7 @@ std::optional<Check> check_creators(const StoreHealth& health) {
   const std::string roles = fmt::format("{}", fmt::join(health.schema_creators, ", "));
   return Check{"rights", CheckState::warning,
                fmt::format("{} may create objects beside the tables, in schema {}", roles, health.schema),
-               fmt::format("run 'REVOKE CREATE ON SCHEMA {} FROM {}'", health.schema, roles)};
+               fmt::format("run 'REVOKE CREATE ON SCHEMA {} FROM {}'"_hint, health.schema, roles)};
 }
 
 /// Nothing if the setting keeps what was committed.
@@ -169,7 +197,7 @@ Checks check_durability(const StoreHealth& health) {
     found.push_back({"durability", CheckState::failed,
                      fmt::format("unlogged: {}; a crash of the server empties it, so no IDs are drawn",
                                  fmt::join(health.unlogged_tables, ", ")),
-                     fmt::format("run '{}'", fmt::join(statements, "; "))});
+                     fmt::format("run '{}'"_hint, fmt::join(statements, "; "))});
   }
   for (const StoreSetting& setting : health.settings) {
     if (auto check = check_setting(setting, health)) found.push_back(*check);
@@ -179,13 +207,13 @@ Checks check_durability(const StoreHealth& health) {
                      fmt::format("the file lies in memory ({}): it is gone after a restart of this host, and "
                                  "IDs repeat",
                                  health.file_system),
-                     "while nobody uses it, move the file to a disk, and name that in --store"});
+                     "while nobody uses it, move the file to a disk, and name that in --store"_hint});
   }
   if (health.medium == StoreMedium::network) {
     found.push_back({"durability", CheckState::warning,
                      fmt::format("the file may lie on another host ({}), where locks do not always hold",
                                  health.file_system),
-                     "while nobody uses it, move the file to a disk of this host, or use PostgreSQL"});
+                     "while nobody uses it, move the file to a disk of this host, or use PostgreSQL"_hint});
   }
   if (found.empty()) found.push_back({"durability", CheckState::ok, shown_settings(health)});
   return found;
@@ -203,7 +231,7 @@ Check check_clock(const StoreHealth& health, milliseconds max_skew) {
     return {"clock",
             CheckState::failed,
             fmt::format("{}: more than {}, so no worker is leased", seen, format_duration(max_skew)),
-            "set both clocks right, by NTP for example; --max-skew allows more",
+            "set both clocks right, by NTP for example; --max-skew allows more"_hint,
             {},
             measures};
   }
@@ -211,7 +239,7 @@ Check check_clock(const StoreHealth& health, milliseconds max_skew) {
     return {"clock",
             CheckState::warning,
             fmt::format("{}: near the {} that are allowed", seen, format_duration(max_skew)),
-            "set both clocks right, by NTP for example",
+            "set both clocks right, by NTP for example"_hint,
             {},
             measures};
   }
@@ -251,7 +279,7 @@ Check check_identity(const StoreHealth& health) {
       draws_none ? CheckState::failed : CheckState::warning,
       found,
       "'leafctl failover settle' ends the wait; if it lacks more grants than that, raise tags with 'leafctl"
-      " tags update TAG --raise-to ID'",
+      " tags update TAG --raise-to ID'"_hint,
       {},
       {{"tags_ahead", guard.tags_ahead}}};
 }
@@ -265,7 +293,7 @@ std::optional<Check> check_rows(const StoreHealth& health) {
       fmt::format(
           "{} of {} tags are gone from the table: they draw no IDs, and none is added without a start",
           health.tags_lost, health.tags_known),
-      "add each one with 'leafctl add-tag TAG --start ID' and an ID above all that are in use anywhere",
+      "add each one with 'leafctl add-tag TAG --start ID' and an ID above all that are in use anywhere"_hint,
       {},
       {{"tags_lost", health.tags_lost}}};
 }
@@ -276,8 +304,10 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   Checks checks{check_server(health)};
   if (is_server(health)) checks.push_back(check_primary(health));
   if (health.schema_version) checks.push_back(check_schema(health));
+  if (auto check = check_events(health)) checks.push_back(std::move(*check));
   if (health.schema_version != 0) checks.push_back(check_rights(health));
   if (const auto check = check_creators(health)) checks.push_back(*check);
+  for (const leaf::StoreLock& lock : health.locks) checks.push_back(check_lock(lock));
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));
   if (!health.system_identifier.empty()) checks.push_back(check_identity(health));

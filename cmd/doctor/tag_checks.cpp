@@ -6,6 +6,7 @@
 #include "doctor/supply_checks.hpp"
 #include "tags/tag_supply.hpp"
 #include "text/counted.hpp"
+#include "text/hint.hpp"
 #include "text/rough_duration.hpp"
 
 namespace leafctl {
@@ -49,8 +50,8 @@ std::optional<Check> check_limit(const Tag& tag, const TagSupply& supply) {
   return Check{"tags",
                left > 0 ? CheckState::warning : CheckState::failed,
                seen,
-               tag.limit ? "raise it with " + raise_command(tag) + ", or take it away with --limit none"
-                         : "go on with another tag: no ID is greater",
+               tag.limit ? "raise it with "_hint + raise_command(tag) + ", or take it away with --limit none"
+                         : "go on with another tag: no ID is greater"_hint,
                tag.name,
                measures_of(supply)};
 }

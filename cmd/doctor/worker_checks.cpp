@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "doctor/supply_checks.hpp"
+#include "leaf/detail/shell_word.hpp"
+#include "text/hint.hpp"
 #include "text/rfc3339.hpp"
 #include "text/rough_duration.hpp"
 #include "workers/worker_range.hpp"
@@ -38,9 +40,10 @@ bool is_available(const Worker& worker, UnixTime now, const WorkerPolicy& policy
 }
 
 std::string hint_behind(milliseconds distance, const std::string& owner) {
-  if (distance <= std::chrono::minutes(1)) return "wait until it has caught up, or set it right";
-  return fmt::format("set it right; if it is right now, 'leafctl workers release --worker-name {}' goes on",
-                     owner);
+  if (distance <= std::chrono::minutes(1)) return "wait until it has caught up, or set it right"_hint;
+  return fmt::format(
+      "set it right; if it is right now, 'leafctl workers release --worker-name {}' goes on"_hint,
+      leaf::detail::shell_word(owner));
 }
 
 /// Whether this host is refused for what it was leased and has made before.
@@ -82,7 +85,7 @@ std::optional<Check> check_ahead(const std::vector<Worker>& workers) {
                       format_rfc3339(first));
   if (last != first) seen += fmt::format(", and the last not before {}", format_rfc3339(last));
   return Check{"workers", CheckState::warning,
-               seen,      "others take their place; 'leafctl workers list --state ahead' shows them",
+               seen,      "others take their place; 'leafctl workers list --state ahead' shows them"_hint,
                {},        {{"ahead", static_cast<std::int64_t>(ahead.size())}}};
 }
 
@@ -98,7 +101,7 @@ Check check_free(const std::vector<Worker>& workers, const Layout& layout, const
                         range.first, range.last);
   }
   const std::string hint =
-      "see 'leafctl workers list', and free what is not used any more with 'leafctl workers recycle'";
+      "see 'leafctl workers list', and free what is not used any more with 'leafctl workers recycle'"_hint;
   if (available == 0 && !has_own) return {"workers", CheckState::failed, seen, hint, {}, measures};
   constexpr std::int64_t share = 10;
   if (total >= share && available < total / share)
@@ -127,22 +130,23 @@ WorkerSupply supply_of(const std::vector<Worker>& workers, const WorkerRange& ra
 
 Check layout_check(const Layout& layout, const std::optional<Layout>& expected, UnixTime now) {
   if (expected && *expected != layout) {
-    return {"layout", CheckState::failed,
-            fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
-                        expected->name()),
-            "name the right store or the right layout; 'leafctl show-config' tells where both come from"};
+    return {
+        "layout", CheckState::failed,
+        fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
+                    expected->name()),
+        "name the right store or the right layout; 'leafctl show-config' tells where both come from"_hint};
   }
   const std::string name = fmt::format("layout '{}'", layout.name());
   if (now < layout.epoch()) {
     return {"layout", CheckState::failed,
             fmt::format("{} begins only at {}", name, format_rfc3339(layout.epoch())),
-            "set the clock right, or choose another layout with 'leafctl init-db --layout'"};
+            "set the clock right, or choose another layout with 'leafctl init-db --layout LAYOUT'"_hint};
   }
   const milliseconds left = layout.last_time() - now;
   const Measures measures{{"seconds_left", seconds_of(left)}};
   const std::string end = format_rfc3339(layout.last_time()).substr(0, date_size);
   const char* hint =
-      "go on in a new store with a layout that lasts; keep both kinds of IDs apart, they may be equal";
+      "go on in a new store with a layout that lasts; keep both kinds of IDs apart, they may be equal"_hint;
   if (left <= milliseconds::zero())
     return {
         "layout", CheckState::failed, fmt::format("the timestamps of {} ended on {}", name, end), hint, {},
@@ -165,13 +169,14 @@ Checks worker_checks(const std::vector<Worker>& workers, const Layout& layout, c
   Checks checks{check_free(workers, layout, range, now, policy)};
   for (const Worker& worker : workers) {
     if (!may_be_dead(worker, now, policy)) continue;
-    checks.push_back({"workers",
-                      CheckState::warning,
-                      fmt::format("worker {} of '{}' was not given back, and silent for {}", worker.id,
-                                  worker.owner, rough_duration(worker.silent_for)),
-                      fmt::format("if its holder is gone, 'leafctl workers recycle {}' frees it", worker.id),
-                      std::to_string(worker.id),
-                      {{"seconds_silent", seconds_of(worker.silent_for)}}});
+    checks.push_back(
+        {"workers",
+         CheckState::warning,
+         fmt::format("worker {} of '{}' was not given back, and silent for {}", worker.id, worker.owner,
+                     rough_duration(worker.silent_for)),
+         fmt::format("if its holder is gone, 'leafctl workers recycle {}' frees it"_hint, worker.id),
+         std::to_string(worker.id),
+         {{"seconds_silent", seconds_of(worker.silent_for)}}});
   }
   if (auto check = check_own(workers, layout, now, policy)) checks.push_back(*check);
   if (auto check = check_ahead(workers)) checks.push_back(*check);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 #include "text/numbers.hpp"
 
 namespace leafctl {
@@ -33,7 +34,7 @@ char parse_separator(std::string_view text) {
                     (text[0] < 'a' || text[0] > 'z') && text[0] != '"';
   if (fits) return text[0];
   throw usage(fmt::format("'--separator' takes one character, not '{}'", text),
-              "it is neither a letter nor a digit nor a quote, such as , ; | or the word tab");
+              "take one that is no letter, digit or quote, such as , ; | or the word tab"_hint);
 }
 
 /// The separator in a first line: a tab, else a comma, else a semicolon, outside of quotes if there are any.
@@ -122,13 +123,14 @@ void ColumnReader::find_column(const DelimitedRecord& head) {
     throw usage(
         fmt::format("no column is called '{}'", name_),
         head.size() == 1
-            ? fmt::format("the first line is one column, {}: say what parts columns with '--separator'",
-                          joined(head))
-            : fmt::format("the first line names the columns {}", joined(head)));
+            ? fmt::format(
+                  "the first line is one column, {}: name what separates columns with '--separator'"_hint,
+                  joined(head))
+            : fmt::format("the first line names the columns {}"_hint, joined(head)));
   }
   if (std::find_if(found + 1, head.end(), is_it) != head.end()) {
     throw usage(fmt::format("more than one column is called '{}'", name_),
-                "name the column by its number, with '--header'");
+                "name the column by its number, with '--header'"_hint);
   }
   index_ = static_cast<std::size_t>(found - head.begin());
 }

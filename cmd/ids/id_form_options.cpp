@@ -4,6 +4,7 @@
 
 #include "cli/declaration.hpp"
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -20,7 +21,7 @@ void IdFormOptions::declare(Declaration& command, const std::string& purpose) {
 std::optional<IdTemplate> IdFormOptions::form() const {
   if (format_ && template_) {
     throw leaf::Error(leaf::ErrorCode::usage, "'--format' and '--template' exclude each other",
-                      "a template names the base itself: {id:base62}");
+                      "a template names the base itself: {id:base62}"_hint);
   }
   if (template_) return IdTemplate(*template_);
   if (!format_ || *format_ == "dec") return std::nullopt;

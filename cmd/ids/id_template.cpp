@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -54,7 +55,7 @@ std::size_t date_width(std::string_view format) {
     const std::size_t conversion = ++i < format.size() ? width_of(format[i]) : 0;
     if (conversion == 0) {
       refuse(fmt::format("'{{date:{}}}' has a conversion that is not known", format),
-             "it takes %Y %m %d %H %M %S %j %y %F %T and %%, as in {date:%Y%m%d}");
+             "it takes %Y %m %d %H %M %S %j %y %F %T and %%, as in {date:%Y%m%d}"_hint);
     }
     width += conversion;
   }
@@ -90,12 +91,12 @@ std::string text_of(const Pieces& pieces, std::chrono::sys_seconds time) {
 IdTemplate::IdTemplate(std::string_view text) : text_(text) {
   if (std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; })) {
     refuse(fmt::format("template '{}' has a control character", text),
-           "each ID is a line: leave newlines and tabs out");
+           "each ID is a line: leave newlines and tabs out"_hint);
   }
   parse();
   if (base_ == nullptr) {
     refuse(fmt::format("template '{}' has no {{id}}: all its texts would be the same", text),
-           "such as 'ORD-{date:%Y%m%d}-{id:>012}'");
+           "such as 'ORD-{date:%Y%m%d}-{id:>012}'"_hint);
   }
 }
 
@@ -112,7 +113,7 @@ void IdTemplate::parse() {
       const std::size_t end = text.find('}', i);
       if (c == '}' || end == std::string_view::npos) {
         refuse(fmt::format("template '{}' has a '{}' without its other half", text, c),
-               "a brace itself is written twice: {{ or }}");
+               "a brace itself is written twice: {{ or }}"_hint);
       }
       parse_field(text.substr(i + 1, end - i - 1));
       i = end;
@@ -130,13 +131,14 @@ void IdTemplate::parse_field(std::string_view field) {
     add_date(format.empty() ? "%Y%m%d" : format);
   } else {
     refuse(fmt::format("template '{}' has an unknown field '{{{}}}'", text_, field),
-           "the fields are {id} and {date}; a brace itself is written twice: {{ or }}");
+           "the fields are {id} and {date}; a brace itself is written twice: {{ or }}"_hint);
   }
 }
 
 void IdTemplate::set_id(std::string_view field, std::string_view format) {
   if (base_ != nullptr) {
-    refuse(fmt::format("template '{}' has {{id}} twice", text_), "name it once, so that it can be read back");
+    refuse(fmt::format("template '{}' has {{id}} twice", text_),
+           "name it once, so that it can be read back"_hint);
   }
   if (format.starts_with('>')) format.remove_prefix(1);
   const bool has_zeros = format.starts_with('0');
@@ -149,7 +151,7 @@ void IdTemplate::set_id(std::string_view field, std::string_view format) {
   const bool is_wide = error == std::errc::result_out_of_range || width > greatest_width;
   if (base_ == nullptr || is_wide || (has_width && width == 0)) {
     refuse(fmt::format("'{{{}}}' is not a way to write an ID", field),
-           "such as {id}, {id:>012}, {id:base32} or {id:>08hex}; the width is 1 to 64");
+           "such as {id}, {id:>012}, {id:base32} or {id:>08hex}; the width is 1 to 64"_hint);
   }
   min_width_ = has_width ? width : name.empty() || name == "dec" ? 0 : base_->width;
   padding_ = has_width && !has_zeros ? ' ' : '0';

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "text/hint.hpp"
+
 namespace leafctl {
 
 namespace {
@@ -17,7 +19,7 @@ bool is_decimal(std::string_view text) {
 
 leaf::Error error(std::string_view text, const std::string& why) {
   return leaf::Error(leaf::ErrorCode::usage, fmt::format("{} is not an ID{}", quoted(text), why),
-                     fmt::format("an ID is a decimal number from 0 to {}", greatest));
+                     fmt::format("an ID is a decimal number from 0 to {}"_hint, greatest));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "cli/declaration.hpp"
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 #include "text/time_text.hpp"
 
 namespace leafctl {
@@ -34,7 +35,7 @@ void LayoutOptions::declare(Declaration& command) {
 leaf::Layout LayoutOptions::layout(const Settings& settings) const {
   if (layout_ && bits_) {
     throw leaf::Error(leaf::ErrorCode::usage, "'--layout' and '--bits' exclude each other",
-                      "a known layout in other widths is written as in '--layout baidu:29+21+13'");
+                      "a known layout in other widths is written as in '--layout baidu:29+21+13'"_hint);
   }
   const auto layout = layout_           ? leaf::Layout::parse(*layout_)
                       : bits_           ? leaf::Layout::parse(*bits_)

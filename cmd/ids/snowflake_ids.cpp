@@ -15,6 +15,7 @@
 #include "terminal/detached_process.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/waiting_notice.hpp"
+#include "text/hint.hpp"
 #include "text/rfc3339.hpp"
 #include "text/rough_duration.hpp"
 #include "text/time_text.hpp"
@@ -52,7 +53,7 @@ void warn_if_nearly_over(const leaf::Layout& layout, Messages& messages) {
   if (left > std::chrono::days(365) || left < milliseconds::zero()) return;
   messages.warning(fmt::format("layout '{}' ends in {}, at {}", layout.name(), rough_duration(left),
                                format_rfc3339(layout.last_time())),
-                   "move to a store with another layout before");
+                   "move to a store with another layout before then"_hint);
 }
 
 /// Failures that a background thread notes and the printing one reports.

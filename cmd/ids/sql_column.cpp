@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -168,7 +169,7 @@ std::size_t quoted_size(std::string_view text) {
 std::string sql_column(std::string_view option, std::string_view name) {
   const auto refuse = [&](std::string_view why) -> leaf::Error {
     return {leaf::ErrorCode::usage, fmt::format("'{}' takes a column, not '{}': {}", option, name, why),
-            "write it as in SQL, such as id, orders.id or '\"Order ID\"'"};
+            "write it as in SQL, such as id, orders.id or '\"Order ID\"'"_hint};
   };
   if (std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7F; })) {
     throw refuse("it has a control character");

@@ -16,6 +16,7 @@
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "settings/settings.hpp"
+#include "text/hint.hpp"
 #include "text/nearest.hpp"
 
 namespace leafctl {
@@ -61,7 +62,7 @@ std::optional<Content> read_content(const std::string& path) {
   if (count > 0 && is_named_pipe(descriptor, status)) {
     close(descriptor);
     throw Error(ErrorCode::usage, fmt::format("configuration file '{}' is a named pipe", path),
-                "name a file");
+                "name a file"_hint);
   }
   while (count > 0 && content.text.size() <= greatest_size) {
     count = read(descriptor, block, sizeof block);
@@ -86,7 +87,7 @@ YAML::Node parse(const std::string& path, const std::string& text) {
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.size() > 1) {
       throw Error(ErrorCode::usage, fmt::format("{}: a second document", place(path, documents[1].Mark())),
-                  "leave the line '---' above it out");
+                  "leave the line '---' above it out"_hint);
     }
     return documents.empty() ? YAML::Node() : documents[0];
   } catch (const YAML::Exception& error) {
@@ -102,8 +103,8 @@ const Setting& known_setting(const std::string& where, const std::string& key) {
   }
   const std::string near = nearest(key, keys);
   throw Error(ErrorCode::usage, fmt::format("{}: unknown key '{}'", where, key),
-              near.empty() ? fmt::format("the keys are {}", fmt::join(keys, ", "))
-                           : fmt::format("did you mean '{}'?", near));
+              near.empty() ? fmt::format("the keys are {}"_hint, fmt::join(keys, ", "))
+                           : fmt::format("did you mean '{}'?"_hint, near));
 }
 
 /// The value of `setting`, whose key is at `where`.
@@ -112,10 +113,10 @@ ConfigEntry entry_of(const std::string& path, const std::string& where, const Se
   if (value.IsScalar()) return {value.Scalar(), where};
   if (!setting.takes_mapping) {
     throw Error(ErrorCode::usage, fmt::format("{}: '{}' takes one value", where, setting.key),
-                fmt::format("write '{}: VALUE' on one line", setting.key));
+                fmt::format("write '{}: VALUE' on one line"_hint, setting.key));
   }
   const std::string hint =
-      fmt::format("write '{}: VALUE' or '{}: {{NAME: VALUE, NAME: VALUE}}'", setting.key, setting.key);
+      fmt::format("write '{}: VALUE' or '{}: {{NAME: VALUE, NAME: VALUE}}'"_hint, setting.key, setting.key);
   ConfigEntry entry{{}, where};
   for (const auto& pair : value) {
     const bool is_named = value.IsMap() && pair.first.IsScalar() && pair.second.IsScalar();
@@ -135,7 +136,7 @@ ConfigEntry entry_of(const std::string& path, const std::string& where, const Se
 void refuse_writable_by_all(const std::string& path, mode_t mode) {
   if (!S_ISREG(mode) || (mode & S_IWOTH) == 0) return;
   throw Error(ErrorCode::usage, fmt::format("configuration file '{}' can be changed by every user", path),
-              fmt::format("see whether it still says what it should, then run 'chmod o-w {}'",
+              fmt::format("see whether it still says what it should, then run 'chmod o-w {}'"_hint,
                           leaf::detail::shell_word(path)));
 }
 
@@ -143,7 +144,7 @@ void refuse_open_secret(const std::string& path, const std::string& store, mode_
   if ((mode & (S_IRWXG | S_IRWXO)) == 0 || leaf::redact_url(store) == store) return;
   throw Error(ErrorCode::usage,
               fmt::format("configuration file '{}' holds a password and is open to other users", path),
-              fmt::format("run 'chmod 600 {}', or keep the password in a file that PGPASSFILE names",
+              fmt::format("run 'chmod 600 {}', or keep the password in a file that PGPASSFILE names"_hint,
                           leaf::detail::shell_word(path)));
 }
 
@@ -153,7 +154,7 @@ std::map<std::string, ConfigEntry> stores_of(const std::string& path, const std:
   std::map<std::string, ConfigEntry> stores;
   if (!value.IsMap()) {
     throw Error(ErrorCode::usage, fmt::format("{}: 'stores' takes a URL for each name", where),
-                "write 'stores: {NAME: URL, NAME: URL}'");
+                "write 'stores: {NAME: URL, NAME: URL}'"_hint);
   }
   for (const auto& pair : value) {
     const std::string here = place(path, pair.first.Mark());

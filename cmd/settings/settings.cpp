@@ -13,6 +13,7 @@
 
 #include "leaf/error.hpp"
 #include "settings/config_file.hpp"
+#include "text/hint.hpp"
 #include "text/nearest.hpp"
 
 namespace leafctl {
@@ -78,7 +79,7 @@ std::optional<Error> read_system_file(const std::string& path, std::vector<Confi
   if (access(path.c_str(), R_OK) != 0 && errno == EACCES) {
     return Error(ErrorCode::usage, fmt::format("configuration file '{}' may not be read by this user", path),
                  fmt::format("have root run 'chmod 644 {}', after moving a password in it to a file that "
-                             "PGPASSFILE names; or name the store with '--store'",
+                             "PGPASSFILE names; or name the store with '--store'"_hint,
                              path));
   }
   if (auto file = ConfigFile::read_if_exists(path)) files.push_back(std::move(*file));
@@ -166,8 +167,8 @@ std::string Configuration::url_of(const std::string& text) const {
   for (const auto& [name, store] : stores) names.push_back(name);
   const std::string near = nearest(text, names);
   throw Error(ErrorCode::usage, fmt::format("there is no store '{}' in the configuration", text),
-              near.empty() ? fmt::format("the stores there are {}", fmt::join(names, ", "))
-                           : fmt::format("did you mean '{}'?", near));
+              near.empty() ? fmt::format("the stores there are {}"_hint, fmt::join(names, ", "))
+                           : fmt::format("did you mean '{}'?"_hint, near));
 }
 
 NamedStores named_stores(const GlobalOptions& options, const Surroundings& surroundings) {
@@ -240,7 +241,7 @@ std::string default_store_folder(const Surroundings& surroundings) {
   if (const auto folder = xdg_folder(surroundings, "XDG_STATE_HOME", "/.local/state"))
     return *folder + "/leafctl";
   throw Error(ErrorCode::usage, "there is no store: neither '--store' nor 'HOME' is set",
-              "name one with '--store' or 'LEAFCTL_STORE'");
+              "name one with '--store' or 'LEAFCTL_STORE'"_hint);
 }
 
 bool has_able_terminal(const Surroundings& surroundings) {

@@ -6,6 +6,7 @@
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "settings/settings.hpp"
+#include "text/hint.hpp"
 #include "text/numbers.hpp"
 #include "text/yes_no.hpp"
 
@@ -38,7 +39,7 @@ T parse_choice(std::string_view name, std::string_view text, const Choice<T> (&c
 void assign_store(Settings& settings, std::string_view name, const std::string& text) {
   if (text.empty()) {
     throw Error(ErrorCode::usage, fmt::format("'{}' takes a store's URL, not an empty text", name),
-                "such as sqlite:PATH or postgresql://HOST/DATABASE");
+                "such as sqlite:PATH or postgresql://HOST/DATABASE"_hint);
   }
   settings.store = text;
 }

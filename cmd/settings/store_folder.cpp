@@ -10,7 +10,9 @@
 #include <filesystem>
 #include <string>
 
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -29,7 +31,8 @@ void require_shared_folder(const std::string& folder, const struct stat& status)
   if ((status.st_mode & needed) == needed) return;
   throw leaf::Error(leaf::ErrorCode::usage,
                     fmt::format("the group of folder '{}' cannot use a store in it", folder),
-                    fmt::format("'chmod g+rwxs {}' lets it; whoever is in the group is trusted", folder));
+                    fmt::format("'chmod g+rwxs {}' lets it; whoever is in the group is trusted"_hint,
+                                leaf::detail::shell_word(folder)));
 }
 
 /// Gives an open file to the group. Who may not change it need not where it is as it should be.
@@ -52,7 +55,7 @@ void share(const std::string& path, gid_t group) {
   if (descriptor >= 0) close(descriptor);
   if (is_link) {
     throw leaf::Error(leaf::ErrorCode::refused, fmt::format("'{}' is a link, or no file at all", path),
-                      "remove it if somebody else has put it there");
+                      "remove it if somebody else has put it there"_hint);
   }
   errno = error;
   if (!is_shared) throw failure("share with the group of its folder", path);
@@ -72,7 +75,7 @@ void create_default_store_folder(const Configuration& configuration) {
       const bool is_last = path.find('/', slash + 1) == std::string::npos;
       if (group && chmod(folder.c_str(), is_last ? 02770 : 0710) != 0) throw failure("share folder", folder);
     } else if (errno != EEXIST) {
-      throw failure("create folder", folder, "name another store with --store");
+      throw failure("create folder", folder, "name another store with --store"_hint);
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include "leaf/store.hpp"
 #include "tags/tag_record.hpp"
+#include "text/hint.hpp"
 #include "text/nearest.hpp"
 
 namespace leafctl {
@@ -35,7 +36,7 @@ leaf::Error with_meant_tag(const leaf::Error& error, const leaf::TagName& name, 
   try {
     const std::string near = near_tag(name, session);
     if (near.empty()) return error;
-    std::string hint = fmt::format("did you mean '{}'?", near);
+    std::string hint = fmt::format("did you mean '{}'?"_hint, near);
     if (new_tag == NewTag::proposed && !error.hint().empty()) hint += " otherwise " + error.hint();
     return {error.code(), error.what(), hint, error.sqlstate()};
   } catch (const leaf::Error&) {

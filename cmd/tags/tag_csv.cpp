@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "text/delimited_text.hpp"
+#include "text/hint.hpp"
 #include "text/rfc3339.hpp"
 
 namespace leafctl {
@@ -67,7 +68,8 @@ TagColumns columns_of_head(const InputFile& file, const DelimitedRecord& head) {
     const auto key = find_tag_key(lower(name));
     if (!key) {
       throw place_of(file, field)
-          .error(fmt::format("unknown column '{}'", name), fmt::format("the columns are {}", tag_key_names));
+          .error(fmt::format("unknown column '{}'", name),
+                 fmt::format("the columns are {}"_hint, tag_key_names));
     }
     const bool is_repeated =
         *key != TagKey::ignored && std::ranges::find(columns, *key, &TagColumn::key) != columns.end();
@@ -88,9 +90,9 @@ TagColumns leaf_columns(const InputFile& file, const DelimitedRecord& first) {
   if (first.size() < fewest || first.size() > columns.size()) {
     throw place_of(file, first.front())
         .error(fmt::format("a line without a head above it has 3 to 5 fields, not {}", first.size()),
-               first.size() == 1 ? "part the fields by commas or tabs, as 'mysql -B' does"
+               first.size() == 1 ? "separate the fields with commas or tabs, as 'mysql -B' does"_hint
                                  : "put a line with the columns' names on top, or write "
-                                   "biz_tag,max_id,step,description,update_time");
+                                   "biz_tag,max_id,step,description,update_time"_hint);
   }
   columns.resize(first.size());
   return columns;
@@ -136,9 +138,9 @@ TagFile read_tag_csv(const InputFile& file) {
 std::string tags_as_csv(const std::vector<leaf::Tag>& tags) {
   std::string text = csv_line(export_head);
   for (const leaf::Tag& tag : tags) {
-    const auto updated = std::chrono::floor<std::chrono::milliseconds>(tag.updated_at);
     text += csv_line({tag.name, std::to_string(tag.next_id), std::to_string(tag.step),
-                      tag.limit ? std::to_string(*tag.limit) : "", format_rfc3339(updated), tag.description});
+                      tag.limit ? std::to_string(*tag.limit) : "", format_rfc3339(tag.updated_at),
+                      tag.description});
   }
   return text;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "text/hint.hpp"
+
 namespace leafctl {
 
 TagImport::TagImport(const FiledTag& filed, const std::optional<leaf::Tag>& existing,
@@ -29,7 +31,7 @@ void TagImport::plan_addition(std::optional<std::int64_t> end_of_removed) {
   if (end_of_removed && filed_.limit && *filed_.limit < *end_of_removed - 1) {
     throw filed_.place.error(fmt::format("tag '{}' was removed after it had given out IDs up to {}",
                                          tag_.name, *end_of_removed - 1),
-                             fmt::format("name a limit of {} or more in the file", *end_of_removed));
+                             fmt::format("name a limit of {} or more in the file"_hint, *end_of_removed));
   }
 }
 
@@ -46,7 +48,7 @@ void TagImport::plan_change(const leaf::Tag& existing) {
   if (tag_.limit && *tag_.limit < tag_.next_id - 1) {
     throw filed_.place.error(
         fmt::format("tag '{}' would have next ID {} and limit {}", tag_.name, tag_.next_id, *tag_.limit),
-        filed_.limit ? "" : "name a higher limit in the file");
+        filed_.limit ? "" : "name a higher limit in the file"_hint);
   }
 }
 

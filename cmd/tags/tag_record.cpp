@@ -11,8 +11,7 @@ namespace leafctl {
 
 namespace {
 
-TimeFromNow seen_now(std::chrono::system_clock::time_point moment) {
-  const auto time = std::chrono::floor<std::chrono::milliseconds>(moment);
+TimeFromNow seen_now(leaf::UnixTime time) {
   return {time, std::max(time, current_time())};
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <vector>
 
+#include "text/hint.hpp"
 #include "text/rfc3339.hpp"
 #include "text/text_escape.hpp"
 
@@ -23,7 +24,8 @@ YAML::Node parse(const InputFile& file) {
     const std::vector<YAML::Node> documents = YAML::LoadAll(file.text);
     if (documents.size() > 1) {
       throw place_of(file, documents[1].Mark())
-          .error("a second document", "leave the line '---' and the second 'tags:' out, or import two files");
+          .error("a second document",
+                 "leave the line '---' and the second 'tags:' out, or import two files"_hint);
     }
     return documents.empty() ? YAML::Node() : documents[0];
   } catch (const YAML::Exception& error) {
@@ -38,11 +40,11 @@ YAML::Node list_of_tags(const InputFile& file, const YAML::Node& root) {
                            root.begin()->first.Scalar() == "tags";
   if (!is_tag_file) {
     throw place_of(file, root.Mark())
-        .error("expected the one key 'tags'", "such as 'leafctl tags export' writes it");
+        .error("expected the one key 'tags'", "write it as 'leafctl tags export' does"_hint);
   }
   const YAML::Node list = root.begin()->second;
   if (!list.IsSequence() && !list.IsNull()) {
-    throw place_of(file, list.Mark()).error("'tags' takes a list", "each tag begins with '- tag: NAME'");
+    throw place_of(file, list.Mark()).error("'tags' takes a list", "each tag begins with '- tag: NAME'"_hint);
   }
   return list;
 }
@@ -56,7 +58,8 @@ FiledTag tag_of(const InputFile& file, const YAML::Node& node) {
     const std::string name = pair.first.IsScalar() ? pair.first.Scalar() : "";
     const auto key = find_tag_key(name);
     if (!key)
-      throw at.error(fmt::format("unknown key '{}'", name), fmt::format("the keys are {}", tag_key_names));
+      throw at.error(fmt::format("unknown key '{}'", name),
+                     fmt::format("the keys are {}"_hint, tag_key_names));
     if (*key == TagKey::ignored || pair.second.IsNull()) continue;
     if (!pair.second.IsScalar()) throw at.error(fmt::format("'{}' takes one value", name));
     const FiledValue value{name, pair.second.Scalar(), place_of(file, pair.second.Mark())};
@@ -99,8 +102,7 @@ std::string tags_as_yaml(const std::vector<leaf::Tag>& tags) {
     yaml << YAML::Key << "next_id" << YAML::Value << tag.next_id;
     yaml << YAML::Key << "step" << YAML::Value << tag.step;
     if (tag.limit) yaml << YAML::Key << "limit" << YAML::Value << *tag.limit;
-    yaml << YAML::Key << "updated" << YAML::Value
-         << format_rfc3339(std::chrono::floor<std::chrono::milliseconds>(tag.updated_at));
+    yaml << YAML::Key << "updated" << YAML::Value << format_rfc3339(tag.updated_at);
     if (!tag.description.empty()) {
       yaml << YAML::Key << "description" << YAML::Value;
       emit(yaml, tag.description);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -31,7 +32,7 @@ std::string read_all(int descriptor, const std::string& name) {
       text.append(block.data(), static_cast<std::size_t>(count));
       if (text.size() > greatest_size)
         throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'{}' is larger than 256 MiB", name),
-                          "import it in parts");
+                          "import it in parts"_hint);
     } else if (errno != EINTR) {
       const bool is_named_folder = errno == EISDIR && descriptor != STDIN_FILENO;
       fail(is_named_folder ? leaf::ErrorCode::usage : leaf::ErrorCode::failed, name, errno);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -150,7 +151,7 @@ std::vector<DelimitedRecord> read_delimited(std::string_view text, const Delimit
     if (const auto& mistake = reader.mistake()) {
       throw leaf::Error(leaf::ErrorCode::usage,
                         fmt::format("{}:{}:{}: {}", name, mistake->line, mistake->column, mistake->what),
-                        "a quote within quotes is written twice");
+                        "a quote within quotes is written twice"_hint);
     }
   }
   return all;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -61,7 +62,7 @@ milliseconds parse_duration(std::string_view name, std::string_view text, Durati
   throw leaf::Error(leaf::ErrorCode::usage,
                     fmt::format("'{}' takes a duration from {} to {}, not '{}'", name,
                                 format_duration(bounds.shortest), format_duration(bounds.longest), text),
-                    "write a whole number and its unit, such as 250ms, 5s, 10m, 1h or 1d");
+                    "write a whole number and its unit, such as 250ms, 5s, 10m, 1h or 1d"_hint);
 }
 
 std::string format_duration(milliseconds duration) {

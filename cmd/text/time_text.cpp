@@ -9,6 +9,7 @@
 #include <string>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 #include "text/numbers.hpp"
 
 namespace leafctl {
@@ -171,7 +172,7 @@ struct TimeText {
     throw leaf::Error(
         leaf::ErrorCode::usage,
         fmt::format("'{}' takes a time from the year 1970 to 9999, not '{}': {}", name, text, mistake),
-        fmt::format("write it as {}", forms));
+        fmt::format("write it as {}"_hint, forms));
   }
 
   UnixTime checked(UnixTime time) const {

@@ -15,6 +15,7 @@
 
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 #include "text/shortage.hpp"
 
 namespace leaf {
@@ -24,7 +25,7 @@ namespace host {
 namespace {
 
 constexpr const char* other_folder =
-    "name another one with --runtime-dir, or go without with --no-host-buffer";
+    "name another one with --runtime-dir, or go without with --no-host-buffer"_hint;
 
 /// Those known to keep mappings of one file coherent between processes and to allocate ahead.
 bool is_local(const struct statfs& system) {
@@ -86,7 +87,7 @@ bool holds_buffers_alone(const std::string& path) {
   throw Error(ErrorCode::refused, fmt::format("folder '{}' has mode {:04o}, not {:04o}", path, mode, wanted),
               // Of four digits chmod leaves a folder its set-group-ID bit.
               holds_buffers_alone(path) ? fmt::format("if nobody else has written in it, 'chmod {:05o} {}' "
-                                                      "mends it",
+                                                      "mends it"_hint,
                                                       wanted, leaf::detail::shell_word(path))
                                         : other_folder);
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::host {
 
@@ -17,7 +18,7 @@ void ForkMutex::lock() {
       throw Error(
           ErrorCode::failed,
           "a thread of the parent process was in a call when this process was forked, and left it unfinished",
-          "make a new object in the child, or fork while no other thread is in a call");
+          "make a new object in the child, or fork while no other thread is in a call"_hint);
     }
     if (mutex_.try_lock_for(look_again)) break;
   }

@@ -12,6 +12,7 @@
 #include "leaf/store.hpp"
 #include "store/retry.hpp"
 #include "text/duration_text.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -88,7 +89,8 @@ HostBuffer damaged(StateFile& file, const std::string& path) {
   HostBuffer buffer = identify(file);
   buffer.damaged = true;
   buffer.failure = fmt::format("file '{}' is damaged", path);
-  buffer.failure_hint = "draw an ID: the file is replaced then; what was buffered is lost, no ID repeats";
+  buffer.failure_hint =
+      "draw an ID: the file is replaced then; what was buffered is lost, no ID repeats"_hint;
   return buffer;
 }
 
@@ -144,9 +146,10 @@ void when_nobody_fetches(const host::Folder& folder, const std::string& file_nam
       return;
     }
     if (clock.steady_now() >= deadline) {
-      throw Error(ErrorCode::unavailable,
-                  fmt::format("what this host has buffered could not be dropped within {}", text_of(allowed)),
-                  "another process fetches; if that is stopped, let it go on or kill it, then try again");
+      throw Error(
+          ErrorCode::unavailable,
+          fmt::format("what this host has buffered could not be dropped within {}", text_of(allowed)),
+          "another process fetches; if that is stopped, let it go on or kill it, then try again"_hint);
     }
     clock.sleep_for(milliseconds(1));
   }

@@ -16,6 +16,7 @@
 #include "leaf/error.hpp"
 #include "store/grant_marks.hpp"
 #include "store/url.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -148,9 +149,9 @@ std::optional<Error> why_no_host_marks(const HostOptions& options) {
                    fmt::format("no file can be made in folder '{}': {}", options.folder, why), hint);
     };
     if ((room.f_flag & ST_RDONLY) != 0)
-      return cannot("it is read-only", "name another one with --runtime-dir, before anything is drawn");
+      return cannot("it is read-only", "name another one with --runtime-dir, before anything is drawn"_hint);
     if (room.f_bavail * room.f_frsize < sizeof(host::State))
-      return cannot("its file system is full", "free some space there");
+      return cannot("its file system is full", "free some space there"_hint);
     return std::nullopt;
   } catch (const Error& error) {
     return error;

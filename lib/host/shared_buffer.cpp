@@ -11,6 +11,7 @@
 #include "leaf/error.hpp"
 #include "store/retry.hpp"
 #include "text/duration_text.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::host {
 
@@ -351,7 +352,7 @@ Error SharedBuffer::timed_out(const std::optional<Error>& failure) {
   const std::int64_t fetcher = file ? file->state().fetch.fetcher.load(std::memory_order_relaxed) : 0;
   return {ErrorCode::unavailable, waited,
           fmt::format("process {} of this host is about to fetch it; if that is stopped, let it go on or "
-                      "kill it",
+                      "kill it"_hint,
                       fetcher)};
 }
 

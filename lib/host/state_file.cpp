@@ -16,6 +16,7 @@
 
 #include "host/hash.hpp"
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 #include "text/shortage.hpp"
 
 namespace leaf::host {
@@ -45,7 +46,7 @@ const std::string& boot_id() {
       throw Error(
           ErrorCode::failed,
           fmt::format("the system does not tell its boot, by '{}': {}", boot_file, std::strerror(error)),
-          is_shortage(error) ? shortage_hint(error) : "go without the host's buffer: --no-host-buffer");
+          is_shortage(error) ? shortage_hint(error) : "go without the host's buffer: --no-host-buffer"_hint);
     }
     return std::string(text.data(), strcspn(text.data(), "\n"));
   }();
@@ -112,8 +113,8 @@ Error cannot(const Folder& folder, const std::string& file, const char* what) {
       ErrorCode::failed,
       fmt::format("buffer file '{}/{}' cannot be {}: {}", folder.path(), file, what, std::strerror(errno)),
       is_shortage(errno)                   ? shortage_hint(errno)
-      : errno == ENOSPC || errno == EDQUOT ? "make room there, or go without with --no-host-buffer"
-      : errno == EFBIG                     ? "allow this process larger files: 'ulimit -f unlimited'"
+      : errno == ENOSPC || errno == EDQUOT ? "make room there, or go without with --no-host-buffer"_hint
+      : errno == EFBIG                     ? "allow this process larger files: 'ulimit -f unlimited'"_hint
                                            : ""};
 }
 
@@ -124,7 +125,7 @@ Descriptor open_trusted(const Folder& folder, const std::string& name) {
     if (!file && errno == ENOENT) return file;
     const auto refuse = [&](const char* why) {
       return Error(ErrorCode::refused, fmt::format("buffer file '{}/{}' {}", folder.path(), name, why),
-                   "somebody else has put it there; remove it");
+                   "somebody else has put it there; remove it"_hint);
     };
     if (!file && errno == ELOOP) throw refuse("is a symbolic link");
     if (!file && errno == EISDIR) throw refuse("is a folder");
@@ -246,7 +247,7 @@ std::optional<Error> StateFile::why_lost(const Folder& folder, const std::string
     return Error(
         ErrorCode::failed,
         fmt::format("file '{}/{}' is damaged, or a copy, and counts no more", folder.path(), file_name),
-        "remove it if 'leafctl doctor' still names it");
+        "remove it if 'leafctl doctor' still names it"_hint);
   } catch (const Error& error) {
     return error;
   }
@@ -293,7 +294,7 @@ void StateFile::throw_away_foreign(const Folder& folder, const FileKey& key) {
     throw Error(
         ErrorCode::unavailable,
         fmt::format("buffer file '{}/{}' does not count any more, and its lock is held", folder.path(), name),
-        "try again");
+        "try again"_hint);
   }
   if (!has_name(folder, name, file.get())) return;
   // Who has mapped one that is damaged gets no more of it.

@@ -6,6 +6,7 @@
 
 #include "layout/layout_text.hpp"
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 namespace {
@@ -29,7 +30,7 @@ bool is_field_name(std::string_view name) {
 void check_name(std::string_view name, std::span<const LayoutField> earlier) {
   if (!is_field_name(name)) {
     refuse(fmt::format("'{}' cannot name a field of a layout", name),
-           fmt::format("use at most {} of a-z, 0-9 and _, a letter first", LayoutField::max_name_size));
+           fmt::format("use at most {} of a-z, 0-9 and _, a letter first"_hint, LayoutField::max_name_size));
   }
   if (name == "id" || name == "layout" || name == "unix_ms") {
     refuse(fmt::format("'{}' cannot name a field of a layout: it means something else in output", name));
@@ -50,7 +51,7 @@ int sum_of_bits(std::span<const FieldWidth> fields) {
   }
   if (sum > Layout::usable_bits) {
     refuse(fmt::format("the fields of a layout have '{}' bits, but an ID has {}", sum, Layout::usable_bits),
-           "the sign bit of a 64-bit ID stays 0; take one bit off the time");
+           "the sign bit of a 64-bit ID stays 0; take one bit off the time"_hint);
   }
   return sum;
 }
@@ -99,13 +100,13 @@ std::int64_t Layout::ticks_at(UnixTime time) const {
   if (time < epoch_) {
     throw Error(ErrorCode::exhausted,
                 fmt::format("time '{}' is before the epoch of layout '{}'", to_rfc3339(time), name()),
-                "its first time is " + to_rfc3339(epoch_));
+                "its first time is "_hint + to_rfc3339(epoch_));
   }
   const auto ticks = static_cast<std::int64_t>((time - epoch_) / unit_);
   if (ticks > max_ticks_) {
     throw Error(ErrorCode::exhausted,
                 fmt::format("time '{}' is past the end of layout '{}'", to_rfc3339(time), name()),
-                "its last time is " + to_rfc3339(last_time()));
+                "its last time is "_hint + to_rfc3339(last_time()));
   }
   return ticks;
 }
@@ -144,7 +145,7 @@ DecodedId Layout::decompose(std::int64_t id) const {
   if (id < 0) refuse(fmt::format("'{}' is not an ID: it is negative", id));
   if (!holds(id)) {
     refuse(fmt::format("'{}' is not an ID of layout '{}'", id, name()),
-           fmt::format("they end with {} in {}", last_id(last_time()), to_rfc3339(last_time())));
+           fmt::format("they end with {} in {}"_hint, last_id(last_time()), to_rfc3339(last_time())));
   }
   return {time_of(id), worker_of(id), sequence_of(id)};
 }
@@ -176,7 +177,7 @@ IdBounds Layout::bounds(UnixTime from, UnixTime to) const {
   if (first == end) {
     refuse(fmt::format("no unit of layout '{}' begins from '{}' to before '{}'", name(), to_rfc3339(from),
                        to_rfc3339(to)),
-           fmt::format("its times are {} apart; take a longer stretch", unit_text(unit_)));
+           fmt::format("its times are {} apart; take a longer stretch"_hint, unit_text(unit_)));
   }
   return {time_.in_place(first), last_id(time_at(end - 1))};
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 namespace {
@@ -33,7 +34,7 @@ const KnownLayout* find_known(std::string_view name) {
   std::string names;
   for (const auto& layout : known_layouts()) names += fmt::format("{}, ", layout.name);
   throw Error(ErrorCode::usage, fmt::format("'{}' is not a layout: {}", text, why),
-              fmt::format("use {}or a form such as '{}'", names, known_layouts().front().text));
+              fmt::format("use {}or a form such as '{}'"_hint, names, known_layouts().front().text));
 }
 
 std::optional<std::int64_t> to_number(std::string_view text) {

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "store/retry.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::range {
 
@@ -121,7 +122,7 @@ void Refiller::await(Refillable& buffer, const std::function<bool()>& ready) {
     if (!buffer.requested_.exchange(true, std::memory_order_relaxed) && !fetch_now(buffer, lock)) {
       throw Error(ErrorCode::unavailable,
                   fmt::format("no thread could be started to fetch a {}", buffer.what()),
-                  "check the limit of processes, 'ulimit -u'");
+                  "check the limit of processes, 'ulimit -u'"_hint);
     }
     if (clock_.steady_now() >= deadline) throw timed_out(buffer);
     clock_.wait_until(lock, buffer.changed_, deadline);
@@ -131,7 +132,7 @@ void Refiller::await(Refillable& buffer, const std::function<bool()>& ready) {
 Error Refiller::timed_out(const Refillable& buffer) const {
   const std::string waited =
       fmt::format("no {} came within {}", buffer.what(), text_of(store::allowed(options_.timeout)));
-  if (!buffer.failure_) return {ErrorCode::unavailable, waited, "the store is slow; try again"};
+  if (!buffer.failure_) return {ErrorCode::unavailable, waited, "the store is slow; try again"_hint};
   return {ErrorCode::unavailable, fmt::format("{}: {}", waited, buffer.failure_->what()),
           buffer.failure_->hint(), buffer.failure_->sqlstate()};
 }

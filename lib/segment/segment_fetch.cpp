@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::segment {
 
@@ -14,7 +15,7 @@ Segment fetch_segment(Store& store, const TagName& tag, StepPolicy& policy, Step
   if (grant.range.size() > range::DoubleBuffer::max_size) {
     throw Error(ErrorCode::failed,
                 fmt::format("tag '{}' has a step of {}: too long for a buffer", tag.str(), grant.step),
-                fmt::format("lower it with 'leafctl tags update {} --step N'", tag.str()));
+                fmt::format("lower it with 'leafctl tags update {} --step N'"_hint, tag.str()));
   }
   policy.fetched(wish, grant.step, now);
   // As in Leaf the next segment is due when a tenth of this one is used.

@@ -13,6 +13,7 @@
 #include "snowflake/own_windows.hpp"
 #include "store/lease_clocks.hpp"
 #include "text/duration_text.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -47,7 +48,7 @@ const SnowflakeOptions& valid(const SnowflakeOptions& options) {
   }
   if (options.release_at_end && options.host) {
     throw Error(ErrorCode::usage, "the windows of a host are not released by one generator",
-                "leave out one of 'host' and 'release_at_end'");
+                "leave out one of 'host' and 'release_at_end'"_hint);
   }
   return options;
 }

@@ -7,6 +7,7 @@
 #include "leaf/error.hpp"
 #include "snowflake/window_leases.hpp"
 #include "store/expected_layout.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::snowflake {
 
@@ -54,7 +55,7 @@ void HostWindows::require_fitting(const host::State& state) const {
   throw Error(ErrorCode::refused,
               fmt::format("the store is another deployment now, with the layout '{}'",
                           Layout::parse(state.origin.get()).name()),
-              "start again");
+              "start this program again"_hint);
 }
 
 host::GrantedRange HostWindows::grant(Store& store, host::StateFile& file) {
@@ -79,7 +80,7 @@ host::GrantedRange HostWindows::grant(Store& store, host::StateFile& file) {
         ErrorCode::refused,
         "the store has leased the same time before: it was put back to a backup, or an old standby took "
         "over",
-        "try again when that time has passed");
+        "try again when that time has passed"_hint);
   }
   return {.refill = refill, .origin = layout.text()};
 }

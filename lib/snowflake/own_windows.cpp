@@ -4,6 +4,7 @@
 
 #include "leaf/error.hpp"
 #include "snowflake/window_leases.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::snowflake {
 
@@ -26,7 +27,7 @@ range::Refill OwnWindows::Buffer::refill(Store& store) {
     throw Error(
         ErrorCode::refused,
         fmt::format("the store is another deployment now, with the layout '{}'", store.layout().name()),
-        "start again");
+        "start this program again"_hint);
   }
   const range::Refill refill = refill_of(next, positions);
   lease = next;

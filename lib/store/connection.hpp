@@ -11,6 +11,7 @@
 
 #include "leaf/store.hpp"
 #include "store/sql.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::store {
 
@@ -90,6 +91,9 @@ class Connection {
   /// False once the connection broke or cannot be trusted any more; it has to be replaced then.
   virtual bool usable() const noexcept = 0;
 };
+
+/// What mends a log of changes that is gone.
+inline constexpr const char* make_events_anew = "make the log of changes anew with 'leafctl init-db'"_hint;
 
 /// What is done about a store that does not exist yet.
 enum class IfMissing {

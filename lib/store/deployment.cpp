@@ -4,6 +4,7 @@
 #include "store/migrations.hpp"
 #include "store/store_impl.hpp"
 #include "store/uuid.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -25,7 +26,7 @@ StoreIdentity Store::begin_new_deployment(const std::string& former) {
                    if (here == fresh) return;  // by an attempt whose reply was lost
                    throw Error(ErrorCode::refused,
                                fmt::format("the store is deployment {} by now, not {}", here, former),
-                               "look which store it is, and decide anew");
+                               "look which store it is, and decide anew"_hint);
                  });
   impl_->look_anew();
   return identity();

@@ -17,6 +17,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
+#include "text/hint.hpp"
 #include "text/shortage.hpp"
 
 namespace leaf::store {
@@ -73,12 +74,12 @@ const Driver& load(const std::string& name) {
     if (driver == nullptr || std::string_view(driver->built_with) != LEAF_VERSION) {
       throw Error(ErrorCode::usage,
                   fmt::format("driver '{}' is not of version {}", (folder / file).string(), LEAF_VERSION),
-                  fmt::format("install the same version of libleaf and libleaf-{}", name));
+                  fmt::format("install the same version of libleaf and libleaf-{}"_hint, name));
     }
     return *driver;
   }
   throw Error(ErrorCode::usage, fmt::format("the driver for '{}' is not installed", name),
-              fmt::format("install the package 'libleaf-{}'", name));
+              fmt::format("install the package 'libleaf-{}'"_hint, name));
 }
 
 using Drivers = std::map<std::string, const Driver*>;

@@ -4,6 +4,7 @@
 
 #include "leaf/store.hpp"
 #include "store/store_impl.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -12,7 +13,7 @@ namespace {
 void require_server(const store::Connection& connection) {
   if (connection.sql().set_guard_steps != nullptr) return;
   throw Error(ErrorCode::usage, "a SQLite store has no server that another one could take the place of",
-              "use this for PostgreSQL");
+              "only a store in PostgreSQL has one"_hint);
 }
 
 std::optional<Range> range_of(const store::Row& row, std::size_t first) {

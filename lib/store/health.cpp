@@ -1,7 +1,12 @@
 #include "leaf/health.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "leaf/store.hpp"
 #include "store/store_impl.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -36,15 +41,97 @@ void look_at_schema(StoreHealth& health, Connection& connection, milliseconds ti
   }
 }
 
+using Locks = std::vector<StoreLock>;
+
+Locks read_locks(Connection& connection, const char* statement, milliseconds timeout) {
+  Locks locks;
+  for (const store::Row& row : connection.execute(statement, {}, timeout)) {
+    const std::int64_t process = row.integer(1);
+    if (locks.empty() || locks.back().process != process) {
+      locks.push_back(
+          {.what = {}, .process = process, .role = row.text(2), .program = row.text(3), .since = {}});
+      if (const auto since = row.integer_or_null(4)) locks.back().since = UnixTime(milliseconds(*since));
+    }
+    locks.back().what.push_back(row.text(0));
+  }
+  return locks;
+}
+
+/// What is held now and was a moment ago: a grant holds its row for less.
+Locks lasting_locks(Connection& connection, const char* statement, Clock& clock, milliseconds timeout) {
+  constexpr milliseconds moment{200};
+  const Locks before = read_locks(connection, statement, timeout);
+  if (before.empty()) return {};
+  clock.sleep_for(moment);
+  Locks lasting;
+  for (StoreLock& lock : read_locks(connection, statement, timeout)) {
+    const auto same = std::ranges::find(before, lock.process, &StoreLock::process);
+    if (same == before.end() || same->since != lock.since) continue;
+    std::erase_if(lock.what, [&](const std::string& what) {
+      return std::ranges::find(same->what, what) == same->what.end();
+    });
+    if (!lock.what.empty()) lasting.push_back(std::move(lock));
+  }
+  return lasting;
+}
+
+/// Who locks a table keeps others from reading it too, so this comes first.
+void look_at_tables(StoreHealth& health, Connection& connection, Clock& clock, milliseconds timeout) {
+  const char* statement = connection.sql().locked_tables;
+  if (statement != nullptr && connection.find_tables(timeout))
+    health.locks = lasting_locks(connection, statement, clock, timeout);
+}
+
+/// Rows of a table that is locked are not looked at.
+void look_at_rows(StoreHealth& health, Connection& connection, Clock& clock, milliseconds timeout) {
+  const char* statement = connection.sql().locked_rows;
+  if (statement == nullptr || !health.schema_version || *health.schema_version == 0 || !health.locks.empty())
+    return;
+  try {
+    health.locks = lasting_locks(connection, statement, clock, timeout);
+  } catch (const Error& error) {
+    // The role may not look, which another check tells.
+    if (error.sqlstate() != store::sqlstate::insufficient_privilege) throw;
+  }
+}
+
+/// What takes too long because of `lock`.
+Error kept_waiting(const Error& error, const StoreLock& lock) {
+  return {error.code(),
+          fmt::format("{}: process {} of the server locks {}", error.what(), lock.process,
+                      fmt::join(lock.what, ", ")),
+          fmt::format("let its transaction end, or end it with 'SELECT pg_terminate_backend({})'"_hint,
+                      lock.process),
+          error.sqlstate()};
+}
+
+/// After look_at_schema().
+void look_at_events(StoreHealth& health, std::span<const Migration> migrations, Connection& connection,
+                    milliseconds timeout) {
+  if (!health.schema_version || !store::has_events(*health.schema_version, migrations)) return;
+  for (const store::Row& row : connection.execute(connection.sql().missing_events, {}, timeout))
+    health.missing_events.push_back(row.text(0));
+}
+
 }  // namespace
 
 StoreHealth Store::health() {
   return impl_->attempt(store::IfMissing::fail, false, [&](Connection& connection, milliseconds left) {
-    StoreHealth health = impl_->inspect(connection, left);
-    health.newest_schema_version = impl_->driver().migrations.back().number;
-    compare_clocks(health, connection, impl_->clock(), left);
-    look_at_schema(health, connection, left);
-    return health;
+    StoreHealth found;
+    look_at_tables(found, connection, impl_->clock(), left);
+    try {
+      StoreHealth health = impl_->inspect(connection, left);
+      health.locks = found.locks;
+      health.newest_schema_version = impl_->driver().migrations.back().number;
+      compare_clocks(health, connection, impl_->clock(), left);
+      look_at_schema(health, connection, left);
+      look_at_events(health, impl_->driver().migrations, connection, left);
+      look_at_rows(health, connection, impl_->clock(), left);
+      return health;
+    } catch (const Error& error) {
+      if (error.sqlstate() != store::sqlstate::timed_out || found.locks.empty()) throw;
+      throw kept_waiting(error, found.locks.front());
+    }
   });
 }
 

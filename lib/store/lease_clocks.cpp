@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "leaf/detail/shell_word.hpp"
 #include "text/duration_text.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::store {
 
@@ -51,10 +53,10 @@ Error LeaseClocks::behind(milliseconds distance, const char* what) const {
 bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen) {
   const auto refuse_skew = [&](milliseconds distance, const char* direction) {
     const bool may_be_allowed = distance <= most_skew && seen.given_up.value_or(UnixTime{}) <= before + lead_;
-    throw Error(
-        ErrorCode::refused,
-        fmt::format("this host's clock is {} {} the store's", rough_text_of(distance), direction),
-        may_be_allowed ? "set the clocks right; --max-skew allows more, up to 24h" : "set the clocks right");
+    throw Error(ErrorCode::refused,
+                fmt::format("this host's clock is {} {} the store's", rough_text_of(distance), direction),
+                may_be_allowed ? "set the clocks right; --max-skew allows more, up to 24h"_hint
+                               : "set the clocks right"_hint);
   };
   if (seen.store > after + max_skew_) refuse_skew(seen.store - after, "behind");
   if (seen.store < before - max_skew_) refuse_skew(before - seen.store, "ahead of");
@@ -73,16 +75,17 @@ bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen)
   if (++late_ > most_late) {
     throw Error(ErrorCode::unavailable,
                 fmt::format("the store answers too late to compare clocks within {}", text_of(max_skew_)),
-                "try again, or allow more with --max-skew");
+                "try again, or allow more with --max-skew"_hint);
   }
   slack_ = std::max(slack_, 2 * (after - before) + milliseconds(1));
   return true;
 }
 
 std::string hint_behind(milliseconds distance, const std::string& owner) {
-  if (distance <= short_wait) return "wait until it has caught up, or set it right";
+  if (distance <= short_wait) return "wait until it has caught up, or set it right"_hint;
   return fmt::format(
-      "set the clock right; if it is right now, 'leafctl workers release --worker-name {}' goes on", owner);
+      "set the clock right; if it is right now, 'leafctl workers release --worker-name {}' goes on"_hint,
+      leaf::detail::shell_word(owner));
 }
 
 }  // namespace leaf::store

@@ -7,6 +7,7 @@
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "store/foreign_objects.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::store {
 
@@ -40,6 +41,25 @@ void Transaction::roll_back() noexcept {
 
 namespace {
 
+constexpr std::string_view events_name = "events";
+
+void replace_all(std::string& text, std::string_view part, std::string_view by) {
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + by.size()))
+    text.replace(at, part.size(), by);
+}
+
+/// The part of the migration that makes the log, so that it takes what is there.
+std::string events_again(const Sql& sql, const Migration& migration) {
+  std::string text = migration.sql.substr(migration.sql.find("CREATE TABLE "));
+  replace_all(text, "CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ");
+  replace_all(text, "CREATE FUNCTION ", "CREATE OR REPLACE FUNCTION ");
+  return sql.drop_event_triggers + text;
+}
+
+const Migration& events_of(std::span<const Migration> migrations) {
+  return *std::ranges::find(migrations, events_name, &Migration::name);
+}
+
 /// What a program has to know once these are applied.
 int minimum_reader(std::span<const Migration> applied) {
   return std::ranges::max(applied, {}, &Migration::minimum_reader).minimum_reader;
@@ -54,7 +74,7 @@ std::string newer(const Schema& schema, std::span<const Migration> migrations) {
 
 Error lost_meta_row() {
   return {ErrorCode::refused, "table 'leaf_meta' has lost its row: the other tables may have lost some too",
-          "put the store back from a backup; one that is made anew repeats IDs"};
+          "put the store back from a backup; one that is made anew repeats IDs"_hint};
 }
 
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
@@ -73,32 +93,32 @@ Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
 void require_current(const Schema& schema, std::span<const Migration> migrations) {
   const int newest = migrations.back().number;
   if (schema.version == 0) {
-    throw Error(ErrorCode::usage, "the store has no tables yet", "create them with 'leafctl init-db'");
+    throw Error(ErrorCode::usage, "the store has no tables yet", "create them with 'leafctl init-db'"_hint);
   }
   if (schema.version < newest) {
     throw Error(
         ErrorCode::usage,
         fmt::format("the store's schema has version {}, this program needs {}", schema.version, newest),
-        "upgrade it with 'leafctl init-db'");
+        "upgrade it with 'leafctl init-db'"_hint);
   }
   pending(schema, migrations);
   if (!schema.logged) {
     throw Error(ErrorCode::refused, "a table of the store is unlogged: a crash of the server would empty it",
-                "run 'ALTER TABLE ... SET LOGGED' on leaf_alloc, leaf_worker and leaf_meta");
+                "'leafctl doctor' names it, and the ALTER TABLE ... SET LOGGED that mends it"_hint);
   }
 }
 
 void require_newest(const Schema& schema, std::span<const Migration> migrations) {
   if (schema.version <= migrations.back().number) return;
   throw Error(ErrorCode::usage, newer(schema, migrations),
-              "do this with the release that upgraded the store, or a later one");
+              "do this with the release that upgraded the store, or a later one"_hint);
 }
 
 std::vector<Migration> pending(const Schema& schema, std::span<const Migration> migrations) {
   const int newest = migrations.back().number;
   if (schema.minimum_reader > newest) {
     throw Error(ErrorCode::usage, newer(schema, migrations),
-                fmt::format("use {}; leafctl-operations(7) tells the way back",
+                fmt::format("use {}; leafctl-operations(7) tells the way back"_hint,
                             schema.minimum_release.empty()
                                 ? "a newer leafctl"
                                 : fmt::format("leafctl {} or later", schema.minimum_release)));
@@ -110,15 +130,30 @@ std::vector<Migration> pending(const Schema& schema, std::span<const Migration> 
   return result;
 }
 
+bool has_events(int version, std::span<const Migration> migrations) {
+  return version >= events_of(migrations).number;
+}
+
+std::vector<Migration> wanted(Connection& connection, const Schema& schema,
+                              std::span<const Migration> migrations, std::chrono::milliseconds timeout) {
+  auto result = pending(schema, migrations);
+  // That of a later release may be another one.
+  if (!has_events(schema.version, migrations) || schema.version > migrations.back().number) return result;
+  if (connection.execute(connection.sql().missing_events, {}, timeout).empty()) return result;
+  result.insert(result.begin(), {0, "event_log", events_again(connection.sql(), events_of(migrations)), 0});
+  return result;
+}
+
 std::vector<Migration> migrate(Connection& connection, std::span<const Migration> migrations,
                                const std::vector<ForeignObject>& adopted, std::chrono::milliseconds timeout) {
   Transaction transaction(connection, timeout);
   connection.find_tables(timeout);
   adopt(connection, adopted, timeout);
-  auto missing = pending(read_schema(connection, timeout), migrations);
+  auto missing = wanted(connection, read_schema(connection, timeout), migrations, timeout);
   for (const Migration& migration : missing) {
     connection.run_script(connection.placed(migration.sql), timeout);
     connection.find_tables(timeout);  // the first one makes them
+    if (migration.number == 0) continue;
     const Value version = static_cast<std::int64_t>(migration.number);
     connection.execute(connection.sql().set_schema_version, {&version, 1}, timeout);
   }
@@ -136,11 +171,15 @@ std::string script(const Connection& connection, std::span<const Migration> pend
   std::string text = fmt::format("{};\n{}{}", connection.sql().begin_migration,
                                  connection.sql().migration_settings, adoption_script(connection, adopted));
   for (const Migration& migration : pending) {
+    if (migration.number == 0) {
+      text += fmt::format("\n-- {}\n{}", migration.name, connection.placed(migration.sql));
+      continue;
+    }
     text += fmt::format("\n-- migration {}: {}\n{}\nUPDATE {}leaf_meta SET schema_version = {};\n",
                         migration.number, migration.name, connection.placed(migration.sql),
                         connection.schema(), migration.number);
   }
-  if (!pending.empty()) {
+  if (!pending.empty() && minimum_reader(pending) > 0) {
     text += fmt::format(
         "\n-- Programs that know less than migration {0} are refused from now on.\n"
         "UPDATE {2}leaf_meta SET min_reader = {0}, min_release = '{1}' WHERE min_reader < {0};\n",

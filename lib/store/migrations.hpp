@@ -57,6 +57,14 @@ std::vector<Migration> migrate(Connection& connection, std::span<const Migration
 /// changed may have a part that is not known yet.
 void require_newest(const Schema& schema, std::span<const Migration> migrations);
 
+/// Whether a schema of `version` notes who changed what.
+bool has_events(int version, std::span<const Migration> migrations);
+
+/// What migrate() applies: what pending() gives, and in front of it what makes the log of changes anew where
+/// that is not whole. Throws Error (usage) if the schema asks for a later release.
+std::vector<Migration> wanted(Connection& connection, const Schema& schema,
+                              std::span<const Migration> migrations, std::chrono::milliseconds timeout);
+
 /// Those that the schema lacks. Throws Error (usage) if it asks for a later release.
 std::vector<Migration> pending(const Schema& schema, std::span<const Migration> migrations);
 

@@ -9,6 +9,7 @@
 
 #include "store/connection.hpp"
 #include "text/duration_text.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::store {
 
@@ -54,7 +55,7 @@ milliseconds Attempts::time_left() const {
   const auto left = std::chrono::ceil<milliseconds>(deadline_ - clock_.steady_now());
   if (left <= milliseconds::zero()) {
     throw Error(ErrorCode::unavailable, fmt::format("the store did not answer within {}", text_of(timeout_)),
-                "try again, or allow more time with --timeout", sqlstate::timed_out);
+                "try again, or allow more time with --timeout"_hint, sqlstate::timed_out);
   }
   return left;
 }

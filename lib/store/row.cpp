@@ -2,6 +2,7 @@
 
 #include "leaf/error.hpp"
 #include "store/connection.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::store {
 
@@ -38,24 +39,24 @@ void require_durable(const Row& row, std::size_t column) {
   if (durability == 1) return;
   if (durability == 2) {
     throw Error(ErrorCode::refused, "a table of the store is unlogged: a crash of the server would empty it",
-                "run 'ALTER TABLE ... SET LOGGED' on leaf_alloc, leaf_worker and leaf_meta");
+                "'leafctl doctor' names it, and the ALTER TABLE ... SET LOGGED that mends it"_hint);
   }
   if (durability == 3) {
     throw Error(ErrorCode::refused,
                 "table leaf_alloc was made anew without its triggers: IDs that were granted may come again",
-                "put back the one that was there, or the whole store from a backup");
+                "put back the one that was there, or the whole store from a backup"_hint);
   }
   if (durability == 4) {
     throw Error(
         ErrorCode::refused,
         "'session_replication_role' is 'replica': the triggers that keep IDs from coming again do not run",
-        "leave it at its default for this role and database, and out of PGOPTIONS");
+        "leave it at its default for this role and database, and out of PGOPTIONS"_hint);
   }
   throw Error(
       ErrorCode::refused,
       "the store does not vouch for its commits: 'synchronous_commit' is off, or 'client_min_messages' "
       "hides its warnings",
-      "leave both at their defaults for this role and database, and out of PGOPTIONS");
+      "leave both at their defaults for this role and database, and out of PGOPTIONS"_hint);
 }
 
 }  // namespace leaf::store

@@ -2,6 +2,7 @@
 
 #include "leaf/store.hpp"
 #include "store/store_impl.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -23,7 +24,7 @@ std::string quoted(const std::string& text, char quote) {
 void require_roles(const store::Sql& sql) {
   if (sql.runtime_grants != nullptr) return;
   throw Error(ErrorCode::usage, "a SQLite store has no roles: who may write its file may do everything",
-              "keep the file from others with 'chmod', or use PostgreSQL");
+              "keep the file from others with 'chmod', or use PostgreSQL"_hint);
 }
 
 /// The GRANTs without a transaction of their own.
@@ -32,10 +33,10 @@ std::string runtime_grants(const Connection& connection, const std::string& role
   constexpr std::size_t longest = 63;
   if (role.empty() || role.size() > longest || role.find('\0') != std::string::npos) {
     throw Error(ErrorCode::usage, fmt::format("'{}' is not the name of a role", role),
-                "a role's name has 1 to 63 characters");
+                "a role's name has 1 to 63 characters"_hint);
   }
   if (role == "public") {
-    throw Error(ErrorCode::usage, "'public' stands for all roles and is none", "name a role of its own");
+    throw Error(ErrorCode::usage, "'public' stands for all roles and is none", "name a role of its own"_hint);
   }
   return fmt::format(fmt::runtime(connection.sql().runtime_grants), fmt::arg("role", quoted(role, '"')),
                      fmt::arg("role_text", quoted(role, '\'')), fmt::arg("schema", connection.schema()));
@@ -44,12 +45,12 @@ std::string runtime_grants(const Connection& connection, const std::string& role
 void require_fit(const store::Row& found, const std::string& role) {
   if (found.integer(0) == 0) {
     throw Error(ErrorCode::usage, fmt::format("role '{}' does not exist", role),
-                fmt::format("create it with 'CREATE ROLE {} LOGIN'", quoted(role, '"')));
+                fmt::format("create it with 'CREATE ROLE {} LOGIN'"_hint, quoted(role, '"')));
   }
   if (found.integer(1) == 1) {
     throw Error(ErrorCode::usage,
                 fmt::format("role '{}' owns the store's tables and may do everything with them", role),
-                "name another role, that is no superuser and no member of the owner");
+                "name another role, that is no superuser and no member of the owner"_hint);
   }
 }
 
@@ -69,7 +70,7 @@ void Store::grant_runtime_role(const std::string& role) {
       });
   if (excess.empty()) return;
   throw Error(ErrorCode::refused, fmt::format("role '{}' can do more than it needs: {}", role, excess),
-              "revoke that from PUBLIC and from the roles that it is a member of");
+              "revoke that from PUBLIC and from the roles that it is a member of"_hint);
 }
 
 std::string Store::runtime_role_script(const std::string& role) {

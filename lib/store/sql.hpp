@@ -12,6 +12,15 @@ struct Sql {
   /// What a migration needs besides in a script, where nobody has called Connection::find_tables; may be
   /// empty.
   const char* migration_settings;
+  /// -> what a session of another holds, so that nobody else may write there, with its process, role, program
+  /// or NULL, and beginning in Unix milliseconds or NULL; by process. Null where the database cannot tell.
+  /// The first is asked without any lock; the second reads the tables.
+  const char* locked_tables;
+  const char* locked_rows;
+  /// -> what the log of changes lacks, in words; it takes a schema that has one.
+  const char* missing_events;
+  /// Leads the migration that makes the log, where it is run again; placed like that.
+  const char* drop_event_triggers;
   /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables, which may do without.
   const char* schema_exists;
   /// -> schema version, deployment, 1 if grants survive a crash of the server, minimum reader and its release

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "store/store_impl.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -46,8 +47,8 @@ void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const 
 void Store::Impl::require_connected_to(const StoreIdentity& identity) {
   if (identity.deployment == deployment_) return;
   connection_.reset();
-  throw Error(ErrorCode::unavailable, "the store's name led to another deployment meanwhile", "try again",
-              store::sqlstate::connection_lost);
+  throw Error(ErrorCode::unavailable, "the store's name led to another deployment meanwhile",
+              "try again"_hint, store::sqlstate::connection_lost);
 }
 
 Store::Store(const StoreOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -68,7 +69,8 @@ std::vector<Migration> Store::migrate(const std::vector<ForeignObject>& adopted)
 std::vector<Migration> Store::pending_migrations() {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
-        auto pending = store::pending(store::read_schema(connection, left), impl_->driver().migrations);
+        auto pending =
+            store::wanted(connection, store::read_schema(connection, left), impl_->driver().migrations, left);
         for (Migration& migration : pending) migration.sql = connection.placed(migration.sql);
         return pending;
       });
@@ -78,7 +80,8 @@ std::string Store::migration_script(const std::vector<ForeignObject>& adopted) {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
         const auto schema = store::read_schema(connection, left);
-        return store::script(connection, store::pending(schema, impl_->driver().migrations), adopted);
+        return store::script(connection, store::wanted(connection, schema, impl_->driver().migrations, left),
+                             adopted);
       });
 }
 

@@ -4,6 +4,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/tag.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -36,7 +37,7 @@ bool TagName::is_valid(std::string_view name) noexcept {
 }
 
 TagName::TagName(std::string_view name) : name_(name) {
-  constexpr const char* hint = "a tag's name has 1 to 128 characters of A-Z a-z 0-9 . _ : -";
+  constexpr const char* hint = "a tag's name has 1 to 128 characters of A-Z a-z 0-9 . _ : -"_hint;
   if (name.empty()) throw Error(ErrorCode::usage, "the name of a tag is empty", hint);
   if (name.size() > max_length) {
     throw Error(ErrorCode::usage,

@@ -6,6 +6,7 @@
 #include "store/store_impl.hpp"
 #include "store/tag_error.hpp"
 #include "text/counted.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -22,9 +23,9 @@ Value value_of(const std::optional<std::string>& text) {
   return text ? Value(*text) : Value();
 }
 
-std::optional<std::chrono::system_clock::time_point> time_of(std::optional<std::int64_t> unix_ms) {
+std::optional<UnixTime> time_of(std::optional<std::int64_t> unix_ms) {
   if (!unix_ms) return std::nullopt;
-  return std::chrono::system_clock::time_point(milliseconds(*unix_ms));
+  return UnixTime(milliseconds(*unix_ms));
 }
 
 Tag tag_of(const Row& row) {
@@ -34,7 +35,7 @@ Tag tag_of(const Row& row) {
           .start = row.integer_or_null(3),
           .limit = row.integer_or_null(4),
           .description = row.text(5),
-          .updated_at = std::chrono::system_clock::time_point(milliseconds(row.integer(6))),
+          .updated_at = UnixTime(milliseconds(row.integer(6))),
           .granted_at = time_of(row.integer_or_null(8)),
           .incarnation = row.text(7)};
 }
@@ -85,7 +86,7 @@ std::string command_on(const std::string& tag, std::string_view command, std::st
 
 Error no_such_tag(const TagName& name) {
   return {ErrorCode::not_found, fmt::format("tag '{}' does not exist", name.str()),
-          "create it with " + command_on(name.str(), "add-tag")};
+          "create it with "_hint + command_on(name.str(), "add-tag")};
 }
 
 /// IDs up to `mark` were granted to this host before, but the store has no row of the tag, not even a
@@ -96,7 +97,7 @@ Error lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
       fmt::format("tag '{}' does not exist, but IDs of it were granted before, up to {}: the store was put "
                   "back to a backup, or an old standby took over",
                   name.str(), mark - 1),
-      fmt::format("run {}, or with the highest number that {} names on any host",
+      fmt::format("run {}, with a higher number where {} names one on another host"_hint,
                   command_on(name.str(), "add-tag", fmt::format("--start {}", mark)),
                   command_on(name.str(), "tags show"))};
 }
@@ -107,19 +108,21 @@ std::string shown(std::optional<std::int64_t> number) {
 
 /// Throws if `existing` is not what `wanted` asks for.
 void require_same(const Tag& existing, const NewTag& wanted) {
-  const auto refuse = [&](const char* what, const std::string& has, const std::string& asked) {
+  const auto refuse = [&](const char* what, const std::string& has, const std::string& asked,
+                          const std::string& option) {
     throw Error(ErrorCode::failed,
                 fmt::format("tag '{}' exists with {} {}, not {}", existing.name, what, has, asked),
-                "change it with " + command_on(existing.name, "tags update"));
+                "change it with "_hint + command_on(existing.name, "tags update", option));
   };
   if (wanted.step && *wanted.step != existing.step) {
-    refuse("step", std::to_string(existing.step), std::to_string(*wanted.step));
+    refuse("step", std::to_string(existing.step), std::to_string(*wanted.step),
+           fmt::format("--step {}", *wanted.step));
   }
   if (wanted.limit && wanted.limit != existing.limit)
-    refuse("limit", shown(existing.limit), shown(wanted.limit));
+    refuse("limit", shown(existing.limit), shown(wanted.limit), fmt::format("--limit {}", *wanted.limit));
   if (wanted.description && *wanted.description != existing.description) {
-    refuse("description", fmt::format("'{}'", existing.description),
-           fmt::format("'{}'", *wanted.description));
+    refuse("description", fmt::format("'{}'", existing.description), fmt::format("'{}'", *wanted.description),
+           "--description TEXT");
   }
   if (!wanted.start || wanted.start == existing.start) return;
   if (wanted.or_later && *wanted.start <= existing.next_id) return;
@@ -130,7 +133,7 @@ void require_same(const Tag& existing, const NewTag& wanted) {
   throw Error(ErrorCode::failed,
               fmt::format("tag '{}' exists with start {}, not {}", existing.name, shown(existing.start),
                           *wanted.start),
-              "raise it with " +
+              "raise it with "_hint +
                   command_on(existing.name, "tags update", fmt::format("--raise-to {}", *wanted.start)));
 }
 
@@ -168,8 +171,9 @@ Tag Store::add_tag(const NewTag& tag) {
   throw Error(
       ErrorCode::failed,
       fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag.name.str(), *next_id - 1),
-      start < *next_id ? fmt::format("leave --start out to go on with {}, or choose a higher one", *next_id)
-                       : fmt::format("choose a --limit of {} or more", *next_id));
+      start < *next_id
+          ? fmt::format("leave --start out to go on with {}, or choose a higher one"_hint, *next_id)
+          : fmt::format("choose a --limit of {} or more"_hint, *next_id));
 }
 
 void Store::require_above_granted(const NewTag& tag) {
@@ -242,8 +246,8 @@ Error gone_back(const TagName& name, std::int64_t mark) {
                   "an old standby took over",
                   name.str(), mark - 1),
       fmt::format(
-          "run {}, or with the highest number that 'leafctl doctor' names on any host: what others have "
-          "buffered counts too",
+          "run {}, with a higher number where 'leafctl doctor' names one on another host: what others "
+          "have buffered counts too"_hint,
           command_on(name.str(), "tags update", fmt::format("--raise-to {}", mark)))};
 }
 
@@ -261,7 +265,7 @@ Error store::too_few_left(const Tag& tag, std::uint64_t buffered) {
   return {ErrorCode::exhausted,
           fmt::format("tag '{}' has {} left up to its limit {}", tag.name,
                       counted(in_store + static_cast<std::int64_t>(buffered), "ID"), limit),
-          tag.limit ? "raise it with " + command_on(tag.name, "tags update", "--limit ID") : ""};
+          tag.limit ? "raise it with "_hint + command_on(tag.name, "tags update", "--limit ID") : ""};
 }
 
 Grant Store::grant(const TagName& name, std::int64_t count) {

@@ -12,6 +12,7 @@
 #include "leaf/store.hpp"
 #include "store/conninfo.hpp"
 #include "store/redaction.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -48,14 +49,14 @@ Error unknown_type(std::string_view url, std::size_t colon, const char* hint) {
   const std::string what = fmt::format("unknown store type '{}'", url.substr(0, colon));
   const std::string meant = meant_url(url);
   const bool may_be_shown = !meant.empty() && redact(url) == url;
-  return {ErrorCode::usage, what, may_be_shown ? fmt::format("did you mean '{}'?", meant) : hint};
+  return {ErrorCode::usage, what, may_be_shown ? fmt::format("did you mean '{}'?"_hint, meant) : hint};
 }
 
 }  // namespace
 
 Url parse_url(std::string_view url) {
   constexpr const char* hint =
-      "a store is 'sqlite:PATH', 'postgresql://HOST/DATABASE', 'service=NAME' or 'host=... dbname=...'";
+      "a store is 'sqlite:PATH', 'postgresql://HOST/DATABASE', 'service=NAME' or 'host=... dbname=...'"_hint;
   if (url.starts_with(sqlite)) {
     const std::string_view path = url.substr(sqlite.size());
     if (path.empty()) throw Error(ErrorCode::usage, "store 'sqlite:' names no file", hint);
@@ -71,7 +72,7 @@ Url parse_url(std::string_view url) {
       throw Error(
           ErrorCode::usage, fmt::format("store '{}' has an '@' where none is expected", redact(url)),
           "write '@' as %40, ':' as %3A and '/' as %2F in names and passwords, or keep the password in "
-          "PGPASSFILE");
+          "PGPASSFILE"_hint);
     }
     return {"postgresql", std::string(url)};
   }

@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "layout/layout_text.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/store.hpp"
 #include "store/expected_layout.hpp"
 #include "store/lease_clocks.hpp"
 #include "store/store_impl.hpp"
 #include "store/uuid.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -58,13 +60,14 @@ void require_valid(const WorkerRequest& request, const Pool& pool) {
       !std::all_of(request.owner.begin(), request.owner.end(), [](char c) { return c > ' ' && c <= '~'; })) {
     throw Error(ErrorCode::usage,
                 "the name of a worker's owner is not 1 to 255 printable characters without spaces",
-                "choose one with --worker-name");
+                "choose one with --worker-name"_hint);
   }
   if (request.worker) layout.worker_bits(*request.worker);  // throws if it is out of bounds
   if (request.worker && !pool.workers.holds(*request.worker)) {
-    throw Error(ErrorCode::usage, fmt::format("this store does not lease worker {}", *request.worker),
-                fmt::format("choose one from {} to {} with --worker-id, or leave the choice to the store",
-                            pool.workers.first, pool.workers.last));
+    throw Error(
+        ErrorCode::usage, fmt::format("this store does not lease worker {}", *request.worker),
+        fmt::format("choose one from {} to {} with --worker-id, or leave the choice to the store"_hint,
+                    pool.workers.first, pool.workers.last));
   }
   if (request.window < layout.unit()) {
     throw Error(ErrorCode::usage,
@@ -108,7 +111,7 @@ void require_lease_time(const std::vector<Row>& found, UnixTime host_now) {
                   to_rfc3339(from)),
       "wait until then; hosts whose window is not over go on. If that server lost no commit, 'leafctl "
       "failover"
-      " settle --no-commits-lost' ends the wait");
+      " settle --no-commits-lost' ends the wait"_hint);
 }
 
 Error all_taken(const Pool& pool, const std::vector<Worker>& workers) {
@@ -126,35 +129,37 @@ Error all_taken(const Pool& pool, const std::vector<Worker>& workers) {
   }
   if (ahead == 0) {
     return {ErrorCode::exhausted, taken,
-            "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"};
+            "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"_hint};
   }
   return {ErrorCode::exhausted,
           fmt::format("{}, {} of them because a clock was ahead: the first until {}", taken, ahead,
                       to_rfc3339(first)),
-          "free silent ones of the others with 'leafctl workers recycle', or go on in a new store"};
+          "free silent ones of the others with 'leafctl workers recycle', or go on in a new store"_hint};
 }
 
 Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
   const auto held = std::ranges::find(workers, number, &Worker::id);
   const bool is_over = held == workers.end() || held->window_end <= held->renewed_at + held->silent_for;
   return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", number),
-          is_over ? fmt::format("'leafctl workers recycle {}' frees it", number)
-                  : fmt::format("wait until {}, when its window is over, or take another with --worker-id",
-                                to_rfc3339(held->window_end))};
+          is_over
+              ? fmt::format("'leafctl workers recycle {}' frees it"_hint, number)
+              : fmt::format("wait until {}, when its window is over, or take another with --worker-id"_hint,
+                            to_rfc3339(held->window_end))};
 }
 
 /// Throws Error (refused) if `request` pins a worker that no command brings back before its time.
 void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& workers) {
   const auto held = std::ranges::find(workers, *request.worker, &Worker::id);
   if (held == workers.end() || !held->leased_ahead()) return;
-  const std::string release =
-      held->owner != request.owner
-          ? ""
-          : fmt::format("'leafctl workers release --worker-name {}', then ", request.owner);
-  throw Error(ErrorCode::refused,
-              fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
-                          to_rfc3339(held->window_end)),
-              fmt::format("set the clock right; if it is right now, {}another --worker-id goes on", release));
+  const std::string release = held->owner != request.owner
+                                  ? ""
+                                  : fmt::format("'leafctl workers release --worker-name {}', then ",
+                                                leaf::detail::shell_word(request.owner));
+  throw Error(
+      ErrorCode::refused,
+      fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
+                  to_rfc3339(held->window_end)),
+      fmt::format("set the clock right; if it is right now, {}another --worker-id goes on"_hint, release));
 }
 
 /// Throws Error (refused) while one of `workers` outside of `range` may be in use.
@@ -173,10 +178,10 @@ void require_none_leased_outside(const WorkerRange& range, const std::vector<Wor
   }
   if (found == 0) return;
   if (found > most_named) named += fmt::format(", {} more", found - most_named);
-  throw Error(
-      ErrorCode::refused,
-      fmt::format("workers outside of {} to {} are leased: {}", range.first, range.last, named),
-      fmt::format("stop what uses them, and try again at {}, when their windows are over", to_rfc3339(last)));
+  throw Error(ErrorCode::refused,
+              fmt::format("workers outside of {} to {} are leased: {}", range.first, range.last, named),
+              fmt::format("stop what uses them, and try again at {}, when their windows are over"_hint,
+                          to_rfc3339(last)));
 }
 
 /// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
@@ -185,7 +190,7 @@ Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
     if (worker.id == number && !worker.owner.empty()) return worker;
   }
   throw Error(ErrorCode::not_found, fmt::format("worker {} is not held", number),
-              "see 'leafctl workers list'");
+              "see 'leafctl workers list'"_hint);
 }
 
 std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
@@ -210,11 +215,12 @@ void Store::Impl::require_above_mark(const WorkerLease& lease,
                                      const std::function<std::optional<std::int64_t>()>& spare) {
   const UnixTime mark = time_of(marks_->highest(lease.store.deployment, mark_of(lease.worker)));
   if (lease.begin >= mark) return;
-  std::string hint = "try again when that time has passed";
+  std::string hint = "try again when that time has passed"_hint;
   // Others may have been leased what the store has lost, too. They took the lowest numbers.
   if (const auto worker = spare()) {
     hint += fmt::format(
-        "; if no host has used worker {0} since the backup, go on at once with '--worker-id {0}'", *worker);
+        "; if no host has used worker {0} since the backup, go on at once with '--worker-id {0}'"_hint,
+        *worker);
   }
   throw Error(
       ErrorCode::refused,
@@ -248,12 +254,12 @@ void Store::set_layout(const Layout& layout) {
     throw Error(ErrorCode::usage,
                 fmt::format("the store leases workers {} to {}, and layout '{}' ends with {}",
                             pool.workers.first, pool.workers.last, layout.name(), layout.max_worker()),
-                "choose others with 'leafctl init-db --workers'");
+                "choose others with 'leafctl init-db --workers'"_hint);
   }
   throw Error(ErrorCode::usage,
               fmt::format("the store's layout is '{}', not '{}', and IDs were made with it",
                           pool.layout.name(), layout.name()),
-              "a deployment keeps its layout; make another store for another layout");
+              "a deployment keeps its layout; make another store for another layout"_hint);
 }
 
 void Store::set_worker_range(const std::optional<WorkerRange>& range) {
@@ -266,7 +272,7 @@ void Store::set_worker_range(const std::optional<WorkerRange>& range) {
       throw Error(
           ErrorCode::usage,
           fmt::format("{} to {} are not workers of layout '{}'", wanted.first, wanted.last, layout.name()),
-          fmt::format("it has workers from 0 to {}", layout.max_worker()));
+          fmt::format("it has workers from 0 to {}"_hint, layout.max_worker()));
     }
     if (before.workers == wanted && before.is_all == !range) return;
     if (!wanted.holds(before.workers)) {
@@ -285,7 +291,8 @@ void Store::set_worker_range(const std::optional<WorkerRange>& range) {
     if (!rows.empty()) return;
     // The layout was changed meanwhile, or a worker was leased.
   }
-  throw Error(ErrorCode::unavailable, "the store's workers are leased while their range is set", "try again");
+  throw Error(ErrorCode::unavailable, "the store's workers are leased while their range is set",
+              "try again"_hint);
 }
 
 std::vector<Worker> Store::workers() {
@@ -305,10 +312,11 @@ std::vector<Worker> Store::workers() {
 
 void require_expected_layout(const WorkerRequest& request, const Layout& layout) {
   if (!request.layout || *request.layout == layout) return;
-  throw Error(ErrorCode::usage,
-              fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
-                          request.layout->name()),
-              "name the right store or the right layout; 'leafctl show-config' tells where both come from");
+  throw Error(
+      ErrorCode::usage,
+      fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
+                  request.layout->name()),
+      "name the right store or the right layout; 'leafctl show-config' tells where both come from"_hint);
 }
 
 WorkerLease Store::acquire_worker(const WorkerRequest& request) {
@@ -388,7 +396,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     impl_->require_above_mark(lease, spare_worker);
     // A worker that is leased fixes the layout; until then it may have been chosen anew.
     if (this->layout() != layout) {
-      throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again");
+      throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again"_hint);
     }
   } catch (const Error&) {
     try {
@@ -469,7 +477,7 @@ void Store::recycle_worker(std::int64_t worker, bool force) {
   throw Error(
       ErrorCode::refused,
       fmt::format("worker {} is held by '{}' until {}", worker, held.owner, to_rfc3339(held.window_end)),
-      "wait until then, or use --force: no ID can repeat, its holder takes another worker");
+      "wait until then, or use --force: no ID can repeat, its holder takes another worker"_hint);
 }
 
 std::vector<std::int64_t> Store::release_workers(const std::string& owner,
@@ -480,7 +488,7 @@ std::vector<std::int64_t> Store::release_workers(const std::string& owner,
   const Worker held = held_worker(workers(), *worker);
   throw Error(ErrorCode::refused,
               fmt::format("worker {} is held by '{}', not '{}'", *worker, held.owner, owner),
-              "'leafctl workers recycle' frees what others do not use any more");
+              fmt::format("'leafctl workers recycle {}' frees it when its window is over"_hint, *worker));
 }
 
 std::vector<std::int64_t> Store::recycle_silent_workers(milliseconds recycle_after) {

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include "text/hint.hpp"
+
 namespace leaf {
 
 /// Whether a call failed for a lack that has nothing to do with what it was given, and may pass.
@@ -11,8 +13,9 @@ inline bool is_shortage(int error) noexcept {
 
 /// What mends it.
 inline const char* shortage_hint(int error) noexcept {
-  if (error == EMFILE) return "allow this process more open files: 'ulimit -n 1024'";
-  return error == ENFILE ? "close files in other programs, or raise the sysctl 'fs.file-max'" : "try again";
+  if (error == EMFILE) return "allow this process more open files, see 'ulimit -n'"_hint;
+  return error == ENFILE ? "close files in other programs, or raise the sysctl 'fs.file-max'"_hint
+                         : "try again"_hint;
 }
 
 }  // namespace leaf

@@ -96,7 +96,7 @@ hint: did you mean '--ranges'?"
     expect 2 leafctl $words
     prints ''
     says "leafctl: '--' stands before the command
-hint: put it behind, before arguments that begin with '-'"
+hint: put it after the command, before arguments that begin with '-'"
   done
 }
 

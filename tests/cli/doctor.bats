@@ -3,6 +3,7 @@ load host_support
 
 setup() { new_initialized_store; }
 teardown() {
+  let_go
   end_host_test
   if [ -n "${role:-}" ]; then dropuser "$role"; fi
 }
@@ -79,8 +80,23 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   [[ $output == "LEAFCTL CRITICAL - tags: tag 'order' has 0 IDs left "* ]]
   LEAFCTL_STORE=postgresql://127.0.0.1:1/ids expect 2 leafctl doctor --format nagios --timeout 0
   [[ $output == 'LEAFCTL CRITICAL - connection: '* ]]
-  LEAFCTL_TIMEOUT=soon expect 3 leafctl doctor --format nagios
   expect 2 leafctl doctor --format icinga
+}
+
+@test "a plugin for Nagios that cannot look says so on standard output, and exits with 3" {
+  for option in '--format nagios' '--format=nagios'; do
+    expect 3 leafctl doctor $option --no-such-option
+    prints "LEAFCTL UNKNOWN - unknown option '--no-such-option'"
+    contains "$stderr" "hint: see 'leafctl doctor --help'"
+  done
+  LEAFCTL_TIMEOUT=soon expect 3 leafctl doctor --format nagios
+  [[ $output == "LEAFCTL UNKNOWN - 'LEAFCTL_TIMEOUT' takes a duration "* ]]
+  expect 3 leafctl --config /nowhere doctor --format nagios
+  prints "LEAFCTL UNKNOWN - configuration file '/nowhere' does not exist"
+  expect 3 leafctl doctor --format nagios --worker-name 'a | b'
+  [[ $output == "LEAFCTL UNKNOWN - "*"'a / b'" ]]
+  expect 2 leafctl next doctor --format hex --no-such-option
+  prints ''
 }
 
 @test "doctor names the server's version, system identifier and timeline" {
@@ -329,4 +345,110 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   same 'lines that are too wide' '' "$(grep -E '^.{81}' <<<"$output" | grep -v / || true)"
   on_terminal 'leafctl doctor --color always'
   contains "$output" $'\033[31mfailed\033[0m'
+}
+
+# hold SQL: in a transaction that stays open until let_go, by a program called 'psql of somebody'.
+hold() {
+  coproc HOLD { PGAPPNAME='psql of somebody' psql -qAtX -d "$test_database" 3>&-; }
+  hold_process=$HOLD_PID
+  echo "BEGIN; $1; SELECT pg_backend_pid();" >&"${HOLD[1]}"
+  read -r -t 30 holder <&"${HOLD[0]}"
+}
+
+# let_go: its transaction ends, if nobody has ended it.
+let_go() {
+  [ -n "${hold_process:-}" ] || return 0
+  echo 'ROLLBACK; \q' >&"${HOLD[1]}"
+  wait "$hold_process" || true
+  hold_process=
+}
+
+# locks [OPTION...]: what doctor says of them.
+locks() { leafctl doctor "$@" | awk -F '\t' '$1 == "locks"'; }
+
+@test "doctor names who locks a tag, and what it says frees it" {
+  on_postgresql
+  leafctl -q add-tag order
+  leafctl -q add-tag other
+  new_role
+  leafctl -q init-db --runtime-role "$role"
+  same 'locks' '' "$(locks)"
+  hold "UPDATE leaf_alloc SET description = 'x' WHERE biz_tag = 'order'"
+  expect 3 leafctl next order --direct --timeout 100ms
+  contains "$stderr" "'leafctl doctor' names who holds a lock"
+  expect 0 locks
+  contains "$output" $'locks\twarning\tprocess '"$holder of the server, of role '"
+  contains "$output" "' and program 'psql of somebody', in a transaction since 20"
+  contains "$output" "locks tag 'order': nothing is granted there"
+  # Who may draw IDs only may not know when.
+  expect 0 as_role locks
+  contains "$output" "' and program 'psql of somebody' locks tag 'order': nothing is granted there"
+  run_sql_in "$(hint locks)"
+  same 'locks' '' "$(locks)"
+  expect 0 leafctl next order --direct
+}
+
+@test "doctor names who locks workers, or a table" {
+  on_postgresql
+  leafctl -q workers acquire --worker-name web >"$BATS_TEST_TMPDIR/lease"
+  hold 'UPDATE leaf_worker SET owner = owner; UPDATE leaf_meta SET layout = layout'
+  contains "$(locks)" 'locks the row that new workers are counted in, worker 0: nothing is granted there'
+  let_go
+  hold 'LOCK TABLE leaf_alloc IN SHARE MODE'
+  contains "$(locks)" 'locks table leaf_alloc: nothing is granted there'
+  let_go
+  hold 'LOCK TABLE leaf_alloc'
+  expect 0 leafctl doctor --timeout 300ms
+  contains "$output" $'connection\tfailed\tthe store did not answer in time: process '"$holder of the server locks table leaf_alloc"
+  run_sql_in "$(hint connection --timeout 300ms)"
+  same 'those that failed' '' "$(checks failed)"
+}
+
+# run_sql SQL
+run_sql() {
+  case $TEST_STORE in
+    sqlite) sqlite3 "${LEAFCTL_STORE#sqlite:}" "$1" ;;
+    postgresql) psql -qAtX -v ON_ERROR_STOP=1 -d "$test_database" -c "$1" ;;
+  esac
+}
+
+# events: what the log has of tag order.
+events() { leafctl log order | cut -f 4 | xargs; }
+
+@test "doctor notices that the log of changes lacks a trigger, and what it says makes it anew" {
+  leafctl -q add-tag order
+  for trigger in leaf_alloc_changed:leaf_alloc leaf_event_kept:leaf_event leaf_worker_freed:leaf_worker; do
+    case $TEST_STORE in
+      sqlite) run_sql "DROP TRIGGER ${trigger%:*}" ;;
+      postgresql) run_sql "DROP TRIGGER ${trigger%:*} ON ${trigger#*:}" ;;
+    esac
+  done
+  leafctl -q tags update order --step 50
+  same 'what is missing' 'schema: the log of changes lacks trigger leaf_alloc_changed, trigger leaf_event_kept, trigger leaf_worker_freed: changes are refused or not noted' \
+    "$(checks warning | grep ^schema)"
+  contains "$(leafctl init-db --dry-run)" leaf_alloc_changed
+  $(command_in "$(hint schema | sed 's/.*with //')")
+  lacks "$(checks warning)" schema
+  leafctl -q tags update order --step 60
+  same 'the events' 'add update' "$(events)"
+  expect 0 leafctl init-db
+  contains "$stderr" 'up to date'
+}
+
+@test "doctor notices that the log of changes is gone, and what it says makes it anew" {
+  leafctl -q add-tag order
+  leafctl next order >"$BATS_TEST_TMPDIR/ids"
+  run_sql 'DROP TABLE leaf_event'
+  contains "$(checks warning)" 'schema: the log of changes lacks table leaf_event'
+  for command in 'add-tag other' 'tags update order --step 50' log; do
+    expect 5 leafctl $command
+    contains "$stderr" "hint: make the log of changes anew with 'leafctl init-db'"
+  done
+  mends=$(sed -n "s/^hint: .*'\(.*\)'$/\1/p" <<<"$stderr")
+  expect 0 leafctl next order --direct
+  expect 0 $mends
+  contains "$stderr" 'made the log of changes anew'
+  lacks "$(checks warning)" schema
+  leafctl -q tags update order --step 50
+  same 'the events' update "$(events)"
 }

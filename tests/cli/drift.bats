@@ -161,3 +161,54 @@ commands_named() {
   cat wrong
   [ ! -s wrong ]
 }
+
+# hints: those of the source, a line each, as "FILE<TAB>text": texts marked _hint, and the HINT of an error raised in SQL.
+hints() {
+  cd "$source_tree"
+  find lib cmd migrations -name '*.[ch]pp' -o -name '*.sql' | xargs perl -0777 -ne '
+    while (/((?:"(?:[^"\\\n]|\\.)+"\s*)+)(?<=")_hint/g) {
+      my $text = $1 =~ s/"\s*"//gr;
+      print "$ARGV\t", $text =~ s/^"|"$//gr, "\n";
+    }
+    while (/HINT = (?:format\()?(\x27(?:[^\x27]|\x27\x27|\x27\s+\x27)*\x27)/g) {
+      my $text = $1 =~ s/\x27\s+\x27//gr;
+      print "$ARGV\t", ($text =~ s/^\x27|\x27$//gr) =~ s/\x27\x27/\x27/gr, "\n";
+    }'
+}
+
+@test "every hint is listed with the test that does what it says, and every such test is there" {
+  local list=$BATS_TEST_DIRNAME/hints.tsv
+  (hints) >got
+  [ "$(wc -l <got)" -gt 200 ]
+  grep -v '^#' "$list" | cut -f 1,2 >wanted
+  agree 'hints.tsv' got wanted
+  grep -v '^#' "$list" | awk -F '\t' 'NF != 4 || $4 == "" { print "not four fields: " $0 }' >wrong
+  local file name
+  while IFS=$'\t' read -r file name; do
+    if ! grep -qF -e "@test \"$name\"" -e "@test '$name'" -e "\"$name\"" "$BATS_TEST_DIRNAME/../$file"; then
+      echo "no test '$name' in $file" >>wrong
+    fi
+  done < <(grep -v '^#' "$list" | awk -F '\t' '$3 != "-"' | cut -f 3,4 | sort -u)
+  cat wrong
+  [ ! -s wrong ]
+}
+
+# unmarked_hints: where a hint is given as a text that is not marked: behind the code and the text of an error, behind the
+# state and the detail of a check, behind the text of a warning.
+unmarked_hints() {
+  cd "$source_tree"
+  find lib cmd -name '*.cpp' -print0 | xargs -0 perl -0777 -ne '
+    BEGIN {
+      $text = qr/"(?:[^"\\\n]|\\.)*"/;
+      $piece = qr/(?:[^(){},"\x27]|$text|\x27(?:[^\x27\\]|\\.)+\x27|\((?:(??{$piece})|,)*\)|\{(?:(??{$piece})|,)*\})/;
+    }
+    s{//.*$}{}gm;
+    while (/(?:ErrorCode::\w+\s*,$piece+,|CheckState::(?:warning|failed),$piece+,|messages\.warning\($piece+,)($piece+)/g) {
+      my $hint = $1;
+      print "$ARGV: $hint\n" if $hint =~ /"[^"\n]* [^"\n]*"/ && $hint !~ /_hint\b/;
+    }'
+}
+
+@test "no hint goes unmarked" {
+  same 'hints that are not marked with _hint' '' "$(unmarked_hints)"
+}

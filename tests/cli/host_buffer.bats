@@ -342,11 +342,11 @@ restored() {
   put_store_back
   if [ "$TEST_STORE" = postgresql ]; then leafctl -q init-db --guard-steps 0; fi
   expect 5 leafctl next order --direct
-  contains "$stderr" "hint: run 'leafctl tags update order --raise-to 21', or with the highest number that "
+  contains "$stderr" "hint: run 'leafctl tags update order --raise-to 21', with a higher number where "
   local highest
   highest=$(for host in "${hosts[@]}"; do
     LEAFCTL_RUNTIME_DIR=$host leafctl doctor
-  done | sed -n "s/.*run 'leafctl tags update order --raise-to \([0-9]*\)', or with the highest .*/\1/p" | sort -n | tail -n 1)
+  done | sed -n "s/.*run 'leafctl tags update order --raise-to \([0-9]*\)', with a higher .*/\1/p" | sort -n | tail -n 1)
   same 'the highest' 41 "$highest"
   leafctl -q tags update order --raise-to "$highest"
   for host in "${hosts[@]}"; do LEAFCTL_RUNTIME_DIR=$host leafctl next order -n 30 >>"$ids"; done

@@ -210,7 +210,7 @@ hint: lower its step in the file"
   printf '+---------+--------+\n| biz_tag | max_id |\n' >drawn.txt
   expect 2 leafctl tags import drawn.txt
   says "leafctl: drawn.txt:1:1: a line without a head above it has 3 to 5 fields, not 1
-hint: part the fields by commas or tabs, as 'mysql -B' does"
+hint: separate the fields with commas or tabs, as 'mysql -B' does"
 }
 
 @test "a file that cannot be read is an error" {

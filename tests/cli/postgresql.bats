@@ -37,6 +37,34 @@ teardown() { remove_store; }
   expect 0 leafctl next order
 }
 
+@test "a setting that the server does not take is named, and what the hint says helps" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  for setting in client_min_messages=panic no_such_setting=1 synchronous_commit; do
+    PGOPTIONS="-c $setting" expect 2 leafctl next order --direct
+    contains "$stderr" "${setting%=*}"
+    contains "$stderr" "hint: set it right, or leave it out, in PGOPTIONS and in the store's options"
+  done
+  PGOPTIONS='-c client_min_messages=notice' expect 0 leafctl next order --direct
+}
+
+@test "times that no program has set are told as they are, or as the last or first there is" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  leafctl -q next order --direct
+  local time
+  # As PostgreSQL has it, and as it is told.
+  for time in '294276-12-31 23:59:59+00 +294276-12-31T23:59:59.000Z' 'infinity +294276-12-31T23:59:59.999Z' \
+    '-infinity -004712-11-25T00:00:00.000Z' '2026-11-21 00:00:00+00 2026-11-21T00:00:00.000Z'; do
+    psql -qX -d "$test_database" -c 'SET session_replication_role = replica' \
+      -c "UPDATE leaf_alloc SET update_time = '${time% *}', changed_at = '${time% *}'"
+    expect 0 leafctl tags show order -o json
+    same "$time" "${time##* }" "$(jq -r .granted <<<"$output")"
+    same "$time, twice" "$(jq .granted <<<"$output")" "$(jq .updated <<<"$output")"
+    leafctl tags export >"$BATS_TEST_TMPDIR/file"
+  done
+}
+
 @test "commits that are not durable are refused" {
   leafctl -q init-db
   leafctl -q add-tag order

@@ -36,6 +36,15 @@ struct ServerGuard {
   std::optional<UnixTime> leases_from{};
 };
 
+/// A session of the database's that keeps others from writing: it holds a transaction open.
+struct StoreLock {
+  std::vector<std::string> what;  ///< such as "tag 'order'", "worker 3" or "table leaf_alloc"
+  std::int64_t process = 0;       ///< of the server
+  std::string role;
+  std::string program;            ///< that it says it is; may be empty
+  std::optional<UnixTime> since;  ///< its transaction began; absent also if the present role may not know
+};
+
 /// What a store is and how it is set up, as the present login finds it: nothing is judged. What a kind of
 /// store does not have is empty.
 struct StoreHealth {
@@ -65,6 +74,8 @@ struct StoreHealth {
   std::string minimum_release;  ///< of a program that knows that one; empty: not told
   std::string deployment;
 
+  std::vector<StoreLock> locks;             ///< seen twice, so that no passing grant is meant
+  std::vector<std::string> missing_events;  ///< what the log of changes lacks
   std::vector<std::string> missing_rights;  ///< that drawing IDs and leasing workers need
   /// Roles, and PUBLIC, that may create objects beside the tables though they do not own them, and where.
   std::vector<std::string> schema_creators;

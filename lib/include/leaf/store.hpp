@@ -48,9 +48,9 @@ struct Grant {
   StoreIdentity store;  ///< the one that granted it
 };
 
-/// One numbered migration that a store still lacks.
+/// A migration that a store still lacks.
 struct Migration {
-  int number = 0;
+  int number = 0;  ///< 0 for what is none: it makes the log of changes anew
   std::string name;
   std::string sql;
   /// The schema version that a program has to know from then on; at `number` every program before is refused.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +8,7 @@
 #include <string_view>
 
 #include "leaf/export.hpp"
+#include "leaf/layout.hpp"
 
 namespace leaf {
 
@@ -45,9 +45,9 @@ struct Tag {
   std::optional<std::int64_t> start{};  ///< the first ID ever; absent for a tag that was taken over
   std::optional<std::int64_t> limit{};  ///< the last ID that may be granted; absent for max_id
   std::string description{};
-  std::chrono::system_clock::time_point updated_at;                   ///< somebody added or changed it last
-  std::optional<std::chrono::system_clock::time_point> granted_at{};  ///< the last grant, if there was one
-  std::string incarnation;  ///< UUID; another one after the tag was removed and added again
+  UnixTime updated_at;                   ///< somebody added or changed it last
+  std::optional<UnixTime> granted_at{};  ///< the last grant, if there was one
+  std::string incarnation;               ///< UUID; another one after the tag was removed and added again
 };
 
 /// What `Store::add_tag` is asked for. What is absent takes its default, and on an existing tag is not

@@ -14,6 +14,7 @@
 #include "store/postgresql/schema_names.hpp"
 #include "store/postgresql/session.hpp"
 #include "store/postgresql/sql.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::store::postgresql {
 
@@ -61,7 +62,8 @@ class PostgresqlConnection final : public Connection {
     }
     if (!warning_.empty()) {
       throw Error(ErrorCode::unavailable, fmt::format("the store warned: {}", warning_),
-                  "look at the server's log; synchronous replication may have failed", sqlstate::warning);
+                  "look at the server's log; synchronous replication may have failed"_hint,
+                  sqlstate::warning);
     }
     return rows;
   }
@@ -98,7 +100,7 @@ class PostgresqlConnection final : public Connection {
   std::string placed(const std::string& migration) const override {
     if (schema().empty()) {
       throw Error(ErrorCode::usage, "the search_path names no schema where tables could be made",
-                  "create one, or name one with options='-c search_path=SCHEMA' in --store");
+                  "create one, or name one with options='-c search_path=SCHEMA' in --store"_hint);
     }
     return migration_in_schema(migration, schema());
   }
@@ -130,7 +132,7 @@ class PostgresqlConnection final : public Connection {
     const std::string hint =
         "name the store's own schema alone: options='-c search_path=SCHEMA' in --store, or ALTER ROLE ... "
         "SET "
-        "search_path";
+        "search_path"_hint;
     if (found.integer(2) == 0) {
       throw Error(ErrorCode::refused,
                   fmt::format("'{}.leaf_meta' is no table, and no store's", found.text(0)), hint);
@@ -317,7 +319,8 @@ class PostgresqlConnection final : public Connection {
     usable_ = false;
     cancel(session_.get(), cancel_patience);
     return {ErrorCode::unavailable, "the store did not answer in time",
-            "try again, or allow more time with --timeout", sqlstate::timed_out};
+            "try again, or allow more time with --timeout; 'leafctl doctor' names who holds a lock"_hint,
+            sqlstate::timed_out};
   }
 
   Session session_;

@@ -12,6 +12,7 @@
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 #include "store/redaction.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::store::postgresql {
 
@@ -27,7 +28,7 @@ constexpr std::string_view missing_table = "42P01";
 constexpr std::string_view missing_schema = "3F000";
 constexpr const char* read_only_hint =
     "name the primary, or all servers as host=A,B; if it is the primary, leave default_transaction_read_only "
-    "at its default for this role and database, and out of PGOPTIONS";
+    "at its default for this role and database, and out of PGOPTIONS"_hint;
 constexpr std::string_view not_let_in = "28000";
 
 /// What an SQLSTATE means to a caller. Classes are named by their first two characters.
@@ -36,30 +37,32 @@ Meaning meaning_of(std::string_view state) {
   // What names the server cannot be asked of a standby.
   if (state == "55000") return {ErrorCode::unavailable, read_only_hint};
   if (state == "57014")
-    return {ErrorCode::unavailable, "a statement_timeout or an administrator ended it; try again"};
-  if (state == "55P03") return {ErrorCode::unavailable, "another transaction holds the row; try again"};
+    return {ErrorCode::unavailable, "a statement_timeout or an administrator ended it; try again"_hint};
+  if (state == "55P03")
+    return {ErrorCode::unavailable, "try again; 'leafctl doctor' names who holds a lock"_hint};
   if (state == "40001" || state == "40P01")
-    return {ErrorCode::unavailable, "other transactions are in the way; try again"};
-  if (state == wrong_password) return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"};
+    return {ErrorCode::unavailable, "other transactions are in the way; try again"_hint};
+  if (state == wrong_password) return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"_hint};
   if (state == not_let_in)
-    return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"};
+    return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"_hint};
   if (state == "3D000")
-    return {ErrorCode::usage, "create it with 'createdb', or name another one in --store"};
+    return {ErrorCode::usage, "create it with 'createdb NAME', or name another one in --store"_hint};
   // Raised by leaf_alloc_guard(), leaf_require_durable(), leaf_require_whole(), refuse_foreign_objects,
   // leaf_settle(), leaf_worker_in_range() and leaf_meta_workers(), each with a hint.
   if (state == "LF001" || state == "LF002" || state == "LF003" || state == "LF004" || state == "LF006" ||
       state == "LF007")
     return {ErrorCode::refused, ""};
   if (state == "42501") {
-    return {ErrorCode::usage,
-            "log in as the owner, who can let others draw IDs with 'leafctl init-db --runtime-role ROLE'"};
+    return {
+        ErrorCode::usage,
+        "log in as the owner, who can let others draw IDs with 'leafctl init-db --runtime-role ROLE'"_hint};
   }
   // The schema's version was looked at before.
   if (state == missing_table || state == missing_schema || state == "42703") {
     return {ErrorCode::refused,
             "find out who moved, dropped or replaced it, and put it back, from a backup if need be; a store "
             "that is "
-            "made anew repeats IDs"};
+            "made anew repeats IDs"_hint};
   }
   const std::string_view group = state.substr(0, 2);
   if (group == "08" || group == "53" || group == "57" || group == "58") return {ErrorCode::unavailable, ""};
@@ -89,14 +92,14 @@ struct TlsTrouble {
 };
 
 constexpr const char* name_root_certificate =
-    "put the certificate that signed the server's there, or name its file: sslrootcert=FILE";
-constexpr const char* name_own_certificate = "check the files that sslcert=FILE and sslkey=FILE name";
+    "put the certificate that signed the server's there, or name its file: sslrootcert=FILE"_hint;
+constexpr const char* name_own_certificate = "check the files that sslcert=FILE and sslkey=FILE name"_hint;
 
 constexpr TlsTrouble tls_troubles[] = {
     {"root certificate file", name_root_certificate},
-    {"certificate verify failed", "name the certificate that signed the server's: sslrootcert=FILE"},
-    {"does not match host name", "name the server in host= as its certificate does"},
-    {"server does not support SSL", "turn on ssl in the server, or choose another sslmode"},
+    {"certificate verify failed", "name the certificate that signed the server's: sslrootcert=FILE"_hint},
+    {"does not match host name", "name the server in host= as its certificate does"_hint},
+    {"server does not support SSL", "turn on ssl in the server, or choose another sslmode"_hint},
     {"private key file", name_own_certificate},
     {"could not read certificate file", name_own_certificate},
     {"alert unknown ca", name_own_certificate},
@@ -123,7 +126,20 @@ Meaning login_meaning(const std::vector<std::string>& reasons, const std::string
   if (std::ranges::any_of(reasons,
                           [](std::string_view reason) { return reason.ends_with("session is read-only"); }))
     return {ErrorCode::unavailable, read_only_hint};
-  return {ErrorCode::unavailable, "check that the server runs, and the host and port"};
+  return {ErrorCode::unavailable, "check that the server runs, and the host and port"_hint};
+}
+
+constexpr const char* wrong_setting =
+    "set it right, or leave it out, in PGOPTIONS and in the store's options"_hint;
+
+/// Whether the server did not take a setting that came with the login: it is unknown, has no such value, or
+/// is not the role's to set.
+bool is_about_setting(std::string_view state, const std::vector<std::string>& reasons) {
+  if (state == "22023" || state == "42704" || state == "55P02" || state == "42601") return true;
+  return state == sqlstate::insufficient_privilege &&
+         std::ranges::any_of(reasons, [](std::string_view reason) {
+           return reason.starts_with("permission denied to set parameter");
+         });
 }
 
 /// What mends a connection string that libpq did not take, for `reasons`.
@@ -131,8 +147,15 @@ const char* malformed_hint(const std::vector<std::string>& reasons) {
   const bool is_service = std::ranges::any_of(reasons, [](std::string_view reason) {
     return reason.starts_with("definition of service") || reason.starts_with("service file");
   });
-  return is_service ? "define it in ~/.pg_service.conf, or in the file that PGSERVICEFILE names"
-                    : "see 'Connection Strings' in PostgreSQL's libpq manual";
+  return is_service ? "define it in ~/.pg_service.conf, or in the file that PGSERVICEFILE names"_hint
+                    : "see 'Connection Strings' in PostgreSQL's libpq manual"_hint;
+}
+
+/// Whether the table of changes is gone: a query says so, or the triggers that write there.
+bool is_about_events(std::string_view text) {
+  return text.starts_with("no table leaf_event ") ||
+         (text.starts_with("relation ") &&
+          text.find("leaf_event\" does not exist") != std::string_view::npos);
 }
 
 struct FreeOptions {
@@ -153,7 +176,7 @@ Error unresolved_error(const std::vector<std::string>& failures, const std::stri
   return {is_malformed ? ErrorCode::usage : ErrorCode::unavailable,
           fmt::format("cannot log in to store '{}': {}", redact_url(connection_string), reasons),
           is_malformed ? malformed_hint({reasons})
-                       : "check the host's name, or give its address: hostaddr=ADDRESS",
+                       : "check the host's name, or give its address: hostaddr=ADDRESS"_hint,
           sqlstate::unable_to_connect};
 }
 
@@ -179,7 +202,8 @@ Error login_error(const PGconn* connection, const std::string& connection_string
     }
     if (std::find(reasons.begin(), reasons.end(), line) == reasons.end()) reasons.push_back(line);
   }
-  Meaning meaning = login_meaning(reasons, state);
+  Meaning meaning = is_about_setting(state, reasons) ? Meaning{ErrorCode::usage, wrong_setting}
+                                                     : login_meaning(reasons, state);
   if (state.empty() && PQconnectionNeedsPassword(connection) != 0) {
     meaning = meaning_of(wrong_password);
   } else if (state.empty() && std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {
@@ -205,6 +229,8 @@ Error statement_error(const PGresult* result) {
   const Meaning meaning = meaning_of(state);
   std::string text = first_line(field(PG_DIAG_MESSAGE_PRIMARY));
   if (text.empty()) text = first_line(PQresultErrorMessage(result));
+  if ((state == missing_table || state == sqlstate::insufficient_privilege) && is_about_events(text))
+    return {ErrorCode::refused, fmt::format("the store refused: {}", text), make_events_anew, state};
   std::string hint = meaning.hint;
   if (hint.empty()) hint = first_line(field(PG_DIAG_MESSAGE_HINT));
   return {meaning.code, fmt::format("the store refused: {}", text), hint, state};
@@ -212,10 +238,11 @@ Error statement_error(const PGresult* result) {
 
 Error read_only_error(const Error& error, std::optional<bool> is_standby) {
   const char* hint = read_only_hint;
-  if (is_standby == true) hint = "this server is a standby: name the primary, or all servers as host=A,B";
+  if (is_standby == true)
+    hint = "this server is a standby: name the primary, or all servers as host=A,B"_hint;
   if (is_standby == false) {
     hint =
-        "leave default_transaction_read_only at its default for this role and database, and out of PGOPTIONS";
+        "leave default_transaction_read_only at its default for this role and database, and out of PGOPTIONS"_hint;
   }
   return {error.code(), error.what(), hint, error.sqlstate()};
 }
@@ -233,7 +260,7 @@ bool is_fatal(const PGresult* result) {
 Error lost_connection(const PGconn* connection) {
   return {ErrorCode::unavailable,
           fmt::format("the connection to the store broke: {}", first_line(PQerrorMessage(connection))),
-          "try again", sqlstate::connection_lost};
+          "try again"_hint, sqlstate::connection_lost};
 }
 
 }  // namespace leaf::store::postgresql

@@ -16,6 +16,7 @@
 #include "store/connection.hpp"
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/resolver.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::store::postgresql {
 
@@ -124,7 +125,8 @@ Session log_in(const std::string& connection_string, Deadline deadline) {
     if (!wait_for_socket(session.get(), state == PGRES_POLLING_WRITING, deadline)) {
       throw Error(ErrorCode::unavailable,
                   fmt::format("store '{}' did not answer in time", redact_url(connection_string)),
-                  "check the host and port, or allow more time with --timeout", sqlstate::unable_to_connect);
+                  "check the host and port, or allow more time with --timeout"_hint,
+                  sqlstate::unable_to_connect);
     }
     state = PQconnectPoll(session.get());
   }

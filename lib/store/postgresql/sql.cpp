@@ -3,10 +3,15 @@
 #include "store/postgresql/foreign_objects.hpp"
 
 #define NO_LIMIT "9223372036854775806"
-#define TAG                                                                               \
-  "biz_tag, max_id, step, start_id, id_limit, description,"                               \
-  " (extract(epoch FROM coalesce(changed_at, update_time)) * 1000)::bigint, incarnation," \
-  " CASE WHEN last_grant > 0 THEN (extract(epoch FROM update_time) * 1000)::bigint END"
+// Of a time that somebody has set to infinity, the last or first that there is.
+#define MS(time)                                 \
+  "(extract(epoch FROM least(greatest(" time     \
+  ", '4713-11-25 00:00:00+00 BC'::timestamptz)," \
+  " '294276-12-31 23:59:59.999+00'::timestamptz)) * 1000)::bigint"
+#define TAG \
+  "biz_tag, max_id, step, start_id, id_limit, description," \
+  " " MS("coalesce(changed_at, update_time)") ", incarnation," \
+  " CASE WHEN last_grant > 0 THEN " MS("update_time") " END"
 // None where the schema has come to ask for a later release since it was looked at.
 #define DEPLOYMENT "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA ")"
 // Whether a commit may be believed: see require_durable(). `local` and better survive a crash of the server;
@@ -71,6 +76,8 @@
 #define NEW_WORKER \
   "$1::varchar, " HASH ", " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK
 
+#define LOCKER \
+  "l.pid, a.usename, nullif(a.application_name, ''), (extract(epoch FROM a.xact_start) * 1000)::bigint"
 #define TABLES "to_regclass('leaf_alloc'), to_regclass('leaf_worker'), to_regclass('leaf_meta')"
 #define PARTITIONS "(SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc'))"
 // What a runtime role may write; the same as in runtime_grants.
@@ -87,6 +94,35 @@ const Sql sql{
     .begin_migration =
         "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_catalog.pg_advisory_xact_lock(1818583398)",
     .migration_settings = "SET LOCAL search_path = pg_catalog, pg_temp;\n",
+    .locked_tables =
+        "SELECT 'table ' || c.relname, " LOCKER " FROM pg_locks l JOIN pg_class c ON c.oid = l.relation"
+        " LEFT JOIN pg_stat_activity a ON a.pid = l.pid"
+        " WHERE l.locktype = 'relation' AND l.granted AND l.pid <> pg_backend_pid()"
+        " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        " AND l.relation IN (" TABLES ") AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock',"
+        " 'AccessExclusiveLock') ORDER BY l.pid, 1",
+    // A row that is locked names the transaction that does, which holds the lock on itself until it ends.
+    .locked_rows =
+        "SELECT what, " LOCKER " FROM (SELECT format('tag ''%s''', biz_tag) AS what, xmax AS holder FROM leaf_alloc"
+        " WHERE removed_at IS NULL"
+        " UNION ALL SELECT format('worker %s', worker_id), xmax FROM leaf_worker"
+        " UNION ALL SELECT 'the row that new workers are counted in', xmax FROM leaf_meta) AS rows"
+        " JOIN pg_locks l ON l.locktype = 'transactionid' AND l.granted AND l.mode = 'ExclusiveLock'"
+        " AND l.transactionid::text = holder::text LEFT JOIN pg_stat_activity a ON a.pid = l.pid"
+        " WHERE holder::text <> '0' AND l.pid <> pg_backend_pid() ORDER BY l.pid, 1",
+    // Names of triggers are in two pieces, lest they be led by the schema's.
+    .missing_events =
+        "SELECT 'table leaf' || '_event' WHERE to_regclass('leaf_event') IS NULL"
+        " UNION ALL SELECT 'trigger leaf' || name FROM (VALUES ('_event_kept', to_regclass('leaf_event')),"
+        " ('_alloc_added', to_regclass('leaf_alloc')), ('_alloc_changed', to_regclass('leaf_alloc')),"
+        " ('_worker_freed', to_regclass('leaf_worker'))) AS wanted (name, home) WHERE home IS NOT NULL"
+        " AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = home AND tgname = 'leaf' || name"
+        " AND tgenabled IN ('O', 'A')) ORDER BY 1",
+    .drop_event_triggers = R"(DROP TRIGGER IF EXISTS leaf_event_kept ON leaf.leaf_event;
+DROP TRIGGER IF EXISTS leaf_alloc_added ON leaf.leaf_alloc;
+DROP TRIGGER IF EXISTS leaf_alloc_changed ON leaf.leaf_alloc;
+DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
+)",
     .schema_exists = nullptr,  // see find_schema
     .schema =
         "SELECT schema_version, deployment,"
@@ -225,8 +261,7 @@ $way$;
         " WHERE biz_tag = $1 AND removed_at IS NULL AND " MAY_CHANGE("leaf_alloc") " RETURNING biz_tag",
 
     .events =
-        "SELECT (extract(epoch FROM happened_at) * 1000)::bigint, who, program, event, biz_tag, worker_id, "
-        "detail"
+        "SELECT " MS("happened_at") ", who, program, event, biz_tag, worker_id, detail"
         " FROM leaf_event WHERE ($1::varchar IS NULL OR biz_tag = $1::varchar)"
         " AND happened_at >= to_timestamp($2::bigint / 1000.0) ORDER BY event_id",
 

@@ -19,6 +19,7 @@
 #include "store/sqlite/health.hpp"
 #include "store/sqlite/migrations.hpp"
 #include "store/sqlite/sql.hpp"
+#include "text/hint.hpp"
 #include "text/shortage.hpp"
 
 namespace leaf::store::sqlite {
@@ -122,7 +123,7 @@ class SqliteConnection final : public Connection {
   void require_usable_name() const {
     const auto refuse = [&](const char* why) {
       throw Error(ErrorCode::usage, fmt::format("store '{}' {}", path_, why),
-                  "name another file with --store sqlite:PATH");
+                  "name another file with --store sqlite:PATH"_hint);
     };
     std::error_code ignored;
     const auto status = std::filesystem::status(path_, ignored);
@@ -188,7 +189,7 @@ class SqliteConnection final : public Connection {
                               "one, and IDs drawn by another would repeat",
                               path_),
                   fmt::format("'find / -samefile {}' lists its names: keep one alone, that whose '-journal' "
-                              "is not empty if there is such",
+                              "is not empty if there is such"_hint,
                               leaf::detail::shell_word(absolute_path_)));
     }
     if (look->is_mounted_alone) {
@@ -196,21 +197,21 @@ class SqliteConnection final : public Connection {
                   fmt::format("store '{}' is mounted without its folder: a crash would leave its journal "
                               "where others do not see it, and IDs would repeat",
                               path_),
-                  "mount the folder that the file lies in, rather than the file");
+                  "mount the folder that the file lies in, rather than the file"_hint);
     }
   }
 
   Error exchanged() {
     usable_ = false;
-    return {ErrorCode::unavailable, fmt::format("the file of store '{}' was exchanged", path_), "try again",
-            sqlstate::connection_lost};
+    return {ErrorCode::unavailable, fmt::format("the file of store '{}' was exchanged", path_),
+            "try again"_hint, sqlstate::connection_lost};
   }
 
   void require_own_file() {
     const bool empty = run("SELECT count(*) FROM sqlite_schema").at(0).integer(0) == 0;
     if (empty || run("PRAGMA application_id").at(0).integer(0) == application_id) return;
     throw Error(ErrorCode::usage, fmt::format("store '{}' is a database of another program", path_),
-                "name another file with --store sqlite:PATH");
+                "name another file with --store sqlite:PATH"_hint);
   }
 
   void use_rollback_journal() {
@@ -220,7 +221,7 @@ class SqliteConnection final : public Connection {
       if (error.sqlstate() != sqlstate::timed_out || !is_in_wal_mode()) throw;
       throw Error(ErrorCode::unavailable,
                   fmt::format("store '{}' is in WAL mode, held open by another program", path_),
-                  "close it in that program, then try again", sqlstate::timed_out);
+                  "close it in that program, then try again"_hint, sqlstate::timed_out);
     }
   }
 
@@ -308,41 +309,49 @@ class SqliteConnection final : public Connection {
         if (cause == ENOENT) {
           if (if_missing_ == IfMissing::create && has_folder()) {
             return {ErrorCode::usage, fmt::format("store '{}' cannot be made in its folder", path_),
-                    "check who may write to that folder, or name another path"};
+                    "check who may write to that folder, or name another path"_hint};
           }
           if (if_missing_ == IfMissing::create) {
             return {ErrorCode::usage, fmt::format("the folder of store '{}' does not exist", path_),
-                    "create it with mkdir, or check the path: '~' is not replaced here"};
+                    "create it with mkdir, or check the path: '~' is not replaced here"_hint};
           }
           return {ErrorCode::usage, fmt::format("store '{}' does not exist", path_),
-                  "create it with 'leafctl init-db'"};
+                  "create it with 'leafctl init-db'"_hint};
         }
         return {ErrorCode::usage, describe("cannot be opened"),
-                "check the path and who may write to its folder"};
+                "check the path and who may write to its folder"_hint};
       case SQLITE_READONLY:
       case SQLITE_PERM:
       case SQLITE_AUTH:
-        return {ErrorCode::usage, describe("cannot be written"),
-                "check who may write to the file and its folder"};
+        return unwritable(describe("cannot be written"));
       case SQLITE_NOTADB:
         return {ErrorCode::usage, fmt::format("store '{}' is not a SQLite database", path_),
-                "name another file with --store sqlite:PATH"};
+                "name another file with --store sqlite:PATH"_hint};
       case SQLITE_BUSY:
       case SQLITE_LOCKED:
         return {ErrorCode::unavailable, fmt::format("store '{}' stayed locked by another process", path_),
-                "try again, or allow more time with --timeout", sqlstate::timed_out};
+                "try again, or allow more time with --timeout"_hint, sqlstate::timed_out};
       case SQLITE_FULL:
+        return {ErrorCode::unavailable, describe("failed"), "free some space there"_hint};
       case SQLITE_IOERR:
+        // SQLite opens a journal that it may not write for reading, and writes all the same.
+        if (cause == EBADF || cause == EACCES) return unwritable(describe("cannot be written"));
         if (cause == EFBIG) {
           return {ErrorCode::unavailable, describe("failed"),
-                  "allow this process larger files: 'ulimit -f unlimited'"};
+                  "allow this process larger files: 'ulimit -f unlimited'"_hint};
         }
-        [[fallthrough]];
+        return {ErrorCode::unavailable, describe("failed"), "check the disk"_hint};
       case SQLITE_NOMEM:
-        return {ErrorCode::unavailable, describe("failed"), "check the disk"};
+        return {ErrorCode::unavailable, describe("failed"), "free some memory, then try again"_hint};
       default:
+        if (message == "no such table: leaf_event" || message == "no such table: main.leaf_event")
+          return {ErrorCode::refused, describe("failed"), make_events_anew};
         return {ErrorCode::failed, describe("failed")};
     }
+  }
+
+  static Error unwritable(const std::string& what) {
+    return {ErrorCode::usage, what, "check who may write to the file, its '-journal' and its folder"_hint};
   }
 
   /// SQLite says ENOENT of a folder that may not be written too.

@@ -47,6 +47,20 @@ namespace leaf::store::sqlite {
 const Sql sql{
     .begin_migration = "BEGIN IMMEDIATE",
     .migration_settings = "",
+    .locked_tables = nullptr,
+    .locked_rows = nullptr,
+    .missing_events =
+        "SELECT type || ' ' || name FROM (SELECT 'table' AS type, 'leaf_event' AS name"
+        " UNION ALL SELECT 'trigger', value FROM json_each('[\"leaf_event_kept\",\"leaf_alloc_added\","
+        "\"leaf_alloc_added_again\",\"leaf_alloc_changed\",\"leaf_worker_freed\"]')) AS wanted"
+        " WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema AS s WHERE s.type = wanted.type AND s.name = wanted.name)"
+        " ORDER BY 1",
+    .drop_event_triggers = R"(DROP TRIGGER IF EXISTS leaf_event_kept;
+DROP TRIGGER IF EXISTS leaf_alloc_added;
+DROP TRIGGER IF EXISTS leaf_alloc_added_again;
+DROP TRIGGER IF EXISTS leaf_alloc_changed;
+DROP TRIGGER IF EXISTS leaf_worker_freed;
+)",
     .schema_exists = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'leaf_meta'",
     .schema =
         "SELECT schema_version, deployment, 1, (SELECT min_reader FROM leaf_meta), (SELECT min_release FROM "

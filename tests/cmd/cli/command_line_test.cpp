@@ -164,7 +164,7 @@ TEST_CASE("command line: any number of workers is taken, and what is no number r
 
 TEST_CASE("command line: an option that stands before its command is told where it goes") {
   CHECK(error_of({"--window", "1s", "next"}) ==
-        "option '--window' stands before its command\nput it behind 'leafctl next'");
+        "option '--window' stands before its command\nput it after 'leafctl next'");
   CHECK(error_of({"--winow", "1s", "next"}) == "unknown option '--winow'\ndid you mean '--window'?");
 }
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstddef>
+
+namespace leaf {
+
+/// Marks the text of a hint, which says what to do. Each that is marked stands in tests/cli/hints.tsv, with
+/// the test that does what it says.
+constexpr const char* operator""_hint(const char* text, std::size_t /*size*/) {
+  return text;
+}
+
+}  // namespace leaf

@@ -1,0 +1,546 @@
+# What hints say is done, word by word, and the problem is gone. Which test does so for which hint is listed in hints.tsv;
+# drift.bats compares that with the source.
+load support
+
+setup() {
+  new_initialized_store
+  cd "$BATS_TEST_TMPDIR"
+  leafctl -q add-tag order
+}
+teardown() {
+  remove_store
+  if [ -n "${role:-}" ]; then dropuser "$role"; fi
+}
+
+on_sqlite() { [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'; }
+on_postgresql() { [ "$TEST_STORE" = postgresql ] || skip 'SQLite has none'; }
+
+# hinted STATUS HINT COMMAND...: it fails so, and the last line is that hint, a pattern of the shell.
+hinted() {
+  local wanted=$1 hint=$2
+  shift 2
+  expect "$wanted" "$@"
+  # shellcheck disable=SC2053 # a pattern
+  if [[ ${stderr_lines[-1]} != "hint: "$hint ]]; then same 'the hint' "hint: $hint" "${stderr_lines[-1]}"; fi
+}
+
+# told N: what stands in the N-th pair of quotes of the last hint.
+told() { cut -d "'" -f $((2 * $1)) <<<"${stderr_lines[-1]}"; }
+
+# run_told [N]: runs that.
+run_told() { expect 0 sh -c "$(told "${1:-1}")"; }
+
+# from FILE COMMAND...: with the file as its standard input.
+from() { local file=$1; shift; "$@" <"$file"; }
+
+# run_sql SQL
+run_sql() { psql -qAtX -v ON_ERROR_STOP=1 -d "$test_database" -c "$1"; }
+
+new_role() {
+  role=${test_database}_role
+  run_sql "CREATE ROLE $role LOGIN PASSWORD 'secret'"
+}
+as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
+
+@test "options and commands that are misspelt or misplaced" {
+  on_sqlite
+  leafctl -q add-tag -- -odd
+  hinted 2 "put it after the command, before arguments that begin with '-'" leafctl -- next -odd
+  expect 0 leafctl next -- -odd
+  hinted 2 "put it after 'leafctl next'" leafctl --direct next order
+  expect 0 $(told 1) --direct order
+  hinted 2 "did you mean '--direct'[?]" leafctl next --dirct order
+  expect 0 leafctl next "$(told 1)" order
+  hinted 2 "did you mean 'next'[?]" leafctl nxt order
+  expect 0 leafctl "$(told 1)" order
+  hinted 2 "see 'leafctl next --help'" leafctl next order more
+  run_told
+  hinted 2 "name a tag, or say '--snowflake' for IDs of no tag" leafctl next
+  expect 0 leafctl next "$(told 1)"
+  hinted 2 "leave '--format' and '--template' out" leafctl next order --ranges --format hex
+  expect 0 leafctl next order --ranges
+  hinted 2 "write a whole number and its unit, such as 250ms, 5s, 10m, 1h or 1d" leafctl --timeout 5x next order
+  expect 0 leafctl --timeout 250ms next order
+  hinted 2 "say '--yes' where there is no terminal to ask on" from /dev/null leafctl tags remove order
+  expect 0 from /dev/null leafctl tags remove order "$(told 1)"
+}
+
+@test "templates" {
+  on_sqlite
+  hinted 2 'a template names the base itself: {id:base62}' leafctl next order --format base62 --template 'x{id}'
+  expect 0 leafctl next order --template 'x{id:base62}'
+  hinted 2 'it takes %Y %m %d %H %M %S %j %y %F %T and %%, as in {date:%Y%m%d}' leafctl next order --template '{date:%Q}{id}'
+  expect 0 leafctl next order --template '{date:%Y%m%d}{date:%Y %m %d %H %M %S %j %y %F %T and %%}{id}'
+  hinted 2 'each ID is a line: leave newlines and tabs out' leafctl next order --template $'{id}\t'
+  expect 0 leafctl next order --template '{id}'
+  hinted 2 "such as 'ORD-{date:%Y%m%d}-{id:>012}'" leafctl next order --template ORD
+  expect 0 leafctl next order --template "$(told 1)"
+  hinted 2 'a brace itself is written twice: {{ or }}' leafctl next order --template '{id}}'
+  expect 0 leafctl next order --template '{{{id}}}'
+  [[ $output == '{'*'}' ]]
+  hinted 2 'the fields are {id} and {date}; a brace itself is written twice: {{ or }}' leafctl next order --template '{x}{id}'
+  expect 0 leafctl next order --template '{{x}}{date:%F}{id}'
+  hinted 2 'name it once, so that it can be read back' leafctl next order --template '{id}{id}'
+  expect 0 leafctl next order --template '{id}'
+  hinted 2 'such as {id}, {id:>012}, {id:base32} or {id:>08hex}; the width is 1 to 64' leafctl next order --template '{id:>65}'
+  expect 0 leafctl next order --template '{id:>012} {{{{'
+  for field in '{id:base32}' '{id:>08hex}' '{id:>64}'; do expect 0 leafctl next order --template "$field"; done
+}
+
+@test "IDs, times and layouts" {
+  on_sqlite
+  hinted 2 'an ID is a decimal number from 0 to *' leafctl decode abc
+  expect 0 leafctl decode "${stderr_lines[-1]##* }"
+  echo abc >lines
+  hinted 1 "an ID of layout 'leaf' is a number from 0 to *" from lines leafctl decode
+  expect 0 leafctl decode "${stderr_lines[-1]##* }"
+  hinted 2 "the greatest ID of layout 'leaf' is '*' in that form" leafctl decode --format hex zz
+  expect 0 leafctl decode --format hex "$(told 2)"
+  hinted 6 'its first time is *' leafctl encode --time 1999-01-01
+  expect 0 leafctl encode --time "${stderr_lines[-1]##* }"
+  hinted 6 'its last time is *' leafctl encode --time 2100-01-01
+  expect 0 leafctl encode --time "${stderr_lines[-1]##* }"
+  hinted 2 'its fields are time, sequence' leafctl encode --time now --layout time:41,sequence:22 --worker 3
+  expect 0 leafctl encode --time now --layout time:41,sequence:22 --sequence 3
+  hinted 2 "write it as in '--field datacenter=11'; the time is set with '--time'" leafctl encode --time now --layout twitter --field datacenter
+  expect 0 leafctl encode --time now --layout twitter $(told 1)
+  hinted 2 'they end with * in *' leafctl decode --layout 'time:20,worker:5,sequence:3/1s@0' 9223372036854775807
+  expect 0 leafctl decode --layout 'time:20,worker:5,sequence:3/1s@0' "$(sed 's/.*with \([0-9]*\) in.*/\1/' <<<"${stderr_lines[-1]}")"
+  hinted 2 "use leaf, twitter, * or a form such as 'time:*'" leafctl decode --layout zzz 5
+  expect 0 leafctl decode --layout "$(told 1)" 5
+  hinted 2 'the sign bit of a 64-bit ID stays 0; take one bit off the time' leafctl decode --bits 42,10,12 5
+  expect 0 leafctl decode --bits 41,10,12 5
+  hinted 2 'use at most 15 of a-z, 0-9 and _, a letter first' leafctl decode --layout time:41,Worker:10,sequence:12 5
+  expect 0 leafctl decode --layout time:41,w_orker_0123456:10,sequence:12 5
+  hinted 2 "a known layout in other widths is written as in '--layout baidu:29+21+13'" leafctl decode --layout baidu --bits 29,21,13 5
+  expect 0 leafctl decode $(told 1) 5
+}
+
+@test "stretches of time and conditions" {
+  on_sqlite
+  hinted 2 'write it as now, today, yesterday, tomorrow, *' leafctl bounds --from soon
+  for time in now today yesterday tomorrow; do expect 0 leafctl encode --time "$time"; done
+  hinted 2 'its times are 1s apart; take a longer stretch' leafctl bounds --layout baidu --from 2020-11-20T00:00:00.1Z --to 2020-11-20T00:00:00.2Z
+  expect 0 leafctl bounds --layout baidu --from 2020-11-20T00:00:00.1Z --to 2020-11-20T00:00:01.1Z
+  hinted 2 "write it as in SQL, such as id, orders.id or '\"Order ID\"'" leafctl bounds --from yesterday --sql a..b
+  for column in id orders.id "$(told 1)"; do expect 0 leafctl bounds --from yesterday --sql "$column"; done
+}
+
+@test "columns of IDs" {
+  on_sqlite
+  printf 'name;ID\nx;5\n' >ids
+  hinted 2 'take one that is no letter, digit or quote, such as , ; | or the word tab' from ids leafctl decode --column ID --separator ab
+  expect 0 from ids leafctl decode --column ID --separator ';'
+  hinted 2 "the first line names the columns 'name', 'ID'" from ids leafctl decode --column id --separator ';'
+  expect 0 from ids leafctl decode --column "$(told 2)" --separator ';'
+  printf 'name|ID\nx|5\n' >bars
+  hinted 2 "the first line is one column, 'name|ID': name what separates columns with '--separator'" from bars leafctl decode --column ID
+  expect 0 from bars leafctl decode --column ID "$(told 2)" '|'
+  printf 'ID,ID\n4,5\n' >twice
+  hinted 2 "name the column by its number, with '--header'" from twice leafctl decode --column ID
+  expect 0 from twice leafctl decode --column 2 "$(told 1)"
+  hinted 2 'leave the IDs out, or name - among them' leafctl decode --column 1 5
+  expect 0 from twice leafctl decode --column 2 --header
+  expect 0 from twice leafctl decode --column 2 --header -
+}
+
+# settings TEXT: of the file that the next command is to read.
+settings() { printf "$1" >settings.yaml; }
+
+@test "configuration files" {
+  on_sqlite
+  local config='leafctl --config settings.yaml'
+  settings 'timout: 5s\n'
+  hinted 2 "did you mean 'timeout'[?]" $config next order
+  settings "$(told 1): 5s\n"
+  expect 0 $config next order
+  settings 'zzzzzz: 5s\n'
+  hinted 2 'the keys are stores, *' $config next order
+  settings 'timeout: [1]\n'
+  hinted 2 "write 'timeout: VALUE' on one line" $config next order
+  settings "$(told 1 | sed 's/VALUE/1s/')\n"
+  expect 0 $config next order
+  settings 'worker_id: [1]\n'
+  hinted 2 "write 'worker_id: VALUE' or 'worker_id: {NAME: VALUE, NAME: VALUE}'" $config next order
+  settings "$(told 2 | sed 's/NAME: VALUE/a: 1/; s/NAME: VALUE/b: 2/')\n"
+  expect 0 $config next order
+  settings 'stores: 5\n'
+  hinted 2 "write 'stores: {NAME: URL, NAME: URL}'" $config next order
+  settings "$(told 1 | sed "s|NAME: URL|orders: $LEAFCTL_STORE|; s|NAME: URL|users: sqlite:/nowhere|")\n"
+  expect 0 $config next order
+  hinted 2 "did you mean 'orders'[?]" $config --store ordrs next order
+  expect 0 $config --store "$(told 1)" next order
+  hinted 2 'the stores there are orders, users' $config --store zzz next order
+  settings 'timeout: 5s\n---\ncolor: never\n'
+  hinted 2 "leave the line '---' above it out" $config next order
+  sed -i '/^---$/d' settings.yaml
+  expect 0 $config next order
+  mkfifo pipe
+  hinted 2 'name a file' leafctl --config pipe next order
+  expect 0 $config next order
+  mv settings.yaml 'a b.yaml'
+  chmod 646 'a b.yaml'
+  hinted 2 "see whether it still says what it should, then run 'chmod o-w *'" leafctl --config 'a b.yaml' next order
+  run_told
+  expect 0 leafctl --config 'a b.yaml' next order
+  printf 'stores: {a: postgresql://u:secret@h/d}\n' >'a b.yaml'
+  hinted 2 "run 'chmod 600 *', or keep the password in a file that PGPASSFILE names" leafctl --config 'a b.yaml' next order
+  run_told
+  expect 0 leafctl --config 'a b.yaml' next order
+}
+
+@test "names of stores" {
+  on_sqlite
+  hinted 2 'such as sqlite:PATH or postgresql://HOST/DATABASE' leafctl --store '' next order
+  expect 0 leafctl --store "sqlite:$PWD/leaf.db" next order
+  for store in sqlite: sqlite::memory: mysql://x; do
+    hinted 2 "a store is 'sqlite:PATH', 'postgresql://HOST/DATABASE', 'service=NAME' or 'host=... dbname=...'" leafctl --store "$store" next order
+  done
+  expect 0 leafctl --store sqlite:leaf.db next order
+  hinted 2 "write '@' as %40, ':' as %3A and '/' as %2F in names and passwords, or keep the password in PGPASSFILE" \
+    leafctl --store 'postgresql://u:p@w@127.0.0.1:1/d' --timeout 100ms next order
+  hinted 3 'check that the server runs, and the host and port' leafctl --store 'postgresql://u:p%40w@127.0.0.1:1/d' --timeout 100ms next order
+  contains "$stderr" 'hint: keep it in a file that PGPASSFILE names'
+  echo '127.0.0.1:1:d:u:p@w' >passwords
+  chmod 600 passwords
+  PGPASSFILE=passwords expect 3 leafctl --store 'postgresql://u@127.0.0.1:1/d' --timeout 100ms next order
+  lacks "$stderr" PGPASSFILE
+  mkdir folder
+  for store in folder /dev/null; do
+    hinted 2 'name another file with --store sqlite:PATH' leafctl --store "sqlite:$store" next order
+  done
+  echo 'no database, but long enough to be taken for one' >text
+  hinted 2 'name another file with --store sqlite:PATH' leafctl --store sqlite:text next order
+  sqlite3 other.db 'CREATE TABLE cats (name)'
+  hinted 2 'name another file with --store sqlite:PATH' leafctl --store sqlite:other.db init-db
+  hinted 2 "create it with mkdir, or check the path: '~' is not replaced here" leafctl --store sqlite:new/leaf.db init-db
+  mkdir new
+  expect 0 leafctl --store sqlite:new/leaf.db init-db
+  hinted 2 "create it with 'leafctl --store sqlite:newer.db init-db'" leafctl --store sqlite:newer.db tags list
+  run_told
+  expect 0 leafctl --store sqlite:newer.db tags list
+  sqlite3 empty.db 'CREATE TABLE x (y); DROP TABLE x'
+  hinted 2 "create them with 'leafctl --store sqlite:empty.db init-db'" leafctl --store sqlite:empty.db tags list
+  run_told
+  expect 0 leafctl --store sqlite:empty.db tags list
+}
+
+@test "a SQLite store has neither roles nor a server" {
+  on_sqlite
+  hinted 2 "keep the file from others with 'chmod', or use PostgreSQL" leafctl init-db --runtime-role shop
+  hinted 2 'leave --adopt out, or use PostgreSQL' leafctl init-db --adopt --yes
+  expect 0 leafctl init-db --yes
+  hinted 2 'only a store in PostgreSQL has one' leafctl failover show
+}
+
+@test "tags" {
+  hinted 2 "name '--step', '--limit', '--description' or '--raise-to'" leafctl tags update order
+  expect 0 leafctl tags update order "$(told 1)" 10 "$(told 3)" text "$(told 4)" 5
+  hinted 2 "'--limit none' removes the limit" leafctl tags update order --limit nothing
+  expect 0 leafctl tags update order $(told 1)
+  hinted 1 "change it with 'leafctl tags update order --step 5'" leafctl add-tag order --step 5
+  run_told
+  expect 0 leafctl add-tag order --step 5
+  hinted 1 "change it with 'leafctl tags update order --limit 500'" leafctl add-tag order --limit 500
+  run_told
+  expect 0 leafctl add-tag order --limit 500
+  hinted 1 "change it with 'leafctl tags update order --description TEXT'" leafctl add-tag order --description TEXT
+  run_told
+  expect 0 leafctl add-tag order --description TEXT
+  hinted 1 "raise it with 'leafctl tags update order --raise-to 50'" leafctl add-tag order --start 50
+  run_told
+  same 'the next ID' 50 "$(leafctl tags show order | cut -f 2)"
+  hinted 2 "a tag's name has 1 to 128 characters of A-Z a-z 0-9 . _ : -" leafctl add-tag 'a b'
+  expect 0 leafctl add-tag "$(printf 'A%.0sz0._:-' {1..18})aa"
+  hinted 4 "did you mean 'order'[?] otherwise create it with 'leafctl add-tag ordr'" leafctl next ordr
+  run_told 2
+  hinted 4 "create it with 'leafctl add-tag zebra'" leafctl next zebra
+  run_told
+  expect 0 leafctl next zebra
+  leafctl -q add-tag few --limit 20
+  expect 0 leafctl next few -n 19
+  hinted 0 "raise it with 'leafctl tags update few --limit ID'" leafctl next few
+  expect 0 sh -c "$(told 1 | sed 's/ID/100/')"
+  hinted 6 "raise it with 'leafctl tags update few --limit ID'" leafctl next few -n 100
+  expect 0 sh -c "$(told 1 | sed 's/ID/1000/')"
+  expect 0 leafctl next few -n 100
+  leafctl -q tags remove few --yes
+  next=$(leafctl add-tag few --start 5 2>&1 | sed -n 's/.*to go on with \([0-9]*\),.*/\1/p')
+  hinted 1 "leave --start out to go on with $next, or choose a higher one" leafctl add-tag few --start 5
+  hinted 1 "choose a --limit of $next or more" leafctl add-tag few --limit 5
+  expect 0 leafctl add-tag few --limit "$next"
+  same 'the next ID' "$next" "$(leafctl next few)"
+}
+
+@test "files of tags" {
+  on_sqlite
+  local import='leafctl tags import file'
+  printf 'a 5 10\n' >file
+  expect 2 $import
+  contains "$stderr" "hint: separate the fields with commas or tabs, as 'mysql -B' does"
+  printf 'a,5,10\n' >file
+  expect 0 $import
+  printf 'b,5\n' >file
+  expect 2 $import
+  contains "$stderr" "hint: put a line with the columns' names on top, or write biz_tag,max_id,step,description,update_time"
+  printf 'tag,next_id\nb,5\n' >file
+  expect 0 $import
+  printf 'biz_tag,max_id,step,description,update_time\nc,5,10,x,2026-11-20 00:00:00\n' >file
+  expect 0 $import
+  printf 'tag,next_id,zz\nd,5,6\n' >file
+  expect 2 $import
+  contains "$stderr" 'hint: the columns are tag (or biz_tag), next_id (or max_id), step, limit, '
+  printf 'tag,next_id,step,limit\nd,5,6,700\n' >file
+  expect 0 $import
+  printf 'tag,next_id\n"e"x,5\n' >file
+  expect 2 $import
+  contains "$stderr" 'hint: a quote within quotes is written twice'
+  printf 'foo: 5\n' >file.yaml
+  expect 2 leafctl tags import file.yaml
+  contains "$stderr" "hint: write it as 'leafctl tags export' does"
+  leafctl tags export >file.yaml
+  expect 0 leafctl tags import file.yaml
+  printf 'tags: 5\n' >file.yaml
+  expect 2 leafctl tags import file.yaml
+  contains "$stderr" "hint: each tag begins with '- tag: NAME'"
+  printf 'tags:\n- tag: NAME\n  zz: 3\n' >file.yaml
+  expect 2 leafctl tags import file.yaml
+  contains "$stderr" 'hint: the keys are tag (or biz_tag), next_id (or max_id), step, limit, '
+  printf 'tags:\n- tag: NAME\n  next_id: 3\n' >file.yaml
+  expect 0 leafctl tags import file.yaml
+  printf 'tags:\n- tag: f\n  next_id: 3\n---\ntags:\n- tag: g\n  next_id: 3\n' >file.yaml
+  expect 2 leafctl tags import file.yaml
+  contains "$stderr" "hint: leave the line '---' and the second 'tags:' out, or import two files"
+  sed -i '4,5d' file.yaml
+  expect 0 leafctl tags import file.yaml
+  leafctl -q add-tag low --limit 10
+  printf 'tags:\n- tag: low\n  next_id: 50\n' >file.yaml
+  expect 2 leafctl tags import file.yaml
+  contains "$stderr" 'hint: name a higher limit in the file'
+  echo '  limit: 100' >>file.yaml
+  expect 0 leafctl tags import file.yaml
+  leafctl -q tags remove low --yes
+  sed -i 's/100/10/; s/50/5/' file.yaml
+  expect 2 leafctl tags import file.yaml
+  contains "$stderr" 'hint: name a limit of 50 or more in the file'
+  sed -i 's/10/50/' file.yaml
+  expect 0 leafctl tags import file.yaml
+  : >file
+  hinted 2 'see whether what was to write it has failed' $import
+}
+
+@test "workers" {
+  hinted 2 "see 'leafctl workers list'" leafctl workers recycle --force
+  run_told
+  hinted 4 "see 'leafctl workers list'" leafctl workers recycle 7
+  run_told
+  leafctl -q workers acquire --worker-name a >lease
+  hinted 5 'wait until *, when its window is over, or take another with --worker-id' leafctl workers acquire --worker-name b --worker-id 0
+  expect 0 leafctl workers acquire --worker-name b --worker-id 5
+  hinted 5 "'leafctl workers recycle 0' frees it when its window is over" leafctl workers release 0 --worker-name b
+  hinted 5 'wait until then, or use --force: no ID can repeat, its holder takes another worker' sh -c "$(told 1)"
+  expect 0 leafctl workers recycle 0 --force --yes
+  leafctl -q workers acquire --worker-name c --worker-id 9 --window 10ms >lease
+  until_state 9 lapsed
+  hinted 5 "'leafctl workers recycle 9' frees it" leafctl workers acquire --worker-name b --worker-id 9
+  run_told
+  expect 0 leafctl workers acquire --worker-name b --worker-id 9
+  hinted 5 "'leafctl workers recycle 9' frees it when its window is over" leafctl workers release 9 --worker-name a
+}
+
+@test "a layout that is not the store's" {
+  hinted 2 "name the right store or the right layout; 'leafctl show-config' tells where both come from" leafctl next --snowflake --layout twitter
+  run_told
+  expect 0 leafctl next --snowflake --layout leaf
+  hinted 2 'a deployment keeps its layout; make another store for another layout' leafctl init-db --layout twitter
+  LEAFCTL_STORE=sqlite:$PWD/twitter.db expect 0 leafctl init-db --layout twitter
+  LEAFCTL_STORE=sqlite:$PWD/twitter.db expect 0 leafctl next --snowflake --layout twitter
+  LEAFCTL_STORE=sqlite:$PWD/new.db hinted 2 "the SQL makes the tables; 'leafctl init-db --layout leaf' then sets the layout" leafctl init-db --dry-run --layout leaf
+  LEAFCTL_STORE=sqlite:$PWD/new.db run_told
+}
+
+@test "the folder of a host" {
+  on_sqlite
+  export LEAFCTL_RUNTIME_DIR="$PWD/a b"
+  mkdir -m 755 "$LEAFCTL_RUNTIME_DIR"
+  hinted 5 "if nobody else has written in it, 'chmod 00700 *' mends it" leafctl next order
+  run_told
+  expect 0 leafctl next order
+  touch "$PWD/file"
+  LEAFCTL_RUNTIME_DIR=$PWD/file/x hinted 2 'name another one with --runtime-dir, or go without with --no-host-buffer' leafctl next order
+  LEAFCTL_RUNTIME_DIR=$PWD/file/x expect 0 leafctl next order --no-host-buffer
+  LEAFCTL_RUNTIME_DIR=$PWD/file/x expect 0 leafctl next order --runtime-dir "$PWD/other"
+  export LEAFCTL_RUNTIME_DIR="$PWD/no such/folder"
+  mends=$(leafctl doctor | awk -F '\t' '$1 == "host_buffer" { print $4 }' | cut -d "'" -f 2)
+  expect 0 sh -c "$mends"
+  expect 0 leafctl next order
+  export LEAFCTL_HOST_BUFFER=no
+  hinted 2 "see 'host_buffer' and 'runtime_dir' in 'leafctl show-config'" leafctl bench segment --host-buffer --count 10
+  run_told 3
+  unset LEAFCTL_HOST_BUFFER
+  expect 0 leafctl bench segment --host-buffer --count 10
+}
+
+@test "PostgreSQL: logins, databases and schemas" {
+  on_postgresql
+  hinted 2 "create it with 'createdb NAME', or name another one in --store" leafctl --store "postgresql:///${test_database}_new" init-db
+  expect 0 sh -c "$(told 1 | sed "s/NAME/${test_database}_new/")"
+  expect 0 leafctl --store "postgresql:///${test_database}_new" init-db
+  dropdb "${test_database}_new"
+  PGPASSFILE=/dev/null PGPASSWORD=wrong hinted 2 'check the user and the password (PGPASSFILE)' leafctl tags list
+  hinted 2 'define it in ~/.pg_service.conf, or in the file that PGSERVICEFILE names' leafctl --store service=nowhere tags list
+  printf '[nowhere]\ndbname=%s\n' "$test_database" >services
+  PGSERVICEFILE=$PWD/services expect 0 leafctl --store service=nowhere tags list
+  hinted 2 "see 'Connection Strings' in PostgreSQL's libpq manual" leafctl --store 'host=localhost no_such_word=1' tags list
+  PGOPTIONS='-c search_path=nowhere' hinted 2 "create one, or name one with options='-c search_path=SCHEMA' in --store" leafctl init-db
+  expect 0 leafctl --store "dbname=$test_database options='-c search_path=public'" init-db
+  run_sql 'CREATE SCHEMA nowhere'
+  PGOPTIONS='-c search_path=nowhere' expect 0 leafctl init-db
+}
+
+@test "PostgreSQL: roles and their rights" {
+  on_postgresql
+  role=${test_database}_role
+  hinted 2 "create it with 'CREATE ROLE \"$role\" LOGIN'" leafctl init-db --runtime-role "$role"
+  run_sql "$(told 1) PASSWORD 'secret'"
+  as_role hinted 2 "log in as the owner, who can let others draw IDs with 'leafctl init-db --runtime-role ROLE'" leafctl next order --direct
+  expect 0 sh -c "$(told 1 | sed "s/ROLE/$role/")"
+  as_role expect 0 leafctl next order --direct
+  hinted 2 "a role's name has 1 to 63 characters" leafctl init-db --runtime-role ''
+  hinted 2 'name a role of its own' leafctl init-db --runtime-role public
+  hinted 2 'name another role, that is no superuser and no member of the owner' leafctl init-db --runtime-role "${PGUSER:-postgres}"
+  expect 0 leafctl init-db --runtime-role "$role"
+  run_sql 'GRANT DELETE ON leaf_alloc TO PUBLIC'
+  hinted 5 'revoke that from PUBLIC and from the roles that it is a member of' leafctl init-db --runtime-role "$role"
+  run_sql 'REVOKE DELETE ON leaf_alloc FROM PUBLIC'
+  expect 0 leafctl init-db --runtime-role "$role"
+  run_sql 'GRANT CREATE ON SCHEMA public TO PUBLIC'
+  mends=$(leafctl doctor | awk -F '\t' '$1 == "rights" && $2 == "warning" { print $4 }' | cut -d "'" -f 2)
+  run_sql "$mends"
+  lacks "$(leafctl doctor)" 'may create objects'
+}
+
+@test "PostgreSQL: what is not durable leads to doctor, and that to what mends it" {
+  on_postgresql
+  run_sql 'ALTER TABLE leaf_worker SET UNLOGGED'
+  hinted 5 "'leafctl doctor' names it, and the ALTER TABLE ... SET LOGGED that mends it" leafctl tags list
+  run_told
+  run_sql "$(awk -F '\t' '$1 == "durability" && $2 == "failed" { print $4 }' <<<"$output" | cut -d "'" -f 2)"
+  expect 0 leafctl tags list
+  for options in synchronous_commit=off client_min_messages=error; do
+    PGOPTIONS="-c $options" hinted 5 'leave both at their defaults for this role and database, and out of PGOPTIONS' leafctl next order --direct
+  done
+  PGOPTIONS='-c session_replication_role=replica' hinted 5 'leave it at its default for this role and database, and out of PGOPTIONS' leafctl next order --direct
+  expect 0 leafctl next order --direct
+  PGOPTIONS='-c default_transaction_read_only=on' hinted 3 'leave default_transaction_read_only at its default for this role and database, and out of PGOPTIONS' leafctl next order --direct
+}
+
+# as_nobody COMMAND...: as a user who owns nothing.
+as_nobody() { setpriv --reuid 65534 --clear-groups env LEAFCTL_RUNTIME_DIR="$PWD/nobody" "$@"; }
+
+may_be_nobody() {
+  [ "$(id -u)" -eq 0 ] || skip 'needs root, to be somebody else'
+  chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR"
+  mkdir -m 777 public
+  cd public
+  as_nobody leafctl --version || skip 'other users cannot run the program'
+}
+
+@test "files that this user may not write" {
+  on_sqlite
+  may_be_nobody
+  export LEAFCTL_STORE=sqlite:$PWD/leaf.db
+  leafctl -q init-db
+  leafctl -q add-tag order
+  chmod 644 leaf.db
+  hinted 2 "check who may write to the file, its '-journal' and its folder" as_nobody leafctl next order --direct
+  rights=$(as_nobody leafctl doctor | awk -F '\t' '$1 == "rights"')
+  contains "$rights" $'\t'"let this user write there with 'chown' or 'chmod', or use the store as its owner"
+  chown 65534 leaf.db
+  hinted 2 "check who may write to the file, its '-journal' and its folder" as_nobody leafctl next order --direct
+  chown 65534 leaf.db-journal
+  expect 0 as_nobody leafctl next order --direct
+  contains "$(as_nobody leafctl doctor)" $'rights\tok'
+  chmod 700 .
+  hinted 2 'check the path and who may write to its folder' as_nobody leafctl next order --direct
+  chmod 777 .
+  expect 0 as_nobody leafctl next order --direct
+  unset LEAFCTL_STORE
+  hinted 2 "name one with '--store' or 'LEAFCTL_STORE'" as_nobody env -u HOME leafctl next order --direct
+  LEAFCTL_STORE=sqlite:$PWD/leaf.db expect 0 as_nobody env -u HOME leafctl next order --direct
+  HOME=/proc hinted 1 'name another store with --store' as_nobody leafctl init-db
+  HOME=/proc expect 0 as_nobody leafctl --store "sqlite:$PWD/leaf.db" next order --direct
+}
+
+@test "buffers of other users" {
+  on_sqlite
+  [ "$(id -u)" -eq 0 ] || skip 'for root'
+  leafctl -q next order
+  hinted 2 'give up what a user has buffered as that user' leafctl status --all-users --forget
+  expect 0 leafctl status --forget
+}
+
+@test "a step that no program can buffer" {
+  on_sqlite
+  sqlite3 leaf.db 'UPDATE leaf_alloc SET step = 9000000000000000'
+  hinted 1 "lower it with 'leafctl tags update order --step N'" leafctl next order
+  expect 0 sh -c "$(told 1 | sed 's/N$/1000/')"
+  expect 0 leafctl next order
+}
+
+@test "a layout that begins later, and a store in memory" {
+  on_sqlite
+  hint=$(at '@2009-01-01 00:00:00' leafctl doctor | awk -F '\t' '$1 == "layout" { print $4 }')
+  same 'the hint' "set the clock right, or choose another layout with 'leafctl init-db --layout LAYOUT'" "$hint"
+  expect 0 sh -c "$(cut -d "'" -f 2 <<<"$hint" | sed 's/LAYOUT/time:41,worker:10,sequence:12@0/')"
+  contains "$(at '@2009-01-01 00:00:00' leafctl doctor)" $'layout\tok'
+  case $(stat -f -c %T .) in tmpfs | ramfs) skip 'the folder for tests lies in memory' ;; esac
+  memory=$(mktemp -d -p /dev/shm)
+  mv leaf.db "$memory"
+  hint=$(leafctl --store "sqlite:$memory/leaf.db" doctor | awk -F '\t' '$1 == "durability" { print $4 }')
+  mv "$memory/leaf.db" .
+  rmdir "$memory"
+  same 'the hint' 'while nobody uses it, move the file to a disk, and name that in --store' "$hint"
+  contains "$(leafctl doctor)" $'durability\tok'
+}
+
+@test "PostgreSQL: a clock that is wrong" {
+  on_postgresql
+  same 'the hint' 'set both clocks right, by NTP for example; --max-skew allows more' \
+    "$(at -1h leafctl doctor | awk -F '\t' '$1 == "clock" && $2 == "failed" { print $4 }')"
+  same 'the hint' 'set both clocks right, by NTP for example' \
+    "$(at -1h leafctl doctor --max-skew 100m | awk -F '\t' '$1 == "clock" && $2 == "warning" { print $4 }')"
+  contains "$(leafctl doctor)" $'clock\tok'
+}
+
+@test "PostgreSQL: what the tables say to those who change them by hand" {
+  on_postgresql
+  leafctl -q workers acquire --worker-name a >lease
+  run ! psql -qX -d "$test_database" -c 'DELETE FROM leaf_alloc'
+  contains "$output" 'HINT:  remove a tag with leafctl tags remove'
+  expect 0 leafctl tags remove order --yes
+  run ! psql -qX -d "$test_database" -c 'DELETE FROM leaf_worker'
+  contains "$output" 'HINT:  free a worker with leafctl workers recycle'
+  expect 0 leafctl workers recycle 0 --force --yes
+  run_sql 'ALTER TABLE leaf_alloc SET UNLOGGED'
+  hinted 5 "'leafctl doctor' names it, and the ALTER TABLE ... SET LOGGED that mends it" leafctl add-tag new
+  run_sql 'ALTER TABLE leaf_alloc SET LOGGED'
+  expect 0 leafctl add-tag new
+}
+
+@test "a folder of a host that is full, or that takes no writes" {
+  on_sqlite
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  mkdir -m 700 "$LEAFCTL_RUNTIME_DIR"
+  # shellcheck disable=SC2016 # for the other shell
+  run unshare --mount bash -uc 'mount -t tmpfs -o size=8k,mode=700 none "$LEAFCTL_RUNTIME_DIR"
+    head -c 8192 /dev/zero >"$LEAFCTL_RUNTIME_DIR/ballast"
+    leafctl next order --direct 2>&1 >ids | grep ^hint
+    rm "$LEAFCTL_RUNTIME_DIR/ballast"
+    leafctl next order --direct 2>&1 >ids
+    mount -o remount,ro "$LEAFCTL_RUNTIME_DIR"
+    leafctl next order --direct 2>&1 >ids | grep ^hint
+    leafctl next order --direct --runtime-dir "$PWD/other" 2>&1 >ids'
+  same 'the hints' 'hint: free some space there
+hint: name another one with --runtime-dir, before anything is drawn' "$output"
+}
