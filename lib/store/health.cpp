@@ -57,8 +57,9 @@ Locks read_locks(Connection& connection, const char* statement, milliseconds tim
   return locks;
 }
 
-/// What is held now and was a moment ago: a grant holds its row for less.
-Locks lasting_locks(Connection& connection, const char* statement, Clock& clock, milliseconds timeout) {
+/// What is held now and was a moment ago: a grant holds its row for less. None where the database has no such
+/// tables, or the role may not look, which another check tells.
+Locks lasting_locks(Connection& connection, const char* statement, Clock& clock, milliseconds timeout) try {
   constexpr milliseconds moment{200};
   const Locks before = read_locks(connection, statement, timeout);
   if (before.empty()) return {};
@@ -73,6 +74,9 @@ Locks lasting_locks(Connection& connection, const char* statement, Clock& clock,
     if (!lock.what.empty()) lasting.push_back(std::move(lock));
   }
   return lasting;
+} catch (const Error&) {
+  if (!connection.usable()) throw;
+  return {};
 }
 
 /// Who locks a table keeps others from reading it too, so this comes first.
@@ -87,12 +91,7 @@ void look_at_rows(StoreHealth& health, Connection& connection, Clock& clock, mil
   const char* statement = connection.sql().locked_rows;
   if (statement == nullptr || !health.schema_version || *health.schema_version == 0 || !health.locks.empty())
     return;
-  try {
-    health.locks = lasting_locks(connection, statement, clock, timeout);
-  } catch (const Error& error) {
-    // The role may not look, which another check tells.
-    if (error.sqlstate() != store::sqlstate::insufficient_privilege) throw;
-  }
+  health.locks = lasting_locks(connection, statement, clock, timeout);
 }
 
 /// What takes too long because of `lock`.

@@ -374,7 +374,7 @@ locks() { leafctl doctor "$@" | awk -F '\t' '$1 == "locks"'; }
   leafctl -q init-db --runtime-role "$role"
   same 'locks' '' "$(locks)"
   hold "UPDATE leaf_alloc SET description = 'x' WHERE biz_tag = 'order'"
-  expect 3 leafctl next order --direct --timeout 100ms
+  expect 3 leafctl next order --direct --timeout 1s
   contains "$stderr" "'leafctl doctor' names who holds a lock"
   expect 0 locks
   contains "$output" $'locks\twarning\tprocess '"$holder of the server, of role '"
@@ -398,9 +398,9 @@ locks() { leafctl doctor "$@" | awk -F '\t' '$1 == "locks"'; }
   contains "$(locks)" 'locks table leaf_alloc: nothing is granted there'
   let_go
   hold 'LOCK TABLE leaf_alloc'
-  expect 0 leafctl doctor --timeout 300ms
+  expect 0 leafctl doctor --timeout 1s
   contains "$output" $'connection\tfailed\tthe store did not answer in time: process '"$holder of the server locks table leaf_alloc"
-  run_sql_in "$(hint connection --timeout 300ms)"
+  run_sql_in "$(hint connection --timeout 1s)"
   same 'those that failed' '' "$(checks failed)"
 }
 
