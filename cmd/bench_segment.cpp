@@ -94,7 +94,7 @@ class BenchSegment : public Command {
                      "  leafctl bench segment --processes 2 --host-buffer"));
   }
 
-  std::vector<std::string_view> setting_keys() const override { return {"runtime_dir", "group"}; }
+  std::vector<std::string_view> setting_keys() const override { return {"group"}; }
 
   void run(Session& session) override {
     const BenchPlan plan = plan_.plan();

@@ -128,7 +128,7 @@ class BenchSnowflake : public Command {
   }
 
   std::vector<std::string_view> setting_keys() const override {
-    return {"layout", "window", "max_skew", "max_backward", "recycle_after", "runtime_dir", "group"};
+    return {"layout", "window", "max_skew", "max_backward", "recycle_after", "group"};
   }
 
   void run(Session& session) override {

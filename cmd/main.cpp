@@ -45,20 +45,25 @@ void warn_of_password_in_argument(const Configuration& configuration, Messages& 
   }
 }
 
-/// What leads a command of a hint to the store of this one: no password, which would be seen by others.
-std::string option_for_hints(const GlobalOptions& options, const Configuration& configuration) {
-  for (const SettingOrigin& setting : configuration.origins) {
-    if (setting.setting->key != std::string_view("store")) continue;
-    if (setting.origin == setting.setting->long_flag() && setting.shown() == setting.text)
-      return setting.origin + " " + leaf::detail::shell_word(setting.text);
-  }
-  return options.config_file ? "--config " + leaf::detail::shell_word(*options.config_file) : "";
+/// What leads a command of a hint to the store and the host's folder of this one: no password, which would be
+/// seen by others.
+std::string options_for_hints(const GlobalOptions& options) {
+  std::string text;
+  const auto add = [&](const char* option, const std::optional<std::string>& value) {
+    if (value) text += std::string(text.empty() ? "" : " ") + option + " " + leaf::detail::shell_word(*value);
+  };
+  std::optional<std::string> store = options.values[find_setting("store").value()];
+  if (store && leaf::redact_url(*store) != *store) store = "STORE";
+  add("--config", options.config_file);
+  add("--store", store);
+  add("--runtime-dir", options.values[find_setting("runtime_dir").value()]);
+  return text;
 }
 
 void configure(Messages& messages, const GlobalOptions& options, const Configuration& configuration) {
   if (options.verbose) messages.set_level(Messages::Level::verbose);
   if (options.quiet) messages.set_level(Messages::Level::quiet);
-  messages.set_hinted_option(option_for_hints(options, configuration));
+  messages.set_hinted_option(options_for_hints(options));
   if (options.verbose) {
     for (const SettingOrigin& setting : configuration.origins) {
       messages.detail(std::string(setting.setting->key) + ": " + setting.shown() + " (" + setting.origin +

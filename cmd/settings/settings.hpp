@@ -93,7 +93,7 @@ struct Setting {
 std::span<const Setting> all_settings();
 
 /// The settings of whatever uses the host's buffers.
-inline constexpr std::array<std::string_view, 3> host_setting_keys{"runtime_dir", "host_buffer", "group"};
+inline constexpr std::array<std::string_view, 2> host_setting_keys{"host_buffer", "group"};
 
 /// The index of `key` in all_settings(); none if there is no such setting.
 std::optional<std::size_t> find_setting(std::string_view key);

@@ -236,7 +236,7 @@ constexpr Setting settings_table[] = {
              "/run/leafctl)",
      .default_value = default_runtime_dir,
      .assign = assign_runtime_dir,
-     .is_global = false},
+     .is_global = true},
     {.key = "host_buffer",
      .flags = "--no-host-buffer",
      .variable = "LEAFCTL_HOST_BUFFER",

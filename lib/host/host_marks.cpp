@@ -1,8 +1,10 @@
 #include "host/host_marks.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
+#include <cerrno>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +19,7 @@
 #include "store/grant_marks.hpp"
 #include "store/url.hpp"
 #include "text/hint.hpp"
+#include "text/shortage.hpp"
 
 namespace leaf {
 
@@ -24,7 +27,27 @@ namespace {
 
 using host::StateFile;
 
-using Mark = host::Shared<std::int64_t>;
+/// Whoever raises a mark names himself first: who dies in between has used nothing above it.
+struct Place {
+  host::Shared<std::int64_t>* end;
+  host::Shared<std::uint64_t>* holder;
+
+  GrantMarks::Mark load() const {
+    return {.end = end->load(std::memory_order_acquire), .holder = holder->load(std::memory_order_relaxed)};
+  }
+  void raise(const GrantMarks::Mark& mark) const {
+    std::int64_t highest = end->load(std::memory_order_relaxed);
+    if (highest <= mark.end) holder->store(mark.holder, std::memory_order_relaxed);
+    while (highest < mark.end && !end->compare_exchange_weak(highest, mark.end, std::memory_order_acq_rel)) {
+    }
+  }
+  void lower(const GrantMarks::Mark& mark) const {
+    std::int64_t highest = end->load(std::memory_order_relaxed);
+    while (highest > mark.end && holder->load(std::memory_order_relaxed) == mark.holder &&
+           !end->compare_exchange_weak(highest, mark.end, std::memory_order_acq_rel)) {
+    }
+  }
+};
 
 /// Marks of all processes of a host: a file for each. Where there can be none a mark goes with the process:
 /// what needs the folder for more than this guard complains of it.
@@ -32,46 +55,41 @@ class HostMarks final : public GrantMarks {
  public:
   explicit HostMarks(HostOptions options) : options_(std::move(options)) {}
 
-  std::int64_t highest(const std::string& deployment, const std::string& subject) override {
+  Mark mark(const std::string& deployment, const std::string& subject) override {
     const Places places = places_of(deployment, subject, IfMissing::leave);
-    return places.shared == nullptr ? 0 : places.shared->load(std::memory_order_acquire);
+    return places.shared ? places.shared->load() : Mark{};
   }
 
-  void raise(const std::string& deployment, const std::string& subject, std::int64_t end) override {
+  void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
+             MarkHolder holder) override {
     const Places places = places_of(deployment, subject, IfMissing::make);
-    raise(*places.own, end);
-    raise(*places.shared, end);
+    places.own.raise({end, holder});
+    places.shared->raise({end, holder});
   }
 
-  void lower(const std::string& deployment, const std::string& subject, std::int64_t end) override {
+  void lower(const std::string& deployment, const std::string& subject, std::int64_t end,
+             MarkHolder holder) override {
     const Places places = places_of(deployment, subject, IfMissing::leave);
-    lower(*places.own, end);
-    if (places.shared != nullptr) lower(*places.shared, end);
+    places.own.lower({end, holder});
+    if (places.shared) places.shared->lower({end, holder});
   }
 
  private:
   struct Kept {
     std::shared_ptr<StateFile> file{};
-    Mark own{0};  ///< what this process knows by itself, should the file be gone or cut
+    // What this process knows by itself, should the file be gone or cut.
+    host::Shared<std::int64_t> end{0};
+    host::Shared<std::uint64_t> holder{0};
   };
 
   /// What stays where it is as long as this object.
   struct Places {
-    Mark* own;
-    Mark* shared;  ///< `own` where there can be no file; null if it is missing, and is to be left so
+    Place own;
+    std::optional<Place>
+        shared;  ///< `own` where there can be no file; none if it is missing, and is to be left so
   };
 
-  static void raise(Mark& mark, std::int64_t end) {
-    std::int64_t highest = mark.load(std::memory_order_relaxed);
-    while (highest < end && !mark.compare_exchange_weak(highest, end, std::memory_order_acq_rel)) {
-    }
-  }
-
-  static void lower(Mark& mark, std::int64_t end) {
-    std::int64_t highest = mark.load(std::memory_order_relaxed);
-    while (highest > end && !mark.compare_exchange_weak(highest, end, std::memory_order_acq_rel)) {
-    }
-  }
+  static Place place_in(StateFile& file) { return {&file.state().mark.highest, &file.state().mark_holder}; }
 
   enum class IfMissing { leave, make };
 
@@ -79,28 +97,34 @@ class HostMarks final : public GrantMarks {
     const std::lock_guard lock(mutex_);
     Kept& kept = marks_[{deployment, subject}];
     const bool is_whole = kept.file && kept.file->is_whole();
-    Mark& known = is_whole ? kept.file->state().mark.highest : kept.own;
+    const Place own{&kept.end, &kept.holder};
+    const Place known = is_whole ? place_in(*kept.file) : own;
     try {
-      if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_))
-        return {&kept.own, &known};
+      if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_)) return {own, known};
       if (!folder_) folder_.emplace(options_);
       const auto folder = folder_->get();
-      if (kept.file && kept.file->is_current(*folder)) return {&kept.own, &known};
+      if (kept.file && kept.file->is_current(*folder)) return {own, known};
       const host::FileKey key{.kind = host::FileKind::mark,
                               .name = subject,
                               .key = subject,
                               .identity = {.deployment = deployment, .copy = {}}};
-      const bool is_known = known.load(std::memory_order_relaxed) != 0;
+      const bool is_known = known.load().end != 0;
       if (if_missing == IfMissing::leave && !is_known && !StateFile::find(*folder, key))
-        return {&kept.own, nullptr};
+        return {own, std::nullopt};
       const auto found = StateFile::open(*folder, key);
-      raise(found->state().mark.highest, known.load(std::memory_order_relaxed));
+      place_in(*found).raise(known.load());
       if (kept.file) removed_.push_back(kept.file);
       kept.file = found;
-      return {&kept.own, &found->state().mark.highest};
+      return {own, place_in(*found)};
     } catch (const Error&) {
-      return {&kept.own, &known};
+      // What passes is no reason to forget what this host knows.
+      if (is_short_of_files()) throw;
+      return {own, known};
     }
+  }
+
+  static bool is_short_of_files() {
+    return !host::Descriptor(::open("/", O_PATH | O_CLOEXEC)) && is_shortage(errno);
   }
 
   const HostOptions options_;

@@ -107,6 +107,7 @@ struct State {
   WorkerRecord worker{};
   MarkRecord mark{};
   NameRecord store_name{};
+  Shared<std::uint64_t> mark_holder{0};  ///< of `mark`; at the end, so that earlier files stay what they are
 };
 
 /// 0 where there is none.

@@ -11,27 +11,36 @@ namespace {
 
 class MarksInMemory final : public GrantMarks {
  public:
-  std::int64_t highest(const std::string& deployment, const std::string& subject) override {
+  Mark mark(const std::string& deployment, const std::string& subject) override {
     const std::lock_guard lock(mutex_);
     return marks_[{deployment, subject}];
   }
-  void raise(const std::string& deployment, const std::string& subject, std::int64_t end) override {
+  void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
+             MarkHolder holder) override {
     const std::lock_guard lock(mutex_);
-    std::int64_t& mark = marks_[{deployment, subject}];
-    mark = std::max(mark, end);
+    Mark& mark = marks_[{deployment, subject}];
+    mark = {std::max(mark.end, end), holder};
   }
-  void lower(const std::string& deployment, const std::string& subject, std::int64_t end) override {
+  void lower(const std::string& deployment, const std::string& subject, std::int64_t end,
+             MarkHolder holder) override {
     const std::lock_guard lock(mutex_);
-    std::int64_t& mark = marks_[{deployment, subject}];
-    mark = std::min(mark, end);
+    Mark& mark = marks_[{deployment, subject}];
+    if (mark.holder == holder) mark.end = std::min(mark.end, end);
   }
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, std::int64_t> marks_;
+  std::map<std::pair<std::string, std::string>, Mark> marks_;
 };
 
 }  // namespace
+
+/// FNV-1a: the same in each program of a host.
+MarkHolder holder_of(std::string_view token) {
+  MarkHolder holder = 0xcbf29ce484222325;
+  for (const char c : token) holder = (holder ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return holder;
+}
 
 std::string mark_of(const TagName& tag) {
   return "tag " + tag.str();

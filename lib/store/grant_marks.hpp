@@ -3,10 +3,18 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "leaf/tag.hpp"
 
 namespace leaf {
+
+/// Tells who was leased a worker from who was before or after: in a store that has gone back an old lease
+/// may be good again, beside the one that came later.
+using MarkHolder = std::uint64_t;
+
+/// Of the holder of a lease.
+MarkHolder holder_of(std::string_view token);
 
 /// How far the store is known to have granted. A grant that begins below its mark comes from a store that
 /// has gone back, and may be in use already. Marks belong to a deployment, whatever its store's name: a copy
@@ -18,12 +26,22 @@ class GrantMarks {
  public:
   virtual ~GrantMarks() = default;
 
-  /// The end of what is known to be granted; 0 if nothing is.
-  virtual std::int64_t highest(const std::string& deployment, const std::string& subject) = 0;
+  /// What is known to be granted, and to whom the last of it was.
+  struct Mark {
+    std::int64_t end = 0;   ///< 0 if nothing is
+    MarkHolder holder = 0;  ///< 0 if that is unknown
+  };
+  virtual Mark mark(const std::string& deployment, const std::string& subject) = 0;
+  std::int64_t highest(const std::string& deployment, const std::string& subject) {
+    return mark(deployment, subject).end;
+  }
+
   /// Remembers that all before `end` may be in use. Never lowers.
-  virtual void raise(const std::string& deployment, const std::string& subject, std::int64_t end) = 0;
-  /// For a holder that is about to give back what lies from `end` on.
-  virtual void lower(const std::string& deployment, const std::string& subject, std::int64_t end) = 0;
+  virtual void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
+                     MarkHolder holder = 0) = 0;
+  /// For a holder that is about to give back what lies from `end` on. A mark of somebody else's stays.
+  virtual void lower(const std::string& deployment, const std::string& subject, std::int64_t end,
+                     MarkHolder holder) = 0;
 };
 
 /// Marks count IDs for tags, and Unix milliseconds for workers.

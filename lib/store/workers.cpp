@@ -36,6 +36,17 @@ UnixTime host_time(Clock& clock) {
   return std::chrono::floor<milliseconds>(clock.now());
 }
 
+/// The highest one of `range` that neither the store nor this host knows to have been leased.
+std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const WorkerRange& range,
+                                         GrantMarks& marks, const std::string& deployment) {
+  for (std::int64_t worker = range.last; worker >= range.first; --worker) {
+    if (std::ranges::find(known, worker, &Worker::id) == known.end() &&
+        marks.highest(deployment, mark_of(worker)) == 0)
+      return worker;
+  }
+  return std::nullopt;
+}
+
 /// What a store leases.
 struct Pool {
   Layout layout;
@@ -213,8 +224,10 @@ std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const st
 
 void Store::Impl::require_above_mark(const WorkerLease& lease,
                                      const std::function<std::optional<std::int64_t>()>& spare) {
-  const UnixTime mark = time_of(marks_->highest(lease.store.deployment, mark_of(lease.worker)));
-  if (lease.begin >= mark) return;
+  const GrantMarks::Mark known = marks_->mark(lease.store.deployment, mark_of(lease.worker));
+  const UnixTime mark = time_of(known.end);
+  // What its own holder was leased, and has not used, it is leased again.
+  if (lease.begin >= mark || known.holder == holder_of(lease.token)) return;
   std::string hint = "try again when that time has passed"_hint;
   // Others may have been leased what the store has lost, too. They took the lowest numbers.
   if (const auto worker = spare()) {
@@ -231,7 +244,7 @@ void Store::Impl::require_above_mark(const WorkerLease& lease,
 }
 
 void Store::Impl::raise_mark(const WorkerLease& lease) {
-  marks_->raise(lease.store.deployment, mark_of(lease.worker), unix_ms(lease.end));
+  marks_->raise(lease.store.deployment, mark_of(lease.worker), unix_ms(lease.end), holder_of(lease.token));
 }
 
 Layout Store::layout() {
@@ -382,25 +395,15 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     if (rows.empty() && !came_late()) throw all_taken(pool, workers());
   }
   WorkerLease lease = lease_of(rows[0], token, store);
-  // The highest one that neither the store nor this host knows to have been leased.
-  const auto spare_worker = [&]() -> std::optional<std::int64_t> {
-    const std::vector<Worker> known = workers();
-    for (std::int64_t worker = pool.workers.last; worker >= pool.workers.first; --worker) {
-      if (std::ranges::find(known, worker, &Worker::id) == known.end() &&
-          impl_->marks().highest(lease.store.deployment, mark_of(worker)) == 0)
-        return worker;
-    }
-    return std::nullopt;
-  };
   try {
-    impl_->require_above_mark(lease, spare_worker);
+    impl_->require_above_mark(
+        lease, [&] { return spare_worker(workers(), pool.workers, impl_->marks(), lease.store.deployment); });
     // A worker that is leased fixes the layout; until then it may have been chosen anew.
     if (this->layout() != layout) {
       throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again"_hint);
     }
   } catch (const Error&) {
     try {
-      // Not by give_up_worker(), which would lower the mark.
       impl_->execute(&store::Sql::give_up,
                      {lease.worker, lease.token, unix_ms(lease.begin), std::int64_t{0}});
     } catch (const Error&) {
@@ -427,6 +430,9 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
     clocks.note_answer();
     if (!rows.empty()) {
       WorkerLease next = lease_of(rows[0], lease.token, store);
+      impl_->require_above_mark(next, [&] {
+        return spare_worker(workers(), worker_range(), impl_->marks(), next.store.deployment);
+      });
       impl_->raise_mark(next);
       return next;
     }
@@ -444,15 +450,17 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
 bool Store::Impl::give_up(const WorkerLease& lease, UnixTime used_until, bool frees) {
   const std::string& deployment = lease.store.deployment;
   const std::string subject = mark_of(lease.worker);
-  const std::int64_t mark = deployment.empty() ? 0 : marks_->highest(deployment, subject);
+  const MarkHolder holder = holder_of(lease.token);
+  const auto known = deployment.empty() ? GrantMarks::Mark() : marks_->mark(deployment, subject);
+  const bool is_own = known.end > 0 && known.holder == holder;
   // First: another process of this host may get what is given up at once.
-  if (mark > 0) marks_->lower(deployment, subject, unix_ms(used_until));
+  if (is_own) marks_->lower(deployment, subject, unix_ms(used_until), holder);
   if (!execute(&store::Sql::give_up,
                {lease.worker, lease.token, unix_ms(used_until), static_cast<std::int64_t>(frees)})
            .empty())
     return true;
   // It is another holder's now, unless an attempt whose reply was lost has given it up.
-  if (mark > 0 && !retried()) marks_->raise(deployment, subject, mark);
+  if (is_own && !retried()) marks_->raise(deployment, subject, known.end, holder);
   return false;
 }
 

@@ -373,7 +373,7 @@ restored() {
 hint: nothing was changed"
   same 'tags' 0 "$(leafctl tags list | wc -l)"
   # Literally what the hints say.
-  sed -n "s/^hint: run '\([^']*\)', or with the highest number that .* names on any host/\1/p" <<<"$stderr" >"$BATS_TEST_TMPDIR/mend"
+  sed -n "s/^hint: run '\([^']*\)', with a higher number where .* names one on another host.*/\1/p" <<<"$stderr" >"$BATS_TEST_TMPDIR/mend"
   same 'hints' 2 "$(wc -l <"$BATS_TEST_TMPDIR/mend")"
   bash -e "$BATS_TEST_TMPDIR/mend"
   expect 0 leafctl tags import "$BATS_TEST_TMPDIR/older.yaml"

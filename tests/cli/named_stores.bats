@@ -14,6 +14,13 @@ setup() {
 }
 teardown() { end_host_test; }
 
+@test "hints lead to the store and the folder that the line named" {
+  expect 4 leafctl --store users --runtime-dir "$BATS_TEST_TMPDIR/a folder" next bill
+  contains "$stderr" "'leafctl --store users --runtime-dir \"$BATS_TEST_TMPDIR/a folder\" add-tag bill'"
+  expect 2 leafctl --store 'postgresql://a:secret@127.0.0.1:1/ids' --no-such-option next order
+  lacks "$stderr" 'secret@'
+}
+
 @test "a store is named by option, variable and file" {
   same 'by option' order "$(leafctl --store orders tags list | cut -f 1)"
   same 'by variable' user "$(LEAFCTL_STORE=users leafctl tags list | cut -f 1)"

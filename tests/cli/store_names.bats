@@ -225,6 +225,19 @@ make_copy() {
   all_different 4 "$ids"
 }
 
+@test "a lease that a store put back takes for good again gives no IDs beside one that came later on this host" {
+  [ "$TEST_STORE" = sqlite ] || skip 'in PostgreSQL workers wait for all windows to be over'
+  leafctl next --snowflake --window 1s >"$ids"
+  back_up_store
+  at +2s leafctl next --snowflake --worker-id 0 >>"$ids"
+  put_store_back
+  expect 5 at +2s leafctl next --snowflake
+  prints ''
+  contains "$stderr" 'the store has leased worker 0 up to '
+  at +2s leafctl next --snowflake --worker-id 0 -n 1000 >>"$ids"
+  all_different 1002 "$ids"
+}
+
 @test "a name that was mistyped leaves nothing behind; status --forget drops what is buffered of a store" {
   leafctl -q add-tag order --step 10
   leafctl next order >/dev/null

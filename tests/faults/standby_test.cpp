@@ -133,7 +133,8 @@ TEST_CASE(
 
   // Of several hosts one is looked for that takes writes, and libpq says of this one that it does not.
   leaf::Store among({.url = database.url("options='-c default_transaction_read_only=on' host=/nowhere," +
-                                         std::string(std::getenv("PGHOST")))});
+                                         std::string(std::getenv("PGHOST"))),
+                     .timeout = std::chrono::milliseconds(0)});
   const leaf::Error none = error_of([&] { among.grant(order, 5); });
   CHECK(none.code() == leaf::ErrorCode::unavailable);
   CHECK(none.hint().find("default_transaction_read_only") != std::string::npos);

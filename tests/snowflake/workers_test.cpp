@@ -180,6 +180,35 @@ TEST_CASE(
   CHECK(hint() == "try again when that time has passed");
 }
 
+TEST_CASE("workers: a lease that a store put back takes for good again gets no time of one that came later") {
+  Bed bed;
+  Store store = bed.open();
+  const std::string backup = bed.store.path() + ".backup";
+  const auto put_back = [&] {
+    fs::copy_file(backup, bed.store.path(), fs::copy_options::overwrite_existing);
+  };
+  const WorkerLease former = store.acquire_worker(request_of("a"));
+  fs::copy_file(bed.store.path(), backup);
+  bed.clock.advance(former.end - former.begin);
+  SUBCASE("the same owner's") {
+    WorkerRequest later = request_of("a");
+    later.worker = former.worker;
+    store.acquire_worker(later);
+  }
+  SUBCASE("another owner's") {
+    store.release_workers("a");
+    CHECK(store.acquire_worker(request_of("b")).worker == former.worker);
+  }
+  put_back();
+  CHECK(error_code([&] { store.renew_worker(former, request_of("a")); }) == ErrorCode::refused);
+  // Nor does giving it up make room for others there.
+  CHECK(store.give_up_worker(former, former.begin));
+  put_back();
+  CHECK(error_code([&] { store.renew_worker(former, request_of("a")); }) == ErrorCode::refused);
+  bed.clock.advance(2 * (former.end - former.begin));
+  CHECK(store.renew_worker(former, request_of("a")).begin >= former.end + (former.end - former.begin));
+}
+
 TEST_CASE("workers: a renewal whose answer was lost is repeated without losing the time in between") {
   Bed bed;
   Store store = bed.open();
