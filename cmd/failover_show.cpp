@@ -35,12 +35,15 @@ class FailoverShow : public Command {
     records.push_back(record_of_workers(found));
     print(records, session.output);
     session.output.flush();
-    const bool waits = found.leases_wait || std::ranges::any_of(found.tags, [](const leaf::FailoverTag& tag) {
-                         return tag.state == leaf::FailoverTag::State::waiting;
-                       });
+    const bool tags_wait = std::ranges::any_of(found.tags, [](const leaf::FailoverTag& tag) {
+      return tag.state == leaf::FailoverTag::State::waiting;
+    });
     session.messages.info(
-        waits ? "the server is another one than before: 'leafctl failover settle' ends the wait"
-              : "nothing waits");
+        tags_wait ? "the server is another one than before: 'leafctl failover settle' ends the wait of tags"
+        : found.leases_wait ? "the server is another one than before: workers wait, or if it lost no commit, "
+                              "'leafctl failover "
+                              "settle --no-commits-lost' ends their wait"
+                            : "nothing waits");
   }
 };
 

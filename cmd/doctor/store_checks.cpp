@@ -278,8 +278,10 @@ Check check_identity(const StoreHealth& health) {
       "identity",
       draws_none ? CheckState::failed : CheckState::warning,
       found,
-      "'leafctl failover settle' ends the wait; if it lacks more grants than that, raise tags with 'leafctl"
-      " tags update TAG --raise-to ID'"_hint,
+      "'leafctl failover settle' settles the tags; workers wait until then, unless no commit was lost: then "
+      "'leafctl failover settle --no-commits-lost' ends the wait; if it lacks more grants than that, raise "
+      "tags "
+      "with 'leafctl tags update TAG --raise-to ID'"_hint,
       {},
       {{"tags_ahead", guard.tags_ahead}}};
 }
