@@ -11,8 +11,9 @@ struct Interrupted {
 };
 
 /// While one lives, signals that ask the process to end, and SIGPIPE, are only noted, so that output can end
-/// after the line in hand and what is held be given back. A second one, but for SIGPIPE, ends the process at
-/// once. A signal that was ignored stays ignored. Guards may nest; the outermost counts.
+/// after the line in hand and what is held be given back. A second one, but for SIGPIPE, that does not
+/// come together with it ends the process at once. A signal that was ignored stays ignored. Guards may nest;
+/// the outermost counts.
 class InterruptGuard {
  public:
   InterruptGuard() noexcept;
