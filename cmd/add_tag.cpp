@@ -23,7 +23,7 @@ class AddTag : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Adds a tag: a sequence of IDs of its own. Adding it again with the same values does nothing.");
+        "Adds a tag: an independent sequence of IDs. Adding it again with the same values does nothing.");
     command.add_new_tag_argument(name_, "its name: 1 to 128 characters of A-Z a-z 0-9 . _ : -");
     command.add_integer_option("--step", "N", step_, {1, leaf::max_step},
                                fmt::format("IDs that a host takes at once, 1 to {} (default: {})",

@@ -70,7 +70,7 @@ class DecodeBenchmark : public Benchmark {
 class BenchDecode : public Command {
  public:
   void declare(Declaration& command) override {
-    command.describe("Measures how fast snowflake IDs are taken apart in memory. Needs no store.");
+    command.describe("Measures how fast snowflake IDs are decoded in memory. Needs no store.");
     plan_.declare(command, {.item = "IDs", .batch = true});
     layout_.declare(command);
     command.add_examples(
@@ -80,7 +80,7 @@ class BenchDecode : public Command {
 
   void run(Session& session) override {
     DecodeBenchmark benchmark(layout_.layout(session.settings()));
-    run_and_report(plan_.plan(), benchmark, session);
+    measure_and_report(plan_.plan(), benchmark, session);
   }
 
  private:

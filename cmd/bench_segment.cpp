@@ -99,7 +99,7 @@ class BenchSegment : public Command {
   void run(Session& session) override {
     const BenchPlan plan = plan_.plan();
     SegmentBenchmark benchmark(session, tag_, plan);
-    run_and_report(plan, benchmark, session);
+    measure_and_report(plan, benchmark, session);
   }
 
  private:

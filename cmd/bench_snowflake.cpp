@@ -134,7 +134,7 @@ class BenchSnowflake : public Command {
   void run(Session& session) override {
     const BenchPlan plan = plan_.plan();
     SnowflakeBenchmark benchmark(session, plan);
-    run_and_report(plan, benchmark, session);
+    measure_and_report(plan, benchmark, session);
   }
 
  private:

@@ -62,7 +62,7 @@ class BenchStore : public Command {
 
   void run(Session& session) override {
     StoreBenchmark benchmark(session, tag_);
-    run_and_report(plan_.plan(), benchmark, session);
+    measure_and_report(plan_.plan(), benchmark, session);
   }
 
  private:

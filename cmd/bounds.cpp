@@ -33,15 +33,13 @@ constexpr Column<Selection> selection_columns[] = {
 class Bounds : public Command {
  public:
   void declare(Declaration& command) override {
-    command.describe(
-        "Prints the first and the last snowflake ID of a stretch of time, to select by in a database.");
-    command.add_text_option(
-        "--from", "TIME", from_,
-        "first time: 2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), today, yesterday, tomorrow, now, "
-        "now-1h, today-7d or Unix milliseconds",
-        Presence::required);
-    command.add_text_option("--to", "TIME", to_,
-                            "the time before which the stretch ends (default: all that follows)");
+    command.describe("Prints the first and last snowflake ID of a time range, for queries on a database.");
+    command.add_text_option("--from", "TIME", from_,
+                            "start of the range: 2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), "
+                            "today, yesterday, tomorrow, now, "
+                            "now-1h, today-7d or Unix milliseconds",
+                            Presence::required);
+    command.add_text_option("--to", "TIME", to_, "end of the range, not included (default: none)");
     command.add_text_option("--sql", "COLUMN", column_,
                             "print the condition for a WHERE clause, COLUMN BETWEEN first AND last");
     layout_.declare(command);

@@ -12,7 +12,6 @@
 #include "ids/column_reader.hpp"
 #include "ids/decoded_id.hpp"
 #include "ids/id_form_options.hpp"
-#include "ids/id_text.hpp"
 #include "ids/layout_options.hpp"
 #include "terminal/line_reader.hpp"
 #include "text/hint.hpp"
@@ -67,34 +66,29 @@ class Printer {
 class IdReader {
  public:
   /// `layout` is borrowed.
-  IdReader(const leaf::Layout& layout, std::optional<IdTemplate> form)
+  IdReader(const leaf::Layout& layout, std::optional<leaf::IdTemplate> form)
       : layout_(layout), form_(std::move(form)) {}
 
   /// The ID that `text` is, if the layout holds it.
   std::optional<std::int64_t> read(std::string_view text) {
-    return form_ ? form_->read(text, layout_) : parse_id(text, layout_);
+    return form_ ? form_->read(text, layout_) : leaf::parse_id(text, layout_);
   }
 
   /// Why read() gave nothing; `usage`.
   leaf::Error error(std::string_view text) {
-    if (!form_) return id_error(text, layout_);
-    return {leaf::ErrorCode::usage,
-            fmt::format("{} is not an ID in the form '{}'", quoted(text), form_->text()), hint()};
+    return form_ ? leaf::id_error(text, layout_, *form_) : leaf::id_error(text, layout_);
   }
 
   /// What an ID is.
   std::string hint() {
-    const std::int64_t greatest = layout_.last_id(layout_.last_time());
-    if (!form_)
-      return fmt::format("an ID of layout '{}' is a number from 0 to {}"_hint, layout_.name(), greatest);
-    std::string text;
-    form_->append(greatest, layout_.last_time(), text);
-    return fmt::format("the greatest ID of layout '{}' is '{}' in that form"_hint, layout_.name(), text);
+    if (form_) return error("").hint();
+    return fmt::format("an ID of layout '{}' is a number from 0 to {}"_hint, layout_.name(),
+                       layout_.last_id(layout_.last_time()));
   }
 
  private:
   const leaf::Layout& layout_;
-  std::optional<IdTemplate> form_;
+  std::optional<leaf::IdTemplate> form_;
 };
 
 /// Decodes standard input to its end, and counts what in it holds no ID.
@@ -187,13 +181,13 @@ class Decode : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Prints what snowflake IDs hold: when each was made, by which worker, with which sequence number.");
+        "Prints what snowflake IDs hold: the time each was made, its worker and its sequence number.");
     command.add_texts_argument("ID", "", ids_,
-                               "IDs to decode; - or none reads them from standard input, one a line");
+                               "IDs to decode; with - or none, read from standard input, one per line");
     command.add_text_option("--column", "N|NAME", column_,
                             "read a column of a CSV or TSV, by its number or its name in the first line");
     command.add_text_option("--separator", "CHAR|tab", separator_,
-                            "what parts columns (default: a tab, comma or semicolon, by the first line)");
+                            "the column separator (default: a tab, comma or semicolon, by the first line)");
     command.add_flag("--header", header_,
                      "the first line names the columns, also where one is told by its number");
     form_.declare(command, "read each ID");

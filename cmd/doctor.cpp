@@ -11,6 +11,7 @@
 #include "doctor/supply_checks.hpp"
 #include "leaf/error.hpp"
 #include "terminal/hint_text.hpp"
+#include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
 #include "text/time_text.hpp"
 
@@ -30,9 +31,9 @@ class Doctor : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Tells whether all is well, and until when: the store, its durability and clock, the rights on it, "
-        "what tags, workers and timestamps are left, and what this host has buffered. Nothing is changed. "
-        "Where the store cannot be reached, what has to be asked of it is left out.");
+        "Checks the store, its durability and clock, this user's rights and this host's buffers, and "
+        "forecasts when tags, workers and timestamps run out. Changes nothing. If the store is out of reach, "
+        "the checks that need it are left out.");
     command.add_flag("--exit-code", exit_code_, "exit with 1 if a check failed; warnings do not count");
     command.add_text_option("--format", "nagios", format_,
                             "print one line and exit with 0 to 3, as Nagios and Icinga expect");
@@ -59,12 +60,12 @@ class Doctor : public Command {
   void run(Session& session) override {
     if (format_ && !is_nagios())
       throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'--format' takes nagios, not '{}'", *format_));
-    const HostFindings host = look_at_host(session.host(), session.settings().host_buffer);
+    HostFindings host = look_at_host(session.host(), session.settings().host_buffer);
     Checks checks;
-    check_store(checks, session, host.buffers);
+    const auto asked = check_store(checks, session, host.buffers);
     checks.push_back(host.folder);
-    append(checks, folder_checks(session.settings().runtime_dir, Surroundings::of_this_process()));
-    append(checks, buffer_checks(host.buffers));
+    append(checks, folder_checks(session.settings().runtime_dir, surroundings_of_this_process()));
+    append(checks, buffer_checks(host.buffers, asked));
     if (!session.settings().runtime_dir.empty()) append(checks, lost_mark_checks(session.host_options()));
     append(checks, window_checks(host.buffers, current_time(), worker_policy(session.settings())));
     for (Check& check : checks) check.hint = with_option(check.hint, session.messages.hinted_option());
@@ -83,8 +84,10 @@ class Doctor : public Command {
  private:
   bool is_nagios() const { return format_ == "nagios"; }
 
-  static void check_store(Checks& checks, const Session& session,
-                          const std::vector<leaf::HostBuffer>& buffers) {
+  /// Nothing if it does not answer all that is asked. `buffers` are looked at anew once it is known which of
+  /// them are of this store.
+  static std::optional<AskedStore> check_store(Checks& checks, const Session& session,
+                                               std::vector<leaf::HostBuffer>& buffers) {
     const Settings& settings = session.settings();
     const std::string shown = leaf::redact_url(settings.store);
     std::optional<leaf::Store> store;
@@ -95,25 +98,33 @@ class Doctor : public Command {
     } catch (const leaf::Error& error) {
       checks.push_back({"connection", CheckState::failed, error.what(),
                         error.hint().empty() ? "see 'leafctl show-config' for the store that is used"_hint
-                                             : error.hint()});
-      return;
+                                             : hint_text(error)});
+      return std::nullopt;
     }
     checks.push_back({"connection", CheckState::ok, fmt::format("store '{}'", shown)});
     append(checks, store_checks(health, settings.max_skew));
     try {
-      if (const auto host = session.host()) append(checks, name_checks(settings.store, *host, *store));
+      if (const auto host = session.host()) {
+        append(checks, name_checks(settings.store, *host, *store));
+        if (!buffers.empty()) buffers = leaf::host_buffers(*host);
+      }
       check_supply(checks, *store, health.time.value_or(current_time()), settings, buffers);
       append(checks, mark_checks(*store, health));
+      append(checks, lost_tag_checks(*store));
+      AskedStore asked{.identity = store->identity(), .tags = {}, .checks = checks};
+      for (leaf::Tag& tag : store->tags()) asked.tags.push_back(std::move(tag.name));
+      return asked;
     } catch (const leaf::Error& error) {
       // One of the checks above may have told why.
       if (std::ranges::none_of(checks, has_failed))
-        checks.push_back({"connection", CheckState::failed, error.what(), error.hint()});
+        checks.push_back({"connection", CheckState::failed, error.what(), hint_text(error)});
     }
+    return std::nullopt;
   }
 
   static void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const Settings& settings,
                            const std::vector<leaf::HostBuffer>& buffers) {
-    append(checks, tag_checks(store.tags(), tags_on_host(buffers, store.identity().deployment)));
+    append(checks, tag_checks(store.tags(), tags_on_host(buffers, store.identity())));
     const leaf::Layout layout = store.layout();
     checks.push_back(layout_check(layout, settings.layout, now));
     append(checks,

@@ -5,11 +5,11 @@
 #include "cli/declaration.hpp"
 #include "commands.hpp"
 #include "doctor/failover_record.hpp"
+#include "leaf/detail/counted.hpp"
+#include "leaf/detail/rfc3339.hpp"
 #include "leaf/error.hpp"
 #include "terminal/confirmation.hpp"
-#include "text/counted.hpp"
 #include "text/hint.hpp"
-#include "text/rfc3339.hpp"
 
 namespace leafctl {
 
@@ -27,9 +27,8 @@ class FailoverSettle : public Command {
     command.describe(
         "Ends what waits since the database's server became another one. Tags leave out the guard now, and "
         "not "
-        "when they are drawn from next; workers are leased when the windows are over that the server may "
-        "know "
-        "nothing of. Nothing repeats. PostgreSQL only.");
+        "when they are drawn from next; workers are leased once every window is over that the server may "
+        "have lost. Nothing repeats. PostgreSQL only.");
     command.add_flag(
         "--no-commits-lost", all_there_,
         "the server has all that was committed: tags go on where they were, and workers are leased "
@@ -68,7 +67,7 @@ class FailoverSettle : public Command {
     require_terminal_to_ask("settling a failover without the guard", messages);
     require_yes(
         fmt::format("go on without the guard, with {} and all workers? Where commits were lost, IDs repeat",
-                    counted(waiting, "tag")),
+                    leaf::detail::counted(waiting, "tag")),
         "nothing was settled", messages);
   }
 
@@ -76,13 +75,13 @@ class FailoverSettle : public Command {
                      Messages& messages) {
     const auto tell = [&](State state, const char* what) {
       const std::int64_t count = count_of(settled, state);
-      if (count > 0) messages.info(fmt::format("{} {}", counted(count, "tag"), what));
+      if (count > 0) messages.info(fmt::format("{} {}", leaf::detail::counted(count, "tag"), what));
     };
     tell(State::left_out, "left out the guard");
     tell(State::kept, "left out nothing");
     messages.info(now.leases_from
                       ? fmt::format("workers are leased from {} on; hosts whose window is not over go on",
-                                    format_rfc3339(*now.leases_from))
+                                    leaf::detail::format_rfc3339(*now.leases_from))
                       : "workers are leased");
     const std::int64_t without_room = count_of(settled, State::no_room);
     if (without_room == 0) return;

@@ -4,12 +4,12 @@
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
+#include "leaf/detail/counted.hpp"
 #include "leaf/error.hpp"
 #include "leaf/health.hpp"
 #include "settings/store_folder.hpp"
 #include "tags/buffered_ids.hpp"
 #include "terminal/confirmation.hpp"
-#include "text/counted.hpp"
 #include "text/hint.hpp"
 #include "workers/worker_range.hpp"
 
@@ -90,9 +90,8 @@ class InitDb : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Creates the tables that leafctl needs in the store, or brings older ones up to date; run again, it "
-        "does nothing, but makes a log of changes anew that is gone. A table 'leaf_alloc' of Leaf's own is "
-        "taken over with its rows.");
+        "Creates the store's tables, or upgrades them. Run again, it does nothing, except to replace a log "
+        "of changes that is gone. A table 'leaf_alloc' of Leaf's own is taken over with its rows.");
     command.add_text_option(
         "--layout", "LAYOUT", layout_,
         "how snowflake IDs are divided, as for 'leafctl decode'; for good once the first is made "
@@ -271,7 +270,7 @@ class InitDb : public Command {
                                 object.remedy.empty() ? "not taken over" : object.remedy));
     }
     if (yes_) return found;
-    const std::string objects = counted(static_cast<std::int64_t>(found.size()), "object");
+    const std::string objects = leaf::detail::counted(static_cast<std::int64_t>(found.size()), "object");
     require_terminal_to_ask(fmt::format("taking over {} of other roles", objects), messages);
     require_yes(fmt::format("take over or drop {} of other roles?", objects), "nothing was taken over",
                 messages);
@@ -291,11 +290,13 @@ class InitDb : public Command {
                 const std::optional<leaf::WorkerRange>& workers, bool created, Outcome& outcome) const {
     const leaf::Layout former_layout = store.layout();
     const leaf::WorkerRange former_workers = store.worker_range();
-    // Each has to fit the other at any time, and a smaller layout only fits the new workers.
-    const bool workers_first = layout && layout->max_worker() < former_layout.max_worker();
-    if (workers_ && workers_first) store.set_worker_range(workers);
-    if (layout) store.set_layout(*layout);
-    if (workers_ && !workers_first) store.set_worker_range(workers);
+    if (layout && workers_) {
+      store.set_layout(*layout, workers);
+    } else if (layout) {
+      store.set_layout(*layout);
+    } else if (workers_) {
+      store.set_worker_range(workers);
+    }
     const leaf::Layout now = store.layout();
     outcome.layout = now.name();
     outcome.workers = store.worker_range();

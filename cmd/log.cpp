@@ -35,7 +35,7 @@ class Log : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Prints who added, changed, raised and removed tags and freed workers, and when, the oldest first. "
-        "IDs that are drawn and workers that are leased are not told. The store keeps the last 10,000 "
+        "Drawing IDs and leasing workers is not logged. The store keeps the last 10,000 "
         "changes of tags, and as many workers that were freed.");
     command.add_tag_argument(tag_, "only changes of this tag", Presence::optional);
     command.add_text_option("--since", "TIME", since_,

@@ -11,6 +11,7 @@
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl {
@@ -75,13 +76,14 @@ void configure(Messages& messages, const GlobalOptions& options, const Configura
 
 /// Without the system's file a command could take another store for the one that is meant.
 void require_known_store(const Configuration& configuration, const Command& command, Messages& messages) {
-  if (!configuration.unread_file) return;
-  if (command.uses_store() && !configuration.knows_store()) throw leaf::Error(*configuration.unread_file);
-  messages.warning(configuration.unread_file->what(), configuration.unread_file->hint());
+  const std::optional<leaf::Error>& unread = configuration.files.unread_file();
+  if (!unread) return;
+  if (command.uses_store() && !configuration.knows_store()) throw leaf::Error(*unread);
+  messages.warning(unread->what(), hint_text(*unread));
 }
 
 int run_request(const Request& request, const GlobalOptions& options, OutputFile& file, Messages& messages) {
-  const Surroundings surroundings = Surroundings::of_this_process();
+  const Surroundings surroundings = surroundings_of_this_process();
   Configuration configuration;
   if (request.command != nullptr && request.command->needs_settings()) {
     configuration = resolve_settings(options, surroundings);
@@ -129,7 +131,7 @@ int answer_unknown(std::string_view why) {
 int run_and_report(std::vector<std::string> arguments) {
   OutputFile standard_error(STDERR_FILENO, "standard error");
   Messages messages(standard_error, use_color(ColorMode::automatic, standard_error.is_terminal(),
-                                              Surroundings::of_this_process()));
+                                              surroundings_of_this_process()));
   const bool is_plugin = wants_nagios(arguments);
   try {
     return run(std::move(arguments), messages);

@@ -7,15 +7,17 @@
 #include "commands.hpp"
 #include "ids/id_form_options.hpp"
 #include "ids/id_lines.hpp"
+#include "ids/one_store.hpp"
 #include "ids/snowflake_ids.hpp"
+#include "leaf/detail/counted.hpp"
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/tag.hpp"
 #include "tags/granted_marks.hpp"
 #include "tags/meant_tag.hpp"
+#include "tags/tag_command.hpp"
 #include "terminal/detached_process.hpp"
 #include "terminal/waiting_notice.hpp"
-#include "text/counted.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl {
@@ -40,42 +42,38 @@ constexpr Column<TagRange> range_columns[] = {
     {"last", [](const TagRange& range) -> Cell { return Id{range.ids.hi - 1}; }},
 };
 
-/// From nine tenths of what the tag may give on.
-void warn_if_nearly_used_up(const leaf::TagName& tag, std::int64_t left, std::int64_t limit,
-                            Messages& messages) {
-  if (left > limit / 10) return;
-  if (limit == leaf::max_id) {
-    messages.warning(
-        fmt::format("tag '{}' has {} left up to its end at {}", tag.str(), counted(left, "ID"), limit));
+void warn_if_nearly_used_up(const leaf::TagName& tag, const leaf::TagSupply& ids, Messages& messages) {
+  if (!ids.is_low()) return;
+  if (ids.limit == leaf::max_id) {
+    messages.warning(fmt::format("tag '{}' has {} left up to its end at {}", tag.str(),
+                                 leaf::detail::counted(ids.left, "ID"), ids.limit));
     return;
   }
-  // A name that begins with a dash would be taken for an option.
-  const std::string arguments =
-      tag.str().starts_with('-') ? "--limit ID -- " + tag.str() : tag.str() + " --limit ID";
   messages.warning(
-      fmt::format("tag '{}' has {} left up to its limit {}", tag.str(), counted(left, "ID"), limit),
-      fmt::format("raise it with 'leafctl tags update {}'"_hint, arguments));
+      fmt::format("tag '{}' has {} left up to its limit {}", tag.str(), leaf::detail::counted(ids.left, "ID"),
+                  ids.limit),
+      fmt::format("raise it with 'leafctl tags update {}'"_hint, tag_arguments(tag.str(), "--limit ID")));
 }
 
 class Next : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Prints new IDs, of a tag or snowflake IDs, one a line and in increasing order. None is ever printed "
-        "twice.");
+        "Prints new IDs of a tag, or snowflake IDs, one per line and in increasing order. No ID is ever "
+        "printed twice.");
     command.add_tag_argument(tag_, "the tag to draw from", Presence::optional);
     command.add_flag("--snowflake", snowflake_,
-                     "print snowflake IDs, which tell when they were made, of no tag");
+                     "print snowflake IDs, which hold the time they were made, instead of a tag's");
     static_assert(leaf::max_id == 9'223'372'036'854'775'806);
     command.add_integer_option("-n,--count", "N", count_, {1, leaf::max_id},
-                               "how many IDs, 1 to 9223372036854775806; of a tag all or none (default: 1)");
+                               "how many IDs, 1 to 9223372036854775806; for a tag, all or none (default: 1)");
     command.add_flag("--direct", direct_,
                      "take exactly N consecutive IDs from the store, in order across hosts");
     command.add_flag("--ranges", ranges_,
-                     "print the first and the last ID of each run, tab-separated, not each ID");
-    command.add_flag("--release-on-exit", release_,
-                     "free the worker for others at the end, and use no host buffer: for --snowflake in "
-                     "containers that do not come again");
+                     "print the first and last ID of each run, tab-separated, instead of each ID");
+    command.add_flag(
+        "--release-on-exit", release_,
+        "free the worker on exit, and use no host buffer: for --snowflake in short-lived containers");
     form_.declare(command, "write each ID");
     command.add_examples(
         "With -o json each ID is an object, {\"tag\":\"order\",\"id\":\"1\"} of a tag and\n"
@@ -161,13 +159,15 @@ class Next : public Command {
     leaf::SegmentTag tag = allocator.tag(*tag_);
     const std::int64_t count = count_.value_or(1);
     const std::int64_t at_once = count > piece && may_go_in_pieces(count, session) ? piece : count;
+    OneStore store;
     for (std::int64_t left = count; left > 0;) {
       const auto ranges = waited_for(session.messages, session.settings().timeout, [&] {
         return tag.next_ranges(static_cast<std::uint64_t>(std::min(left, at_once)));
       });
       marks.report();
+      store.require(tag.store(), std::min(left, at_once));
       left -= std::min(left, at_once);
-      if (left == 0) warn_if_nearly_used_up(*tag_, tag.left(), tag.limit(), session.messages);
+      if (left == 0) warn_if_nearly_used_up(*tag_, tag.supply(), session.messages);
       print(ranges, session.output);
     }
     session.output.flush();
@@ -181,15 +181,15 @@ class Next : public Command {
   /// that the buffer lacks leaves nothing printed if it is refused.
   bool may_go_in_pieces(std::int64_t count, Session& session) const {
     if (ranges_) return false;
-    const leaf::Tag tag = session.store().tag(*tag_);
-    return count - 1 <= tag.limit.value_or(leaf::max_id) - tag.next_id;
+    return count <= leaf::supply_of(session.store().tag(*tag_)).left;
   }
 
   void print_ids_of_store(Session& session) const {
     warn_of_missing_marks(session);
     const leaf::Grant grant = session.store().grant(*tag_, count_.value_or(1));
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));
-    warn_if_nearly_used_up(*tag_, grant.limit - (grant.range.hi - 1), grant.limit, session.messages);
+    warn_if_nearly_used_up(*tag_, leaf::supply_of(grant.start, grant.limit, grant.range.hi),
+                           session.messages);
     print({grant.range}, session.output);
   }
 

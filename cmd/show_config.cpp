@@ -48,8 +48,8 @@ class ShowConfig : public Command {
     std::vector<Shown> all;
     for (const SettingOrigin& setting : session.configuration.origins)
       all.push_back({setting.setting->key, setting.shown(), setting.origin});
-    for (const auto& [name, store] : session.configuration.stores)
-      all.push_back({"stores." + name, leaf::redact_url(store.url), store.place});
+    for (const auto& [name, store] : session.configuration.files.stores())
+      all.push_back({"stores." + name, leaf::redact_url(store.text), store.place});
     session.output.print_list(columns, all);
   }
 };

@@ -6,12 +6,14 @@
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
+#include "leaf/detail/counted.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
 #include "metrics/status_metrics.hpp"
 #include "settings/user_folders.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
 #include "text/time_text.hpp"
 
@@ -36,6 +38,7 @@ Cell fetched(const Seen& seen) {
 
 Cell state(const Seen& seen) {
   if (seen.buffer.damaged) return std::string("damaged");
+  if (seen.buffer.is_former) return std::string("former");
   if (seen.buffer.failures > 0) return std::string("failing");
   return std::string(seen.buffer.in_use ? "ok" : "empty");
 }
@@ -113,20 +116,22 @@ class Status : public Command {
         "use, "
         "how fast they go and when they were fetched; for each worker until when its windows last. The "
         "buffers "
-        "of all stores are shown. Without --forget nothing is changed; no store is asked but by --metrics.");
-    command.add_flag("--watch", watch_, "print it again and again, until interrupted");
+        "of all stores are shown. Only --forget changes anything, and only --metrics asks the store.");
+    command.add_flag("--watch", watch_, "print it again and again until interrupted");
     command.add_text_option("--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
     command.add_flag("--all-users", all_users_, "print what all users have buffered; only root may");
     command.add_flag("--metrics", metrics_, "print it and the store's state as metrics for Prometheus");
-    command.add_flag("--forget", forget_, "give up what is buffered of STORE, or of fetches that failed");
+    command.add_flag("--forget", forget_,
+                     "give up what is buffered of STORE, or else what is failing, damaged or former");
     command.add_texts_argument("STORE", "URL", stores_, "with --forget: as for --store");
     command.add_examples(
         "In a pipe there is one tab-separated line for each buffer: tag, left, next_id,\n"
         "step, per_minute, fetched, state, failure and store; or worker, owner, layout,\n"
         "window_end, fetched, state, failure and store. With -o json the keys are the\n"
         "same. A buffer is empty before anything was fetched, failing while its last\n"
-        "fetch failed, what is left being used meanwhile, and damaged where its file was\n"
-        "changed by others.\n\n"
+        "fetch failed, what is left being used meanwhile, damaged where its file was\n"
+        "changed by others, and former where its store was put back, or its name leads\n"
+        "to another one: nobody draws from it any more.\n\n"
         "With --metrics the configured store is asked for tags, workers and its clock.\n"
         "Where it does not answer, leafctl_store_up is 0 and the rest is there.\n\n"
         "Examples:\n"
@@ -172,7 +177,7 @@ class Status : public Command {
       return;
     }
     const InterruptGuard guard;
-    const bool wipes = session.output.is_terminal() && has_able_terminal(Surroundings::of_this_process());
+    const bool wipes = session.output.is_terminal() && has_able_terminal(surroundings_of_this_process());
     const bool parts = session.output.is_terminal() && !wipes;
     for (bool first = true; InterruptGuard::received() == 0; first = false) {
       if (wipes) session.output.print_text("\x1b[H\x1b[2J");
@@ -195,12 +200,12 @@ class Status : public Command {
   }
 
   static void print_metrics(Session& session) {
+    const StoreAnswers answers = ask_store(session);
     const auto host = session.host();
     const auto buffers = host ? leaf::host_buffers(*host) : std::vector<leaf::HostBuffer>();
     MetricsText metrics;
     add_host_metrics(metrics, buffers);
-    add_store_metrics(metrics, ask_store(session), buffers, current_time(),
-                      worker_policy(session.settings()));
+    add_store_metrics(metrics, answers, buffers, current_time(), worker_policy(session.settings()));
     session.output.print_text(metrics.text());
   }
 
@@ -209,15 +214,24 @@ class Status : public Command {
     StoreAnswers answers{.url = leaf::redact_url(session.settings().store)};
     try {
       answers.health = store.health();
+      answers.identity = store.identity();
+      note_store_name(session, store);
       answers.tags = store.tags();
       answers.layout = store.layout();
       answers.worker_range = store.worker_range();
       answers.workers = store.workers();
       answers.is_up = true;
     } catch (const leaf::Error& error) {
-      session.messages.warning(error.what(), error.hint());
+      session.messages.warning(error.what(), hint_text(error));
     }
     return answers;
+  }
+
+  /// Which of the buffers are of the store that was asked, and which of one before it.
+  static void note_store_name(Session& session, leaf::Store& store) try {
+    if (const auto host = session.host()) leaf::refresh_store_name(session.settings().store, *host, store);
+  } catch (const leaf::Error&) {
+    // What is wrong with the folder is told by those who draw, and by doctor.
   }
 
   /// What was granted stays known, so that no store is taken back to before it.
@@ -225,8 +239,8 @@ class Status : public Command {
     const std::chrono::milliseconds timeout = session.settings().timeout;
     std::size_t forgotten = stores_.empty() ? leaf::forget_failing_buffers(host, timeout) : 0;
     for (const std::string& store : stores_)
-      forgotten += leaf::forget_store(session.configuration.url_of(store), host, timeout);
-    session.messages.info(fmt::format("gave up {} buffer{}", forgotten, forgotten == 1 ? "" : "s"));
+      forgotten += leaf::forget_store(session.configuration.files.url_of(store), host, timeout);
+    session.messages.info("gave up " + leaf::detail::counted(static_cast<std::int64_t>(forgotten), "buffer"));
     if (session.output.format() == OutputFormat::json)
       session.output.print_one(forgotten_columns, static_cast<std::int64_t>(forgotten));
   }

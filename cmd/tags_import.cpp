@@ -4,11 +4,12 @@
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
+#include "leaf/detail/counted.hpp"
 #include "leaf/error.hpp"
+#include "leaf/tag_import.hpp"
 #include "tags/buffered_ids.hpp"
 #include "tags/tag_csv.hpp"
 #include "tags/tag_format.hpp"
-#include "tags/tag_import.hpp"
 #include "tags/tag_record.hpp"
 #include "tags/tag_yaml.hpp"
 #include "text/hint.hpp"
@@ -23,31 +24,44 @@ struct Verb {
   const char* to_do;
 };
 
-Verb verb_of(TagImport::Action action) {
+Verb verb_of(leaf::TagImport::Action action) {
   switch (action) {
-    case TagImport::Action::add:
+    case leaf::TagImport::Action::add:
       return {"added", "add"};
-    case TagImport::Action::raise:
+    case leaf::TagImport::Action::raise:
       return {"raised", "raise"};
-    case TagImport::Action::change:
+    case leaf::TagImport::Action::change:
       return {"changed", "change"};
-    case TagImport::Action::nothing:
+    case leaf::TagImport::Action::nothing:
       break;
   }
   return {"unchanged", "leave"};
 }
 
-constexpr Column<TagImport> columns[] = {
-    {"tag", [](const TagImport& import) -> Cell { return import.tag().name; }},
-    {"action", [](const TagImport& import) -> Cell { return verb_of(import.action()).done; }},
-    {"next_id", [](const TagImport& import) -> Cell { return Id{import.tag().next_id}; }},
-    {"step", [](const TagImport& import) -> Cell { return import.tag().step; }},
+constexpr Column<leaf::TagImport> columns[] = {
+    {"tag", [](const leaf::TagImport& import) -> Cell { return import.tag().name; }},
+    {"action", [](const leaf::TagImport& import) -> Cell { return verb_of(import.action()).done; }},
+    {"next_id", [](const leaf::TagImport& import) -> Cell { return Id{import.tag().next_id}; }},
+    {"step", [](const leaf::TagImport& import) -> Cell { return import.tag().step; }},
     {"limit",
-     [](const TagImport& import) -> Cell {
+     [](const leaf::TagImport& import) -> Cell {
        return import.tag().limit ? Cell(Id{*import.tag().limit}) : Cell();
      }},
-    {"description", [](const TagImport& import) -> Cell { return import.tag().description; }},
+    {"description", [](const leaf::TagImport& import) -> Cell { return import.tag().description; }},
 };
+
+std::vector<leaf::ImportedTag> imported(const std::vector<FiledTag>& tags) {
+  std::vector<leaf::ImportedTag> result;
+  for (const FiledTag& tag : tags) {
+    result.push_back({.name = tag.name,
+                      .next_id = tag.next_id,
+                      .step = tag.step,
+                      .limit = tag.limit,
+                      .description = tag.description,
+                      .place = tag.place.text()});
+  }
+  return result;
+}
 
 class TagsImport : public Command {
  public:
@@ -62,8 +76,8 @@ class TagsImport : public Command {
     command.add_flag("--dry-run", dry_run_, "say what would be done and change nothing");
     command.add_examples(
         "It takes what 'leafctl tags export' writes, and Leaf's own table from MySQL:\n"
-        "biz_tag,max_id,step,description,update_time with or without a head, commas or\n"
-        "tabs between, NULL and backslash escapes as MySQL writes them. The first ID is\n"
+        "biz_tag,max_id,step,description,update_time with or without a header, commas\n"
+        "or tabs between, NULL and backslashes as MySQL writes them. The first ID is\n"
         "max_id, which is higher than all that Leaf has given out: stop Leaf first.\n"
         "If one line is wrong nothing is changed.\n\n"
         "Examples:\n"
@@ -86,9 +100,9 @@ class TagsImport : public Command {
     const TagFile content = format == TagFormat::yaml ? read_tag_yaml(file) : read_tag_csv(file);
     refuse_errors(content, file.name, session.messages);
     leaf::Store store = session.store();
-    std::vector<TagImport> plan = plan_import(content.tags, store);
+    std::vector<leaf::TagImport> plan = leaf::plan_import(imported(content.tags), store);
     refuse_lost_tags(plan, store, file.name, session.messages);
-    for (TagImport& import : plan) {
+    for (leaf::TagImport& import : plan) {
       if (!dry_run_) carry_out(import, store, session);
       report(import, session);
     }
@@ -106,17 +120,9 @@ class TagsImport : public Command {
   }
 
   /// Tags that the store lost would give IDs again that this host knows to be granted.
-  static void refuse_lost_tags(const std::vector<TagImport>& plan, leaf::Store& store,
+  static void refuse_lost_tags(const std::vector<leaf::TagImport>& plan, leaf::Store& store,
                                const std::string& file, Messages& messages) {
-    std::vector<leaf::Error> errors;
-    for (const TagImport& import : plan) {
-      try {
-        import.require_above_granted(store);
-      } catch (const leaf::Error& error) {
-        if (error.code() != leaf::ErrorCode::refused) throw;
-        errors.push_back(error);
-      }
-    }
+    const std::vector<leaf::Error> errors = leaf::lost_tags(plan, store);
     if (errors.empty()) return;
     for (const leaf::Error& error : errors) messages.error(error);
     throw leaf::Error(
@@ -125,17 +131,17 @@ class TagsImport : public Command {
         "nothing was changed"_hint);
   }
 
-  static void carry_out(TagImport& import, leaf::Store& store, Session& session) {
+  static void carry_out(leaf::TagImport& import, leaf::Store& store, Session& session) {
     import.carry_out(store);
-    if (import.action() != TagImport::Action::raise) return;
+    if (import.action() != leaf::TagImport::Action::raise) return;
     drop_buffered_ids(store, leaf::TagName(import.tag().name), import.tag().next_id, session);
   }
 
-  void report(const TagImport& import, Session& session) {
+  void report(const leaf::TagImport& import, Session& session) {
     const leaf::Tag& tag = import.tag();
     const Verb verb = verb_of(import.action());
     ++counts_[verb.done];
-    if (import.action() != TagImport::Action::nothing) {
+    if (import.action() != leaf::TagImport::Action::nothing) {
       session.messages.info(fmt::format("{} tag '{}': {}",
                                         dry_run_ ? fmt::format("would {}", verb.to_do) : verb.done, tag.name,
                                         describe(tag)));
@@ -152,8 +158,8 @@ class TagsImport : public Command {
     std::string list;
     for (const auto& [verb, count] : counts_)
       list += fmt::format("{}{} {}", list.empty() ? ": " : ", ", count, verb);
-    messages.info(
-        fmt::format("{} tag{}{}{}", tags, tags == 1 ? "" : "s", dry_run_ ? " in a dry run" : "", list));
+    messages.info(leaf::detail::counted(static_cast<std::int64_t>(tags), "tag") +
+                  (dry_run_ ? " in a dry run" : "") + list);
   }
 
   std::optional<std::string> file_;

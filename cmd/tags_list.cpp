@@ -13,8 +13,8 @@ class TagsList : public Command {
     command.describe(
         "Lists tags by name: tag, next_id (the first ID not yet granted), step, limit, updated "
         "(when somebody changed it), granted (when IDs were granted last), description. On a terminal times "
-        "are told from now; in a pipe they are exact, tab-separated, "
-        "without a head.");
+        "are relative to now; in a pipe they are exact, tab-separated, "
+        "without a header.");
     selection_.declare(command);
     command.add_examples(
         "Examples:\n"

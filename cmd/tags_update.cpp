@@ -15,7 +15,7 @@ namespace {
 class TagsUpdate : public Command {
  public:
   void declare(Declaration& command) override {
-    command.describe("Changes a tag; what is not named stays. Each host follows at its next grant.");
+    command.describe("Changes a tag; values that are not given stay. Each host follows at its next grant.");
     command.add_tag_argument(name_, "the tag to change");
     command.add_integer_option("--step", "N", change_.step, {1, leaf::max_step},
                                fmt::format("IDs that a host takes at once, 1 to {}", leaf::max_step));
@@ -24,7 +24,7 @@ class TagsUpdate : public Command {
     command.add_text_option("--description", "TEXT", change_.description,
                             "what it is for, up to 256 characters");
     command.add_integer_option("--raise-to", "ID", change_.raise_to, {0, leaf::max_id},
-                               "let the next ID be at least this one; never lowers");
+                               "raise the next ID to at least this one; never lowers it");
     command.add_examples(
         "Examples:\n"
         "  leafctl tags update order --step 5000\n"

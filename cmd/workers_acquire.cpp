@@ -4,7 +4,7 @@
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "text/rfc3339.hpp"
+#include "leaf/detail/rfc3339.hpp"
 #include "workers/worker_request.hpp"
 
 namespace leafctl {
@@ -58,8 +58,8 @@ class WorkersAcquire : public Command {
     session.output.print_one(columns, lease);
     session.messages.info(
         fmt::format("worker {} is held by '{}' until {}; 'leafctl workers release {}{}' frees it",
-                    lease.granted.worker, owner, format_rfc3339(lease.granted.end), lease.granted.worker,
-                    is_named_by_flag(session) ? " --worker-name " + owner : ""));
+                    lease.granted.worker, owner, leaf::detail::format_rfc3339(lease.granted.end),
+                    lease.granted.worker, is_named_by_flag(session) ? " --worker-name " + owner : ""));
   }
 };
 

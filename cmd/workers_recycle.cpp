@@ -5,11 +5,11 @@
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
+#include "leaf/detail/rfc3339.hpp"
 #include "leaf/error.hpp"
 #include "terminal/confirmation.hpp"
 #include "text/hint.hpp"
 #include "text/numbers.hpp"
-#include "text/rfc3339.hpp"
 #include "workers/freed_workers.hpp"
 
 namespace leafctl {
@@ -106,7 +106,7 @@ class WorkersRecycle : public Command {
     for (const leaf::Worker& worker : store.workers()) {
       if (worker.owner.empty() || std::ranges::find(workers_, worker.id) == workers_.end()) continue;
       list += fmt::format("{}worker {} (held by '{}' until {})", list.empty() ? "" : ", ", worker.id,
-                          worker.owner, format_rfc3339(worker.window_end));
+                          worker.owner, leaf::detail::format_rfc3339(worker.window_end));
     }
     if (!list.empty()) require_yes(fmt::format("recycle {}?", list), "no worker was recycled", messages);
   }

@@ -2,8 +2,8 @@
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
+#include "leaf/detail/nearest.hpp"
 #include "tags/buffered_ids.hpp"
-#include "text/nearest.hpp"
 #include "workers/freed_workers.hpp"
 
 namespace leafctl {
@@ -55,7 +55,7 @@ class WorkersRelease : public Command {
     for (const leaf::Worker& worker : session.store().workers()) {
       if (!worker.owner.empty()) owners.push_back(worker.owner);
     }
-    return nearest(owner, owners);
+    return leaf::detail::nearest(owner, owners);
   }
 
   std::optional<std::int64_t> worker_;

@@ -1,5 +1,7 @@
 #include "leaf/clock.hpp"
 
+#include <time.h>
+
 #include <thread>
 
 namespace leaf {
@@ -16,6 +18,11 @@ class RealClock final : public Clock {
   }
   void sleep_for(std::chrono::nanoseconds duration) override {
     if (duration > duration.zero()) std::this_thread::sleep_for(duration);
+  }
+  std::int64_t tick() override {
+    timespec time{};
+    clock_gettime(CLOCK_REALTIME_COARSE, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
   }
 };
 

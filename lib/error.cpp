@@ -4,8 +4,8 @@
 
 namespace leaf {
 
-Error::Error(ErrorCode code, const std::string& what, std::string hint, std::string sqlstate)
-    : std::runtime_error(what), code_(code), hint_(std::move(hint)), sqlstate_(std::move(sqlstate)) {}
+Error::Error(ErrorCode code, const std::string& what, Advice advice, std::string sqlstate)
+    : std::runtime_error(what), code_(code), advice_(std::move(advice)), sqlstate_(std::move(sqlstate)) {}
 Error::~Error() = default;
 Error::Error(const Error&) = default;
 Error& Error::operator=(const Error&) = default;

@@ -1,8 +1,12 @@
 #include "bench/drawers.hpp"
+#include "text/hint.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 #include <latch>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -60,9 +64,11 @@ class Drawers {
       guarded(record, board_, [&] {
         try {
           running.emplace_back(body);
-        } catch (...) {
+        } catch (const std::system_error& error) {
           arrivals_.count_down();
-          throw;
+          throw leaf::Error(leaf::ErrorCode::failed,
+                            fmt::format("cannot start a thread: {}", error.code().message()),
+                            "try fewer threads or processes"_hint);
         }
       });
     }

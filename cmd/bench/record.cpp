@@ -1,4 +1,5 @@
 #include "bench/record.hpp"
+#include "terminal/remedy_text.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -17,7 +18,7 @@ void copy(std::string_view text, char (&target)[size]) noexcept {
 
 void FailureRecord::set(const leaf::Error& error) noexcept {
   copy(error.what(), what_);
-  copy(error.hint(), hint_);
+  copy(hint_text(error), hint_);
   code_ = static_cast<int>(error.code());
 }
 

@@ -8,6 +8,8 @@
 #include "bench/text.hpp"
 #include "tags/meant_tag.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/remedy_text.hpp"
+#include "text/grouped.hpp"
 #include "text/line_wrap.hpp"
 
 namespace leafctl {
@@ -159,13 +161,13 @@ std::string bench_report(const BenchSubject& subject, const BenchPlan& plan, con
   return fold(report + latency_lines(result, line_width), line_width);
 }
 
-void run_and_report(const BenchPlan& plan, Benchmark& benchmark, Session& session) {
+void measure_and_report(const BenchPlan& plan, Benchmark& benchmark, Session& session) {
   const BenchResult result = [&] {
     const InterruptGuard guard;
     return run_benchmark(plan, benchmark, session.messages);
   }();
   session.messages.progress("");
-  if (result.left_over) session.messages.warning(result.left_over->what(), result.left_over->hint());
+  if (result.left_over) session.messages.warning(result.left_over->what(), hint_text(*result.left_over));
   const BenchSubject subject = benchmark.subject();
   if (result.failure && subject.tag)
     throw with_meant_tag(*result.failure, leaf::TagName(*subject.tag), session, NewTag::proposed);

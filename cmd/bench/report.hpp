@@ -21,6 +21,6 @@ std::string bench_report(const BenchSubject& subject, const BenchPlan& plan, con
 
 /// Runs a benchmark and prints what was measured, also where a signal ended it early. Throws Interrupted
 /// then; leaf::Error where it failed or did not verify.
-void run_and_report(const BenchPlan& plan, Benchmark& benchmark, Session& session);
+void measure_and_report(const BenchPlan& plan, Benchmark& benchmark, Session& session);
 
 }  // namespace leafctl

@@ -9,6 +9,7 @@
 #include "bench/drawers.hpp"
 #include "bench/text.hpp"
 #include "terminal/interrupt.hpp"
+#include "text/grouped.hpp"
 
 namespace leafctl {
 

@@ -46,16 +46,6 @@ std::vector<Bin> bins_of(const LatencyHistogram& histogram) {
 
 }  // namespace
 
-std::string grouped(std::uint64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 std::string short_duration(std::chrono::duration<double> duration) {
   double value = duration.count() * 1e9;
   std::size_t unit = 0;

@@ -8,9 +8,6 @@
 
 namespace leafctl {
 
-/// A number with its digits in groups of three: "4,096,000".
-std::string grouped(std::uint64_t number);
-
 /// A duration in three digits: "5.21 ns", "384 us", "2.00 s".
 std::string short_duration(std::chrono::duration<double> duration);
 

@@ -20,7 +20,7 @@ constexpr std::size_t first_word_at = 4096;
 [[noreturn]] void fail() {
   throw leaf::Error(leaf::ErrorCode::failed,
                     fmt::format("no memory to check IDs in: {}", std::strerror(errno)),
-                    "leave '--verify' out, or run for a shorter time"_hint);
+                    "leave '--verify' out, or allow more memory, see 'ulimit -v'"_hint);
 }
 
 }  // namespace

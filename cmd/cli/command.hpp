@@ -17,6 +17,9 @@
 
 namespace leafctl {
 
+/// What this program goes by in a database, whatever its file is called.
+inline constexpr const char* program_name = "leafctl";
+
 /// What a running command works with.
 struct Session {
   const Configuration& configuration;
@@ -29,11 +32,12 @@ struct Session {
   leaf::StoreOptions store_options() const {
     return {.url = settings().store,
             .timeout = settings().timeout,
+            .program = program_name,
             .marks = settings().runtime_dir.empty() ? nullptr : leaf::host_marks(host_options())};
   }
   /// For IDs that nobody is given: this host remembers nothing of them.
   leaf::StoreOptions store_options_without_marks() const {
-    return {.url = settings().store, .timeout = settings().timeout};
+    return {.url = settings().store, .timeout = settings().timeout, .program = program_name};
   }
   /// Where this host's buffers lie; none if they are not to be used, or there is no place for them.
   std::optional<leaf::HostOptions> host() const {

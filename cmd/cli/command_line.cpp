@@ -119,8 +119,8 @@ void CommandLine::declare_global_options() {
   }
   declaration.add_text_option("--config", "FILE", options_.config_file,
                               "settings in YAML (default: leafctl/leafctl.yaml in ~/.config, then in /etc)");
-  declaration.add_flag("-q,--quiet", options_.quiet, "print errors only, no messages and warnings");
-  declaration.add_flag("-v,--verbose", options_.verbose, "say more about what is done");
+  declaration.add_flag("-q,--quiet", options_.quiet, "print only errors, no messages or warnings");
+  declaration.add_flag("-v,--verbose", options_.verbose, "print more about what is done");
   declaration.add_examples(examples);
   app_->set_version_flag("--version", fmt::format("leafctl {}\n", leaf::version()),
                          "print the version and exit");

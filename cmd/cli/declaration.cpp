@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "leaf/detail/yes_no.hpp"
 #include "settings/settings.hpp"
-#include "text/yes_no.hpp"
 
 namespace leafctl {
 
@@ -118,8 +118,9 @@ void Declaration::add_setting(std::string_view key, std::optional<std::string>& 
     add_text_option(setting.flags, setting.value_name, target, setting.help);
   } else if (!leaves_out(setting.flags)) {
     const CLI::callback_t callback = [&target, &setting](const CLI::results_t& texts) {
-      const bool turned_round = !parse_yes_no(setting.long_flag(), texts.front());
-      target = parse_yes_no(setting.key, setting.flag_stands_for) != turned_round ? "yes" : "no";
+      const bool turned_round = !leaf::detail::parse_yes_no(setting.long_flag(), texts.front());
+      target =
+          leaf::detail::parse_yes_no(setting.key, setting.flag_stands_for) != turned_round ? "yes" : "no";
       return true;
     };
     // A value of its own only behind '=': the next word may be an argument.

@@ -7,9 +7,9 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/help_text.hpp"
+#include "leaf/detail/nearest.hpp"
 #include "leaf/store.hpp"
 #include "text/hint.hpp"
-#include "text/nearest.hpp"
 
 namespace leafctl {
 
@@ -41,7 +41,8 @@ Error unknown_option(const CLI::App& app, const std::string& argument) {
     return {ErrorCode::usage, fmt::format("option '{}' stands before its command", name),
             fmt::format("put it after '{}'"_hint, full_name(app))};
   }
-  const std::string near = name.starts_with("--") && name.size() > 3 ? nearest(name, names) : std::string();
+  const std::string near =
+      name.starts_with("--") && name.size() > 3 ? leaf::detail::nearest(name, names) : std::string();
   return {ErrorCode::usage, fmt::format("unknown option '{}'", name),
           near.empty() ? see_help(app) : fmt::format("did you mean '{}'?"_hint, near)};
 }
@@ -160,7 +161,7 @@ std::string intended_command(const CLI::App& group, const std::string& word) {
   }
   std::vector<std::string> names;
   for (const CLI::App* command : subcommands_of(group)) names.push_back(name_of(*command));
-  const std::string near = nearest(word, names);
+  const std::string near = leaf::detail::nearest(word, names);
   return near.empty() || prefix.empty() ? near : prefix + " " + near;
 }
 

@@ -19,8 +19,10 @@ using Candidates = std::vector<Candidate>;
 constexpr std::string_view sqlite = "sqlite:";
 
 leaf::Store store(const CompletionCursor& cursor) {
-  const Configuration configuration = resolve_settings(cursor.settings, Surroundings::of_this_process());
-  return leaf::Store({.url = configuration.settings.store, .timeout = std::chrono::milliseconds::zero()});
+  const Configuration configuration = resolve_settings(cursor.settings, surroundings_of_this_process());
+  return leaf::Store({.url = configuration.settings.store,
+                      .timeout = std::chrono::milliseconds::zero(),
+                      .program = program_name});
 }
 
 Candidates tags(const CompletionCursor& cursor) {
@@ -57,8 +59,10 @@ Candidates files(const CompletionCursor&) {
 Candidates stores(const CompletionCursor& cursor) {
   if (cursor.value().starts_with(sqlite)) return {{"", std::string(sqlite)}};
   Candidates result;
-  for (const auto& [name, store] : named_stores(cursor.settings, Surroundings::of_this_process()))
-    result.push_back({name, escape_for_terminal(leaf::redact_url(store.url))});
+  const auto files =
+      leaf::HostConfiguration::read(surroundings_of_this_process(), cursor.settings.config_file);
+  for (const auto& [name, store] : files.stores())
+    result.push_back({name, escape_for_terminal(leaf::redact_url(store.text))});
   result.push_back({std::string(sqlite), "a file"});
   result.push_back({"postgresql://", "a PostgreSQL by host and database"});
   result.push_back({"service=", "a PostgreSQL by an entry of pg_service.conf"});

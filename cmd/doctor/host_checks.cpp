@@ -4,10 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "leaf/detail/counted.hpp"
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
+#include "tags/tag_command.hpp"
+#include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl {
@@ -46,6 +50,24 @@ std::string subject(const HostBuffer& buffer) {
                                               : fmt::format("the worker of '{}'", buffer.name);
 }
 
+/// Whether what a check found keeps the next fetch from succeeding.
+bool concerns(const Check& check, const HostBuffer& buffer) {
+  if (check.state != CheckState::failed) return false;
+  if (!check.subject.empty()) return check.subject == buffer.name;
+  if (buffer.kind == HostBuffer::Kind::worker) return check.name != "tags";
+  // Where another server came it may be that only workers wait.
+  if (check.name == "identity") return check.measures != Measures{{"tags_ahead", std::int64_t{0}}};
+  return check.name != "clock" && check.name != "layout" && check.name != "workers";
+}
+
+/// Whether what its last fetch failed of is over.
+bool is_mended(const HostBuffer& buffer, const AskedStore& asked) {
+  if (buffer.deployment != asked.identity.deployment || buffer.copy != asked.identity.copy) return false;
+  if (buffer.kind == HostBuffer::Kind::tag && std::ranges::find(asked.tags, buffer.name) == asked.tags.end())
+    return false;
+  return std::ranges::none_of(asked.checks, [&](const Check& check) { return concerns(check, buffer); });
+}
+
 }  // namespace
 
 HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_wanted) {
@@ -71,13 +93,14 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
     }
     return found;
   } catch (const leaf::Error& error) {
-    return {{}, {check_name, CheckState::failed, error.what(), error.hint()}};
+    return {{}, {check_name, CheckState::failed, error.what(), hint_text(error)}};
   }
 }
 
 Checks folder_checks(const std::string& used, const Surroundings& surroundings) {
-  const std::string usual = usual_runtime_dir(surroundings);
-  if (usual.empty() || !belongs_to_another(usual, surroundings) || used != own_runtime_dir(surroundings))
+  const std::string usual = leaf::usual_runtime_dir(surroundings);
+  if (usual.empty() || !leaf::belongs_to_another(usual, surroundings) ||
+      used != leaf::own_runtime_dir(surroundings))
     return {};
   return {
       {check_name, CheckState::warning,
@@ -85,27 +108,48 @@ Checks folder_checks(const std::string& used, const Surroundings& surroundings) 
        fmt::format("have root run 'install -d -m 0700 -o {0} /run/leafctl-{0}'"_hint, surroundings.user_id)}};
 }
 
-Checks buffer_checks(const std::vector<HostBuffer>& buffers) {
+Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional<AskedStore>& asked) {
   Checks checks;
+  std::int64_t former = 0;
   for (const HostBuffer& buffer : buffers) {
+    if (buffer.is_former) {
+      ++former;
+      continue;
+    }
     if (buffer.damaged) {
       checks.push_back(
           {check_name, CheckState::warning,
            fmt::format("the buffer of {} from store '{}': {}", subject(buffer), buffer.store, buffer.failure),
-           buffer.failure_hint});
+           hint_text(buffer.failure_hint, buffer.failure_remedies)});
     }
     if (buffer.failures == 0) continue;
+    const std::string failed =
+        fmt::format("the last {} of {} from store '{}' failed: {}",
+                    buffer.failures == 1 ? "fetch" : fmt::format("{} fetches", buffer.failures),
+                    subject(buffer), buffer.store, buffer.failure);
+    const Measures measures{{"failures", std::int64_t{buffer.failures}}};
+    if (asked && is_mended(buffer, *asked)) {
+      checks.push_back({.name = check_name,
+                        .detail = failed + "; the store answers now, and the next call fetches again",
+                        .subject = buffer.name,
+                        .measures = measures});
+      continue;
+    }
     checks.push_back(
-        {check_name,
-         CheckState::warning,
-         fmt::format("the last {} of {} from store '{}' failed: {}",
-                     buffer.failures == 1 ? "fetch" : fmt::format("{} fetches", buffer.failures),
-                     subject(buffer), buffer.store, buffer.failure),
+        {check_name, CheckState::warning, failed,
          buffer.failure_hint.empty()
              ? fmt::format("ask that store what is wrong: 'leafctl doctor --store \"{}\"'"_hint, buffer.store)
-             : buffer.failure_hint,
-         buffer.name,
-         {{"failures", std::int64_t{buffer.failures}}}});
+             : hint_text(buffer.failure_hint, buffer.failure_remedies),
+         buffer.name, measures});
+  }
+  if (former > 0) {
+    checks.push_back(
+        {.name = check_name,
+         .detail = fmt::format(
+             "{} {} of a copy of its store that no name leads to any more; 'leafctl status --forget' gives "
+             "them up",
+             leaf::detail::counted(former, "buffer"), former == 1 ? "is" : "are"),
+         .measures = {{"former", former}}});
   }
   return checks;
 }
@@ -118,7 +162,7 @@ Checks lost_mark_checks(const leaf::HostOptions& host) {
          fmt::format("this host has forgotten how far a tag or worker was granted, and would not notice a "
                      "store that was put back: {}",
                      lost.what()),
-         lost.hint()});
+         hint_text(lost)});
   }
   return checks;
 }
@@ -135,8 +179,27 @@ Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::
       former->deployment == store.identity().deployment
           ? fmt::format("the store's name led to another copy of deployment {} until now", former->deployment)
           : fmt::format("the store's name led to deployment {} until now", former->deployment);
-  return {{check_name, CheckState::warning, seen + "; from now on this host draws from the one it leads to",
+  return {{check_name, CheckState::warning,
+           seen + "; from now on this host draws from the store that it leads to now",
            "if the name was not to lead elsewhere, set it right"_hint}};
+}
+
+Checks lost_tag_checks(leaf::Store& store) {
+  Checks checks;
+  for (const leaf::LostTag& lost : store.lost_tags()) {
+    checks.push_back(
+        {"tags",
+         CheckState::failed,
+         fmt::format("tag '{}' is gone from the store, but IDs of it were granted before, up to {}: the "
+                     "store has gone back",
+                     lost.name.str(), lost.granted_end - 1),
+         fmt::format("run 'leafctl add-tag {}', with a higher number where 'leafctl doctor' names one on "
+                     "another host; remove the tag then if nobody needs it"_hint,
+                     tag_arguments(lost.name.str(), fmt::format("--start {}", lost.granted_end))),
+         lost.name.str(),
+         {{"start", lost.granted_end}}});
+  }
+  return checks;
 }
 
 Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
@@ -147,9 +210,6 @@ Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
     if (!leaf::TagName::is_valid(tag.name)) continue;
     const std::int64_t mark = store.granted_mark(leaf::TagName(tag.name));
     if (tag.next_id >= mark) continue;
-    const std::string arguments = tag.name.starts_with('-')
-                                      ? fmt::format("--raise-to {} -- {}", mark, tag.name)
-                                      : fmt::format("{} --raise-to {}", tag.name, mark);
     checks.push_back(
         {"tags",
          CheckState::failed,
@@ -159,7 +219,7 @@ Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
          fmt::format("run 'leafctl tags update {}', with a higher number where 'leafctl doctor' names one on "
                      "another host: what others have buffered counts too; if this is a copy beside the "
                      "original, 'leafctl init-db --new-deployment' tells it from that one"_hint,
-                     arguments),
+                     tag_arguments(tag.name, fmt::format("--raise-to {}", mark))),
          tag.name,
          {{"ids_behind", mark - tag.next_id}}});
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "doctor/check.hpp"
@@ -22,14 +23,26 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
 /// Tells where the folder that is used is not the usual one, because that belongs to another user.
 Checks folder_checks(const std::string& used, const Surroundings& surroundings);
 
-/// Judges the buffers whose last fetches failed.
-Checks buffer_checks(const std::vector<leaf::HostBuffer>& buffers);
+/// A store that answers, and what was found there.
+struct AskedStore {
+  leaf::StoreIdentity identity;
+  std::vector<std::string> tags;  ///< by name
+  Checks checks;
+};
+
+/// Judges the buffers whose last fetches failed. Of one from the store that was `asked` the next will do if
+/// nothing was found that speaks against it.
+Checks buffer_checks(const std::vector<leaf::HostBuffer>& buffers,
+                     const std::optional<AskedStore>& asked = {});
 
 /// Tells of files that held what this host remembers of grants.
 Checks lost_mark_checks(const leaf::HostOptions& host);
 
 /// Compares where the store's name leads with where this host believes it does, and has it go by the truth.
 Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::Store& store);
+
+/// Finds the tags of which IDs were granted to this host, and which the store knows nothing of.
+Checks lost_tag_checks(leaf::Store& store);
 
 /// Finds the tags of which the store would grant IDs that were granted before: it has gone back.
 Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health);

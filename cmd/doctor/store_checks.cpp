@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "leaf/detail/rfc3339.hpp"
 #include "text/hint.hpp"
 #include "text/numbers.hpp"
-#include "text/rfc3339.hpp"
 #include "text/rough_duration.hpp"
 
 namespace leafctl {
@@ -118,7 +118,8 @@ Check check_lock(const leaf::StoreLock& lock) {
   if (lock.what.size() > most) what += fmt::format(" and {} more", lock.what.size() - most);
   std::string seen = fmt::format("process {} of the server, of role '{}'", lock.process, lock.role);
   if (!lock.program.empty()) seen += fmt::format(" and program '{}'", lock.program);
-  if (lock.since) seen += fmt::format(", in a transaction since {}", format_rfc3339(*lock.since));
+  if (lock.since)
+    seen += fmt::format(", in a transaction since {}", leaf::detail::format_rfc3339(*lock.since));
   return {"locks", CheckState::warning, fmt::format("{} locks {}: nothing is granted there", seen, what),
           fmt::format("let its transaction end, or end it with 'SELECT pg_terminate_backend({})'"_hint,
                       lock.process)};
@@ -246,6 +247,33 @@ Check check_clock(const StoreHealth& health, milliseconds max_skew) {
   return {.name = "clock", .detail = seen, .measures = measures};
 }
 
+const char* text_of(leaf::GuardedChange change) {
+  switch (change) {
+    case leaf::GuardedChange::server:
+      return "another server than that of the last grants";
+    case leaf::GuardedChange::tables:
+      return "the same server, but other tables than those of the last grants";
+    case leaf::GuardedChange::noticed:
+      break;
+  }
+  return "a failover or restore was noticed";
+}
+
+/// Only for what waits.
+std::string guard_hint(const leaf::ServerGuard& guard) {
+  const char* const ends_the_wait =
+      "if the server lost no commit, 'leafctl failover settle --no-commits-lost' ends the wait"_hint;
+  if (guard.tags_ahead > 0) {
+    return "'leafctl failover settle' has tags leave out the guard now, and begins the wait for workers; "_hint +
+           std::string(ends_the_wait) +
+           "; if it lost more grants than the guard leaves out, raise tags with 'leafctl tags update TAG "
+           "--raise-to ID'"_hint;
+  }
+  if (!guard.leases_from)
+    return "begin the wait with 'leafctl failover settle'; "_hint + std::string(ends_the_wait);
+  return "wait until then; "_hint + std::string(ends_the_wait);
+}
+
 /// A server that took the place of another may lack its last grants.
 Check check_identity(const StoreHealth& health) {
   const std::string seen =
@@ -258,7 +286,7 @@ Check check_identity(const StoreHealth& health) {
         guard.tags_behind > 0 ? "; 'leafctl failover show' lists the IDs that tags have left out" : "";
     return {"identity", CheckState::ok, fmt::format("{}, as at the last grants{}", seen, behind)};
   }
-  std::string found = fmt::format("{}: not the server of earlier grants", seen);
+  std::string found = fmt::format("{}: {}", seen, text_of(guard.change));
   if (guard.tags_ahead > 0) {
     found += fmt::format("; {} {} leave out {} steps at the next grant", guard.tags_ahead,
                          guard.tags_ahead == 1 ? "tag will" : "tags will", guard.steps);
@@ -269,21 +297,15 @@ Check check_identity(const StoreHealth& health) {
                          guard.tags_without_room == 1 ? "s" : "");
   }
   if (leases_wait) {
-    found += guard.leases_from
-                 ? fmt::format("; no worker is leased before {}", format_rfc3339(*guard.leases_from))
-                 : "; no worker is leased until some time after the first is asked for";
+    found +=
+        guard.leases_from
+            ? fmt::format("; no worker is leased before {}", leaf::detail::format_rfc3339(*guard.leases_from))
+            : "; workers are leased only after a wait, which begins when the first one is asked for";
   }
   const bool draws_none = leases_wait || guard.tags_without_room > 0;
-  return {
-      "identity",
-      draws_none ? CheckState::failed : CheckState::warning,
-      found,
-      "'leafctl failover settle' settles the tags; workers wait until then, unless no commit was lost: then "
-      "'leafctl failover settle --no-commits-lost' ends the wait; if it lacks more grants than that, raise "
-      "tags "
-      "with 'leafctl tags update TAG --raise-to ID'"_hint,
-      {},
-      {{"tags_ahead", guard.tags_ahead}}};
+  return {"identity", draws_none ? CheckState::failed : CheckState::warning,
+          found,      guard_hint(guard),
+          {},         {{"tags_ahead", guard.tags_ahead}}};
 }
 
 /// Nothing if all rows of tags are there.

@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "doctor/supply_checks.hpp"
+#include "leaf/detail/counted.hpp"
+#include "tags/tag_command.hpp"
 #include "tags/tag_supply.hpp"
-#include "text/counted.hpp"
 #include "text/hint.hpp"
 #include "text/rough_duration.hpp"
 
@@ -27,25 +28,23 @@ std::string lasting(double seconds) {
   return "about " + rough_duration(std::chrono::milliseconds(std::llround(seconds * 1000)));
 }
 
-/// A name that begins with a dash would be taken for an option.
 std::string raise_command(const Tag& tag) {
-  return tag.name.starts_with('-') ? fmt::format("'leafctl tags update --limit ID -- {}'", tag.name)
-                                   : fmt::format("'leafctl tags update {} --limit ID'", tag.name);
+  return fmt::format("'leafctl tags update {}'", tag_arguments(tag.name, "--limit ID"));
 }
 
-Measures measures_of(const TagSupply& supply) {
-  Measures measures{{"ids_left", supply.left}};
-  if (supply.seconds) measures.push_back({"seconds_left", *supply.seconds});
+Measures measures_of(const TagOutlook& outlook) {
+  Measures measures{{"ids_left", outlook.ids.left}};
+  if (outlook.seconds) measures.push_back({"seconds_left", *outlook.seconds});
   return measures;
 }
 
-std::optional<Check> check_limit(const Tag& tag, const TagSupply& supply) {
-  const auto [left, duration] = supply;
-  const std::int64_t first = tag.start.value_or(1);
+std::optional<Check> check_limit(const Tag& tag, const TagOutlook& outlook) {
+  const auto& [ids, duration] = outlook;
+  const std::int64_t left = ids.left;
   const bool lasts = left > 0 && (!duration || *duration > soon_s);
-  if (lasts && (limit_of(tag) - first) / 10 < left) return std::nullopt;
-  std::string seen =
-      fmt::format("tag '{}' has {} left up to its limit {}", tag.name, counted(left, "ID"), limit_of(tag));
+  if (lasts && !ids.is_low()) return std::nullopt;
+  std::string seen = fmt::format("tag '{}' has {} left up to its limit {}", tag.name,
+                                 leaf::detail::counted(left, "ID"), ids.limit);
   if (left > 0 && duration) seen += fmt::format(", for {} at this host's pace", lasting(*duration));
   return Check{"tags",
                left > 0 ? CheckState::warning : CheckState::failed,
@@ -53,7 +52,7 @@ std::optional<Check> check_limit(const Tag& tag, const TagSupply& supply) {
                tag.limit ? "raise it with "_hint + raise_command(tag) + ", or take it away with --limit none"
                          : "go on with another tag: no ID is greater"_hint,
                tag.name,
-               measures_of(supply)};
+               measures_of(outlook)};
 }
 
 std::string names_of(const std::vector<Tag>& tags) {
@@ -84,13 +83,13 @@ void tell_of_width(Checks& checks, const std::vector<Tag>& tags, std::int64_t be
 Checks tag_checks(const std::vector<Tag>& tags, const std::vector<TagOnHost>& on_host) {
   Checks checks;
   const Tag* shortest = nullptr;
-  TagSupply shortest_supply;
+  TagOutlook shortest_outlook;
   for (const Tag& tag : tags) {
-    const TagSupply supply = supply_of(tag, on_host);
-    if (auto check = check_limit(tag, supply)) checks.push_back(std::move(*check));
-    if (supply.seconds && (shortest == nullptr || *supply.seconds < *shortest_supply.seconds)) {
+    const TagOutlook outlook = outlook_of(tag, on_host);
+    if (auto check = check_limit(tag, outlook)) checks.push_back(std::move(*check));
+    if (outlook.seconds && (shortest == nullptr || *outlook.seconds < *shortest_outlook.seconds)) {
       shortest = &tag;
-      shortest_supply = supply;
+      shortest_outlook = outlook;
     }
   }
   if (checks.empty()) {
@@ -99,10 +98,10 @@ Checks tag_checks(const std::vector<Tag>& tags, const std::vector<TagOnHost>& on
                                           : fmt::format("{} tags, none near its limit", tags.size());
     if (shortest != nullptr) {
       seen += fmt::format("; at this host's pace '{}' lasts {}", shortest->name,
-                          lasting(*shortest_supply.seconds));
+                          lasting(*shortest_outlook.seconds));
     }
     Measures measures{{"tags", static_cast<std::int64_t>(tags.size())}};
-    if (shortest != nullptr) measures.push_back({"seconds_left", *shortest_supply.seconds});
+    if (shortest != nullptr) measures.push_back({"seconds_left", *shortest_outlook.seconds});
     checks.push_back({.name = "tags", .detail = seen, .measures = std::move(measures)});
   }
   constexpr std::int64_t greatest_32_bit = (std::int64_t{1} << 31) - 1;

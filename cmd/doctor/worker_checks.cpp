@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "doctor/supply_checks.hpp"
+#include "leaf/detail/rfc3339.hpp"
 #include "leaf/detail/shell_word.hpp"
 #include "text/hint.hpp"
-#include "text/rfc3339.hpp"
 #include "text/rough_duration.hpp"
 #include "workers/worker_range.hpp"
 
@@ -82,8 +82,8 @@ std::optional<Check> check_ahead(const std::vector<Worker>& workers) {
                          ? fmt::format("worker {} was leased while a clock was ahead", ahead[0])
                          : fmt::format("{} workers were leased while a clock was ahead", ahead.size());
   seen += fmt::format(": nobody gets {} before {}", ahead.size() == 1 ? "it" : "any of them",
-                      format_rfc3339(first));
-  if (last != first) seen += fmt::format(", and the last not before {}", format_rfc3339(last));
+                      leaf::detail::format_rfc3339(first));
+  if (last != first) seen += fmt::format(", and the last not before {}", leaf::detail::format_rfc3339(last));
   return Check{"workers", CheckState::warning,
                seen,      "others take their place; 'leafctl workers list --state ahead' shows them"_hint,
                {},        {{"ahead", static_cast<std::int64_t>(ahead.size())}}};
@@ -139,12 +139,12 @@ Check layout_check(const Layout& layout, const std::optional<Layout>& expected, 
   const std::string name = fmt::format("layout '{}'", layout.name());
   if (now < layout.epoch()) {
     return {"layout", CheckState::failed,
-            fmt::format("{} begins only at {}", name, format_rfc3339(layout.epoch())),
+            fmt::format("{} begins only at {}", name, leaf::detail::format_rfc3339(layout.epoch())),
             "set the clock right, or choose another layout with 'leafctl init-db --layout LAYOUT'"_hint};
   }
   const milliseconds left = layout.last_time() - now;
   const Measures measures{{"seconds_left", seconds_of(left)}};
-  const std::string end = format_rfc3339(layout.last_time()).substr(0, date_size);
+  const std::string end = leaf::detail::format_rfc3339(layout.last_time()).substr(0, date_size);
   const char* hint =
       "go on in a new store with a layout that lasts; keep both kinds of IDs apart, they may be equal"_hint;
   if (left <= milliseconds::zero())

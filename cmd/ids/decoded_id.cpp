@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "text/rfc3339.hpp"
+#include "leaf/detail/rfc3339.hpp"
 
 namespace leafctl {
 
@@ -68,7 +68,7 @@ void DecodedId::append_tsv(std::int64_t id, std::string& lines) const {
   lines += '\t';
   lines += layout_name_;
   lines += '\t';
-  append_rfc3339(time, lines);
+  leaf::detail::append_rfc3339(time, lines);
   lines += '\t';
   append_number(time.time_since_epoch().count(), lines);
   for (const auto& field : fields_) {
@@ -85,7 +85,7 @@ void DecodedId::append_json(std::int64_t id, std::string& lines) const {
   lines += R"(","layout":")";
   lines += layout_name_;
   lines += R"(","time":")";
-  append_rfc3339(time, lines);
+  leaf::detail::append_rfc3339(time, lines);
   lines += R"(","unix_ms":)";
   append_number(time.time_since_epoch().count(), lines);
   for (const auto& field : fields_) {

@@ -18,18 +18,18 @@ void IdFormOptions::declare(Declaration& command, const std::string& purpose) {
                           purpose + " in a text of your own, such as 'ORD-{date:%Y%m%d}-{id:>012}'");
 }
 
-std::optional<IdTemplate> IdFormOptions::form() const {
+std::optional<leaf::IdTemplate> IdFormOptions::form() const {
   if (format_ && template_) {
     throw leaf::Error(leaf::ErrorCode::usage, "'--format' and '--template' exclude each other",
                       "a template names the base itself: {id:base62}"_hint);
   }
-  if (template_) return IdTemplate(*template_);
+  if (template_) return leaf::IdTemplate(*template_);
   if (!format_ || *format_ == "dec") return std::nullopt;
-  if (find_id_base(*format_) == nullptr) {
+  if (leaf::find_id_base(*format_) == nullptr) {
     throw leaf::Error(leaf::ErrorCode::usage,
                       fmt::format("'--format' takes dec, hex, base32 or base62, not '{}'", *format_));
   }
-  return IdTemplate(fmt::format("{{id:{}}}", *format_));
+  return leaf::IdTemplate(fmt::format("{{id:{}}}", *format_));
 }
 
 }  // namespace leafctl

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/declaration.hpp"
-#include "ids/id_template.hpp"
+#include "leaf/id_form.hpp"
 
 namespace leafctl {
 
@@ -15,7 +15,7 @@ class IdFormOptions {
   void declare(Declaration& command, const std::string& purpose);
 
   /// The form they name; none for plain decimal. Throws leaf::Error (usage).
-  std::optional<IdTemplate> form() const;
+  std::optional<leaf::IdTemplate> form() const;
 
  private:
   std::optional<std::string> format_;

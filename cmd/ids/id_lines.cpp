@@ -28,14 +28,14 @@ IdWriter plain_writer(OutputFile& file, OutputFormat format, const std::string& 
 
 }  // namespace
 
-IdLines::IdLines(Output& output, const std::string& tag, std::optional<IdTemplate> form)
+IdLines::IdLines(Output& output, const std::string& tag, std::optional<leaf::IdTemplate> form)
     : file_(output.flushed_file()),
       is_json_(output.format() == OutputFormat::json),
       tag_(tag),
       form_(std::move(form)),
       plain_(plain_writer(file_, output.format(), tag)) {}
 
-IdLines::IdLines(Output& output, const leaf::Layout& layout, std::optional<IdTemplate> form)
+IdLines::IdLines(Output& output, const leaf::Layout& layout, std::optional<leaf::IdTemplate> form)
     : IdLines(output, std::string(), std::move(form)) {
   layout_ = layout;
 }

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "ids/id_template.hpp"
 #include "ids/id_writer.hpp"
+#include "leaf/id_form.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/range.hpp"
 #include "terminal/output.hpp"
@@ -19,9 +19,9 @@ namespace leafctl {
 class IdLines {
  public:
   /// IDs of a tag; the date in a form is that of the printing.
-  IdLines(Output& output, const std::string& tag, std::optional<IdTemplate> form);
+  IdLines(Output& output, const std::string& tag, std::optional<leaf::IdTemplate> form);
   /// Snowflake IDs; the date in a form is the one in the ID.
-  IdLines(Output& output, const leaf::Layout& layout, std::optional<IdTemplate> form);
+  IdLines(Output& output, const leaf::Layout& layout, std::optional<leaf::IdTemplate> form);
 
   /// Throw as IdWriter::write() does. No ID is negative.
   void write(leaf::Range ids);
@@ -35,7 +35,7 @@ class IdLines {
   bool is_json_;
   std::string tag_;
   std::optional<leaf::Layout> layout_;
-  std::optional<IdTemplate> form_;
+  std::optional<leaf::IdTemplate> form_;
   IdWriter plain_;
   std::string text_;
   std::string lines_;

@@ -10,13 +10,16 @@
 #include <vector>
 
 #include "ids/id_lines.hpp"
+#include "ids/one_store.hpp"
+#include "leaf/detail/rfc3339.hpp"
 #include "leaf/snowflake.hpp"
 #include "tags/granted_marks.hpp"
 #include "terminal/detached_process.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/interruptible_clock.hpp"
+#include "terminal/remedy_text.hpp"
 #include "terminal/waiting_notice.hpp"
 #include "text/hint.hpp"
-#include "text/rfc3339.hpp"
 #include "text/rough_duration.hpp"
 #include "text/time_text.hpp"
 #include "workers/worker_request.hpp"
@@ -52,7 +55,7 @@ void warn_if_nearly_over(const leaf::Layout& layout, Messages& messages) {
   const auto left = layout.last_time() - current_time();
   if (left > std::chrono::days(365) || left < milliseconds::zero()) return;
   messages.warning(fmt::format("layout '{}' ends in {}, at {}", layout.name(), rough_duration(left),
-                               format_rfc3339(layout.last_time())),
+                               leaf::detail::format_rfc3339(layout.last_time())),
                    "move to a store with another layout before then"_hint);
 }
 
@@ -66,7 +69,7 @@ class RenewalFailures {
 
   void report(Messages& messages) {
     const std::lock_guard lock(mutex_);
-    if (last_) messages.warning(fmt::format("no further window yet: {}", last_->what()), last_->hint());
+    if (last_) messages.warning(fmt::format("no further window yet: {}", last_->what()), hint_text(*last_));
     last_.reset();
   }
 
@@ -77,7 +80,8 @@ class RenewalFailures {
 
 }  // namespace
 
-void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, AtEnd at_end, Session& session) {
+void print_snowflake_ids(std::int64_t count, std::optional<leaf::IdTemplate> form, AtEnd at_end,
+                         Session& session) {
   auto host = at_end == AtEnd::keep ? session.host() : std::nullopt;
   MissingMarks marks(session);
   if (!host) {
@@ -92,14 +96,16 @@ void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, AtE
   RenewalFailures failures;
   // A wait for the lease may be cut short; what comes after gives the worker back first.
   std::optional<InterruptGuard> guard;
+  InterruptibleClock clock;
+  leaf::StoreOptions store_options = marks.store_options();
+  store_options.clock = &clock;
   leaf::SnowflakeGenerator generator(
-      marks.store_options(),
-      {.worker = request,
-       .max_backward = session.settings().max_backward,
-       .timeout = session.settings().timeout,
-       .on_renewal_failure = [&failures](const leaf::Error& error) { failures.note(error); },
-       .host = host,
-       .release_at_end = at_end == AtEnd::release});
+      store_options, {.worker = request,
+                      .max_backward = session.settings().max_backward,
+                      .timeout = session.settings().timeout,
+                      .on_renewal_failure = [&failures](const leaf::Error& error) { failures.note(error); },
+                      .host = host,
+                      .release_at_end = at_end == AtEnd::release});
   notice.reset();
   marks.report();
   guard.emplace();
@@ -109,9 +115,12 @@ void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, AtE
 
   IdLines lines(session.output, layout, std::move(form));
   std::vector<std::int64_t> ids(batch_size(count, layout));
+  OneStore store;
+  store.require(generator.store(), 0);
   while (count > 0) {
     const auto batch = std::span(ids).first(std::min(ids.size(), static_cast<std::size_t>(count)));
-    generator.next(batch);
+    InterruptibleClock::run([&] { generator.next(batch); });
+    store.require(generator.store(), static_cast<std::int64_t>(batch.size()));
     lines.write(batch);
     failures.report(session.messages);
     marks.report();

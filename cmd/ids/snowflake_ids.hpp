@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
-#include "ids/id_template.hpp"
+#include "leaf/id_form.hpp"
 
 namespace leafctl {
 
@@ -17,6 +17,7 @@ enum class AtEnd {
 /// Prints `count` new snowflake IDs in that form, in constant memory. Throws leaf::Error as
 /// SnowflakeGenerator does, `usage` if the store has another layout than is expected; what was made before is
 /// printed then.
-void print_snowflake_ids(std::int64_t count, std::optional<IdTemplate> form, AtEnd at_end, Session& session);
+void print_snowflake_ids(std::int64_t count, std::optional<leaf::IdTemplate> form, AtEnd at_end,
+                         Session& session);
 
 }  // namespace leafctl

@@ -106,10 +106,10 @@ void add_health(MetricsText& metrics, const leaf::StoreHealth& health, const std
 
 void add_tag(MetricsText& metrics, const leaf::Tag& tag, const std::vector<TagOnHost>& on_host) {
   const Labels labels{{"tag", tag.name}};
-  const TagSupply supply = supply_of(tag, on_host);
-  metrics.add(tag_granted, labels, tag.next_id - tag.start.value_or(1));
-  metrics.add(tag_ids_left, labels, supply.left);
-  if (supply.seconds) metrics.add(tag_seconds_left, labels, *supply.seconds);
+  const TagOutlook outlook = outlook_of(tag, on_host);
+  metrics.add(tag_granted, labels, tag.next_id - outlook.ids.first);
+  metrics.add(tag_ids_left, labels, outlook.ids.left);
+  if (outlook.seconds) metrics.add(tag_seconds_left, labels, *outlook.seconds);
 }
 
 }  // namespace
@@ -118,7 +118,9 @@ void add_host_metrics(MetricsText& metrics, const std::vector<HostBuffer>& buffe
   metrics.add(build_info, {{"version", std::string(leaf::version())}}, std::int64_t{1});
   // Of a tag that several copies of a store have, the one that was fetched last counts.
   std::vector<const HostBuffer*> latest_first;
-  for (const HostBuffer& buffer : buffers) latest_first.push_back(&buffer);
+  for (const HostBuffer& buffer : buffers) {
+    if (!buffer.is_former) latest_first.push_back(&buffer);
+  }
   std::ranges::stable_sort(latest_first, std::greater{}, &HostBuffer::fetched_at);
   for (const HostBuffer* const buffer : latest_first) {
     if (buffer->kind == HostBuffer::Kind::tag) {
@@ -135,8 +137,8 @@ void add_store_metrics(MetricsText& metrics, const StoreAnswers& answers,
   metrics.add(store_up, {}, std::int64_t{answers.is_up});
   if (!answers.health) return;
   add_health(metrics, *answers.health, answers.url);
-  if (answers.tags) {
-    const auto on_host = tags_on_host(buffers, answers.health->deployment);
+  if (answers.tags && answers.identity) {
+    const auto on_host = tags_on_host(buffers, *answers.identity);
     for (const leaf::Tag& tag : *answers.tags) add_tag(metrics, tag, on_host);
   }
   if (!answers.layout) return;

@@ -18,6 +18,7 @@ struct StoreAnswers {
   std::string url;  ///< as it may be shown
   bool is_up = false;
   std::optional<leaf::StoreHealth> health{};
+  std::optional<leaf::StoreIdentity> identity{};
   std::optional<std::vector<leaf::Tag>> tags{};
   std::optional<leaf::Layout> layout{};
   std::optional<leaf::WorkerRange> worker_range{};

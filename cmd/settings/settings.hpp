@@ -3,7 +3,6 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
+#include "leaf/host_defaults.hpp"
 #include "leaf/layout.hpp"
 #include "terminal/output.hpp"
 
@@ -49,20 +49,10 @@ struct Settings {
   std::vector<std::string> store_files;  ///< and its service files
 };
 
-/// What settings are read from besides the command line; a test makes its own.
-struct Surroundings {
-  /// The variable's value; none if it is not set or empty.
-  std::function<std::optional<std::string>(const char* name)> variable;
-  bool is_root = false;
-  std::string user_id = "0";
-  std::string host_name{};
-  std::string system_file = "/etc/leafctl/leafctl.yaml";
-  std::string run_folder = "/run";  ///< where root alone makes folders
-  /// Whether host state may lie on the file system of this path.
-  bool (*is_local)(const std::string& path) = leaf::is_local_file_system;
+using leaf::Surroundings;
 
-  static Surroundings of_this_process();
-};
+/// Those of this process, where configuration files are read by what the program has inside.
+Surroundings surroundings_of_this_process();
 
 /// One setting: all that is known of it. A new setting is a row in settings_table.cpp and a field in
 /// Settings.
@@ -72,19 +62,20 @@ struct Setting {
   const char* variable;    ///< in the environment
   const char* value_name;  ///< in the help
   const char* help;
-  /// Throws leaf::Error (usage) where the surroundings allow none. Empty: none, and nothing is assigned.
-  std::string (*default_value)(const Surroundings&);
+  /// Empty: none, and nothing is assigned.
+  std::string (*default_value)(const Surroundings&) = nullptr;
   /// Parses `text`. Throws leaf::Error (usage) that speaks of `name`.
-  void (*assign)(Settings&, std::string_view name, const std::string& text);
+  void (*assign)(Settings&, std::string_view name, const std::string& text) = nullptr;
   /// What show-config prints instead of the text, to keep a secret; may be null.
   std::string (*shown)(std::string_view text) = nullptr;
   /// True if every command has the flag; else those whose setting_keys() say so.
   bool is_global = true;
-  /// True if a configuration file may also give a mapping, which is assigned as "name=value,name=value".
-  bool takes_mapping = false;
   /// For a setting of yes or no: what its flag stands for, which may be turned round, as by --group=no. Null
   /// for any other.
   const char* flag_stands_for = nullptr;
+  /// For what all programs of a host go by: libleaf settles it, and the two functions above are null.
+  std::optional<leaf::ConfiguredValue> leaf::HostChoices::*choice = nullptr;
+  leaf::ConfiguredValue leaf::HostDefaults::*settled = nullptr;
 
   /// The long flag, such as "--store".
   std::string long_flag() const;
@@ -118,53 +109,19 @@ struct GlobalOptions {
   bool verbose = false;
 };
 
-/// A store that a configuration file gives a name.
-struct NamedStore {
-  std::string url;
-  std::string place;  ///< FILE:LINE
-};
-using NamedStores = std::map<std::string, NamedStore>;
-
-/// Whether `text` is a name, which no URL of a store is.
-bool is_store_name(std::string_view text);
-
 struct Configuration {
   Settings settings;
   std::vector<SettingOrigin> origins;
-  NamedStores stores{};
-
-  /// The URL that `text`, a URL or a store's name, stands for. Throws leaf::Error (usage) for an unknown
-  /// name.
-  std::string url_of(const std::string& text) const;
-  /// Why nothing was taken from the system's file although there is one: this user may not read it.
-  std::optional<leaf::Error> unread_file{};
+  leaf::HostConfiguration files{};
 
   /// False if the file that was not read might name another store.
   bool knows_store() const;
 };
 
-/// The stores that have names: the user's file comes before the system's. Throws as resolve_settings().
-NamedStores named_stores(const GlobalOptions& options, const Surroundings& surroundings);
-
 /// Settles every setting: flag, else variable, else the user's file, else the system's, else the default. The
 /// user's file is `--config`, `LEAFCTL_CONFIG` or leafctl/leafctl.yaml in the XDG folder. Throws leaf::Error
 /// (usage), but not for a system's file that this user may not read.
 Configuration resolve_settings(const GlobalOptions& options, const Surroundings& surroundings);
-
-/// The folder for host state where that one belongs to somebody else: in the user's home, which is made ready
-/// for it. None if there is no home.
-std::optional<std::string> own_runtime_dir(const Surroundings& surroundings);
-
-/// The folder for host state that every process of this user agrees on, if nobody else has occupied it; empty
-/// if the system has no file system for it.
-std::string usual_runtime_dir(const Surroundings& surroundings);
-
-/// True if `folder` exists and does not belong to this user.
-bool belongs_to_another(const std::string& folder, const Surroundings& surroundings);
-
-/// The folder of the store that is used when none is configured. Throws leaf::Error (usage) if there is no
-/// home.
-std::string default_store_folder(const Surroundings& surroundings);
 
 /// Whether the terminal, if there is one, understands more than lines of text: a cursor that moves, colours.
 /// Not where TERM is dumb or not set.

@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "settings/settings.hpp"
-#include "text/hint.hpp"
 #include "text/numbers.hpp"
-#include "text/yes_no.hpp"
 
 namespace leafctl {
 
@@ -36,14 +33,6 @@ T parse_choice(std::string_view name, std::string_view text, const Choice<T> (&c
   throw Error(ErrorCode::usage, fmt::format("'{}' takes {}, not '{}'", name, list, text));
 }
 
-void assign_store(Settings& settings, std::string_view name, const std::string& text) {
-  if (text.empty()) {
-    throw Error(ErrorCode::usage, fmt::format("'{}' takes a store's URL, not an empty text", name),
-                "such as sqlite:PATH or postgresql://HOST/DATABASE"_hint);
-  }
-  settings.store = text;
-}
-
 void assign_output(Settings& settings, std::string_view name, const std::string& text) {
   static constexpr Choice<OutputFormat> formats[] = {{"text", OutputFormat::text},
                                                      {"json", OutputFormat::json}};
@@ -60,7 +49,7 @@ void assign_layout(Settings& settings, std::string_view name, const std::string&
   try {
     settings.layout = leaf::Layout::parse(text);
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("'{}': {}", name, error.what()), error.hint());
+    throw Error(error.code(), fmt::format("'{}': {}", name, error.what()), error.advice());
   }
 }
 
@@ -121,32 +110,6 @@ void assign_duration(Settings& settings, std::string_view name, const std::strin
   settings.*member = parse_duration(name, text, {milliseconds(shortest_ms), hours(24)});
 }
 
-void assign_runtime_dir(Settings& settings, std::string_view name, const std::string& text) {
-  if (!text.starts_with('/')) {
-    throw Error(ErrorCode::usage, fmt::format("'{}' takes a folder's full path, not '{}'", name, text));
-  }
-  settings.runtime_dir = text;
-}
-
-/// Assigns yes or no to `member`.
-template <bool Settings::*member>
-void assign_yes_no(Settings& settings, std::string_view name, const std::string& text) {
-  settings.*member = parse_yes_no(name, text);
-}
-
-/// Any user may make folders in /dev/shm: where another one has made ours, it is in a place that only this
-/// user can write to.
-std::string default_runtime_dir(const Surroundings& surroundings) {
-  const std::string usual = usual_runtime_dir(surroundings);
-  if (!usual.starts_with("/dev/shm/") || !belongs_to_another(usual, surroundings)) return usual;
-  const auto own = own_runtime_dir(surroundings);
-  return own && surroundings.is_local(std::filesystem::path(*own).parent_path()) ? *own : usual;
-}
-
-std::string default_store(const Surroundings& surroundings) {
-  return "sqlite:" + default_store_folder(surroundings) + "/leaf.db";
-}
-
 std::string host_name(const Surroundings& surroundings) {
   return is_worker_name(surroundings.host_name) ? surroundings.host_name : "localhost";
 }
@@ -155,16 +118,21 @@ std::string nothing(const Surroundings&) {
   return {};
 }
 constexpr Setting settings_table[] = {
-    {"store", "--store", "LEAFCTL_STORE", "URL",
-     "where tags live: sqlite:PATH, postgresql://HOST/DATABASE, service=NAME or key=value pairs as libpq "
-     "takes them, or a name of the configuration's stores "
-     "(default: sqlite:~/.local/state/leafctl/leaf.db; for root /var/lib/leafctl/leaf.db)",
-     default_store, assign_store, leaf::redact_url},
+    {.key = "store",
+     .flags = "--store",
+     .variable = "LEAFCTL_STORE",
+     .value_name = "URL",
+     .help = "the store: sqlite:PATH, postgresql://HOST/DATABASE, service=NAME or key=value pairs as libpq "
+             "takes them, or a name of the configuration's stores "
+             "(default: sqlite:~/.local/state/leafctl/leaf.db; for root /var/lib/leafctl/leaf.db)",
+     .shown = leaf::redact_url,
+     .choice = &leaf::HostChoices::store,
+     .settled = &leaf::HostDefaults::store},
     {"timeout", "--timeout", "LEAFCTL_TIMEOUT", "DURATION",
      "how long to wait for the store in all, up to 24h; 0 to try once (default: 5s)",
      [](const Surroundings&) { return std::string("5s"); }, assign_duration<&Settings::timeout, 0>},
     {"output", "-o,--output", "LEAFCTL_OUTPUT", "text|json",
-     "how records are printed; in JSON one object a line (default: text)",
+     "how records are printed; JSON is one object per line (default: text)",
      [](const Surroundings&) { return std::string("text"); }, assign_output},
     {"color", "--color", "LEAFCTL_COLOR", "auto|always|never",
      "when to use colours (default: auto, on a terminal)",
@@ -181,7 +149,7 @@ constexpr Setting settings_table[] = {
      .flags = "--worker-name",
      .variable = "LEAFCTL_WORKER_NAME",
      .value_name = "NAME",
-     .help = "the owner of workers, the same after a restart (default: this host's name)",
+     .help = "who owns the workers; keep it across restarts (default: this host's name)",
      .default_value = host_name,
      .assign = assign_worker_name,
      .is_global = false},
@@ -194,13 +162,12 @@ constexpr Setting settings_table[] = {
              "worker name (default: any)",
      .default_value = nothing,
      .assign = assign_worker_id,
-     .is_global = false,
-     .takes_mapping = true},
+     .is_global = false},
     {.key = "window",
      .flags = "--window",
      .variable = "LEAFCTL_WINDOW",
      .value_name = "DURATION",
-     .help = "the longest stretch of time to lease at once, 10ms to 24h (default: 10m)",
+     .help = "the longest window of time to lease at once, 10ms to 24h (default: 10m)",
      .default_value = [](const Surroundings&) { return std::string("10m"); },
      .assign = assign_duration<&Settings::window, 10>,
      .is_global = false},
@@ -224,7 +191,7 @@ constexpr Setting settings_table[] = {
      .flags = "--recycle-after",
      .variable = "LEAFCTL_RECYCLE_AFTER",
      .value_name = "DURATION",
-     .help = "how long an owner is silent before its worker may go to another, up to 24h (default: 1h)",
+     .help = "how long an owner is silent before its worker may be given to another, up to 24h (default: 1h)",
      .default_value = [](const Surroundings&) { return std::string("1h"); },
      .assign = assign_duration<&Settings::recycle_after, 0>,
      .is_global = false},
@@ -232,29 +199,29 @@ constexpr Setting settings_table[] = {
      .flags = "--runtime-dir",
      .variable = "LEAFCTL_RUNTIME_DIR",
      .value_name = "DIR",
-     .help = "where this host's buffers lie, on a local file system (default: /dev/shm/leafctl-UID; for root "
+     .help = "folder of this host's buffers, on a local file system (default: /dev/shm/leafctl-UID; for root "
              "/run/leafctl)",
-     .default_value = default_runtime_dir,
-     .assign = assign_runtime_dir,
-     .is_global = true},
+     .is_global = true,
+     .choice = &leaf::HostChoices::runtime_dir,
+     .settled = &leaf::HostDefaults::runtime_dir},
     {.key = "host_buffer",
      .flags = "--no-host-buffer",
      .variable = "LEAFCTL_HOST_BUFFER",
      .value_name = "",
-     .help = "ask the store each time instead of drawing from what this host has buffered",
-     .default_value = [](const Surroundings&) { return std::string("yes"); },
-     .assign = assign_yes_no<&Settings::host_buffer>,
+     .help = "ask the store each time instead of drawing from this host's buffers",
      .is_global = false,
-     .flag_stands_for = "no"},
+     .flag_stands_for = "no",
+     .choice = &leaf::HostChoices::host_buffer,
+     .settled = &leaf::HostDefaults::host_buffer},
     {.key = "group",
      .flags = "--group",
      .variable = "LEAFCTL_GROUP",
      .value_name = "",
-     .help = "share this host's buffers with the group of the runtime folder, of mode 2770",
-     .default_value = [](const Surroundings&) { return std::string("no"); },
-     .assign = assign_yes_no<&Settings::group>,
+     .help = "share this host's buffers with the runtime folder's group, by mode 2770",
      .is_global = false,
-     .flag_stands_for = "yes"},
+     .flag_stands_for = "yes",
+     .choice = &leaf::HostChoices::group,
+     .settled = &leaf::HostDefaults::group},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
+#include "terminal/remedy_text.hpp"
 
 namespace leafctl {
 
@@ -18,7 +19,7 @@ void drop_buffered_ids(leaf::Store& store, const leaf::TagName& tag, std::int64_
           fmt::format("gave up {} IDs of tag '{}' that this host had buffered", dropped, tag.str()));
     }
   } catch (const leaf::Error& error) {
-    session.messages.warning(error.what(), error.hint());
+    session.messages.warning(error.what(), hint_text(error));
   }
 }
 
@@ -32,7 +33,7 @@ void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optio
                                                       settings.max_backward, settings.timeout);
     if (dropped > 0) session.messages.info("gave up what this host had buffered ahead of its clock");
   } catch (const leaf::Error& error) {
-    session.messages.warning(error.what(), error.hint());
+    session.messages.warning(error.what(), hint_text(error));
   }
 }
 
@@ -42,7 +43,7 @@ void forget_former_store(Session& session) {
   try {
     leaf::forget_store(session.settings().store, *host, session.settings().timeout);
   } catch (const leaf::Error& error) {
-    session.messages.warning(error.what(), error.hint());
+    session.messages.warning(error.what(), hint_text(error));
   }
 }
 
@@ -53,7 +54,7 @@ void leave_deployment(const leaf::StoreIdentity& former, leaf::Store& store, Ses
     leaf::forget_store(former, *host, session.settings().timeout);
     leaf::refresh_store_name(session.settings().store, *host, store);
   } catch (const leaf::Error& error) {
-    session.messages.warning(error.what(), error.hint());
+    session.messages.warning(error.what(), hint_text(error));
   }
 }
 

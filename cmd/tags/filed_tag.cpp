@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "terminal/remedy_text.hpp"
 #include "text/numbers.hpp"
 #include "text/text_escape.hpp"
 
@@ -18,7 +19,7 @@ auto at_place(const FiledValue& value, Read read) {
   try {
     return read();
   } catch (const leaf::Error& error) {
-    throw value.place.error(error.what(), error.hint());
+    throw value.place.error(error.what(), hint_text(error));
   }
 }
 
@@ -31,7 +32,7 @@ void check_description(const FiledValue& value) {
   if (value.text.find('\0') != std::string::npos) {
     throw value.place.error(fmt::format("'{}' holds a zero byte", value.key));
   }
-  if (const std::size_t size = display_width(value.text); size > leaf::max_description) {
+  if (const std::size_t size = count_characters(value.text); size > leaf::max_description) {
     throw value.place.error(
         fmt::format("'{}' has {} characters, more than {}", value.key, size, leaf::max_description));
   }
@@ -46,8 +47,12 @@ const FiledValue& required(const std::map<TagKey, FiledValue>& values, TagKey ke
 
 }  // namespace
 
+std::string FilePlace::text() const {
+  return fmt::format("{}:{}:{}", file, line, column);
+}
+
 leaf::Error FilePlace::error(std::string_view what, const std::string& hint) const {
-  return {leaf::ErrorCode::usage, fmt::format("{}:{}:{}: {}", file, line, column, what), hint};
+  return {leaf::ErrorCode::usage, fmt::format("{}: {}", text(), what), hint};
 }
 
 std::optional<TagKey> find_tag_key(std::string_view name) {

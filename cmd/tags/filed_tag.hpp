@@ -18,6 +18,8 @@ struct FilePlace {
   std::size_t line = 1;
   std::size_t column = 1;
 
+  /// FILE:LINE:COLUMN
+  std::string text() const;
   /// An error (usage) that begins with the place.
   leaf::Error error(std::string_view what, const std::string& hint = {}) const;
 };

@@ -1,4 +1,5 @@
 #include "tags/granted_marks.hpp"
+#include "terminal/remedy_text.hpp"
 
 #include <fmt/format.h>
 
@@ -21,7 +22,7 @@ void warn(const std::vector<leaf::Error>& missing, Messages& messages) {
         fmt::format(
             "this host does not know what it was granted, and would not notice a store that was put back: {}",
             why.what()),
-        why.hint());
+        hint_text(why));
   }
 }
 

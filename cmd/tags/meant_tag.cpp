@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "leaf/detail/nearest.hpp"
 #include "leaf/store.hpp"
 #include "tags/tag_record.hpp"
+#include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
-#include "text/nearest.hpp"
 
 namespace leafctl {
 
@@ -21,9 +22,10 @@ std::string near_tag(const leaf::TagName& name, const Session& session) {
   leaf::StoreOptions options = session.store_options();
   options.timeout = std::min(options.timeout, patience);
   std::vector<std::string> names = leaf::Store(options).similar_tags(name);
-  std::erase_if(names, [](const std::string& one) { return !is_tag_name(one); });
+  // The same name is of one that somebody has added meanwhile.
+  std::erase_if(names, [&](const std::string& one) { return one == name.str() || !is_tag_name(one); });
   std::ranges::sort(names);
-  return nearest(name.str(), names);
+  return leaf::detail::nearest(name.str(), names);
 }
 
 }  // namespace
@@ -37,7 +39,7 @@ leaf::Error with_meant_tag(const leaf::Error& error, const leaf::TagName& name, 
     const std::string near = near_tag(name, session);
     if (near.empty()) return error;
     std::string hint = fmt::format("did you mean '{}'?"_hint, near);
-    if (new_tag == NewTag::proposed && !error.hint().empty()) hint += " otherwise " + error.hint();
+    if (new_tag == NewTag::proposed && !error.hint().empty()) hint += " otherwise " + hint_text(error);
     return {error.code(), error.what(), hint, error.sqlstate()};
   } catch (const leaf::Error&) {
     return error;

@@ -6,9 +6,9 @@
 #include <cctype>
 #include <chrono>
 
+#include "leaf/detail/rfc3339.hpp"
 #include "text/delimited_text.hpp"
 #include "text/hint.hpp"
-#include "text/rfc3339.hpp"
 
 namespace leafctl {
 
@@ -89,7 +89,7 @@ TagColumns leaf_columns(const InputFile& file, const DelimitedRecord& first) {
   constexpr std::size_t fewest = 3;
   if (first.size() < fewest || first.size() > columns.size()) {
     throw place_of(file, first.front())
-        .error(fmt::format("a line without a head above it has 3 to 5 fields, not {}", first.size()),
+        .error(fmt::format("a line without a header above it has 3 to 5 fields, not {}", first.size()),
                first.size() == 1 ? "separate the fields with commas or tabs, as 'mysql -B' does"_hint
                                  : "put a line with the columns' names on top, or write "
                                    "biz_tag,max_id,step,description,update_time"_hint);
@@ -139,8 +139,8 @@ std::string tags_as_csv(const std::vector<leaf::Tag>& tags) {
   std::string text = csv_line(export_head);
   for (const leaf::Tag& tag : tags) {
     text += csv_line({tag.name, std::to_string(tag.next_id), std::to_string(tag.step),
-                      tag.limit ? std::to_string(*tag.limit) : "", format_rfc3339(tag.updated_at),
-                      tag.description});
+                      tag.limit ? std::to_string(*tag.limit) : "",
+                      leaf::detail::format_rfc3339(tag.updated_at), tag.description});
   }
   return text;
 }

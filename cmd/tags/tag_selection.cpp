@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "cli/declaration.hpp"
+#include "leaf/detail/nearest.hpp"
 #include "tags/tag_record.hpp"
 #include "text/name_pattern.hpp"
-#include "text/nearest.hpp"
 
 namespace leafctl {
 
@@ -26,7 +26,7 @@ std::vector<leaf::Tag> TagSelection::tags(leaf::Store& store, Messages& messages
   if (!has_tags) {
     messages.info("no tags yet: add one with 'leafctl add-tag TAG'");
   } else if (tags.empty()) {
-    const std::string near = is_tag_name(*pattern_) ? nearest(*pattern_, names) : "";
+    const std::string near = is_tag_name(*pattern_) ? leaf::detail::nearest(*pattern_, names) : "";
     messages.info(fmt::format("no tag matches '{}'{}", *pattern_,
                               near.empty() ? "" : fmt::format(": did you mean '{}'?", near)));
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "leaf/host.hpp"
+#include "leaf/store_identity.hpp"
 #include "leaf/tag.hpp"
 
 namespace leafctl {
@@ -17,21 +18,17 @@ struct TagOnHost {
   std::int64_t buffered = 0;  ///< the IDs that it was granted and has not used
 };
 
-/// Of the tags of one deployment that this host has drawn from.
+/// Of the tags of `store` that this host has drawn from. A pace counts once it is of a minute at least: what
+/// a script draws in a moment says nothing about how long a tag lasts.
 std::vector<TagOnHost> tags_on_host(const std::vector<leaf::HostBuffer>& buffers,
-                                    const std::string& deployment);
+                                    const leaf::StoreIdentity& store);
 
 /// How far a tag reaches.
-struct TagSupply {
-  std::int64_t left = 0;            ///< IDs that can still be granted, or are buffered here
+struct TagOutlook {
+  leaf::TagSupply ids;              ///< with those that are buffered here
   std::optional<double> seconds{};  ///< for so long at this host's pace, if that is known
 };
 
-TagSupply supply_of(const leaf::Tag& tag, const std::vector<TagOnHost>& on_host);
-
-/// The last ID that it may give.
-inline std::int64_t limit_of(const leaf::Tag& tag) {
-  return tag.limit.value_or(leaf::max_id);
-}
+TagOutlook outlook_of(const leaf::Tag& tag, const std::vector<TagOnHost>& on_host);
 
 }  // namespace leafctl

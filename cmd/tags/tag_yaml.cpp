@@ -4,65 +4,72 @@
 #include <yaml-cpp/yaml.h>
 
 #include <chrono>
+#include <map>
+#include <utility>
 #include <vector>
 
+#include "leaf/detail/rfc3339.hpp"
+#include "leaf/detail/yaml.hpp"
 #include "text/hint.hpp"
-#include "text/rfc3339.hpp"
 #include "text/text_escape.hpp"
 
 namespace leafctl {
 
 namespace {
 
-FilePlace place_of(const InputFile& file, const YAML::Mark& mark) {
-  if (mark.is_null()) return {file.name};
-  return {file.name, static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
+using leaf::detail::YamlNode;
+
+FilePlace place_of(const InputFile& file, int line, int column) {
+  if (line == 0) return {file.name};
+  return {file.name, static_cast<std::size_t>(line), static_cast<std::size_t>(column)};
 }
 
-YAML::Node parse(const InputFile& file) {
-  try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(file.text);
-    if (documents.size() > 1) {
-      throw place_of(file, documents[1].Mark())
-          .error("a second document",
-                 "leave the line '---' and the second 'tags:' out, or import two files"_hint);
-    }
-    return documents.empty() ? YAML::Node() : documents[0];
-  } catch (const YAML::Exception& error) {
-    throw place_of(file, error.mark).error(fmt::format("not valid YAML: {}", error.msg));
+FilePlace place_of(const InputFile& file, const YamlNode& node) {
+  return place_of(file, node.line, node.column);
+}
+
+YamlNode parse(const InputFile& file) {
+  leaf::detail::YamlText yaml = leaf::detail::parse_yaml(file.text);
+  if (!yaml.fault.empty())
+    throw place_of(file, yaml.line, yaml.column).error(fmt::format("not valid YAML: {}", yaml.fault));
+  if (yaml.documents.size() > 1) {
+    throw place_of(file, yaml.documents[1])
+        .error("a second document",
+               "leave the line '---' and the second 'tags:' out, or import two files"_hint);
   }
+  return yaml.documents.empty() ? YamlNode() : std::move(yaml.documents[0]);
 }
 
-/// The list of tags; null where there is nothing.
-YAML::Node list_of_tags(const InputFile& file, const YAML::Node& root) {
-  if (root.IsNull()) return root;
-  const bool is_tag_file = root.IsMap() && root.size() == 1 && root.begin()->first.IsScalar() &&
-                           root.begin()->first.Scalar() == "tags";
+/// The tags of the list; none where there is nothing.
+std::vector<YamlNode> list_of_tags(const InputFile& file, YamlNode root) {
+  if (root.is_null()) return {};
+  const bool is_tag_file = root.is_mapping() && root.parts.size() == 2 && root.parts[0].is_scalar() &&
+                           root.parts[0].text == "tags";
   if (!is_tag_file) {
-    throw place_of(file, root.Mark())
+    throw place_of(file, root)
         .error("expected the one key 'tags'", "write it as 'leafctl tags export' does"_hint);
   }
-  const YAML::Node list = root.begin()->second;
-  if (!list.IsSequence() && !list.IsNull()) {
-    throw place_of(file, list.Mark()).error("'tags' takes a list", "each tag begins with '- tag: NAME'"_hint);
-  }
-  return list;
+  YamlNode& list = root.parts[1];
+  if (!list.is_sequence() && !list.is_null())
+    throw place_of(file, list).error("'tags' takes a list", "each tag begins with '- tag: NAME'"_hint);
+  return std::move(list.parts);
 }
 
-FiledTag tag_of(const InputFile& file, const YAML::Node& node) {
-  const FilePlace place = place_of(file, node.Mark());
-  if (!node.IsMap()) throw place.error("a tag has keys, such as 'tag: order'");
+FiledTag tag_of(const InputFile& file, const YamlNode& node) {
+  const FilePlace place = place_of(file, node);
+  if (!node.is_mapping()) throw place.error("a tag has keys, such as 'tag: order'");
   std::map<TagKey, FiledValue> values;
-  for (const auto& pair : node) {
-    const FilePlace at = place_of(file, pair.first.Mark());
-    const std::string name = pair.first.IsScalar() ? pair.first.Scalar() : "";
+  for (std::size_t i = 0; i < node.parts.size(); i += 2) {
+    const YamlNode& text = node.parts[i + 1];
+    const FilePlace at = place_of(file, node.parts[i]);
+    const std::string& name = node.parts[i].text;
     const auto key = find_tag_key(name);
     if (!key)
       throw at.error(fmt::format("unknown key '{}'", name),
                      fmt::format("the keys are {}"_hint, tag_key_names));
-    if (*key == TagKey::ignored || pair.second.IsNull()) continue;
-    if (!pair.second.IsScalar()) throw at.error(fmt::format("'{}' takes one value", name));
-    const FiledValue value{name, pair.second.Scalar(), place_of(file, pair.second.Mark())};
+    if (*key == TagKey::ignored || text.is_null()) continue;
+    if (!text.is_scalar()) throw at.error(fmt::format("'{}' takes one value", name));
+    const FiledValue value{name, text.text, place_of(file, text)};
     if (!values.emplace(*key, value).second) throw at.error(fmt::format("'{}' is given twice", name));
   }
   return make_filed_tag(values, place);
@@ -78,9 +85,8 @@ void emit(YAML::Emitter& yaml, const std::string& text) {
 }  // namespace
 
 TagFile read_tag_yaml(const InputFile& file) {
-  const YAML::Node root = parse(file);
   TagFile result;
-  for (const YAML::Node& node : list_of_tags(file, root)) {
+  for (const YamlNode& node : list_of_tags(file, parse(file))) {
     try {
       result.tags.push_back(tag_of(file, node));
     } catch (const leaf::Error& error) {
@@ -102,7 +108,7 @@ std::string tags_as_yaml(const std::vector<leaf::Tag>& tags) {
     yaml << YAML::Key << "next_id" << YAML::Value << tag.next_id;
     yaml << YAML::Key << "step" << YAML::Value << tag.step;
     if (tag.limit) yaml << YAML::Key << "limit" << YAML::Value << *tag.limit;
-    yaml << YAML::Key << "updated" << YAML::Value << format_rfc3339(tag.updated_at);
+    yaml << YAML::Key << "updated" << YAML::Value << leaf::detail::format_rfc3339(tag.updated_at);
     if (!tag.description.empty()) {
       yaml << YAML::Key << "description" << YAML::Value;
       emit(yaml, tag.description);

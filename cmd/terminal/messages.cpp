@@ -4,17 +4,13 @@
 #include <unistd.h>
 
 #include "terminal/hint_text.hpp"
+#include "terminal/remedy_text.hpp"
+#include "text/color.hpp"
 #include "text/text_escape.hpp"
 
 namespace leafctl {
 
-namespace {
-
-constexpr const char* red = "1;31";
-constexpr const char* yellow = "1;33";
-constexpr const char* cyan = "36";
-
-}  // namespace
+namespace {}  // namespace
 
 void Messages::info(std::string_view text) {
   if (level_ != Level::quiet) print(escape_for_terminal(text) + "\n");
@@ -22,7 +18,8 @@ void Messages::info(std::string_view text) {
 
 void Messages::warning(std::string_view text, std::string_view hint) {
   if (level_ == Level::quiet) return;
-  std::string lines = fmt::format("leafctl: {} {}\n", paint(yellow, "warning:"), escape_for_terminal(text));
+  std::string lines =
+      fmt::format("leafctl: {} {}\n", paint(bold_yellow, "warning:", color_), escape_for_terminal(text));
   lines += hint_line(hint);
   print(lines);
 }
@@ -41,11 +38,11 @@ void Messages::detail(std::string_view text) {
 }
 
 void Messages::error(const leaf::Error& error) {
-  this->error(error.what(), error.hint());
+  this->error(error.what(), hint_text(error));
 }
 
 void Messages::error(std::string_view text, std::string_view hint) {
-  std::string lines = fmt::format("{} {}\n", paint(red, "leafctl:"), escape_for_terminal(text));
+  std::string lines = fmt::format("{} {}\n", paint(bold_red, "leafctl:", color_), escape_for_terminal(text));
   lines += hint_line(hint);
   print(lines);
 }
@@ -58,13 +55,10 @@ bool Messages::confirm(std::string_view question) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-std::string Messages::paint(const char* code, std::string_view text) const {
-  return color_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
-}
-
 std::string Messages::hint_line(std::string_view hint) const {
   if (hint.empty()) return {};
-  return fmt::format("{} {}\n", paint(cyan, "hint:"), escape_for_terminal(with_option(hint, hinted_option_)));
+  return fmt::format("{} {}\n", paint(cyan, "hint:", color_),
+                     escape_for_terminal(with_option(hint, hinted_option_)));
 }
 
 void Messages::print(const std::string& text) {

@@ -45,7 +45,6 @@ class Messages {
   bool confirm(std::string_view question);
 
  private:
-  std::string paint(const char* code, std::string_view text) const;
   std::string hint_line(std::string_view hint) const;
   void print(const std::string& text);
 

@@ -40,6 +40,7 @@ struct Remark {
 struct Measure {
   std::string_view name;
   std::variant<std::int64_t, double> value;
+  friend bool operator==(const Measure&, const Measure&) = default;
 };
 using Measures = std::vector<Measure>;
 

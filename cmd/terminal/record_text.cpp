@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "leaf/detail/rfc3339.hpp"
+#include "text/color.hpp"
+#include "text/display_width.hpp"
+#include "text/grouped.hpp"
 #include "text/line_wrap.hpp"
-#include "text/rfc3339.hpp"
 #include "text/rough_duration.hpp"
 #include "text/text_escape.hpp"
 
@@ -24,8 +27,8 @@ struct ToJson {
   Json operator()(Count count) const { return count.value; }
   Json operator()(const std::string& text) const { return text; }
   Json operator()(const Remark& remark) const { return remark.text; }
-  Json operator()(leaf::UnixTime time) const { return format_rfc3339(time); }
-  Json operator()(TimeFromNow time) const { return format_rfc3339(time.time); }
+  Json operator()(leaf::UnixTime time) const { return leaf::detail::format_rfc3339(time); }
+  Json operator()(TimeFromNow time) const { return leaf::detail::format_rfc3339(time.time); }
   Json operator()(milliseconds duration) const { return duration.count(); }
   Json operator()(const std::vector<std::string>& texts) const { return texts; }
   Json operator()(const Measures& measures) const {
@@ -44,8 +47,8 @@ struct ToField {
   std::string operator()(Count count) const { return std::to_string(count.value); }
   std::string operator()(const std::string& text) const { return text; }
   std::string operator()(const Remark& remark) const { return remark.text; }
-  std::string operator()(leaf::UnixTime time) const { return format_rfc3339(time); }
-  std::string operator()(TimeFromNow time) const { return format_rfc3339(time.time); }
+  std::string operator()(leaf::UnixTime time) const { return leaf::detail::format_rfc3339(time); }
+  std::string operator()(TimeFromNow time) const { return leaf::detail::format_rfc3339(time.time); }
   std::string operator()(milliseconds duration) const { return std::to_string(duration.count()); }
   std::string operator()(const std::vector<std::string>& texts) const {
     return fmt::format("{}", fmt::join(texts, ","));
@@ -59,14 +62,6 @@ struct ToField {
     return (*this)(parts);
   }
 };
-
-std::string grouped(std::int64_t number) {
-  std::string text = std::to_string(number);
-  const auto first = static_cast<std::ptrdiff_t>(number < 0 ? 1 : 0);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > first; at -= 3)
-    text.insert(text.begin() + at, ',');
-  return text;
-}
 
 /// For people.
 struct ToText : ToField {
@@ -126,12 +121,6 @@ std::size_t columns_beside(const std::vector<Row>& rows, const std::vector<std::
   return count;
 }
 
-/// `text` from the column `indent` on, which the first line has reached.
-std::string block(const std::string& text, std::size_t indent, std::size_t line_width) {
-  if (indent + display_width(text) <= line_width) return text + "\n";
-  return fmt::format("{}\n", fmt::join(wrap(text, indent, line_width), fmt::format("\n{:{}}", "", indent)));
-}
-
 std::string line_below(const std::string& key, const std::string& text, std::size_t line_width) {
   return std::string(indent_below, ' ') +
          block(key + ": " + text, indent_below, std::min(line_width, usual_line_width));
@@ -185,7 +174,7 @@ std::string table(Keys keys, const std::vector<Row>& rows, bool color, std::size
       pad(line, (right[i] ? 0 : padding) + gap);
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    result += r == 0 && color ? fmt::format("\033[1m{}\033[0m\n", line) : line + "\n";
+    result += paint(bold, line, color && r == 0) + "\n";
     for (std::size_t i = count; r > 0 && i < keys.size(); ++i) {
       if (is_remark(rows[r - 1][i])) result += line_below(texts[0][i], texts[r][i], line_width);
     }

@@ -1,8 +1,12 @@
 #include "text/line_wrap.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 #include <utility>
+
+#include "text/display_width.hpp"
 
 namespace leafctl {
 
@@ -24,9 +28,10 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 std::vector<std::string> broken(std::vector<std::string> lines, std::size_t room) {
   std::vector<std::string> result;
   for (std::string& line : lines) {
-    while (line.size() > room) {
-      const std::size_t separator = line.find_last_of("/,|=", room - 1);
-      const std::size_t length = separator == std::string::npos || separator == 0 ? room : separator + 1;
+    while (display_width(line) > room) {
+      const std::size_t fitting = size_within(line, room);
+      const std::size_t separator = line.find_last_of("/,|=", fitting - 1);
+      const std::size_t length = separator == std::string::npos || separator == 0 ? fitting : separator + 1;
       result.push_back(line.substr(0, length));
       line.erase(0, length);
     }
@@ -36,7 +41,7 @@ std::vector<std::string> broken(std::vector<std::string> lines, std::size_t room
 }
 
 std::string fold_line(std::string_view line, std::size_t line_width) {
-  if (line.size() <= line_width) return std::string(line);
+  if (display_width(line) <= line_width) return std::string(line);
   const std::size_t indent = std::min(line.find_first_not_of(' '), line_width / 2);
   const std::size_t room = line_width - std::min(indent + hanging, line_width / 2);
   std::string result;
@@ -55,13 +60,18 @@ std::vector<std::string> wrap(const std::string& text, std::size_t indent, std::
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     std::string& line = lines.back();
-    if (!line.empty() && indent + line.size() + 1 + word.size() > line_width) {
+    if (!line.empty() && indent + display_width(line) + 1 + display_width(word) > line_width) {
       lines.push_back(word);
     } else {
       line += (line.empty() ? "" : " ") + word;
     }
   }
   return long_words == LongWords::broken ? broken(std::move(lines), line_width - indent) : lines;
+}
+
+std::string block(const std::string& text, std::size_t indent, std::size_t line_width) {
+  if (indent + display_width(text) <= line_width) return text + "\n";
+  return fmt::format("{}\n", fmt::join(wrap(text, indent, line_width), fmt::format("\n{:{}}", "", indent)));
 }
 
 std::string fold(std::string_view text, std::size_t line_width) {

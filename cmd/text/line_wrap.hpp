@@ -21,6 +21,9 @@ std::vector<std::string> wrap(const std::string& text, std::size_t indent,
                               std::size_t line_width = usual_line_width,
                               LongWords long_words = LongWords::whole);
 
+/// The same as one text that ends with a newline: its first line has reached the column `indent` already.
+std::string block(const std::string& text, std::size_t indent, std::size_t line_width);
+
 /// `text`, in which lines that are longer than `line_width` go on below, a little further in. Longer words
 /// are broken.
 std::string fold(std::string_view text, std::size_t line_width);

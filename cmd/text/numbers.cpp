@@ -7,6 +7,7 @@
 #include <span>
 
 #include "leaf/error.hpp"
+#include "text/duration_units.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl {
@@ -15,13 +16,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-struct Unit {
-  std::string_view suffix;
-  std::int64_t milliseconds;
-};
-constexpr Unit units[] = {{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
 // Hours are as far as a text goes: 24h is easier to compare with 36h than 1d.
-constexpr std::span<const Unit> written_units = std::span(units).first(4);
+constexpr std::span<const DurationUnit> written_units = std::span(duration_units).first(4);
 
 std::optional<std::int64_t> decimal(std::string_view text) {
   std::int64_t value = 0;
@@ -38,7 +34,7 @@ std::optional<milliseconds> duration(std::string_view text) {
     return decimal(text) == 0 ? std::optional(milliseconds{}) : std::nullopt;
   const auto count = decimal(text.substr(0, digits));
   if (!count) return std::nullopt;
-  for (const Unit& unit : units) {
+  for (const DurationUnit& unit : duration_units) {
     std::int64_t result = 0;
     if (text.substr(digits) != unit.suffix) continue;
     if (__builtin_mul_overflow(*count, unit.milliseconds, &result)) return std::nullopt;
@@ -66,8 +62,8 @@ milliseconds parse_duration(std::string_view name, std::string_view text, Durati
 }
 
 std::string format_duration(milliseconds duration) {
-  const Unit* largest = &units[0];
-  for (const Unit& unit : written_units) {
+  const DurationUnit* largest = &duration_units[0];
+  for (const DurationUnit& unit : written_units) {
     if (duration.count() != 0 && duration.count() % unit.milliseconds == 0) largest = &unit;
   }
   return fmt::format("{}{}", duration.count() / largest->milliseconds, largest->suffix);

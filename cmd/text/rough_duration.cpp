@@ -4,25 +4,17 @@
 
 #include <iterator>
 
+#include "text/duration_units.hpp"
+
 namespace leafctl {
-
-namespace {
-
-struct Unit {
-  const char* suffix;
-  std::int64_t milliseconds;
-};
-constexpr Unit units[] = {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
-
-}  // namespace
 
 std::string rough_duration(std::chrono::milliseconds duration) {
   const std::string sign = duration.count() < 0 ? "-" : "";
   const std::int64_t length = duration.count() < 0 ? -duration.count() : duration.count();
-  for (std::size_t i = 0; i + 1 < std::size(units); ++i) {
-    const auto [suffix, unit] = units[i];
+  for (std::size_t i = std::size(duration_units); i-- > 1;) {
+    const auto [suffix, unit] = duration_units[i];
     if (length < unit) continue;
-    const auto [smaller_suffix, smaller] = units[i + 1];
+    const auto [smaller_suffix, smaller] = duration_units[i - 1];
     const std::int64_t rest = length % unit / smaller;
     const bool is_exact_enough = rest == 0 || smaller == 1;
     return is_exact_enough ? fmt::format("{}{}{}", sign, length / unit, suffix)

@@ -132,12 +132,12 @@ std::string escape_controls_in_json(std::string_view json) {
   return out;
 }
 
-std::size_t display_width(std::string_view text) {
-  std::size_t width = 0;
+std::size_t count_characters(std::string_view text) {
+  std::size_t count = 0;
   for (const char c : text) {
-    if (!continues(byte(c))) ++width;
+    if (!continues(byte(c))) ++count;
   }
-  return width;
+  return count;
 }
 
 }  // namespace leafctl

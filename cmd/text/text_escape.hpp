@@ -21,7 +21,7 @@ bool is_utf8(std::string_view text);
 /// leaves as they are, written `\u009b`.
 std::string escape_controls_in_json(std::string_view json);
 
-/// How many columns `text`, escaped for a terminal, takes: its code points.
-std::size_t display_width(std::string_view text);
+/// How many code points there are in `text`, which is UTF-8.
+std::size_t count_characters(std::string_view text);
 
 }  // namespace leafctl

@@ -15,6 +15,7 @@
 
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 #include "text/shortage.hpp"
 
@@ -24,8 +25,10 @@ namespace host {
 
 namespace {
 
-constexpr const char* other_folder =
-    "name another one with --runtime-dir, or go without with --no-host-buffer"_hint;
+Advice other_folder() {
+  return advice("name another one{}, or go without{}"_hint, Remedy{Remedy::Kind::choose_host_folder},
+                Remedy{Remedy::Kind::do_without_host});
+}
 
 /// Those known to keep mappings of one file coherent between processes and to allocate ahead.
 bool is_local(const struct statfs& system) {
@@ -38,7 +41,7 @@ Error cannot(const std::string& what, const std::string& path) {
   const int error = errno;
   const std::string text = fmt::format("folder '{}' cannot be {}: {}", path, what, std::strerror(error));
   if (is_shortage(error)) return {ErrorCode::failed, text, shortage_hint(error)};
-  return {ErrorCode::usage, text, other_folder};
+  return {ErrorCode::usage, text, other_folder()};
 }
 
 /// Made under another name and with all its rights first: whoever finds the folder finds it finished.
@@ -66,7 +69,7 @@ Error not_opened(const std::string& path) {
   const Error error = cannot("opened", path);
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return error;
-  return {ErrorCode::refused, fmt::format("folder '{}' is a symbolic link", path), other_folder};
+  return {ErrorCode::refused, fmt::format("folder '{}' is a symbolic link", path), other_folder()};
 }
 
 /// Whether all that lies in it is what a host keeps there: of another folder the mode is not ours to change.
@@ -89,7 +92,7 @@ bool holds_buffers_alone(const std::string& path) {
               holds_buffers_alone(path) ? fmt::format("if nobody else has written in it, 'chmod {:05o} {}' "
                                                       "mends it"_hint,
                                                       wanted, leaf::detail::shell_word(path))
-                                        : other_folder);
+                                        : other_folder());
 }
 
 }  // namespace
@@ -128,12 +131,13 @@ Folder::Folder(const HostOptions& options, Descriptor descriptor)
     throw cannot("looked at", path_);
   if (!is_local(system)) {
     throw Error(ErrorCode::usage, fmt::format("folder '{}' is not on a local file system", path_),
-                other_folder);
+                other_folder());
   }
   gid_ = folder.st_gid;
   const mode_t wanted = group_ ? 02770 : 0700;
   if (!trusts_owner_of(folder)) {
-    throw Error(ErrorCode::refused, fmt::format("folder '{}' belongs to another user", path_), other_folder);
+    throw Error(ErrorCode::refused, fmt::format("folder '{}' belongs to another user", path_),
+                other_folder());
   }
   if ((folder.st_mode & 07777) != wanted) refuse_mode(path_, folder.st_mode & 07777, wanted);
 }

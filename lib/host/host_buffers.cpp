@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "host/failure_advice.hpp"
 #include "host/folder.hpp"
 #include "host/state_file.hpp"
 #include "host/store_name.hpp"
@@ -32,12 +33,14 @@ UnixTime time_of(const host::Shared<std::int64_t>& unix_ms) {
 }
 
 /// Since the fetch before the last one, or since the last one if that was the first.
-std::optional<double> pace_of(const State& state, std::int64_t left, UnixTime now) {
+void describe_pace(HostBuffer& buffer, const State& state, std::int64_t left, UnixTime now) {
   const bool is_first = load(state.fetch.fetched_before_ms) == 0;
   const auto since = now - time_of(is_first ? state.fetch.fetched_at_ms : state.fetch.fetched_before_ms);
-  if (since <= milliseconds::zero()) return std::nullopt;
+  if (since <= milliseconds::zero()) return;
   const std::int64_t used = load(state.tag.granted) - left - (is_first ? 0 : load(state.tag.used_before));
-  return static_cast<double>(std::max<std::int64_t>(used, 0)) * 1000.0 / static_cast<double>(since.count());
+  buffer.ids_per_second =
+      static_cast<double>(std::max<std::int64_t>(used, 0)) * 1000.0 / static_cast<double>(since.count());
+  buffer.pace_span = since;
 }
 
 void describe_tag(HostBuffer& buffer, const State& state, UnixTime now) {
@@ -48,7 +51,7 @@ void describe_tag(HostBuffer& buffer, const State& state, UnixTime now) {
   buffer.tag_step = load(state.tag.tag_step);
   buffer.limit = load(state.tag.limit);
   const auto left = static_cast<std::int64_t>(view.rest.size() + view.next.size());
-  buffer.ids_per_second = pace_of(state, left, now);
+  describe_pace(buffer, state, left, now);
   buffer.drawn = std::max<std::int64_t>(load(state.tag.granted) - left, 0);
 }
 
@@ -81,7 +84,9 @@ HostBuffer identify(StateFile& file) {
   buffer.kind = is_tag ? HostBuffer::Kind::tag : HostBuffer::Kind::worker;
   buffer.name = file.name();
   buffer.store = file.shown_store();
-  buffer.deployment = file.identity().deployment;
+  const StoreIdentity store = file.identity();
+  buffer.deployment = store.deployment;
+  buffer.copy = store.copy;
   return buffer;
 }
 
@@ -104,7 +109,9 @@ HostBuffer describe(StateFile& file, UnixTime now) {
   buffer.failures = load(state.fetch.failures);
   if (buffer.failures > 0) {
     buffer.failure = state.fetch.failure.get();
-    buffer.failure_hint = state.fetch.failure_hint.get();
+    Advice advice = failure_advice(state);
+    buffer.failure_hint = std::move(advice.hint);
+    buffer.failure_remedies = std::move(advice.remedies);
     buffer.retry_at = time_of(state.fetch.retry_at_ms);
   }
   if (!buffer.in_use) return buffer;
@@ -171,23 +178,53 @@ void drop(StateFile& file, const host::Folder& folder, const host::FetchLock& lo
   file.throw_away(folder, lock);
 }
 
+/// A name of a store, and where it leads.
+struct KnownName {
+  std::string shown;
+  StoreIdentity store;
+};
+
 /// `find` gives the file of a name, or null if it does not count.
+template <class Find>
+std::vector<KnownName> known_names(const host::Folder& folder, Find find) {
+  std::vector<KnownName> names;
+  for (const std::string& name : host::state_files(folder, {host::FileKind::store_name})) {
+    const std::shared_ptr<StateFile> file = find(folder, name);
+    if (file && file->state().header.kind == host::FileKind::store_name)
+      names.push_back({.shown = file->shown_store(), .store = file->identity()});
+  }
+  return names;
+}
+
+/// Where nothing is known of its store's names a buffer is not: they may have been forgotten.
+bool is_former(const StateFile& file, const std::vector<KnownName>& names) {
+  const StoreIdentity own = file.identity();
+  const auto leads_here = [&](const KnownName& name) { return name.store == own; };
+  const auto led_here = [&](const KnownName& name) {
+    return name.store.deployment == own.deployment || name.shown == file.shown_store();
+  };
+  return std::ranges::none_of(names, leads_here) && std::ranges::any_of(names, led_here);
+}
+
+/// `find` is as above.
 template <class Find>
 std::vector<HostBuffer> describe_all(const host::Folder& folder, Clock& clock, Find find) {
   std::vector<HostBuffer> buffers;
   const UnixTime now = std::chrono::floor<milliseconds>(clock.now());
-  for (const std::string& name : buffer_files(folder)) {
-    const std::shared_ptr<StateFile> file = find(folder, name);
-    if (!file || !is_buffer(*file)) continue;
+  const auto describe_file = [&](StateFile& file, const std::string& name) {
     try {
-      if (file->is_intact()) {
-        buffers.push_back(describe(*file, now));
-        continue;
-      }
+      if (file.is_intact()) return describe(file, now);
     } catch (const Error&) {
       // What cannot be described is damaged too.
     }
-    buffers.push_back(damaged(*file, fmt::format("{}/{}", folder.path(), name)));
+    return damaged(file, fmt::format("{}/{}", folder.path(), name));
+  };
+  const auto names = known_names(folder, find);
+  for (const std::string& name : buffer_files(folder)) {
+    const std::shared_ptr<StateFile> file = find(folder, name);
+    if (!file || !is_buffer(*file)) continue;
+    HostBuffer& buffer = buffers.emplace_back(describe_file(*file, name));
+    buffer.is_former = is_former(*file, names);
   }
   std::ranges::sort(
       buffers, {}, [](const HostBuffer& buffer) { return std::tie(buffer.kind, buffer.name, buffer.store); });
@@ -199,9 +236,7 @@ std::vector<HostBuffer> describe_all(const host::Folder& folder, Clock& clock, F
 std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock) {
   const auto folder = host::Folder::find(options);
   if (!folder) return {};
-  return describe_all(*folder, clock, [](const host::Folder& in, const std::string& name) {
-    return StateFile::find_any(in, name);
-  });
+  return describe_all(*folder, clock, StateFile::find_any);
 }
 
 std::vector<HostBuffer> host_buffers_of_any_user(const std::string& folder, Clock& clock) {
@@ -283,11 +318,12 @@ std::size_t forget_failing_buffers(const HostOptions& options, milliseconds time
   const auto folder = host::Folder::find(options);
   if (!folder) return 0;
   std::size_t forgotten = 0;
+  const auto names = known_names(*folder, StateFile::find_any);
   for (const std::string& name : buffer_files(*folder)) {
     const auto file = StateFile::find_any(*folder, name);
     if (!file || !is_buffer(*file)) continue;
     when_nobody_fetches(*folder, name, timeout, clock, [&](StateFile& locked, const host::FetchLock& lock) {
-      if (load(locked.state().fetch.failures) == 0 && locked.is_intact()) return;
+      if (load(locked.state().fetch.failures) == 0 && locked.is_intact() && !is_former(locked, names)) return;
       drop(locked, *folder, lock);
       ++forgotten;
     });

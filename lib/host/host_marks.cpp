@@ -18,6 +18,7 @@
 #include "leaf/error.hpp"
 #include "store/grant_marks.hpp"
 #include "store/url.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 #include "text/shortage.hpp"
 
@@ -58,6 +59,21 @@ class HostMarks final : public GrantMarks {
   Mark mark(const std::string& deployment, const std::string& subject) override {
     const Places places = places_of(deployment, subject, IfMissing::leave);
     return places.shared ? places.shared->load() : Mark{};
+  }
+
+  std::vector<std::string> subjects(const std::string& deployment) override {
+    std::vector<std::string> found;
+    try {
+      const auto folder = host::Folder::find(options_);
+      if (!folder) return found;
+      for (const std::string& name : host::state_files(*folder, {host::FileKind::mark})) {
+        const auto file = StateFile::find(*folder, name);
+        if (file && file->identity().deployment == deployment) found.push_back(file->name());
+      }
+    } catch (const Error&) {
+      if (is_short_of_files()) throw;  // else as for a mark
+    }
+    return found;
   }
 
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
@@ -168,12 +184,13 @@ std::optional<Error> why_no_host_marks(const HostOptions& options) {
     if (!folder) return std::nullopt;
     struct statvfs room {};
     if (statvfs(options.folder.c_str(), &room) != 0) return std::nullopt;
-    const auto cannot = [&](const char* why, const char* hint) {
+    const auto cannot = [&](const char* why, const Advice& what_helps) {
       return Error(ErrorCode::failed,
-                   fmt::format("no file can be made in folder '{}': {}", options.folder, why), hint);
+                   fmt::format("no file can be made in folder '{}': {}", options.folder, why), what_helps);
     };
     if ((room.f_flag & ST_RDONLY) != 0)
-      return cannot("it is read-only", "name another one with --runtime-dir, before anything is drawn"_hint);
+      return cannot("it is read-only", advice("name another one{}, before anything is drawn"_hint,
+                                              Remedy{Remedy::Kind::choose_host_folder}));
     if (room.f_bavail * room.f_frsize < sizeof(host::State))
       return cannot("its file system is full", "free some space there"_hint);
     return std::nullopt;

@@ -92,6 +92,14 @@ struct WorkerRecord {
   SharedText<40> token;
 };
 
+inline constexpr std::size_t remedies_size = 512;
+
+/// What FetchRecord::failure_hint proposes, if it is the hint of that checksum. Under the lock.
+struct RemedyRecord {
+  Shared<std::uint64_t> checksum_of_hint{0};
+  SharedText<remedies_size> lines;
+};
+
 /// What lies in a file, which is new when all behind the header is zero.
 struct State {
   FileHeader header{};
@@ -107,7 +115,12 @@ struct State {
   WorkerRecord worker{};
   MarkRecord mark{};
   NameRecord store_name{};
-  Shared<std::uint64_t> mark_holder{0};  ///< of `mark`; at the end, so that earlier files stay what they are
+
+  // At the end, so that earlier files stay what they are.
+  Shared<std::uint64_t> mark_holder{0};  ///< of `mark`
+  Shared<std::uint32_t> starved{0};      ///< of `tag`: leaf::range::StepHistory
+  Shared<std::int64_t> start{0};         ///< of `tag`: where it began; 0 if that is not known
+  RemedyRecord remedies{};
 };
 
 /// 0 where there is none.

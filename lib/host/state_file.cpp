@@ -16,6 +16,7 @@
 
 #include "host/hash.hpp"
 #include "leaf/error.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 #include "text/shortage.hpp"
 
@@ -46,7 +47,9 @@ const std::string& boot_id() {
       throw Error(
           ErrorCode::failed,
           fmt::format("the system does not tell its boot, by '{}': {}", boot_file, std::strerror(error)),
-          is_shortage(error) ? shortage_hint(error) : "go without the host's buffer: --no-host-buffer"_hint);
+          is_shortage(error)
+              ? shortage_hint(error)
+              : advice("go without the host's buffer{}"_hint, Remedy{Remedy::Kind::do_without_host}));
     }
     return std::string(text.data(), strcspn(text.data(), "\n"));
   }();
@@ -112,10 +115,11 @@ Error cannot(const Folder& folder, const std::string& file, const char* what) {
   return {
       ErrorCode::failed,
       fmt::format("buffer file '{}/{}' cannot be {}: {}", folder.path(), file, what, std::strerror(errno)),
-      is_shortage(errno)                   ? shortage_hint(errno)
-      : errno == ENOSPC || errno == EDQUOT ? "make room there, or go without with --no-host-buffer"_hint
-      : errno == EFBIG                     ? "allow this process larger files: 'ulimit -f unlimited'"_hint
-                                           : ""};
+      is_shortage(errno) ? shortage_hint(errno)
+      : errno == ENOSPC || errno == EDQUOT
+          ? advice("make room there, or go without{}"_hint, Remedy{Remedy::Kind::do_without_host})
+      : errno == EFBIG ? "allow this process larger files: 'ulimit -f unlimited'"_hint
+                       : ""};
 }
 
 /// Opens a file that lies in `folder`; none if there is no such file.
@@ -129,6 +133,7 @@ Descriptor open_trusted(const Folder& folder, const std::string& name) {
     };
     if (!file && errno == ELOOP) throw refuse("is a symbolic link");
     if (!file && errno == EISDIR) throw refuse("is a folder");
+    if (!file && errno == ENXIO) throw refuse("is no regular file");  // a socket
     if (!file) throw cannot(folder, name, "opened");
     struct stat status {};
     if (fstat(file.get(), &status) != 0) throw cannot(folder, name, "looked at");
@@ -247,7 +252,7 @@ std::optional<Error> StateFile::why_lost(const Folder& folder, const std::string
     return Error(
         ErrorCode::failed,
         fmt::format("file '{}/{}' is damaged, or a copy, and counts no more", folder.path(), file_name),
-        "remove it if 'leafctl doctor' still names it"_hint);
+        advice("look again{}, and remove it if it is named still"_hint, Remedy{Remedy::Kind::check_store}));
   } catch (const Error& error) {
     return error;
   }

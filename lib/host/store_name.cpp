@@ -11,7 +11,7 @@
 #include "host/hash.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
-#include "range/refiller.hpp"
+#include "range/fetcher.hpp"
 #include "store/url.hpp"
 
 namespace leaf::host {

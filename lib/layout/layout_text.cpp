@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "leaf/detail/rfc3339.hpp"
 #include "leaf/error.hpp"
 #include "text/hint.hpp"
 
@@ -182,21 +183,7 @@ std::string Layout::name() const {
 }
 
 std::string to_rfc3339(UnixTime time) {
-  // The calendar of <chrono> ends with the year 32767, and repeats every 400 years.
-  constexpr std::chrono::days cycle(146'097);
-  const auto cycles = std::chrono::floor<std::chrono::days>(time).time_since_epoch() / cycle;
-  time -= cycles * cycle;
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(time - day);
-  const std::int64_t year = static_cast<int>(date.year()) + cycles * 400;
-  // ISO 8601 and ECMAScript write a year of more digits than RFC 3339 has with six and a sign.
-  const std::string year_text =
-      year > 9999 || year < 0 ? fmt::format("{:+07}", year) : fmt::format("{:04}", year);
-  return fmt::format("{}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", year_text,
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
-                     clock.subseconds().count());
+  return detail::format_rfc3339(time);
 }
 
 std::string unit_text(milliseconds unit) {

@@ -3,34 +3,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "range/backoff.hpp"
+
 namespace leaf::range {
 
 namespace {
-
-void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-/// Eases off after a lost race, so that the winner gets on instead of losing the cache line again.
-class Backoff {
- public:
-  void pause() noexcept {
-    for (int i = 0; i < spins_; ++i) relax();
-    spins_ = std::min(spins_ * 2, 64);
-  }
-
- private:
-  int spins_ = 1;
-};
-
-/// Generations come back.
-bool is_before(std::uint64_t word, std::uint64_t other) noexcept {
-  return static_cast<std::int64_t>(word - other) < 0;
-}
 
 /// One to one, 0 for 0, and every bit has its part in lower ones too.
 std::uint64_t mix(std::uint64_t number, std::uint64_t odd_factor) noexcept {
@@ -68,12 +45,6 @@ bool DoubleBuffer::swap(std::uint64_t& expected, std::uint64_t desired) noexcept
     return false;
   note(desired);
   return true;
-}
-
-/// One who was stopped before the store may take back what another one noted: then less is noted, until the
-/// next one does.
-void DoubleBuffer::note(std::uint64_t word) noexcept {
-  if (is_before(noted_.load(std::memory_order_relaxed), word)) noted_.store(word, std::memory_order_release);
 }
 
 bool DoubleBuffer::is_intact() const noexcept {
@@ -127,9 +98,11 @@ DoubleBuffer::View DoubleBuffer::view() const noexcept {
               .rest = range_of(generation, offset_of(word)),
               .label = current.label.load(std::memory_order_acquire),
               .untouched = offset_of(word) == 0,
-              .mark_reached = offset_of(word) >= current.mark.load(std::memory_order_acquire),
+              .mark_reached = false,
+              .mark = current.mark.load(std::memory_order_acquire),
               .has_next = is_published(generation + 1),
               .next = {}};
+    view.mark_reached = offset_of(word) >= view.mark;
     if (view.has_next) view.next = range_of(generation + 1, 0);
     // No slot was rewritten while it was read if the generation is still the same; the loads above are
     // acquiring ones so that this one stays behind them.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -7,24 +8,14 @@
 #include "host/fork_mutex.hpp"
 #include "host/host_marks.hpp"
 #include "leaf/segment.hpp"
-#include "range/refiller.hpp"
-#include "segment/host_tag.hpp"
-#include "segment/tag_buffer.hpp"
+#include "range/fetcher.hpp"
+#include "range/own_ranges.hpp"
+#include "segment/segment_granter.hpp"
+#include "segment/shared_tag.hpp"
 
 namespace leaf {
 
-namespace {
-
-/// Where handles of tags in shared memory look first: it is always empty, so that they go on to the source.
-range::DoubleBuffer& empty_buffer() {
-  static range::DoubleBuffer buffer;
-  return buffer;
-}
-
-}  // namespace
-
-SegmentTag::SegmentTag(range::DoubleBuffer* buffer, segment::TagSource* source)
-    : buffer_(buffer), source_(source) {}
+SegmentTag::SegmentTag(range::RangeSource* source) : buffer_(&source->current_buffer()), source_(source) {}
 
 std::int64_t SegmentTag::next_closely() {
   return next_range(1).lo;
@@ -44,11 +35,20 @@ std::vector<Range> SegmentTag::next_ranges(std::uint64_t count) {
 }
 
 std::int64_t SegmentTag::limit() const {
-  return source_->limit();
+  return supply().limit;
+}
+
+TagSupply SegmentTag::supply() const {
+  const auto last = range::record_as<range::SegmentRecord>(source_->record());
+  return supply_of(last.start, last.limit, last.granted_end, range::left_in(source_->buffer()));
 }
 
 std::int64_t SegmentTag::left() const {
-  return source_->left();
+  return supply().left;
+}
+
+StoreIdentity SegmentTag::store() const {
+  return source_->granted_by();
 }
 
 bool SegmentTag::claim_fetch() {
@@ -69,20 +69,23 @@ void SegmentTag::next(std::span<std::int64_t> ids) {
 
 namespace {
 
-range::Refiller::Options refiller_options(const SegmentOptions& options) {
+range::Fetcher::Options fetcher_options(const SegmentOptions& options) {
   if (options.timeout < std::chrono::milliseconds::zero()) {
     throw Error(ErrorCode::usage, "the timeout is below zero");
   }
   if (options.max_step < 1 || options.max_step > max_step) {
     throw Error(ErrorCode::usage, fmt::format("max_step is not from 1 to {}", max_step));
   }
+  if (options.max_starved_step < 1 || options.max_starved_step > max_segment) {
+    throw Error(ErrorCode::usage, fmt::format("max_starved_step is not from 1 to {}", max_segment));
+  }
   if (options.max_connections < 1) throw Error(ErrorCode::usage, "max_connections is below 1");
-  range::Refiller::Options result{
+  range::Fetcher::Options result{
       .timeout = options.timeout, .max_threads = options.max_connections, .on_failure = {}};
   if (options.on_fetch_failure) {
-    result.on_failure = [report = options.on_fetch_failure](const range::Refillable& buffer,
+    result.on_failure = [report = options.on_fetch_failure](const range::RangeSource& source,
                                                             const Error& error) {
-      report(dynamic_cast<const segment::TagSource&>(buffer).tag(), error);
+      report(TagName(source.granter().name()), error);
     };
   }
   return result;
@@ -95,36 +98,35 @@ class SegmentAllocator::Impl {
   Impl(StoreOptions store, SegmentOptions options)
       : store_(host::to_keep(std::move(store), options.host)),
         options_(std::move(options)),
-        refiller_(store_, refiller_options(options_)) {}
+        fetcher_(store_, fetcher_options(options_)) {}
 
   SegmentTag tag(const TagName& name) {
     const std::lock_guard lock(mutex_);
-    if (options_.host) {
-      auto& tag = host_tags_[name];
-      if (!tag) tag = make_host_tag(name);
-      return SegmentTag(&empty_buffer(), tag.get());
+    auto& source = sources_[name];
+    if (!source) {
+      source = make_source(name);
+      if (!options_.host || options_.host->fetch_ahead) fetcher_.watch(*source);
     }
-    auto& tag = tags_[name];
-    if (!tag) {
-      tag = std::make_unique<segment::TagBuffer>(name, refiller_, options_.max_step, *store_.clock);
-      refiller_.watch(*tag);
-    }
-    return SegmentTag(&tag->buffer, tag.get());
+    return SegmentTag(source.get());
   }
 
  private:
-  std::unique_ptr<segment::HostTag> make_host_tag(const TagName& name) {
-    return std::make_unique<segment::HostTag>(store_, *options_.host, name, options_.max_step,
-                                              options_.timeout,
-                                              options_.host->fetch_ahead ? &refiller_ : nullptr);
+  std::unique_ptr<range::RangeSource> make_source(const TagName& name) {
+    const segment::StepBounds bounds{.max_step = options_.max_step,
+                                     .max_starved_step = options_.max_starved_step};
+    if (options_.host) {
+      return std::make_unique<segment::SharedTag>(store_, *options_.host, name, bounds, options_.timeout,
+                                                  options_.host->fetch_ahead ? &fetcher_ : nullptr);
+    }
+    return std::make_unique<range::OwnRanges>(std::make_unique<segment::SegmentGranter>(name, bounds, store_),
+                                              store_, fetcher_);
   }
 
   const StoreOptions store_;
   const SegmentOptions options_;
   host::ForkMutex mutex_;
-  std::map<TagName, std::unique_ptr<segment::TagBuffer>> tags_;
-  std::map<TagName, std::unique_ptr<segment::HostTag>> host_tags_;
-  range::Refiller refiller_;  // ends its threads before the tags go
+  std::map<TagName, std::unique_ptr<range::RangeSource>> sources_;
+  range::Fetcher fetcher_;  // ends its threads before the sources go
 };
 
 SegmentAllocator::SegmentAllocator(StoreOptions store, SegmentOptions options)

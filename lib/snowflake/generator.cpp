@@ -1,17 +1,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <random>
 
 #include "host/host_marks.hpp"
+#include "host/shared_ranges.hpp"
 #include "layout/layout_text.hpp"
 #include "leaf/snowflake.hpp"
-#include "range/refiller.hpp"
-#include "snowflake/host_windows.hpp"
-#include "snowflake/own_windows.hpp"
+#include "range/backoff.hpp"
+#include "range/fetcher.hpp"
+#include "range/own_ranges.hpp"
+#include "snowflake/window_granter.hpp"
+#include "store/expected_layout.hpp"
 #include "store/lease_clocks.hpp"
+#include "store/retry.hpp"
+#include "text/advice.hpp"
 #include "text/duration_text.hpp"
 #include "text/hint.hpp"
 
@@ -26,16 +32,19 @@ using std::chrono::milliseconds;
 /// and again.
 constexpr std::chrono::microseconds sleep_is_late_by{150};
 
+/// How much longer a wait for the clock may take than the clock says.
+constexpr milliseconds slow_clock{1000};
+
 /// How far the time of IDs may stay behind at full rate, to make up for lost time.
 constexpr milliseconds max_lag{20};
 
 /// Where the sequence starts in a unit of time of which little will be used, so that IDs spread over shards.
 constexpr std::int64_t random_starts = 100;
 
-range::Refiller::Options refiller_options(const SnowflakeOptions& options) {
-  range::Refiller::Options result{.timeout = options.timeout, .max_threads = 1, .on_failure = {}};
+range::Fetcher::Options fetcher_options(const SnowflakeOptions& options) {
+  range::Fetcher::Options result{.timeout = options.timeout, .max_threads = 1, .on_failure = {}};
   if (options.on_renewal_failure) {
-    result.on_failure = [report = options.on_renewal_failure](const range::Refillable&, const Error& error) {
+    result.on_failure = [report = options.on_renewal_failure](const range::RangeSource&, const Error& error) {
       report(error);
     };
   }
@@ -53,56 +62,184 @@ const SnowflakeOptions& valid(const SnowflakeOptions& options) {
   return options;
 }
 
-std::unique_ptr<snowflake::Windows> make_windows(const StoreOptions& options_of_store,
-                                                 const SnowflakeOptions& options) {
-  const StoreOptions store = host::to_keep(options_of_store, options.host);
-  const auto refiller = refiller_options(valid(options));
+WorkerRequest request_of(const SnowflakeOptions& options) {
   WorkerRequest request = options.worker;
   request.max_backward = options.max_backward;
-  if (!options.host)
-    return std::make_unique<snowflake::OwnWindows>(store, request, refiller, options.release_at_end);
-  return std::make_unique<snowflake::HostWindows>(store, *options.host, request, options.timeout, refiller);
+  return request;
+}
+
+/// How many draws may go by one reading of the clock, where the last ones came one after the other.
+constexpr int draws_a_reading = 100;
+constexpr std::chrono::microseconds one_after_the_other{1};
+
+/// What a thread knows of the unit of time that it drew from last: with that an ID costs a swap.
+struct UnitInUse {
+  std::uint64_t generator = 0;  ///< whose; 0: none's
+  const DoubleBuffer* buffer = nullptr;
+  std::uint64_t word = 0;      ///< of the buffer, as this thread left it
+  std::uint32_t end = 0;       ///< offsets before it lie in the unit, and neither is a fetch due there
+  std::int64_t position0 = 0;  ///< of offset 0
+  std::int64_t worker_bits = 0;
+  // Of the clock.
+  std::int64_t tick = 0;
+  std::chrono::system_clock::time_point read_at{};
+  int draws = 0;       ///< since then
+  int draws_left = 0;  ///< that may go by it
+};
+// The usual model would call a function for each ID.
+[[gnu::tls_model("initial-exec")]] thread_local UnitInUse unit_in_use;
+
+std::uint64_t new_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+bool has_window(const DoubleBuffer& buffer) {
+  const auto view = buffer.view();
+  return view.has_next || !view.rest.empty();
 }
 
 }  // namespace
 
 class SnowflakeGenerator::Impl {
  public:
-  Impl(const StoreOptions& store, const SnowflakeOptions& options)
-      : clock_(*store.clock),
-        owner_(options.worker.owner),
-        max_backward_(options.max_backward),
-        timeout_(options.timeout),
-        windows_(make_windows(store, options)),
-        positions_(windows_->positions()) {}
+  /// Leases the first window, unless the host has one.
+  Impl(const StoreOptions& store, const SnowflakeOptions& options);
+  ~Impl();
 
   /// Makes at least one of `ids`; returns how many.
   std::size_t draw(std::span<std::int64_t> ids);
 
-  const Layout& layout() const noexcept { return positions_.layout(); }
-  snowflake::Windows& windows() noexcept { return *windows_; }
+  const Layout& layout() const noexcept { return positions_->layout(); }
+  range::RangeSource& windows() noexcept { return *windows_; }
   std::int64_t worker() const noexcept { return windows_->buffer().view().label; }
 
  private:
-  /// Where the clock stands, in units of the layout. Throws Error (exhausted) outside of it.
-  std::int64_t ticks_now() const { return layout().ticks_at(std::chrono::floor<milliseconds>(clock_.now())); }
+  std::size_t draw_from(UnitInUse& unit, std::span<std::int64_t> ids);
+  std::size_t draw_by_the_clock(UnitInUse& unit, std::span<std::int64_t> ids);
+  void note_reading(UnitInUse& unit, std::chrono::system_clock::time_point time) const;
+  void compose(std::span<std::int64_t> ids, std::int64_t position, std::int64_t worker_bits) const;
   std::int64_t first_position_to_take(const DoubleBuffer::View& view, std::int64_t now) const;
   void go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view, std::int64_t now);
   void wait_past(std::int64_t ticks) const;
   void require_small_lead(std::int64_t ticks, std::int64_t now) const;
 
+  void give_back(const range::OwnRanges& windows);
+
+  const std::uint64_t number_ = new_number();
+  const StoreOptions store_;
+  const SnowflakeOptions options_;
   Clock& clock_;
-  const std::string owner_;
-  const milliseconds max_backward_;
-  const milliseconds timeout_;
-  const std::unique_ptr<snowflake::Windows> windows_;
-  const layout::Positions& positions_;
+  std::unique_ptr<range::Fetcher> fetcher_;  ///< null: the embedding program fetches
+  std::unique_ptr<range::RangeSource> windows_;
+  // If the windows are not the host's:
+  range::OwnRanges* own_windows_ = nullptr;
+  std::optional<Store> own_store_;  ///< for the first lease and the end; the fetcher has one of its own
+  std::optional<layout::Positions> positions_;
 };
 
+SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions& options)
+    : store_(host::to_keep(store, valid(options).host)), options_(options), clock_(*store_.clock) {
+  const WorkerRequest request = request_of(options_);
+  auto granter = std::make_unique<snowflake::WindowGranter>(request);
+  if (!options_.host || options_.host->fetch_ahead)
+    fetcher_ = std::make_unique<range::Fetcher>(store_, fetcher_options(options_));
+  if (options_.host) {
+    windows_ = std::make_unique<host::SharedRanges>(std::move(granter), host::FileKind::worker,
+                                                    snowflake::key_of(request), store_, *options_.host,
+                                                    options_.timeout, fetcher_.get());
+    const auto is_filled = [this] { return has_window(windows_->buffer()); };
+    if (!is_filled()) windows_->await(is_filled);
+  } else {
+    auto own = std::make_unique<range::OwnRanges>(std::move(granter), store_, *fetcher_);
+    own_windows_ = own.get();
+    windows_ = std::move(own);
+    own_store_.emplace(store_);
+    windows_->fetch(*own_store_);
+  }
+  positions_.emplace(Layout::parse(windows_->origin()));
+  require_expected_layout(request, layout());
+  if (const auto view = windows_->buffer().view(); view.rest.empty()) windows_->buffer().advance(view);
+  if (fetcher_) fetcher_->watch(*windows_);
+}
+
+SnowflakeGenerator::Impl::~Impl() {
+  fetcher_.reset();  // no lease may come in any more
+  if (own_windows_ != nullptr) give_back(*own_windows_);
+}
+
+/// What was not used; with `release_at_end` the worker itself.
+void SnowflakeGenerator::Impl::give_back(const range::OwnRanges& windows) {
+  const auto last = range::record_as<range::WindowRecord>(windows.record());
+  const std::int64_t end = windows.buffer().view().rest.lo + layout().max_sequence();
+  const UnixTime used_until = layout().time_at(positions_->ticks_of(end));
+  const WorkerLease lease{.worker = last.worker,
+                          .token = last.token,
+                          .begin = last.begin,
+                          .end = layout().time_at(positions_->ticks_of(windows.buffer().published_end())),
+                          .store = windows.granted_by()};
+  try {
+    if (options_.release_at_end) {
+      own_store_->release_worker(lease, used_until);
+    } else {
+      own_store_->give_up_worker(lease, used_until);
+    }
+  } catch (const Error&) {
+    // The worker is free when its window is over.
+  }
+}
+
 std::size_t SnowflakeGenerator::Impl::draw(std::span<std::int64_t> ids) {
+  UnitInUse& unit = unit_in_use;
+  if (unit.generator == number_ && unit.draws_left > 0 && clock_.tick() == unit.tick) {
+    if (const std::size_t drawn = draw_from(unit, ids); drawn > 0) return drawn;
+  }
+  return draw_by_the_clock(unit, ids);
+}
+
+void SnowflakeGenerator::Impl::compose(std::span<std::int64_t> ids, std::int64_t position,
+                                       std::int64_t worker_bits) const {
+  for (std::int64_t& id : ids) id = positions_->id_of(position++, worker_bits);
+}
+
+/// 0 if there is nothing left of it that goes by the last reading of the clock.
+std::size_t SnowflakeGenerator::Impl::draw_from(UnitInUse& unit, std::span<std::int64_t> ids) {
+  DoubleBuffer& buffer = windows_->buffer();
+  if (&buffer != unit.buffer) return 0;
+  range::Backoff backoff;
+  for (std::uint64_t word = unit.word;; backoff.pause()) {
+    const std::uint32_t offset = DoubleBuffer::offset_of(word);
+    if (DoubleBuffer::generation_of(word) != DoubleBuffer::generation_of(unit.word) || offset >= unit.end) {
+      return 0;
+    }
+    const std::size_t count = std::min<std::size_t>(ids.size(), unit.end - offset);
+    if (!buffer.take_at(word, static_cast<std::uint32_t>(count))) continue;
+    unit.word = word;
+    ++unit.draws;
+    --unit.draws_left;
+    compose(ids.first(count), unit.position0 + offset, unit.worker_bits);
+    return count;
+  }
+}
+
+/// One draw after the other shows that the next will come soon too.
+void SnowflakeGenerator::Impl::note_reading(UnitInUse& unit,
+                                            std::chrono::system_clock::time_point time) const {
+  const bool is_known = unit.generator == number_;
+  const auto since = time - unit.read_at;
+  unit.draws_left =
+      is_known && since >= since.zero() && since < unit.draws * one_after_the_other ? draws_a_reading : 0;
+  unit.generator = number_;
+  unit.read_at = time;
+  unit.draws = 1;
+}
+
+std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(UnitInUse& unit, std::span<std::int64_t> ids) {
   std::int64_t may_open = -1;  // the unit of time that the clock has allowed to begin although it lies ahead
   for (;;) {
-    const std::int64_t now = ticks_now();
+    unit.tick = clock_.tick();
+    const auto time = clock_.now();
+    const std::int64_t now = layout().ticks_at(std::chrono::floor<milliseconds>(time));
     DoubleBuffer& buffer = windows_->buffer();  // another one where the host's file was replaced meanwhile
     const DoubleBuffer::View view = buffer.view();
     const std::int64_t from = first_position_to_take(view, now);
@@ -110,38 +247,48 @@ std::size_t SnowflakeGenerator::Impl::draw(std::span<std::int64_t> ids) {
       go_to_window_of(buffer, view, now);
       continue;
     }
-    const std::int64_t ticks = positions_.ticks_of(from);
+    const std::int64_t ticks = positions_->ticks_of(from);
     if (ticks > now) {
-      require_small_lead(positions_.ticks_of(from - 1), now);
+      require_small_lead(positions_->ticks_of(from - 1), now);
       // The unit that is open may be used up. The next one is begun at the clock's pace, also while it is
       // behind.
-      if (positions_.sequence_of(from) == 0 && ticks != may_open) {
+      if (positions_->sequence_of(from) == 0 && ticks != may_open) {
         wait_past(now);
         may_open = ticks;
         continue;
       }
     }
-    const std::int64_t end = std::min({view.rest.hi, positions_.first_of(std::max(ticks, now) + 1),
-                                       from + static_cast<std::int64_t>(ids.size())});
+    const std::int64_t end_of_unit = std::min(view.rest.hi, positions_->first_of(std::max(ticks, now) + 1));
+    const std::int64_t end = std::min(end_of_unit, from + static_cast<std::int64_t>(ids.size()));
     if (!buffer.take_up_to(view, end)) continue;
-    if (view.mark_reached && !view.has_next) windows_->request();
-    const std::int64_t worker_bits = layout().worker_bits(view.label);
-    for (std::int64_t position = from; position < end; ++position) {
-      ids[static_cast<std::size_t>(position - from)] = positions_.id_of(position, worker_bits);
-    }
-    return static_cast<std::size_t>(end - from);
+    const bool is_due = view.mark_reached && !view.has_next;
+    if (is_due) windows_->request_fetch();
+
+    const std::uint32_t offset = DoubleBuffer::offset_of(view.word);
+    unit.buffer = &buffer;
+    unit.position0 = view.rest.lo - offset;
+    unit.word = view.word + static_cast<std::uint64_t>(end - view.rest.lo);
+    unit.worker_bits = layout().worker_bits(view.label);
+    unit.end = static_cast<std::uint32_t>(end_of_unit - unit.position0);
+    if (!view.mark_reached) unit.end = std::min(unit.end, view.mark);
+    note_reading(unit, time);
+    if (ticks > now || is_due) unit.draws_left = 0;
+
+    const auto drawn = static_cast<std::size_t>(end - from);
+    compose(ids.first(drawn), from, unit.worker_bits);
+    return drawn;
   }
 }
 
 /// The cursor, dragged along by the clock.
 std::int64_t SnowflakeGenerator::Impl::first_position_to_take(const DoubleBuffer::View& view,
                                                               std::int64_t now) const {
-  const std::int64_t clock = positions_.first_of(now);
+  const std::int64_t clock = positions_->first_of(now);
   if (view.rest.lo > clock) return view.rest.lo;
   // A unit that was used up to its last number means full rate. Nothing of the ceiling may be lost then,
   // neither to a start above 0 nor, while it is little, to time in which the scheduler ran something else.
-  if (positions_.sequence_of(view.rest.lo) == 0 && !view.untouched) {
-    const auto lag = (now - positions_.ticks_of(view.rest.lo)) * layout().unit();
+  if (positions_->sequence_of(view.rest.lo) == 0 && !view.untouched) {
+    const auto lag = (now - positions_->ticks_of(view.rest.lo)) * layout().unit();
     return lag <= max_lag ? view.rest.lo : clock;
   }
   thread_local std::minstd_rand random(std::random_device{}());
@@ -153,7 +300,7 @@ std::int64_t SnowflakeGenerator::Impl::first_position_to_take(const DoubleBuffer
 void SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view,
                                                std::int64_t now) {
   const auto serves = [&](const Range& window) {
-    return !window.empty() && positions_.first_of(now) < window.hi;
+    return !window.empty() && positions_->first_of(now) < window.hi;
   };
   if (view.has_next && serves(view.next)) {
     buffer.advance(view);
@@ -168,21 +315,29 @@ void SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const Doubl
 
 void SnowflakeGenerator::Impl::require_small_lead(std::int64_t ticks, std::int64_t now) const {
   const milliseconds lead = (ticks - now) * layout().unit();
-  if (lead <= std::max(max_backward_, layout().unit())) return;
+  if (lead <= std::max(options_.max_backward, layout().unit())) return;
   throw Error(
       ErrorCode::refused,
       fmt::format("this host's clock ({}) is {} behind the last ID's ({})", to_rfc3339(layout().time_at(now)),
                   rough_text_of(lead), to_rfc3339(layout().time_at(ticks))),
-      store::hint_behind(lead, owner_));
+      store::advice_behind(lead, options_.worker.owner));
 }
 
-/// Returns once the clock is past the unit `ticks`, or was set back. Throws Error (unavailable) if it stands
-/// still.
+/// Returns once the clock is past the unit `ticks`, or was set back. Throws Error (unavailable) if it is not
+/// within the timeout, or stands still.
 void SnowflakeGenerator::Impl::wait_past(std::int64_t ticks) const {
-  const auto deadline = clock_.steady_now() + timeout_ + layout().unit();
+  const milliseconds patience = store::allowed(options_.timeout);
+  const auto deadline = clock_.steady_now() + patience + std::min(layout().unit(), slow_clock);
   const UnixTime begin = layout().time_at(ticks);
   const UnixTime end = begin + layout().unit();
   for (auto now = clock_.now(); now >= begin && now < end; now = clock_.now()) {
+    if (end - now > patience) {
+      throw Error(
+          ErrorCode::unavailable,
+          fmt::format("this unit of time has no ID left, and the next one of layout '{}' begins at {}",
+                      layout().name(), to_rfc3339(end)),
+          advice("wait until then, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}));
+    }
     if (clock_.steady_now() > deadline) {
       throw Error(ErrorCode::unavailable, fmt::format("the clock stands still at {}", to_rfc3339(begin)));
     }
@@ -206,6 +361,10 @@ void SnowflakeGenerator::next(std::span<std::int64_t> ids) {
 
 const Layout& SnowflakeGenerator::layout() const noexcept {
   return impl_->layout();
+}
+
+StoreIdentity SnowflakeGenerator::store() const {
+  return impl_->windows().granted_by();
 }
 
 std::int64_t SnowflakeGenerator::worker() const noexcept {

@@ -9,8 +9,10 @@
 #include <variant>
 #include <vector>
 
+#include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/sql.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 
 namespace leaf::store {
@@ -93,7 +95,17 @@ class Connection {
 };
 
 /// What mends a log of changes that is gone.
-inline constexpr const char* make_events_anew = "make the log of changes anew with 'leafctl init-db'"_hint;
+inline Advice make_events_anew() {
+  return advice("make the log of changes anew{}"_hint, Remedy{Remedy::Kind::upgrade_store});
+}
+/// What mends a table that a crash of the server would empty.
+inline Advice unlogged_advice() {
+  return advice("find it{}, and make it durable with ALTER TABLE ... SET LOGGED"_hint,
+                Remedy{Remedy::Kind::check_store});
+}
+
+/// `error` of what only the owner of the tables may do, as it is told to another role.
+Error for_owner(const Error& error);
 
 /// What is done about a store that does not exist yet.
 enum class IfMissing {
@@ -106,8 +118,8 @@ enum class IfMissing {
 struct Driver {
   const char* built_with;  ///< the version of libleaf; must be that of the one that loads it
   std::span<const Migration> migrations;
-  /// Opens `url` (for SQLite: the path). Throws Error.
-  std::unique_ptr<Connection> (*connect)(const std::string& url, IfMissing,
+  /// Opens `url` (for SQLite: the path) in the name of `program`. Throws Error.
+  std::unique_ptr<Connection> (*connect)(const std::string& url, const std::string& program, IfMissing,
                                          std::chrono::milliseconds timeout);
   /// Fills in what only this kind of store knows of its health; `url` is what connect() was given.
   StoreHealth (*inspect)(Connection&, const std::string& url, std::chrono::milliseconds timeout);

@@ -10,24 +10,22 @@ namespace leaf {
 
 StoreIdentity Store::begin_new_deployment(const std::string& former) {
   const std::string fresh = store::new_uuid();
-  impl_->attempt(store::IfMissing::fail, true,
-                 [&](store::Connection& connection, std::chrono::milliseconds left) {
-                   store::require_newest(store::read_schema(connection, left), impl_->driver().migrations);
-                   store::Transaction transaction(connection, left);
-                   const store::Value names[] = {former, fresh};
-                   if (!connection.execute(connection.sql().begin_deployment, names, left).empty()) {
-                     connection.execute(connection.sql().note_deployment, names, left);
-                     transaction.commit();
-                     return;
-                   }
-                   const auto found = connection.execute(connection.sql().identity, {}, left);
-                   if (found.empty()) throw store::lost_meta_row();
-                   const std::string here = store::identity_of(found[0], 0, connection).deployment;
-                   if (here == fresh) return;  // by an attempt whose reply was lost
-                   throw Error(ErrorCode::refused,
-                               fmt::format("the store is deployment {} by now, not {}", here, former),
-                               "look which store it is, and decide anew"_hint);
-                 });
+  impl_->administer([&](store::Connection& connection, std::chrono::milliseconds left) {
+    store::require_newest(store::read_schema(connection, left), impl_->driver().migrations);
+    store::Transaction transaction(connection, left);
+    const store::Value names[] = {former, fresh};
+    if (!connection.execute(connection.sql().begin_deployment, names, left).empty()) {
+      connection.execute(connection.sql().note_deployment, names, left);
+      transaction.commit();
+      return;
+    }
+    const auto found = connection.execute(connection.sql().identity, {}, left);
+    if (found.empty()) throw store::lost_meta_row();
+    const std::string here = store::identity_of(found[0], 0, connection).deployment;
+    if (here == fresh) return;  // by an attempt whose reply was lost
+    throw Error(ErrorCode::refused, fmt::format("the store is deployment {} by now, not {}", here, former),
+                "look which store it is, and decide anew"_hint);
+  });
   impl_->look_anew();
   return identity();
 }

@@ -8,8 +8,9 @@ namespace leaf {
 std::vector<Event> Store::events(const std::optional<TagName>& tag, UnixTime since) {
   std::vector<Event> events;
   const store::Value name = tag ? store::Value(tag->str()) : store::Value();
-  for (const store::Row& row :
-       impl_->execute(&store::Sql::events, {name, since.time_since_epoch().count()})) {
+  for (const store::Row& row : impl_->as_owner([&] {
+         return impl_->execute(&store::Sql::events, {name, since.time_since_epoch().count()});
+       })) {
     events.push_back({.time = UnixTime(std::chrono::milliseconds(row.integer(0))),
                       .who = row.text(1),
                       .program = row.text(2),

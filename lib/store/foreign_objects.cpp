@@ -5,6 +5,7 @@
 #include "leaf/error.hpp"
 #include "store/migrations.hpp"
 #include "store/store_impl.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 
 namespace leaf {
@@ -18,7 +19,7 @@ void require_remedies(const std::vector<ForeignObject>& objects) {
     if (!object.remedy.empty()) continue;
     throw Error(ErrorCode::refused,
                 fmt::format("{} of role '{}' is not taken over", object.what, object.owner),
-                fmt::format("run init-db as role '{}', or drop it by hand"_hint, object.owner));
+                fmt::format("do this as role '{}', or drop it by hand"_hint, object.owner));
   }
 }
 
@@ -49,7 +50,7 @@ void adopt(Connection& connection, const std::vector<ForeignObject>& adopted,
     // There is none left where an attempt has lost its reply.
     if (!found.empty() && found != adopted) {
       throw Error(ErrorCode::refused, "what belongs to other roles has changed meanwhile",
-                  "look at it again with --dry-run"_hint);
+                  advice("look at it again{}"_hint, Remedy{Remedy::Kind::look_at_objects}));
     }
     for (const ForeignObject& object : found) connection.run_script(object.remedy, timeout);
   }
@@ -74,7 +75,7 @@ std::vector<ForeignObject> Store::foreign_objects() {
                           if (connection.sql().foreign_objects == nullptr) {
                             throw Error(ErrorCode::usage,
                                         "a SQLite store has no roles: nothing in it belongs to another",
-                                        "leave --adopt out, or use PostgreSQL"_hint);
+                                        "take nothing over, or use PostgreSQL"_hint);
                           }
                           const store::Transaction transaction(connection, left);
                           connection.find_tables(left);

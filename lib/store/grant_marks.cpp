@@ -9,11 +9,21 @@ namespace leaf {
 
 namespace {
 
+constexpr std::string_view tag_prefix = "tag ";
+
 class MarksInMemory final : public GrantMarks {
  public:
   Mark mark(const std::string& deployment, const std::string& subject) override {
     const std::lock_guard lock(mutex_);
     return marks_[{deployment, subject}];
+  }
+  std::vector<std::string> subjects(const std::string& deployment) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> found;
+    for (const auto& [key, mark] : marks_) {
+      if (key.first == deployment) found.push_back(key.second);
+    }
+    return found;
   }
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
              MarkHolder holder) override {
@@ -43,11 +53,17 @@ MarkHolder holder_of(std::string_view token) {
 }
 
 std::string mark_of(const TagName& tag) {
-  return "tag " + tag.str();
+  return std::string(tag_prefix) + tag.str();
 }
 
 std::string mark_of(std::int64_t worker) {
   return "worker " + std::to_string(worker);
+}
+
+std::optional<TagName> tag_of_mark(const std::string& subject) {
+  const std::string_view name = std::string_view(subject).substr(std::min(subject.size(), tag_prefix.size()));
+  if (!subject.starts_with(tag_prefix) || !TagName::is_valid(name)) return std::nullopt;
+  return TagName(name);
 }
 
 std::shared_ptr<GrantMarks> marks_in_memory() {

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "leaf/tag.hpp"
 
@@ -36,6 +38,9 @@ class GrantMarks {
     return mark(deployment, subject).end;
   }
 
+  /// What there are marks of in that deployment, in no order.
+  virtual std::vector<std::string> subjects(const std::string& deployment) = 0;
+
   /// Remembers that all before `end` may be in use. Never lowers.
   virtual void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
                      MarkHolder holder = 0) = 0;
@@ -47,6 +52,8 @@ class GrantMarks {
 /// Marks count IDs for tags, and Unix milliseconds for workers.
 std::string mark_of(const TagName& tag);
 std::string mark_of(std::int64_t worker);
+/// The tag that mark_of() made `subject` of; nothing for that of a worker.
+std::optional<TagName> tag_of_mark(const std::string& subject);
 
 /// Marks that go with the process.
 std::shared_ptr<GrantMarks> marks_in_memory();

@@ -44,7 +44,7 @@ void Store::require_guard_steps(std::int64_t steps) {
 
 void Store::set_guard_steps(std::int64_t steps) {
   require_guard_steps(steps);
-  impl_->execute(&store::Sql::set_guard_steps, {steps});
+  impl_->as_owner([&] { return impl_->execute(&store::Sql::set_guard_steps, {steps}); });
 }
 
 Failover Store::failover() {
@@ -73,18 +73,17 @@ Failover Store::failover() {
 
 std::vector<FailoverTag> Store::settle_failover(const Failover& seen, Commits commits) {
   using State = FailoverTag::State;
-  return impl_->attempt(
-      store::IfMissing::fail, true, [&](store::Connection& connection, std::chrono::milliseconds left) {
-        require_server(connection);
-        const store::Value parameters[] = {seen.server, std::int64_t{commits == Commits::all_there ? 1 : 0}};
-        std::vector<FailoverTag> settled;
-        for (const store::Row& row : connection.execute(connection.sql().settle_failover, parameters, left)) {
-          FailoverTag tag{.name = row.text(0), .left_out = range_of(row, 2)};
-          tag.state = row.integer(1) == 0 ? State::no_room : tag.left_out ? State::left_out : State::kept;
-          settled.push_back(std::move(tag));
-        }
-        return settled;
-      });
+  return impl_->administer([&](store::Connection& connection, std::chrono::milliseconds left) {
+    require_server(connection);
+    const store::Value parameters[] = {seen.server, std::int64_t{commits == Commits::all_there ? 1 : 0}};
+    std::vector<FailoverTag> settled;
+    for (const store::Row& row : connection.execute(connection.sql().settle_failover, parameters, left)) {
+      FailoverTag tag{.name = row.text(0), .left_out = range_of(row, 2)};
+      tag.state = row.integer(1) == 0 ? State::no_room : tag.left_out ? State::left_out : State::kept;
+      settled.push_back(std::move(tag));
+    }
+    return settled;
+  });
 }
 
 }  // namespace leaf

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "leaf/detail/shell_word.hpp"
+#include "text/advice.hpp"
 #include "text/duration_text.hpp"
 #include "text/hint.hpp"
 
@@ -47,7 +47,7 @@ void LeaseClocks::ask() {
 Error LeaseClocks::behind(milliseconds distance, const char* what) const {
   return {ErrorCode::refused,
           fmt::format("the clock is {} behind {} '{}'", rough_text_of(distance), what, owner_),
-          hint_behind(distance, owner_)};
+          advice_behind(distance, owner_)};
 }
 
 bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen) {
@@ -55,7 +55,8 @@ bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen)
     const bool may_be_allowed = distance <= most_skew && seen.given_up.value_or(UnixTime{}) <= before + lead_;
     throw Error(ErrorCode::refused,
                 fmt::format("this host's clock is {} {} the store's", rough_text_of(distance), direction),
-                may_be_allowed ? "set the clocks right; --max-skew allows more, up to 24h"_hint
+                may_be_allowed ? advice("set the clocks right, or allow more skew{}, up to 24h"_hint,
+                                        Remedy{Remedy::Kind::allow_more_skew})
                                : "set the clocks right"_hint);
   };
   if (seen.store > after + max_skew_) refuse_skew(seen.store - after, "behind");
@@ -75,17 +76,16 @@ bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen)
   if (++late_ > most_late) {
     throw Error(ErrorCode::unavailable,
                 fmt::format("the store answers too late to compare clocks within {}", text_of(max_skew_)),
-                "try again, or allow more with --max-skew"_hint);
+                advice("try again, or allow more skew{}"_hint, Remedy{Remedy::Kind::allow_more_skew}));
   }
   slack_ = std::max(slack_, 2 * (after - before) + milliseconds(1));
   return true;
 }
 
-std::string hint_behind(milliseconds distance, const std::string& owner) {
+Advice advice_behind(milliseconds distance, const std::string& owner) {
   if (distance <= short_wait) return "wait until it has caught up, or set it right"_hint;
-  return fmt::format(
-      "set the clock right; if it is right now, 'leafctl workers release --worker-name {}' goes on"_hint,
-      leaf::detail::shell_word(owner));
+  return advice("set the clock right; if it is right now, release the owner's workers{} to go on"_hint,
+                Remedy{.kind = Remedy::Kind::release_workers, .name = owner});
 }
 
 }  // namespace leaf::store

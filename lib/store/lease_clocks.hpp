@@ -69,6 +69,6 @@ class LeaseClocks {
 };
 
 /// What to do where the clock is `distance` behind what `owner` has made or was leased.
-std::string hint_behind(std::chrono::milliseconds distance, const std::string& owner);
+Advice advice_behind(std::chrono::milliseconds distance, const std::string& owner);
 
 }  // namespace leaf::store

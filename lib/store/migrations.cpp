@@ -7,6 +7,7 @@
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "store/foreign_objects.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 
 namespace leaf::store {
@@ -93,18 +94,19 @@ Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
 void require_current(const Schema& schema, std::span<const Migration> migrations) {
   const int newest = migrations.back().number;
   if (schema.version == 0) {
-    throw Error(ErrorCode::usage, "the store has no tables yet", "create them with 'leafctl init-db'"_hint);
+    throw Error(ErrorCode::usage, "the store has no tables yet",
+                advice("create them{}"_hint, Remedy{Remedy::Kind::create_store}));
   }
   if (schema.version < newest) {
     throw Error(
         ErrorCode::usage,
         fmt::format("the store's schema has version {}, this program needs {}", schema.version, newest),
-        "upgrade it with 'leafctl init-db'"_hint);
+        advice("upgrade it{}"_hint, Remedy{Remedy::Kind::upgrade_store}));
   }
   pending(schema, migrations);
   if (!schema.logged) {
     throw Error(ErrorCode::refused, "a table of the store is unlogged: a crash of the server would empty it",
-                "'leafctl doctor' names it, and the ALTER TABLE ... SET LOGGED that mends it"_hint);
+                unlogged_advice());
   }
 }
 
@@ -120,8 +122,8 @@ std::vector<Migration> pending(const Schema& schema, std::span<const Migration> 
     throw Error(ErrorCode::usage, newer(schema, migrations),
                 fmt::format("use {}; leafctl-operations(7) tells the way back"_hint,
                             schema.minimum_release.empty()
-                                ? "a newer leafctl"
-                                : fmt::format("leafctl {} or later", schema.minimum_release)));
+                                ? "a newer release"
+                                : fmt::format("release {} or later", schema.minimum_release)));
   }
   std::vector<Migration> result;
   for (const Migration& migration : migrations) {

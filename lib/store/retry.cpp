@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "store/connection.hpp"
+#include "text/advice.hpp"
 #include "text/duration_text.hpp"
 #include "text/hint.hpp"
 
@@ -54,10 +55,19 @@ Attempts::Attempts(Clock& clock, milliseconds timeout)
 milliseconds Attempts::time_left() const {
   const auto left = std::chrono::ceil<milliseconds>(deadline_ - clock_.steady_now());
   if (left <= milliseconds::zero()) {
+    if (waited_for_) throw Error(*waited_for_);
     throw Error(ErrorCode::unavailable, fmt::format("the store did not answer within {}", text_of(timeout_)),
-                "try again, or allow more time with --timeout"_hint, sqlstate::timed_out);
+                advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
+                sqlstate::timed_out);
   }
   return left;
+}
+
+void Attempts::give_up(const Error& error) const {
+  const std::string_view state = error.sqlstate();
+  const bool may_be_cut = state == sqlstate::unable_to_connect || state == sqlstate::timed_out;
+  if (waited_for_ && may_be_cut && clock_.steady_now() >= deadline_) throw Error(*waited_for_);
+  throw Error(error);
 }
 
 void Attempts::wait_after(const Error& error) {
@@ -67,10 +77,11 @@ void Attempts::wait_after(const Error& error) {
   if (retry == Retry::wait) {
     const auto left = std::chrono::floor<milliseconds>(deadline_ - clock_.steady_now());
     if (left <= 2 * last_look) throw error;
+    waited_for_.emplace(error);
     clock_.sleep_for(std::min(random_pause(waits_++, longest_wait), left - last_look));
     return;
   }
-  if (retry != Retry::pause || pauses_ >= max_pauses) throw error;
+  if (retry != Retry::pause || pauses_ >= max_pauses) give_up(error);
   const milliseconds pause = random_pause(pauses_++, longest_pause);
   if (clock_.steady_now() + pause >= deadline_) throw error;
   clock_.sleep_for(pause);

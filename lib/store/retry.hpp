@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include "leaf/clock.hpp"
 #include "leaf/error.hpp"
@@ -34,10 +35,13 @@ class Attempts {
 
   /// What is left of the timeout; throws Error (unavailable) if nothing is.
   std::chrono::milliseconds time_left() const;
-  /// Returns once the next attempt may begin; rethrows `error` if there is to be none.
+  /// Returns once the next attempt may begin; rethrows `error` if there is to be none. Of the last attempt,
+  /// which the time may have cut short, rather what the one before said.
   void wait_after(const Error& error);
 
  private:
+  [[noreturn]] void give_up(const Error& error) const;
+
   Clock& clock_;
   bool once_;
   std::chrono::milliseconds timeout_;
@@ -45,6 +49,7 @@ class Attempts {
   int reconnects_ = 0;
   int pauses_ = 0;
   int waits_ = 0;
+  std::optional<Error> waited_for_{};
 };
 
 }  // namespace leaf::store

@@ -2,6 +2,7 @@
 
 #include "leaf/error.hpp"
 #include "store/connection.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 
 namespace leaf::store {
@@ -39,7 +40,7 @@ void require_durable(const Row& row, std::size_t column) {
   if (durability == 1) return;
   if (durability == 2) {
     throw Error(ErrorCode::refused, "a table of the store is unlogged: a crash of the server would empty it",
-                "'leafctl doctor' names it, and the ALTER TABLE ... SET LOGGED that mends it"_hint);
+                unlogged_advice());
   }
   if (durability == 3) {
     throw Error(ErrorCode::refused,
@@ -57,6 +58,13 @@ void require_durable(const Row& row, std::size_t column) {
       "the store does not vouch for its commits: 'synchronous_commit' is off, or 'client_min_messages' "
       "hides its warnings",
       "leave both at their defaults for this role and database, and out of PGOPTIONS"_hint);
+}
+
+Error for_owner(const Error& error) {
+  if (error.code() != ErrorCode::usage || error.sqlstate() != sqlstate::insufficient_privilege) return error;
+  return {error.code(), error.what(),
+          "log in as the owner of the tables: a runtime role draws IDs and leases workers, and no more"_hint,
+          error.sqlstate()};
 }
 
 }  // namespace leaf::store

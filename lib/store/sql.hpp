@@ -5,7 +5,7 @@ namespace leaf::store {
 /// Every statement that the program sends, once for each database (`<database>/sql.cpp`). Parameters are $1,
 /// $2, ... A "tag" is the columns biz_tag, max_id, step, start_id, id_limit, description, last change as Unix
 /// milliseconds, incarnation, last grant likewise or NULL. A removed tag is not there for any of them, but
-/// for add_tag.
+/// for add_tag and tag.
 struct Sql {
   /// Opens the migrations' transaction and waits for every other one to end.
   const char* begin_migration;
@@ -80,8 +80,9 @@ struct Sql {
   const char* settle_failover;
 
   /// $1 tag, $2 count, $3 floor -> lo, hi, step, limit, incarnation, 1 if the commit is durable and the
-  /// database would have warned if it were not, identity. No row: no tag, fewer left, or the store has gone
-  /// back: IDs from below the floor would be granted. A guard against another server counts before the floor.
+  /// database would have warned if it were not, identity, start. No row: no tag, fewer left, or the store has
+  /// gone back: IDs from below the floor would be granted. A guard against another server counts before the
+  /// floor.
   const char* grant_exactly;
   /// $1 tag, $2 wish, $3 floor -> as grant_exactly, with max(step, wish) IDs or what is left. No row: no tag,
   /// or none left.
@@ -92,13 +93,11 @@ struct Sql {
   const char* add_tag;
   /// -> tags by name
   const char* tags;
-  /// $1 tag -> the tag
+  /// $1 tag -> the tag, also one that was removed, and 1 if it was. One look tells both apart from none.
   const char* tag;
   /// $1 text, $2 difference, $3 count -> at most so many names of tags that are as long but for the
   /// difference, or begin with the text
   const char* similar_tags;
-  /// $1 tag -> max_id of a removed tag
-  const char* removed_tag;
   /// $1 tag, then new values or NULL to keep: $2 step, $3 limit, $4 description, $5 max_id at least; $6 1 to
   /// have no limit -> the tag
   const char* update_tag;
@@ -117,7 +116,8 @@ struct Sql {
   // to be had in this way. None outside of the range that the store leases, which triggers see to as well.
   // All times and lengths in (Unix) milliseconds.
 
-  /// -> the layout's text, the first worker that the store leases, the last one or NULL for all of the layout
+  /// -> the layout's text, the first worker that the store leases, the last one or NULL for all of the
+  /// layout, 1 if IDs were made with the layout
   const char* layout;
   /// $1 text, $2 its greatest worker -> the text. No row: another layout is in use, or the workers go beyond.
   const char* set_layout;

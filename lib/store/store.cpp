@@ -1,5 +1,6 @@
 #include "leaf/store.hpp"
 
+#include <cerrno>
 #include <utility>
 
 #include "store/store_impl.hpp"
@@ -12,6 +13,7 @@ using store::Connection;
 
 Store::Impl::Impl(const StoreOptions& options)
     : url_(store::parse_url(store::absolute_url(options.url))),
+      program_(options.program.empty() ? program_invocation_short_name : options.program),
       clock_(*options.clock),
       marks_(options.marks ? options.marks : marks_in_memory()),
       while_asked_(options.while_asked) {
@@ -34,7 +36,7 @@ std::vector<store::Row> Store::Impl::execute(const char* store::Sql::*statement,
 void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const store::Attempts& attempts) {
   if (!connection_) {
     schema_checked_ = false;
-    connection_ = driver().connect(url_.target, if_missing, attempts.time_left());
+    connection_ = driver().connect(url_.target, program_, if_missing, attempts.time_left());
   }
   if (check_schema && !schema_checked_) {
     const store::Schema schema = store::read_schema(*connection_, attempts.time_left());

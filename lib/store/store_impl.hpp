@@ -14,6 +14,7 @@
 #include "store/grant_marks.hpp"
 #include "store/migrations.hpp"
 #include "store/retry.hpp"
+#include "store/tag_error.hpp"
 #include "store/url.hpp"
 
 namespace leaf {
@@ -45,16 +46,33 @@ class Store::Impl {
   std::vector<store::Row> execute(const char* store::Sql::*statement,
                                   const std::vector<store::Value>& parameters);
 
+  /// What `work()` returns, which only the owner of the tables may do: another role is told so.
+  template <typename Work>
+  static auto as_owner(Work work) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      throw store::for_owner(error);
+    }
+  }
+
+  /// As attempt() on a current schema, of what only the owner may do.
+  template <typename Work>
+  auto administer(Work work) {
+    return as_owner([&] { return attempt(store::IfMissing::fail, true, work); });
+  }
+
   /// Whether the last call took more than one attempt: what it finds done may be its own work.
   bool retried() const noexcept { return retried_; }
 
   /// Runs one statement that grants. `make_parameters(deployment)` gives its parameters; `read(row,
   /// identity)` what it granted, the row's identity being in the two columns from `first` on. Nothing where
-  /// no row came back. A grant of another deployment than was connected to is given up, and asked for again.
-  template <typename MakeParameters>
+  /// no row came back, after `look(connection, time left)`, which may throw Error to have it tried again. A
+  /// grant of another deployment than was connected to is given up, and asked for again.
+  template <typename MakeParameters, typename Look>
   std::optional<std::pair<store::Row, StoreIdentity>> grant(const char* store::Sql::*statement,
                                                             std::size_t identity_column,
-                                                            MakeParameters make_parameters) {
+                                                            MakeParameters make_parameters, Look look) {
     return attempt(
         store::IfMissing::fail, true,
         [&](store::Connection& connection,
@@ -65,6 +83,7 @@ class Store::Impl {
             // The parameters may be of another deployment than the one that answered.
             const auto found = connection.execute(connection.sql().identity, {}, left);
             if (!found.empty()) require_connected_to(store::identity_of(found[0], 0, connection));
+            look(connection, left);
             return std::nullopt;
           }
           StoreIdentity identity = store::identity_of(rows[0], identity_column, connection);
@@ -76,6 +95,17 @@ class Store::Impl {
   /// Runs grant_exactly or grant_segment with `count`, and heeds and raises the tag's mark. Throws as
   /// Store::grant().
   Grant grant_ids(const char* store::Sql::*statement, const TagName& name, std::int64_t count);
+
+  /// Looks at a tag after a statement on it had no row: what Sql::tag finds. Throws Error, after which
+  /// attempt() runs the statement again, if it `fits` what is found: somebody has changed the tag in between.
+  template <typename Fits>
+  static std::vector<store::Row> look_why(store::Connection& connection, std::chrono::milliseconds left,
+                                          const TagName& name, Fits fits) {
+    const store::Value parameters[] = {name.str()};
+    auto found = connection.execute(connection.sql().tag, parameters, left);
+    if (fits(found)) throw store::changed_meanwhile(name);
+    return found;
+  }
 
   /// The end of what this host was granted of a tag of which the store asked last has no row; 0 if that may
   /// be right: nothing was, or the tag was removed.
@@ -114,6 +144,7 @@ class Store::Impl {
 
   store::Url url_;
   std::chrono::milliseconds timeout_;
+  const std::string program_;
   Clock& clock_;
   const std::shared_ptr<GrantMarks> marks_;
   const std::function<std::shared_ptr<void>()> while_asked_;

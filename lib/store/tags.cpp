@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "leaf/detail/counted.hpp"
 #include "leaf/store.hpp"
 #include "store/store_impl.hpp"
 #include "store/tag_error.hpp"
-#include "text/counted.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 
 namespace leaf {
@@ -40,12 +41,29 @@ Tag tag_of(const Row& row) {
           .incarnation = row.text(7)};
 }
 
+/// What one look at a tag finds: a second one might miss a tag that is removed, and added again, as the
+/// first.
+struct FoundTag {
+  bool is_known = false;  ///< the store has a row of it, be it a tombstone
+  std::optional<Tag> tag{};
+  std::optional<std::int64_t> end_of_removed{};  ///< the first ID that it has not given out
+};
+
+/// `rows` is what Sql::tag gave.
+FoundTag found_in(const std::vector<Row>& rows) {
+  if (rows.empty()) return {};
+  Tag tag = tag_of(rows[0]);
+  if (rows[0].integer(9) == 1) return {.is_known = true, .end_of_removed = tag.next_id};
+  return {.is_known = true, .tag = std::move(tag)};
+}
+
 /// The grant in a row, or nothing where the row says that it might not last.
 Grant grant_of(const Row& row, const StoreIdentity& store) {
   store::require_durable(row, 5);
   Grant grant{.range = {row.integer(0), row.integer(1)},
               .step = row.integer(2),
               .limit = row.integer(3),
+              .start = row.integer(8),
               .incarnation = row.text(4),
               .store = store};
   if (grant.range.lo < 0 || grant.range.lo >= grant.range.hi) {
@@ -74,19 +92,9 @@ void require_description(const std::optional<std::string>& text) {
     throw Error(ErrorCode::usage, "the description holds a zero byte");
 }
 
-/// A command on a tag for a hint: a name that begins with a dash would be taken for an option.
-std::string command_on(const std::string& tag, std::string_view command, std::string_view options = {}) {
-  const bool is_like_option = tag.starts_with('-');
-  std::string text = fmt::format("'leafctl {}", command);
-  if (!is_like_option) text += " " + tag;
-  if (!options.empty()) text += fmt::format(" {}", options);
-  if (is_like_option) text += " -- " + tag;
-  return text + "'";
-}
-
 Error no_such_tag(const TagName& name) {
   return {ErrorCode::not_found, fmt::format("tag '{}' does not exist", name.str()),
-          "create it with "_hint + command_on(name.str(), "add-tag")};
+          advice("create it{}"_hint, Remedy{.kind = Remedy::Kind::add_tag, .name = name.str()})};
 }
 
 /// IDs up to `mark` were granted to this host before, but the store has no row of the tag, not even a
@@ -97,9 +105,37 @@ Error lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
       fmt::format("tag '{}' does not exist, but IDs of it were granted before, up to {}: the store was put "
                   "back to a backup, or an old standby took over",
                   name.str(), mark - 1),
-      fmt::format("run {}, with a higher number where {} names one on another host"_hint,
-                  command_on(name.str(), "add-tag", fmt::format("--start {}", mark)),
-                  command_on(name.str(), "tags show"))};
+      advice(
+          "add it to go on from {}{}, or from a higher number that a look at the tag{} names on another host"_hint,
+          mark, Remedy{.kind = Remedy::Kind::add_tag, .name = name.str(), .number = mark},
+          Remedy{.kind = Remedy::Kind::look_at_tag, .name = name.str()})};
+}
+
+/// Whether Sql::add_tag adds `tag` where `found` is what the store has.
+bool may_be_added(const NewTag& tag, const FoundTag& found) {
+  if (!found.end_of_removed) return !found.tag;
+  const std::int64_t next_id = *found.end_of_removed;
+  return tag.start.value_or(next_id) >= next_id &&
+         tag.limit.value_or(max_id) >= next_id - (tag.or_later ? 1 : 0);
+}
+
+std::optional<std::int64_t> limit_after(const Tag& tag, const TagChange& change) {
+  if (change.remove_limit) return std::nullopt;
+  return change.limit ? change.limit : tag.limit;
+}
+
+/// Whether Sql::update_tag changes what the store has.
+bool may_be_changed(const FoundTag& found, const TagChange& change) {
+  if (!found.tag) return false;
+  if (!change.limit && !change.raise_to) return true;
+  return std::max(found.tag->next_id, change.raise_to.value_or(0)) - 1 <=
+         limit_after(*found.tag, change).value_or(max_id);
+}
+
+/// Whether the store grants `count` more IDs of what it has, where `mark` is known to be granted.
+bool may_be_granted(const FoundTag& found, std::int64_t count, std::int64_t mark) {
+  return found.tag && found.tag->next_id >= mark &&
+         count - 1 <= found.tag->limit.value_or(max_id) - found.tag->next_id;
 }
 
 std::string shown(std::optional<std::int64_t> number) {
@@ -109,20 +145,20 @@ std::string shown(std::optional<std::int64_t> number) {
 /// Throws if `existing` is not what `wanted` asks for.
 void require_same(const Tag& existing, const NewTag& wanted) {
   const auto refuse = [&](const char* what, const std::string& has, const std::string& asked,
-                          const std::string& option) {
+                          Remedy::Kind kind, std::optional<std::int64_t> number = {}) {
     throw Error(ErrorCode::failed,
                 fmt::format("tag '{}' exists with {} {}, not {}", existing.name, what, has, asked),
-                "change it with "_hint + command_on(existing.name, "tags update", option));
+                advice("change it{}"_hint, Remedy{.kind = kind, .name = existing.name, .number = number}));
   };
   if (wanted.step && *wanted.step != existing.step) {
-    refuse("step", std::to_string(existing.step), std::to_string(*wanted.step),
-           fmt::format("--step {}", *wanted.step));
+    refuse("step", std::to_string(existing.step), std::to_string(*wanted.step), Remedy::Kind::change_step,
+           wanted.step);
   }
   if (wanted.limit && wanted.limit != existing.limit)
-    refuse("limit", shown(existing.limit), shown(wanted.limit), fmt::format("--limit {}", *wanted.limit));
+    refuse("limit", shown(existing.limit), shown(wanted.limit), Remedy::Kind::change_limit, wanted.limit);
   if (wanted.description && *wanted.description != existing.description) {
     refuse("description", fmt::format("'{}'", existing.description), fmt::format("'{}'", *wanted.description),
-           "--description TEXT");
+           Remedy::Kind::change_description);
   }
   if (!wanted.start || wanted.start == existing.start) return;
   if (wanted.or_later && *wanted.start <= existing.next_id) return;
@@ -130,11 +166,12 @@ void require_same(const Tag& existing, const NewTag& wanted) {
     throw Error(ErrorCode::failed, fmt::format("tag '{}' has given out IDs up to {}: it cannot start at {}",
                                                existing.name, existing.next_id - 1, *wanted.start));
   }
-  throw Error(ErrorCode::failed,
-              fmt::format("tag '{}' exists with start {}, not {}", existing.name, shown(existing.start),
-                          *wanted.start),
-              "raise it with "_hint +
-                  command_on(existing.name, "tags update", fmt::format("--raise-to {}", *wanted.start)));
+  throw Error(
+      ErrorCode::failed,
+      fmt::format("tag '{}' exists with start {}, not {}", existing.name, shown(existing.start),
+                  *wanted.start),
+      advice("raise it{}"_hint,
+             Remedy{.kind = Remedy::Kind::raise_tag, .name = existing.name, .number = *wanted.start}));
 }
 
 }  // namespace
@@ -146,47 +183,51 @@ Tag Store::add_tag(const NewTag& tag) {
                   std::max<std::int64_t>(tag.start.value_or(1) - (tag.or_later ? 1 : 0), 0), max_id);
   require_description(tag.description);
   require_above_granted(tag);
-  const auto added = impl_->execute(
-      &store::Sql::add_tag,
-      {tag.name.str(), tag.step.value_or(default_step), value_of(tag.start), value_of(tag.limit),
-       value_of(tag.description), static_cast<std::int64_t>(tag.or_later)});
+  const std::vector<Value> parameters{
+      tag.name.str(),      tag.step.value_or(default_step), value_of(tag.start),
+      value_of(tag.limit), value_of(tag.description),       static_cast<std::int64_t>(tag.or_later)};
+  FoundTag found;
+  const auto added = impl_->administer([&](store::Connection& connection, milliseconds left) {
+    auto rows = connection.execute(connection.sql().add_tag, parameters, left);
+    if (rows.empty())
+      found = found_in(impl_->look_why(connection, left, tag.name, [&](const std::vector<Row>& seen) {
+        return may_be_added(tag, found_in(seen));
+      }));
+    return rows;
+  });
   if (!added.empty()) return tag_of(added[0]);
-  const auto existing = impl_->execute(&store::Sql::tag, {tag.name.str()});
-  if (!existing.empty()) {
-    Tag found = tag_of(existing[0]);
-    require_same(found, tag);
-    return found;
+  if (found.tag) {
+    require_same(*found.tag, tag);
+    return *found.tag;
   }
-  const auto next_id = end_of_removed(tag.name);
-  if (!next_id) {
-    throw Error(ErrorCode::unavailable,
-                fmt::format("tag '{}' was changed by somebody else meanwhile", tag.name.str()));
-  }
-  const std::int64_t start = tag.start.value_or(*next_id);
-  if (tag.or_later && start < *next_id) {
+  const std::int64_t next_id = *found.end_of_removed;
+  const std::int64_t start = tag.start.value_or(next_id);
+  if (tag.or_later && start < next_id) {
     NewTag later = tag;
     later.start = next_id;
     return add_tag(later);
   }
   throw Error(
       ErrorCode::failed,
-      fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag.name.str(), *next_id - 1),
-      start < *next_id
-          ? fmt::format("leave --start out to go on with {}, or choose a higher one"_hint, *next_id)
-          : fmt::format("choose a --limit of {} or more"_hint, *next_id));
+      fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag.name.str(), next_id - 1),
+      start < next_id
+          ? fmt::format("leave the start out to go on with {}, or choose a higher one"_hint, next_id)
+          : fmt::format("choose a limit of {} or more"_hint, next_id));
 }
 
 void Store::require_above_granted(const NewTag& tag) {
-  if (!impl_->execute(&store::Sql::tag, {tag.name.str()}).empty()) return;
+  const auto look = [&] { return found_in(impl_->execute(&store::Sql::tag, {tag.name.str()})); };
+  if (look().tag) return;
   const std::int64_t mark = impl_->marks().highest(impl_->deployment(), mark_of(tag.name));
   if (mark <= tag.start.value_or(0)) return;
-  if (mark > end_of_removed(tag.name).value_or(0)) throw lost_tag(ErrorCode::refused, tag.name, mark);
+  // Once more: the mark may be of a grant after the first look.
+  const FoundTag found = look();
+  if (!found.tag && mark > found.end_of_removed.value_or(0))
+    throw lost_tag(ErrorCode::refused, tag.name, mark);
 }
 
 std::optional<std::int64_t> Store::end_of_removed(const TagName& name) {
-  const auto removed = impl_->execute(&store::Sql::removed_tag, {name.str()});
-  if (removed.empty()) return std::nullopt;
-  return removed[0].integer(0);
+  return found_in(impl_->execute(&store::Sql::tag, {name.str()})).end_of_removed;
 }
 
 std::vector<Tag> Store::tags() {
@@ -197,9 +238,9 @@ std::vector<Tag> Store::tags() {
 }
 
 Tag Store::tag(const TagName& name) {
-  const auto rows = impl_->execute(&store::Sql::tag, {name.str()});
-  if (rows.empty()) throw impl_->missing(name);
-  return tag_of(rows[0]);
+  FoundTag found = found_in(impl_->execute(&store::Sql::tag, {name.str()}));
+  if (!found.tag) throw impl_->missing(name);
+  return *std::move(found.tag);
 }
 
 std::vector<std::string> Store::similar_tags(const TagName& name, std::int64_t at_most) {
@@ -215,25 +256,46 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
   require_between("limit", change.limit, 0, max_id);
   require_between("raise-to", change.raise_to, 0, past_max_id);
   require_description(change.description);
-  const auto rows =
-      impl_->execute(&store::Sql::update_tag,
-                     {name.str(), value_of(change.step), value_of(change.limit), value_of(change.description),
-                      value_of(change.raise_to), static_cast<std::int64_t>(change.remove_limit)});
+  const std::vector<Value> parameters{name.str(),
+                                      value_of(change.step),
+                                      value_of(change.limit),
+                                      value_of(change.description),
+                                      value_of(change.raise_to),
+                                      static_cast<std::int64_t>(change.remove_limit)};
+  FoundTag found;
+  const auto rows = impl_->administer([&](store::Connection& connection, milliseconds left) {
+    auto changed = connection.execute(connection.sql().update_tag, parameters, left);
+    if (changed.empty())
+      found = found_in(impl_->look_why(connection, left, name, [&](const std::vector<Row>& seen) {
+        return may_be_changed(found_in(seen), change);
+      }));
+    return changed;
+  });
   if (!rows.empty()) return tag_of(rows[0]);
-  const Tag found = tag(name);
+  if (!found.tag) throw impl_->missing(name);
   throw Error(
       ErrorCode::usage,
       fmt::format("tag '{}' has given out IDs up to {} and has limit {}: limit {} and next ID {} do not fit",
-                  found.name, found.next_id - 1, shown(found.limit),
-                  change.remove_limit ? "none" : shown(change.limit ? change.limit : found.limit),
-                  std::max(found.next_id, change.raise_to.value_or(0))));
+                  name.str(), found.tag->next_id - 1, shown(found.tag->limit),
+                  shown(limit_after(*found.tag, change)),
+                  std::max(found.tag->next_id, change.raise_to.value_or(0))));
 }
 
 void Store::remove_tag(const TagName& name) {
-  if (!impl_->execute(&store::Sql::remove_tag, {name.str()}).empty()) return;
-  const bool may_be_done = impl_->retried();
-  if (may_be_done && end_of_removed(name)) return;
-  throw impl_->missing(name);
+  bool was_removed = false;
+  const auto removed = impl_->administer([&](store::Connection& connection, milliseconds left) {
+    const Value parameters[] = {name.str()};
+    auto rows = connection.execute(connection.sql().remove_tag, parameters, left);
+    if (rows.empty()) {
+      const auto found = impl_->look_why(connection, left, name, [](const std::vector<Row>& seen) {
+        return found_in(seen).tag.has_value();
+      });
+      was_removed = !found.empty();
+    }
+    return rows;
+  });
+  const bool may_be_done = impl_->retried() && was_removed;
+  if (removed.empty() && !may_be_done) throw impl_->missing(name);
 }
 
 namespace {
@@ -245,27 +307,29 @@ Error gone_back(const TagName& name, std::int64_t mark) {
       fmt::format("the store has granted IDs of tag '{}' before, up to {}: it was put back to a backup, or "
                   "an old standby took over",
                   name.str(), mark - 1),
-      fmt::format(
-          "run {}, with a higher number where 'leafctl doctor' names one on another host: what others "
-          "have buffered counts too"_hint,
-          command_on(name.str(), "tags update", fmt::format("--raise-to {}", mark)))};
-}
-
-/// Why no row came back from a grant of a tag that there is.
-Error no_grant(const TagName& name, const std::vector<Row>& found, std::int64_t mark) {
-  const Tag tag = tag_of(found[0]);
-  return tag.next_id < mark ? gone_back(name, mark) : store::too_few_left(tag);
+      advice(
+          "raise it to {}{}, or to a higher number that a check of the store{} names on another host: what "
+          "others have buffered counts too"_hint,
+          mark, Remedy{.kind = Remedy::Kind::raise_tag, .name = name.str(), .number = mark},
+          Remedy{Remedy::Kind::check_store})};
 }
 
 }  // namespace
 
+Error store::changed_meanwhile(const TagName& tag) {
+  // With a state that is tried again.
+  return {ErrorCode::unavailable, fmt::format("tag '{}' was changed by somebody else meanwhile", tag.str()),
+          "try again"_hint, "40001"};
+}
+
 Error store::too_few_left(const Tag& tag, std::uint64_t buffered) {
-  const std::int64_t limit = tag.limit.value_or(max_id);
-  const std::int64_t in_store = tag.next_id > limit ? 0 : limit - tag.next_id + 1;
+  const TagSupply supply = supply_of(tag, buffered);
   return {ErrorCode::exhausted,
-          fmt::format("tag '{}' has {} left up to its limit {}", tag.name,
-                      counted(in_store + static_cast<std::int64_t>(buffered), "ID"), limit),
-          tag.limit ? "raise it with "_hint + command_on(tag.name, "tags update", "--limit ID") : ""};
+          fmt::format("tag '{}' has {} left up to its limit {}", tag.name, detail::counted(supply.left, "ID"),
+                      supply.limit),
+          supply.limit < max_id
+              ? advice("raise it{}"_hint, Remedy{.kind = Remedy::Kind::change_limit, .name = tag.name})
+              : "go on with another tag: no ID is greater"_hint};
 }
 
 Grant Store::grant(const TagName& name, std::int64_t count) {
@@ -274,7 +338,7 @@ Grant Store::grant(const TagName& name, std::int64_t count) {
 }
 
 Grant Store::grant_segment(const TagName& name, std::int64_t wish) {
-  require_between("the segment's size", wish, 0, max_step);
+  require_between("the segment's size", wish, 0, max_segment);
   return impl_->grant_ids(&store::Sql::grant_segment, name, wish);
 }
 
@@ -282,9 +346,21 @@ std::int64_t Store::granted_mark(const TagName& name) {
   return impl_->marks().highest(identity().deployment, mark_of(name));
 }
 
+std::vector<LostTag> Store::lost_tags() {
+  const std::string deployment = identity().deployment;
+  std::vector<LostTag> lost;
+  for (const std::string& subject : impl_->marks().subjects(deployment)) {
+    const auto name = tag_of_mark(subject);
+    if (!name) continue;
+    if (const std::int64_t mark = impl_->mark_of_lost_tag(*name); mark > 0) lost.push_back({*name, mark});
+  }
+  std::ranges::sort(lost, {}, &LostTag::name);
+  return lost;
+}
+
 std::int64_t Store::Impl::mark_of_lost_tag(const TagName& name) {
   const std::int64_t mark = marks_->highest(deployment_, mark_of(name));
-  return mark > 0 && execute(&store::Sql::removed_tag, {name.str()}).empty() ? mark : 0;
+  return mark > 0 && execute(&store::Sql::tag, {name.str()}).empty() ? mark : 0;
 }
 
 Error Store::Impl::missing(const TagName& name) {
@@ -294,16 +370,25 @@ Error Store::Impl::missing(const TagName& name) {
 
 Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& name, std::int64_t count) {
   const std::string subject = mark_of(name);
+  const std::int64_t needed = statement == &store::Sql::grant_exactly ? count : 1;
   std::int64_t mark = 0;
-  const auto granted = grant(statement, 6, [&](const std::string& deployment) {
-    // Read before the store is asked: what other threads and processes are granted meanwhile is no sign of
-    // its having gone back.
-    mark = marks_->highest(deployment, subject);
-    return std::vector<Value>{name.str(), count, mark};
-  });
+  FoundTag found;
+  const auto granted = grant(
+      statement, 6,
+      [&](const std::string& deployment) {
+        // Read before the store is asked: what other threads and processes are granted meanwhile is no sign
+        // of its having gone back.
+        mark = marks_->highest(deployment, subject);
+        return std::vector<Value>{name.str(), count, mark};
+      },
+      [&](store::Connection& connection, milliseconds left) {
+        found = found_in(look_why(connection, left, name, [&](const std::vector<Row>& seen) {
+          return may_be_granted(found_in(seen), needed, mark);
+        }));
+      });
   if (!granted) {
-    const auto found = execute(&store::Sql::tag, {name.str()});
-    throw found.empty() ? missing(name) : no_grant(name, found, mark);
+    if (found.tag) throw found.tag->next_id < mark ? gone_back(name, mark) : store::too_few_left(*found.tag);
+    throw !found.is_known && mark > 0 ? lost_tag(ErrorCode::not_found, name, mark) : no_such_tag(name);
   }
   Grant ids = grant_of(granted->first, granted->second);
   if (ids.range.lo < mark) throw gone_back(name, mark);

@@ -78,7 +78,7 @@ Url parse_url(std::string_view url) {
   }
   if (begins_with_keyword(url)) return {"postgresql", std::string(url)};
   if (const auto colon = end_of_type(url)) throw unknown_type(url, *colon, hint);
-  throw Error(ErrorCode::usage, fmt::format("store '{}' is of no known kind", redact(url)), hint);
+  throw Error(ErrorCode::usage, fmt::format("store '{}' is of an unknown type", redact(url)), hint);
 }
 
 std::string absolute_url(const std::string& url) {

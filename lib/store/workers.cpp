@@ -4,12 +4,13 @@
 #include <algorithm>
 
 #include "layout/layout_text.hpp"
-#include "leaf/detail/shell_word.hpp"
 #include "leaf/store.hpp"
 #include "store/expected_layout.hpp"
 #include "store/lease_clocks.hpp"
 #include "store/store_impl.hpp"
 #include "store/uuid.hpp"
+#include "store/worker_range.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 
 namespace leaf {
@@ -21,6 +22,7 @@ using store::LeaseClocks;
 using store::Row;
 using store::SeenClocks;
 using store::Value;
+using store::WorkerPool;
 
 constexpr std::size_t max_owner = 255;
 
@@ -47,38 +49,19 @@ std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const
   return std::nullopt;
 }
 
-/// What a store leases.
-struct Pool {
-  Layout layout;
-  WorkerRange workers;
-  bool is_all;  ///< of the layout, whatever that is
-};
-
-/// `found` is what Sql::layout gave.
-Pool pool_of(const std::vector<Row>& found) {
-  if (found.empty()) throw store::lost_meta_row();
-  const Layout layout = Layout::parse(found[0].text(0));
-  const std::int64_t first = found[0].integer(1);
-  const auto last = found[0].integer_or_null(2);
-  return {.layout = layout,
-          .workers = {.first = first, .last = last.value_or(layout.max_worker())},
-          .is_all = first == 0 && !last};
-}
-
-void require_valid(const WorkerRequest& request, const Pool& pool) {
+void require_valid(const WorkerRequest& request, const WorkerPool& pool) {
   const Layout& layout = pool.layout;
   if (request.owner.empty() || request.owner.size() > max_owner ||
       !std::all_of(request.owner.begin(), request.owner.end(), [](char c) { return c > ' ' && c <= '~'; })) {
     throw Error(ErrorCode::usage,
                 "the name of a worker's owner is not 1 to 255 printable characters without spaces",
-                "choose one with --worker-name"_hint);
+                advice("choose one{}"_hint, Remedy{Remedy::Kind::choose_owner}));
   }
   if (request.worker) layout.worker_bits(*request.worker);  // throws if it is out of bounds
   if (request.worker && !pool.workers.holds(*request.worker)) {
-    throw Error(
-        ErrorCode::usage, fmt::format("this store does not lease worker {}", *request.worker),
-        fmt::format("choose one from {} to {} with --worker-id, or leave the choice to the store"_hint,
-                    pool.workers.first, pool.workers.last));
+    throw Error(ErrorCode::usage, fmt::format("this store does not lease worker {}", *request.worker),
+                advice("choose one from {} to {}{}, or leave the choice to the store"_hint,
+                       pool.workers.first, pool.workers.last, Remedy{Remedy::Kind::choose_worker}));
   }
   if (request.window < layout.unit()) {
     throw Error(ErrorCode::usage,
@@ -109,23 +92,29 @@ SeenClocks clocks_of(const Row& row) {
   return {time_of(row.integer(0)), optional_time(1), optional_time(2)};
 }
 
-/// Throws Error (unavailable) after another server took the place of the one that leased last, until every
-/// window is over that it may know nothing of. `found` is what Sql::leases_from gave.
-void require_lease_time(const std::vector<Row>& found, UnixTime host_now) {
-  if (found.empty()) return;
-  const UnixTime from = time_of(found[0].integer(0));
-  if (from <= std::min(time_of(found[0].integer(1)), host_now)) return;
-  throw Error(
+Error no_lease_before(UnixTime from) {
+  return {
       ErrorCode::unavailable,
-      fmt::format("the database's server is another one than before: no worker is leased until {}, when "
-                  "all windows are over that it may know nothing of",
+      fmt::format("no worker is leased until {}: after a failover or restore the store may lack leases "
+                  "that are still in use",
                   to_rfc3339(from)),
-      "wait until then; hosts whose window is not over go on. If that server lost no commit, 'leafctl "
-      "failover"
-      " settle --no-commits-lost' ends the wait"_hint);
+      advice(
+          "wait until then; hosts whose window is not over go on. If that server lost no commit, saying so{} "
+          "ends the wait"_hint,
+          Remedy{Remedy::Kind::settle_failover})};
 }
 
-Error all_taken(const Pool& pool, const std::vector<Worker>& workers) {
+/// When the first worker that nobody holds can be leased.
+std::optional<UnixTime> first_freed(const std::vector<Worker>& workers) {
+  std::optional<UnixTime> first;
+  for (const Worker& worker : workers) {
+    if (worker.in_range && worker.owner.empty())
+      first = std::min(first.value_or(UnixTime::max()), worker.window_end);
+  }
+  return first;
+}
+
+Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
   const std::string range =
       pool.workers.size() > pool.layout.max_worker()
           ? ""
@@ -138,61 +127,49 @@ Error all_taken(const Pool& pool, const std::vector<Worker>& workers) {
     ++ahead;
     first = std::min(first, worker.window_end);
   }
+  const auto freed = first_freed(workers);
+  if (ahead == 0 && freed) {
+    return {
+        ErrorCode::exhausted, taken,
+        advice(
+            "try again at {}, when the window of one that was freed is over; or free one whose holder is gone{}"_hint,
+            to_rfc3339(*freed), Remedy{Remedy::Kind::recycle_worker})};
+  }
   if (ahead == 0) {
     return {ErrorCode::exhausted, taken,
-            "free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"_hint};
+            advice("see who holds them{}, and free those whose holder is gone{}"_hint,
+                   Remedy{Remedy::Kind::list_workers}, Remedy{Remedy::Kind::recycle_worker})};
   }
   return {ErrorCode::exhausted,
           fmt::format("{}, {} of them because a clock was ahead: the first until {}", taken, ahead,
                       to_rfc3339(first)),
-          "free silent ones of the others with 'leafctl workers recycle', or go on in a new store"_hint};
+          advice("free those of the others whose holder is gone{}, or go on in a new store"_hint,
+                 Remedy{Remedy::Kind::recycle_worker})};
 }
 
 Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
   const auto held = std::ranges::find(workers, number, &Worker::id);
   const bool is_over = held == workers.end() || held->window_end <= held->renewed_at + held->silent_for;
   return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", number),
-          is_over
-              ? fmt::format("'leafctl workers recycle {}' frees it"_hint, number)
-              : fmt::format("wait until {}, when its window is over, or take another with --worker-id"_hint,
-                            to_rfc3339(held->window_end))};
+          is_over ? advice("free it{}"_hint, Remedy{.kind = Remedy::Kind::recycle_worker, .number = number})
+                  : advice("wait until {}, when its window is over, or take another{}"_hint,
+                           to_rfc3339(held->window_end), Remedy{Remedy::Kind::choose_worker})};
 }
 
 /// Throws Error (refused) if `request` pins a worker that no command brings back before its time.
 void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& workers) {
   const auto held = std::ranges::find(workers, *request.worker, &Worker::id);
   if (held == workers.end() || !held->leased_ahead()) return;
-  const std::string release = held->owner != request.owner
-                                  ? ""
-                                  : fmt::format("'leafctl workers release --worker-name {}', then ",
-                                                leaf::detail::shell_word(request.owner));
+  const Remedy other{Remedy::Kind::choose_worker};
+  const Remedy release{.kind = Remedy::Kind::release_workers, .name = request.owner};
   throw Error(
       ErrorCode::refused,
       fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
                   to_rfc3339(held->window_end)),
-      fmt::format("set the clock right; if it is right now, {}another --worker-id goes on"_hint, release));
-}
-
-/// Throws Error (refused) while one of `workers` outside of `range` may be in use.
-void require_none_leased_outside(const WorkerRange& range, const std::vector<Worker>& workers) {
-  constexpr int most_named = 8;
-  int found = 0;
-  std::string named;
-  UnixTime last{};
-  for (const Worker& worker : workers) {
-    if (range.holds(worker.id) || worker.window_end <= worker.renewed_at + worker.silent_for) continue;
-    last = std::max(last, worker.window_end);
-    if (++found > most_named) continue;
-    named += fmt::format("{}{} {} until {}", named.empty() ? "" : ", ", worker.id,
-                         worker.owner.empty() ? "(free)" : fmt::format("('{}')", worker.owner),
-                         to_rfc3339(worker.window_end));
-  }
-  if (found == 0) return;
-  if (found > most_named) named += fmt::format(", {} more", found - most_named);
-  throw Error(ErrorCode::refused,
-              fmt::format("workers outside of {} to {} are leased: {}", range.first, range.last, named),
-              fmt::format("stop what uses them, and try again at {}, when their windows are over"_hint,
-                          to_rfc3339(last)));
+      held->owner == request.owner
+          ? advice("set the clock right; if it is right now, release it{}, then take another worker{}"_hint,
+                   release, other)
+          : advice("set the clock right; if it is right now, take another worker{}"_hint, other));
 }
 
 /// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
@@ -201,7 +178,7 @@ Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
     if (worker.id == number && !worker.owner.empty()) return worker;
   }
   throw Error(ErrorCode::not_found, fmt::format("worker {} is not held", number),
-              "see 'leafctl workers list'"_hint);
+              advice("see which are held{}"_hint, Remedy{Remedy::Kind::list_workers}));
 }
 
 std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
@@ -216,7 +193,8 @@ std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
 
 std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const std::vector<Value>& parameters,
                                     StoreIdentity& store) {
-  auto granted = grant(statement, 4, [&](const std::string&) { return parameters; });
+  auto granted = grant(
+      statement, 4, [&](const std::string&) { return parameters; }, [](store::Connection&, milliseconds) {});
   if (!granted) return {};
   store = std::move(granted->second);
   return {std::move(granted->first)};
@@ -228,84 +206,25 @@ void Store::Impl::require_above_mark(const WorkerLease& lease,
   const UnixTime mark = time_of(known.end);
   // What its own holder was leased, and has not used, it is leased again.
   if (lease.begin >= mark || known.holder == holder_of(lease.token)) return;
-  std::string hint = "try again when that time has passed"_hint;
+  Advice what_helps = "try again when that time has passed"_hint;
   // Others may have been leased what the store has lost, too. They took the lowest numbers.
   if (const auto worker = spare()) {
-    hint += fmt::format(
-        "; if no host has used worker {0} since the backup, go on at once with '--worker-id {0}'"_hint,
-        *worker);
+    what_helps = advice(
+        "try again when that time has passed; if no host has used worker {} since the backup, go on at once "
+        "by "
+        "taking it{}"_hint,
+        *worker, Remedy{.kind = Remedy::Kind::choose_worker, .number = *worker});
   }
   throw Error(
       ErrorCode::refused,
       fmt::format("the store has leased worker {} up to {} before: it was put back to a backup, or an "
                   "old standby took over",
                   lease.worker, to_rfc3339(mark)),
-      hint);
+      what_helps);
 }
 
 void Store::Impl::raise_mark(const WorkerLease& lease) {
   marks_->raise(lease.store.deployment, mark_of(lease.worker), unix_ms(lease.end), holder_of(lease.token));
-}
-
-Layout Store::layout() {
-  return pool_of(impl_->execute(&store::Sql::layout, {})).layout;
-}
-
-WorkerRange Store::worker_range() {
-  return pool_of(impl_->execute(&store::Sql::layout, {})).workers;
-}
-
-void Store::set_layout(const Layout& layout) {
-  if (layout.max_sequence() >= std::int64_t{1} << 30) {
-    throw Error(ErrorCode::usage,
-                fmt::format("layout '{}' has more than 30 bits of sequence: no time can be leased in it",
-                            layout.name()));
-  }
-  if (!impl_->execute(&store::Sql::set_layout, {layout.text(), layout.max_worker()}).empty()) return;
-  const Pool pool = pool_of(impl_->execute(&store::Sql::layout, {}));
-  if (!pool.is_all && pool.workers.last > layout.max_worker()) {
-    throw Error(ErrorCode::usage,
-                fmt::format("the store leases workers {} to {}, and layout '{}' ends with {}",
-                            pool.workers.first, pool.workers.last, layout.name(), layout.max_worker()),
-                "choose others with 'leafctl init-db --workers'"_hint);
-  }
-  throw Error(ErrorCode::usage,
-              fmt::format("the store's layout is '{}', not '{}', and IDs were made with it",
-                          pool.layout.name(), layout.name()),
-              "a deployment keeps its layout; make another store for another layout"_hint);
-}
-
-void Store::set_worker_range(const std::optional<WorkerRange>& range) {
-  constexpr int most_attempts = 10;
-  for (int attempt = 0; attempt < most_attempts; ++attempt) {
-    const Pool before = pool_of(impl_->execute(&store::Sql::layout, {}));
-    const Layout& layout = before.layout;
-    const WorkerRange wanted = range.value_or(WorkerRange{0, layout.max_worker()});
-    if (wanted.first < 0 || wanted.first > wanted.last || wanted.last > layout.max_worker()) {
-      throw Error(
-          ErrorCode::usage,
-          fmt::format("{} to {} are not workers of layout '{}'", wanted.first, wanted.last, layout.name()),
-          fmt::format("it has workers from 0 to {}"_hint, layout.max_worker()));
-    }
-    if (before.workers == wanted && before.is_all == !range) return;
-    if (!wanted.holds(before.workers)) {
-      require_lease_time(impl_->execute(&store::Sql::leases_from, {}), host_time(impl_->clock()));
-      require_none_leased_outside(wanted, workers());
-    }
-    const std::vector<Value> parameters{wanted.first, range ? Value(wanted.last) : Value(), layout.text(),
-                                        unix_ms(host_time(impl_->clock()))};
-    const auto rows =
-        impl_->attempt(store::IfMissing::fail, true, [&](store::Connection& connection, milliseconds left) {
-          store::Transaction transaction(connection, left);
-          auto result = connection.execute(connection.sql().set_workers, parameters, left);
-          transaction.commit();
-          return result;
-        });
-    if (!rows.empty()) return;
-    // The layout was changed meanwhile, or a worker was leased.
-  }
-  throw Error(ErrorCode::unavailable, "the store's workers are leased while their range is set",
-              "try again"_hint);
 }
 
 std::vector<Worker> Store::workers() {
@@ -329,17 +248,18 @@ void require_expected_layout(const WorkerRequest& request, const Layout& layout)
       ErrorCode::usage,
       fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
                   request.layout->name()),
-      "name the right store or the right layout; 'leafctl show-config' tells where both come from"_hint);
+      advice("name the right store or the right layout{}"_hint, Remedy{Remedy::Kind::check_settings}));
 }
 
 WorkerLease Store::acquire_worker(const WorkerRequest& request) {
-  const Pool pool = pool_of(impl_->execute(&store::Sql::layout, {}));
+  const WorkerPool pool = store::pool_of(impl_->execute(&store::Sql::layout, {}));
   const Layout& layout = pool.layout;
   require_expected_layout(request, layout);
   require_valid(request, pool);
   const auto check_lease_time = [&] {
     const auto found = impl_->execute(&store::Sql::leases_from, {});
-    require_lease_time(found, host_time(impl_->clock()));
+    const auto from = store::wait_for_leases(found, host_time(impl_->clock()));
+    if (from) throw no_lease_before(*from);
   };
   check_lease_time();
   const std::string token = store::new_uuid();
@@ -485,7 +405,9 @@ void Store::recycle_worker(std::int64_t worker, bool force) {
   throw Error(
       ErrorCode::refused,
       fmt::format("worker {} is held by '{}' until {}", worker, held.owner, to_rfc3339(held.window_end)),
-      "wait until then, or use --force: no ID can repeat, its holder takes another worker"_hint);
+      advice("wait until then, or free it all the same{}: no ID can repeat, its holder takes another "
+             "worker"_hint,
+             Remedy{.kind = Remedy::Kind::force_recycling, .number = worker}));
 }
 
 std::vector<std::int64_t> Store::release_workers(const std::string& owner,
@@ -496,7 +418,8 @@ std::vector<std::int64_t> Store::release_workers(const std::string& owner,
   const Worker held = held_worker(workers(), *worker);
   throw Error(ErrorCode::refused,
               fmt::format("worker {} is held by '{}', not '{}'", *worker, held.owner, owner),
-              fmt::format("'leafctl workers recycle {}' frees it when its window is over"_hint, *worker));
+              advice("free it{} when its window is over"_hint,
+                     Remedy{.kind = Remedy::Kind::recycle_worker, .number = *worker}));
 }
 
 std::vector<std::int64_t> Store::recycle_silent_workers(milliseconds recycle_after) {

@@ -1,10 +1,12 @@
-// How near to its layout's ceiling a worker comes: bench_snowflake [SECONDS]
+// How near to its layout's ceiling a worker comes, and what an ID costs: bench_snowflake [SECONDS [LAYOUT]]
 //
 // One SQLite store of its own; one thread, two and four, drawing singly and in batches of 64. The ceiling is
-// what the sequence bits allow in the time that passed.
+// what the sequence bits allow in the time that passed; with 41,2,20 there is none in the way. Of time, the
+// processor's counts, of all threads; where the ceiling is reached that is mostly waiting.
 
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <array>
 #include <atomic>
@@ -24,10 +26,27 @@ using Seconds = std::chrono::duration<double>;
 struct Run {
   std::uint64_t ids = 0;
   Seconds took{};
+  Seconds processor{};
 };
+
+Seconds processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return Seconds(static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9);
+}
+
+/// The floor, in the same run: an atomic increment that nobody else makes.
+double atomic_add_ns() {
+  static std::atomic<std::uint64_t> counter{0};
+  constexpr int times = 20'000'000;
+  const Seconds before = processor_time();
+  for (int i = 0; i < times; ++i) counter.fetch_add(1);
+  return (processor_time() - before).count() * 1e9 / times;
+}
 
 Run run(leaf::SnowflakeGenerator& generator, int threads, std::size_t batch, Seconds duration) {
   std::atomic<std::uint64_t> total{0};
+  const Seconds before = processor_time();
   const auto begun = std::chrono::steady_clock::now();
   const auto end = begun + std::chrono::duration_cast<std::chrono::steady_clock::duration>(duration);
   {
@@ -45,7 +64,7 @@ Run run(leaf::SnowflakeGenerator& generator, int threads, std::size_t batch, Sec
       });
     }
   }
-  return {total, std::chrono::steady_clock::now() - begun};
+  return {total, std::chrono::steady_clock::now() - begun, processor_time() - before};
 }
 
 }  // namespace
@@ -55,7 +74,11 @@ int main(int argc, char** argv) {
   std::string folder = (std::filesystem::temp_directory_path() / "leaf-bench-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return 1;
   const leaf::StoreOptions store{.url = "sqlite:" + folder + "/leaf.db"};
-  leaf::Store(store).migrate();
+  {
+    leaf::Store made(store);
+    made.migrate();
+    if (argc > 2) made.set_layout(leaf::Layout::parse(argv[2]));
+  }
   leaf::SnowflakeOptions options;
   options.worker.owner = "bench";
   {
@@ -63,12 +86,14 @@ int main(int argc, char** argv) {
     const auto& layout = generator.layout();
     const double ceiling = static_cast<double>(layout.max_sequence() + 1) / Seconds(layout.unit()).count();
     fmt::print("layout {}, ceiling {:.0f} IDs/s\n", layout.name(), ceiling);
-    fmt::print("{:>8} {:>6} {:>12} {:>10}\n", "threads", "batch", "IDs/s", "of ceiling");
+    fmt::print("an atomic add takes {:.1f} ns\n", atomic_add_ns());
+    fmt::print("{:>8} {:>6} {:>12} {:>10} {:>8}\n", "threads", "batch", "IDs/s", "of ceiling", "ns/ID");
     for (const int threads : {1, 2, 4}) {
       for (const std::size_t batch : {1U, 64U}) {
         const Run result = run(generator, threads, batch, duration);
         const double rate = static_cast<double>(result.ids) / result.took.count();
-        fmt::print("{:>8} {:>6} {:>12.0f} {:>9.2f}%\n", threads, batch, rate, 100 * rate / ceiling);
+        fmt::print("{:>8} {:>6} {:>12.0f} {:>9.2f}% {:>8.1f}\n", threads, batch, rate, 100 * rate / ceiling,
+                   result.processor.count() * 1e9 / static_cast<double>(result.ids));
       }
     }
   }

@@ -152,3 +152,52 @@ nothing_is_left() {
   done
   expect 0 leafctl bench decode -n 10
 }
+
+@test "a tag that a benchmark leaves behind is named with the command that removes it" {
+  [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'
+  leafctl --timeout 300ms bench segment -n 1000000000000 >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/why" 3>&- &
+  local bench=$! answer status=0
+  until [ -n "$(leafctl -q tags list)" ]; do kill -0 "$bench"; done
+  coproc LOCK { stdbuf -oL sqlite3 "$BATS_TEST_TMPDIR/leaf.db" 3>&-; }
+  printf '%s\n' '.timeout 60000' "BEGIN EXCLUSIVE; SELECT 'locked';" >&"${LOCK[1]}"
+  read -r -t 60 answer <&"${LOCK[0]}"
+  same 'the lock' locked "$answer"
+  local lock_process=$LOCK_PID
+  wait "$bench" || status=$?
+  printf 'COMMIT;\n.quit\n' >&"${LOCK[1]}"
+  wait "$lock_process" || true
+  same 'the status' 3 "$status"
+  contains "$(cat "$BATS_TEST_TMPDIR/why")" ' is left in the store: '
+  expect 0 $(sed -n "s/^hint: remove it with '\(.*\)'$/\1/p" "$BATS_TEST_TMPDIR/why")
+  nothing_is_left
+}
+
+@test "where there is no room for so many processes or threads, fewer of them go on" {
+  [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'
+  [ "$(id -u)" -eq 0 ] || skip 'needs root, to be somebody else'
+  local user=$((70000 + $$ % 5000))
+  chmod 777 "$BATS_TEST_TMPDIR" "$HOME"
+  chmod 755 "$BATS_RUN_TMPDIR"
+  chmod 666 "$BATS_TEST_TMPDIR/leaf.db"
+  chmod 666 "$BATS_TEST_TMPDIR/leaf.db-journal"
+  crowded() { setpriv --reuid $user --clear-groups bash -c 'ulimit -u 12; exec leafctl "$@"' bash "$@"; }
+  crowded --version || skip 'other users cannot run the program'
+  expect 1 crowded bench segment -n 1000 --processes 40
+  says 'leafctl: cannot fork: Resource temporarily unavailable
+hint: try fewer processes'
+  expect 0 crowded bench segment -n 1000 --processes 2
+  expect 1 crowded bench decode -n 1000 --threads 40
+  says 'leafctl: cannot start a thread: Resource temporarily unavailable
+hint: try fewer threads or processes'
+  expect 0 crowded bench decode -n 1000 --threads 2
+}
+
+@test "without memory to check IDs in, a benchmark goes on unchecked, or with more" {
+  [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'
+  bash -c 'ulimit -v 200000; leafctl --version' >"$BATS_TEST_TMPDIR/out" || skip 'this build needs more memory'
+  expect 1 bash -c 'ulimit -v 200000; leafctl bench segment -n 1000 --verify'
+  says "leafctl: no memory to check IDs in: Cannot allocate memory
+hint: leave '--verify' out, or allow more memory, see 'ulimit -v'"
+  expect 0 bash -c 'ulimit -v 200000; leafctl bench segment -n 1000'
+  expect 0 bash -c 'ulimit -v unlimited; leafctl bench segment -n 1000 --verify'
+}

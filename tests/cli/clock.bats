@@ -37,7 +37,11 @@ teardown() { remove_store; }
   expect 0 at -4s leafctl next --snowflake --max-backward 5s
   printf '%s\n' "$output" >>"$ids"
   leafctl next --snowflake --max-backward 5s >>"$ids"
-  all_different 3 "$ids"
+  contains "$(at -4s leafctl doctor)" 'wait until it has caught up, or set it right'
+  # As both hints say: the clock is right.
+  lacks "$(leafctl doctor)" 'caught up'
+  leafctl next --snowflake >>"$ids"
+  all_different 4 "$ids"
   increasing "$ids"
 }
 
@@ -102,13 +106,23 @@ teardown() { remove_store; }
   [[ $output =~ ^[0-9]{19}$ ]]
   contains "$stderr" "leafctl: warning: layout 'leaf' ends in 313d"
   contains "$stderr" 'at 2080-07-10T17:30:30.208Z'
+  contains "$stderr" 'hint: move to a store with another layout before then'
   expect 6 at '@2080-07-11 00:00:00' leafctl next --snowflake
   prints ''
   contains "$stderr" "is past the end of layout 'leaf'"
+  contains "$(at '@2080-07-11 00:00:00' leafctl doctor)" $'\tgo on in a new store with a layout that lasts; keep both kinds of IDs apart'
+  # As both hints say.
+  export LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/new.db
+  expect 0 leafctl -q init-db --layout time:42,worker:9,sequence:12
+  for time in '@2079-09-01 00:00:00' '@2080-07-11 00:00:00'; do
+    expect 0 at "$time" leafctl next --snowflake
+    says ''
+    contains "$(at "$time" leafctl doctor)" $'layout\tok'
+  done
 }
 
 # hint: the command that the last hint names.
-hint() { sed -n "s/^hint: .*'leafctl \(.*\)' goes on$/\1/p" <<<"$stderr"; }
+hint() { sed -n "s/^hint: .*is right now, .*'leafctl \(.*\)'.*$/\1/p" <<<"$stderr"; }
 
 @test "what a clock a year ahead leaves behind keeps this host only until it does what the hint says" {
   if [ "$TEST_STORE" = postgresql ]; then skip 'the clock of the server cannot be set'; fi
@@ -137,7 +151,8 @@ hint() { sed -n "s/^hint: .*'leafctl \(.*\)' goes on$/\1/p" <<<"$stderr"; }
     printf '%s\n' "$output" >"$ids.4"
     same 'what failed' '' "$(LEAFCTL_WORKER_NAME=a leafctl doctor -o json | jq -r 'select(.state == "failed").detail')"
     contains "$(leafctl doctor)" 'leased while a clock was ahead: nobody gets '
-    leafctl workers list --state ahead | cut -f 1 >"$ids.ahead"
+    shows=$(leafctl doctor | sed -n "s/.*\tothers take their place; '\(.*\)' shows them.*/\1/p")
+    $shows | cut -f 1 >"$ids.ahead"
     [ -s "$ids.ahead" ]
     leafctl -q workers recycle $(<"$ids.ahead") --force --yes || [ $? -eq 4 ]  # those that were released are free
     same 'those ahead' "$(<"$ids.ahead")" "$(leafctl workers list --state ahead | cut -f 1)"
@@ -170,7 +185,7 @@ hint() { sed -n "s/^hint: .*'leafctl \(.*\)' goes on$/\1/p" <<<"$stderr"; }
   if [ "$TEST_STORE" = sqlite ]; then skip 'the store has the clock of the host'; fi
   for offset in +1h -1h; do
     expect 5 at "$offset" leafctl next --snowflake --worker-name "x$offset"
-    contains "$stderr" 'hint: set the clocks right; --max-skew allows more, up to 24h'
+    contains "$stderr" 'hint: set the clocks right, or allow more skew with --max-skew, up to 24h'
     expect 0 at "$offset" leafctl next --snowflake --worker-name "x$offset" --max-skew 24h
   done
   expect 5 at +2d leafctl next --snowflake

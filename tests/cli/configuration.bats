@@ -97,12 +97,13 @@ mount -t tmpfs none /etc
 mkdir -m 755 /etc/leafctl
 echo 'store: sqlite:/none' >/etc/leafctl/leafctl.yaml
 chmod 600 /etc/leafctl/leafctl.yaml
+eval "${mend:-}"
 cd /
 exec setpriv --reuid=65501 --clear-groups env -u XDG_CONFIG_HOME HOME=/none "$@"
 EOF
   as_other() { unshare --mount bash -eu "$BATS_TEST_TMPDIR/run" leafctl "$@"; }
   said="configuration file '/etc/leafctl/leafctl.yaml' may not be read by this user
-hint: have root run 'chmod 644 /etc/leafctl/leafctl.yaml', after moving a password in it to a file that PGPASSFILE names; or name the store with '--store'"
+hint: have root run 'chmod 644 /etc/leafctl/leafctl.yaml', after moving a password in it to a file that PGPASSFILE names; or name the store in 'LEAFCTL_STORE'"
   expect 0 as_other decode 1541815603606036480 --layout twitter
   contains "$output" '2022-06-28'
   says "leafctl: warning: $said"
@@ -112,6 +113,10 @@ hint: have root run 'chmod 644 /etc/leafctl/leafctl.yaml', after moving a passwo
   contains "$stderr" "leafctl: warning: $said"
   contains "$stderr" "leafctl: store '/none/leaf.db' does not exist"
   expect 0 as_other tags list --help
+  # What root is to run: the store of the file is used then.
+  mend=$(cut -d "'" -f 2 <<<"${said#*hint: }") expect 2 as_other tags list
+  says "leafctl: store '/none' does not exist
+hint: create it with 'leafctl init-db'"
 }
 
 @test "a named pipe and a file that every user may write are refused, not waited for and not believed" {

@@ -105,7 +105,7 @@ proposes_all() {
   local file
   for file in "$MANUAL"/man*/*; do
     # Those of other programs are their own.
-    page "$(basename "$file")" | grep -vE '^ *(pg_[a-z]+|psql) ' | grep -oE -- '(^|[^-a-z])--[a-z][a-z-]*' | sed 's/^[^-]//' | sort -u >mentioned
+    page "$(basename "$file")" | grep -vE '^ *(pg_[a-z]+|psql|docker run|systemd-tmpfiles) ' | grep -oE -- '(^|[^-a-z])--[a-z][a-z-]*' | sed 's/^[^-]//' | sort -u >mentioned
     same "options in $file that do not exist" '' "$(comm -13 options mentioned)"
   done
 }
@@ -182,7 +182,8 @@ hints() {
   [ "$(wc -l <got)" -gt 200 ]
   grep -v '^#' "$list" | cut -f 1,2 >wanted
   agree 'hints.tsv' got wanted
-  grep -v '^#' "$list" | awk -F '\t' 'NF != 4 || $4 == "" { print "not four fields: " $0 }' >wrong
+  grep -v '^#' "$list" | awk -F '\t' 'NF != 5 || $4 == "" { print "not five fields: " $0; next }
+    $5 != ($3 == "-" ? "-" : "followed") && ($3 == "-" || $5 !~ /^shown: ./) { print "followed or not: " $0 }' >wrong
   local file name
   while IFS=$'\t' read -r file name; do
     if ! grep -qF -e "@test \"$name\"" -e "@test '$name'" -e "\"$name\"" "$BATS_TEST_DIRNAME/../$file"; then

@@ -38,3 +38,18 @@ teardown() {
   same 'the status' 2 "$status"
   contains "$(cat ../out)" "is not installed"
 }
+
+@test "a driver that is missing, or of another version, is named with the package that brings it" {
+  export LD_LIBRARY_PATH=$own
+  local driver=$own/leaf/libleaf-$TEST_STORE.so packaged=$BATS_TEST_TMPDIR/packaged.so
+  mv "$driver" "$packaged"
+  expect 2 leafctl tags list
+  says "leafctl: the driver for '$TEST_STORE' is not installed
+hint: install the package 'libleaf-$TEST_STORE'"
+  sed "s/$(leafctl --version | awk 'NR == 1 { print $NF }' | sed 's/\./\\./g')/9.9.9/" "$packaged" >"$driver"
+  expect 2 leafctl tags list
+  contains "$stderr" "leafctl: driver '$driver' is not of version "
+  contains "$stderr" "hint: install the same version of libleaf and libleaf-$TEST_STORE"
+  cp "$packaged" "$driver"
+  expect 0 leafctl tags list
+}

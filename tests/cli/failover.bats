@@ -42,7 +42,7 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   contains "$stderr" 'workers are leased from '
   same 'the next ID' "$((last + 1))" "$(leafctl next order --direct)"
   expect 3 leafctl workers acquire
-  contains "$stderr" "'leafctl failover settle --no-commits-lost' ends the wait"
+  contains "$stderr" "saying so with 'leafctl failover settle --no-commits-lost' ends the wait"
   same 'identity' failed "$(check identity)"
 }
 
@@ -58,7 +58,8 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   contains "$output" 'Where commits were lost, IDs repeat'
   contains "$output" 'nothing was settled'
   expect 3 leafctl workers acquire
-  expect 0 leafctl failover settle --no-commits-lost --yes
+  # As the hint says.
+  expect 0 $(sed -n "s/^hint: .*'\(leafctl .*\)' ends the wait$/\1/p" <<<"$stderr") --yes
   contains "$output" $'tag\torder\tkept\t'
   contains "$stderr" '1 tag left out nothing'
   same 'the next ID' 1 "$(leafctl next order --direct)"
@@ -89,7 +90,40 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   psql -qX -d "$test_database" -c "UPDATE leaf_meta SET min_reader = $((known + 1)), min_release = '9.1.0'"
   for command in init-db 'tags list' 'next order --direct'; do
     expect 2 leafctl $command
-    contains "$stderr" 'use leafctl 9.1.0 or later; leafctl-operations(7) tells the way back'
+    contains "$stderr" 'use release 9.1.0 or later; leafctl-operations(7) tells the way back'
   done
   same 'schema' failed "$(check schema)"
+}
+
+@test "init-db --workers waits as long as workers do after a failover, and says until when" {
+  another_server
+  expect 3 leafctl init-db --workers 0-511
+  [[ $stderr =~ ^"leafctl: the range of workers cannot change before "([0-9TZ:.-]+)": " ]]
+  contains "$stderr" "after a failover or restore the store may lack leases of workers outside of the range"
+  contains "$stderr" "hint: try again at ${BASH_REMATCH[1]}; if the server lost no commit, saying so with 'leafctl failover settle --no-commits-lost' ends the wait"
+  leafctl -q failover settle --no-commits-lost --yes >"$BATS_TEST_TMPDIR/settled"
+  expect 0 leafctl init-db --workers 0-511
+}
+
+@test "doctor says whether the server or its tables are others" {
+  leafctl -q add-tag order
+  another_server
+  contains "$(leafctl doctor | grep '^identity')" ': another server than that of the last grants'
+  local table
+  for table in leaf_alloc leaf_meta; do
+    psql -qX -d "$test_database" -c "ALTER TABLE $table DISABLE TRIGGER USER" \
+      -c "UPDATE $table SET granted_by = regexp_replace(leaf_server('leaf_meta'::regclass), '[^/]*\$', '1.2.3')" \
+      -c "ALTER TABLE $table ENABLE TRIGGER USER"
+  done
+  contains "$(leafctl doctor | grep '^identity')" ': the same server, but other tables than those of the last grants'
+}
+
+@test "doctor does not say to settle tags where none waits" {
+  leafctl -q add-tag order --step 10
+  another_server
+  contains "$(leafctl doctor | grep '^identity')" "'leafctl failover settle' has tags leave out the guard now"
+  leafctl -q failover settle >"$BATS_TEST_TMPDIR/settled"
+  same 'identity' failed "$(check identity)"
+  lacks "$(leafctl doctor | grep '^identity')" "'leafctl failover settle'"
+  contains "$(leafctl doctor | grep '^identity')" "if the server lost no commit, 'leafctl failover settle --no-commits-lost' ends the wait"
 }

@@ -171,6 +171,7 @@ settings() { printf "$1" >settings.yaml; }
   hinted 2 "did you mean 'orders'[?]" $config --store ordrs next order
   expect 0 $config --store "$(told 1)" next order
   hinted 2 'the stores there are orders, users' $config --store zzz next order
+  expect 0 $config --store orders next order
   settings 'timeout: 5s\n---\ncolor: never\n'
   hinted 2 "leave the line '---' above it out" $config next order
   sed -i '/^---$/d' settings.yaml
@@ -228,7 +229,9 @@ settings() { printf "$1" >settings.yaml; }
 @test "a SQLite store has neither roles nor a server" {
   on_sqlite
   hinted 2 "keep the file from others with 'chmod', or use PostgreSQL" leafctl init-db --runtime-role shop
-  hinted 2 'leave --adopt out, or use PostgreSQL' leafctl init-db --adopt --yes
+  chmod 600 leaf.db
+  expect 0 leafctl next order --direct
+  hinted 2 'take nothing over, or use PostgreSQL' leafctl init-db --adopt --yes
   expect 0 leafctl init-db --yes
   hinted 2 'only a store in PostgreSQL has one' leafctl failover show
 }
@@ -266,10 +269,18 @@ settings() { printf "$1" >settings.yaml; }
   expect 0 leafctl next few -n 100
   leafctl -q tags remove few --yes
   next=$(leafctl add-tag few --start 5 2>&1 | sed -n 's/.*to go on with \([0-9]*\),.*/\1/p')
-  hinted 1 "leave --start out to go on with $next, or choose a higher one" leafctl add-tag few --start 5
-  hinted 1 "choose a --limit of $next or more" leafctl add-tag few --limit 5
+  hinted 1 "leave the start out to go on with $next, or choose a higher one" leafctl add-tag few --start 5
+  hinted 1 "choose a limit of $next or more" leafctl add-tag few --limit 5
   expect 0 leafctl add-tag few --limit "$next"
   same 'the next ID' "$next" "$(leafctl next few)"
+  leafctl -q tags remove few --yes
+  expect 0 leafctl add-tag few
+  leafctl -q add-tag greatest --start 9223372036854775805
+  expect 0 leafctl next greatest -n 2
+  same 'the hint' 'go on with another tag: no ID is greater' \
+    "$(leafctl doctor | awk -F '\t' '$1 == "tags" && $5 == "greatest" { print $4 }')"
+  expect 6 leafctl next greatest
+  expect 0 leafctl next order
 }
 
 @test "files of tags" {
@@ -332,20 +343,20 @@ settings() { printf "$1" >settings.yaml; }
 @test "workers" {
   hinted 2 "see 'leafctl workers list'" leafctl workers recycle --force
   run_told
-  hinted 4 "see 'leafctl workers list'" leafctl workers recycle 7
+  hinted 4 "see which are held with 'leafctl workers list'" leafctl workers recycle 7
   run_told
   leafctl -q workers acquire --worker-name a >lease
   hinted 5 'wait until *, when its window is over, or take another with --worker-id' leafctl workers acquire --worker-name b --worker-id 0
   expect 0 leafctl workers acquire --worker-name b --worker-id 5
-  hinted 5 "'leafctl workers recycle 0' frees it when its window is over" leafctl workers release 0 --worker-name b
-  hinted 5 'wait until then, or use --force: no ID can repeat, its holder takes another worker' sh -c "$(told 1)"
+  hinted 5 "free it with 'leafctl workers recycle 0' when its window is over" leafctl workers release 0 --worker-name b
+  hinted 5 'wait until then, or free it all the same with --force: no ID can repeat, its holder takes another worker' sh -c "$(told 1)"
   expect 0 leafctl workers recycle 0 --force --yes
   leafctl -q workers acquire --worker-name c --worker-id 9 --window 10ms >lease
   until_state 9 lapsed
-  hinted 5 "'leafctl workers recycle 9' frees it" leafctl workers acquire --worker-name b --worker-id 9
+  hinted 5 "free it with 'leafctl workers recycle 9'" leafctl workers acquire --worker-name b --worker-id 9
   run_told
   expect 0 leafctl workers acquire --worker-name b --worker-id 9
-  hinted 5 "'leafctl workers recycle 9' frees it when its window is over" leafctl workers release 9 --worker-name a
+  hinted 5 "free it with 'leafctl workers recycle 9' when its window is over" leafctl workers release 9 --worker-name a
 }
 
 @test "a layout that is not the store's" {
@@ -383,16 +394,17 @@ settings() { printf "$1" >settings.yaml; }
 
 @test "PostgreSQL: logins, databases and schemas" {
   on_postgresql
-  hinted 2 "create it with 'createdb NAME', or name another one in --store" leafctl --store "postgresql:///${test_database}_new" init-db
+  hinted 2 "create it with 'createdb NAME', or name another one" leafctl --store "postgresql:///${test_database}_new" init-db
   expect 0 sh -c "$(told 1 | sed "s/NAME/${test_database}_new/")"
   expect 0 leafctl --store "postgresql:///${test_database}_new" init-db
   dropdb "${test_database}_new"
   PGPASSFILE=/dev/null PGPASSWORD=wrong hinted 2 'check the user and the password (PGPASSFILE)' leafctl tags list
+  expect 0 leafctl tags list
   hinted 2 'define it in ~/.pg_service.conf, or in the file that PGSERVICEFILE names' leafctl --store service=nowhere tags list
   printf '[nowhere]\ndbname=%s\n' "$test_database" >services
   PGSERVICEFILE=$PWD/services expect 0 leafctl --store service=nowhere tags list
   hinted 2 "see 'Connection Strings' in PostgreSQL's libpq manual" leafctl --store 'host=localhost no_such_word=1' tags list
-  PGOPTIONS='-c search_path=nowhere' hinted 2 "create one, or name one with options='-c search_path=SCHEMA' in --store" leafctl init-db
+  PGOPTIONS='-c search_path=nowhere' hinted 2 "create one, or name one with options='-c search_path=SCHEMA' in the store's URL" leafctl init-db
   expect 0 leafctl --store "dbname=$test_database options='-c search_path=public'" init-db
   run_sql 'CREATE SCHEMA nowhere'
   PGOPTIONS='-c search_path=nowhere' expect 0 leafctl init-db
@@ -423,7 +435,7 @@ settings() { printf "$1" >settings.yaml; }
 @test "PostgreSQL: what is not durable leads to doctor, and that to what mends it" {
   on_postgresql
   run_sql 'ALTER TABLE leaf_worker SET UNLOGGED'
-  hinted 5 "'leafctl doctor' names it, and the ALTER TABLE ... SET LOGGED that mends it" leafctl tags list
+  hinted 5 "find it with 'leafctl doctor', and make it durable with ALTER TABLE ... SET LOGGED" leafctl tags list
   run_told
   run_sql "$(awk -F '\t' '$1 == "durability" && $2 == "failed" { print $4 }' <<<"$output" | cut -d "'" -f 2)"
   expect 0 leafctl tags list
@@ -433,6 +445,43 @@ settings() { printf "$1" >settings.yaml; }
   PGOPTIONS='-c session_replication_role=replica' hinted 5 'leave it at its default for this role and database, and out of PGOPTIONS' leafctl next order --direct
   expect 0 leafctl next order --direct
   PGOPTIONS='-c default_transaction_read_only=on' hinted 3 'leave default_transaction_read_only at its default for this role and database, and out of PGOPTIONS' leafctl next order --direct
+  expect 0 leafctl next order --direct
+}
+
+@test "PostgreSQL: rows of tags that are gone" {
+  on_postgresql
+  expect 0 leafctl next order -n 20 --direct
+  run_sql 'ALTER TABLE leaf_alloc DISABLE TRIGGER USER; DELETE FROM leaf_alloc; ALTER TABLE leaf_alloc ENABLE TRIGGER USER'
+  LEAFCTL_RUNTIME_DIR=$PWD/another_host hinted 5 "find out the highest ID of the tag that any host has drawn or buffered, and add it to go on from a higher one with 'leafctl add-tag TAG --start ID'" \
+    leafctl add-tag order --step 5
+  mends=$(leafctl doctor | awk -F '\t' '$2 == "failed" && $4 ~ /^add each one/ { print $4 }')
+  same 'the hints agree' "$(told 1)" "$(cut -d "'" -f 2 <<<"$mends")"
+  expect 0 sh -c "$(told 1 | sed 's/TAG/order/; s/ID/21/')"
+  lacks "$(leafctl doctor)" 'add each one'
+  same 'the next ID' 21 "$(leafctl next order --direct)"
+}
+
+@test "a store of an earlier release" {
+  case $TEST_STORE in
+    sqlite)
+      export LEAFCTL_STORE=sqlite:$PWD/older.db
+      make() { sqlite3 older.db; }
+      ;;
+    postgresql)
+      run_sql 'CREATE SCHEMA older'
+      export LEAFCTL_STORE="dbname=$test_database options='-c search_path=older'"
+      make() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database"; }
+      ;;
+  esac
+  # All that init-db would run, but for the last migration.
+  leafctl init-db --dry-run >all.sql
+  last=$(grep -n '^-- migration ' all.sql | tail -n 1 | cut -d : -f 1)
+  { head -n "$((last - 1))" all.sql; echo 'COMMIT;'; } | make
+  hinted 2 "upgrade it with 'leafctl * init-db'" leafctl --store "$LEAFCTL_STORE" tags list
+  same 'the hint' "upgrade it with 'leafctl init-db'" "$(leafctl doctor | awk -F '\t' '$1 == "schema" && $2 == "failed" { print $4 }')"
+  expect 0 leafctl init-db
+  expect 0 leafctl tags list
+  contains "$(leafctl doctor)" $'schema\tok'
 }
 
 # as_nobody COMMAND...: as a user who owns nothing.
@@ -466,7 +515,7 @@ may_be_nobody() {
   chmod 777 .
   expect 0 as_nobody leafctl next order --direct
   unset LEAFCTL_STORE
-  hinted 2 "name one with '--store' or 'LEAFCTL_STORE'" as_nobody env -u HOME leafctl next order --direct
+  hinted 2 "name one in 'LEAFCTL_STORE'" as_nobody env -u HOME leafctl next order --direct
   LEAFCTL_STORE=sqlite:$PWD/leaf.db expect 0 as_nobody env -u HOME leafctl next order --direct
   HOME=/proc hinted 1 'name another store with --store' as_nobody leafctl init-db
   HOME=/proc expect 0 as_nobody leafctl --store "sqlite:$PWD/leaf.db" next order --direct
@@ -523,9 +572,43 @@ may_be_nobody() {
   contains "$output" 'HINT:  free a worker with leafctl workers recycle'
   expect 0 leafctl workers recycle 0 --force --yes
   run_sql 'ALTER TABLE leaf_alloc SET UNLOGGED'
-  hinted 5 "'leafctl doctor' names it, and the ALTER TABLE ... SET LOGGED that mends it" leafctl add-tag new
+  hinted 5 "find it with 'leafctl doctor', and make it durable with ALTER TABLE ... SET LOGGED" leafctl add-tag new
   run_sql 'ALTER TABLE leaf_alloc SET LOGGED'
   expect 0 leafctl add-tag new
+}
+
+@test "PostgreSQL: what the tables say to those who set workers by hand" {
+  on_postgresql
+  by_hand() { run psql -qX -d "$test_database" -c "$1" -c "${2:-}" -c "${3:-}"; }
+  by_hand 'BEGIN ISOLATION LEVEL SERIALIZABLE' 'UPDATE leaf_meta SET last_worker = 3' 'COMMIT'
+  contains "$output" "HINT:  set it with 'leafctl init-db --workers'"
+  expect 0 leafctl init-db --workers 0-3
+  local row="extract(epoch FROM now()) * 1000 + 9000, extract(epoch FROM now()) * 1000, 0, 0)"
+  by_hand "INSERT INTO leaf_worker (worker_id, window_end, renewed_at, held_after, clock_offset) VALUES (9, $row"
+  contains "$output" "HINT:  take another one; 'leafctl init-db --workers' tells a store which it leases"
+  expect 0 leafctl workers acquire --worker-name a
+  expect 0 leafctl init-db --workers 0-9
+  expect 0 leafctl workers acquire --worker-name b --worker-id 9 --window 1h
+  by_hand 'UPDATE leaf_meta SET last_worker = 3'
+  contains "$output" "HINT:  wait until their windows are over: see 'leafctl workers list'"
+  contains "$(leafctl workers list)" $'9\tb\theld\t'
+}
+
+@test "a store whose file system is full" {
+  on_sqlite
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  mkdir small
+  # shellcheck disable=SC2016 # for the other shell
+  expect 0 unshare --mount bash -uc 'mount -t tmpfs -o size=256k none small
+    export LEAFCTL_STORE=sqlite:$PWD/small/leaf.db
+    leafctl -q init-db
+    leafctl -q add-tag order
+    head -c 256k /dev/zero >small/ballast 2>/dev/null
+    leafctl next order --direct 2>&1 | grep ^hint
+    rm small/ballast
+    leafctl next order --direct'
+  prints 'hint: free some space there
+1'
 }
 
 @test "a folder of a host that is full, or that takes no writes" {

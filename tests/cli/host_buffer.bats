@@ -311,7 +311,7 @@ restored() {
     [ $ended -eq 0 ] || break
   done
   same 'the status' 5 $ended
-  contains "$(cat "$BATS_TEST_TMPDIR/why")" "hint: run 'leafctl tags update order --raise-to "
+  contains "$(cat "$BATS_TEST_TMPDIR/why")" " with 'leafctl tags update order --raise-to "
   for options in '-n 100000' --direct --no-host-buffer '--direct -n 7'; do
     # shellcheck disable=SC2086 # several words
     expect 5 leafctl next order $options
@@ -319,7 +319,7 @@ restored() {
   done
   same 'what doctor says' 1 "$(leafctl doctor -o json | jq -r 'select(.state == "failed") | .check' | grep -c tags)"
   # Literally what the hint says.
-  eval "$(sed -n "s/^hint: run '\\([^']*\\)'.*/\\1/p" "$BATS_TEST_TMPDIR/why")"
+  eval "$(sed -n "s/^hint: raise it to [0-9]* with '\\([^']*\\)'.*/\\1/p" "$BATS_TEST_TMPDIR/why")"
   for _ in {1..5}; do leafctl next order; done >>"$ids"
   all_different "$(wc -l <"$ids")" "$ids"
   increasing "$ids"
@@ -330,6 +330,27 @@ restored() {
 @test "a store whose file is exchanged for a copy of before is found out, and its hint mends it" {
   [ "$TEST_STORE" = sqlite ] || skip 'of files'
   restored exchange_store_file
+}
+
+@test "a call that waits for the fetch of a process that is stopped names it, and is served once that goes on" {
+  leafctl next --snowflake --worker-name a >"$ids"
+  known=$(echo "$LEAFCTL_RUNTIME_DIR"/worker-*)
+  lock_store
+  leafctl --timeout 60s next --snowflake --worker-name b --worker-id 7 >>"$ids" 3>&- &
+  local fetcher=$! file=
+  # A file that it has locked while it asks the store.
+  until [ -n "$file" ] && grep -q "OFDLCK .* WRITE .*:$(stat -c %i "$file") " /proc/locks; do
+    for file in "$LEAFCTL_RUNTIME_DIR"/worker-*; do [[ $known == *"$file"* ]] || break; done
+  done
+  kill -STOP "$fetcher"
+  unlock_store
+  expect 3 leafctl --timeout 100ms next --snowflake --worker-name b --worker-id 7
+  named=$(sed -n 's/^hint: process \([0-9]*\) of this host is about to fetch it; if that is stopped, let it go on or kill it$/\1/p' <<<"$stderr")
+  same 'the process' "$fetcher" "$named"
+  kill -CONT "$named"
+  wait "$fetcher"
+  leafctl next --snowflake --worker-name b --worker-id 7 >>"$ids"
+  all_different 3 "$ids"
 }
 
 @test "what mends a store that went back spares what other hosts have buffered" {
@@ -343,7 +364,7 @@ restored() {
   put_store_back
   if [ "$TEST_STORE" = postgresql ]; then leafctl -q init-db --guard-steps 0; fi
   expect 5 leafctl next order --direct
-  contains "$stderr" "hint: run 'leafctl tags update order --raise-to 21', with a higher number where "
+  contains "$stderr" "hint: raise it to 21 with 'leafctl tags update order --raise-to 21', or to a higher number that a check of the store with 'leafctl doctor' names on another host: "
   local highest
   highest=$(for host in "${hosts[@]}"; do
     LEAFCTL_RUNTIME_DIR=$host leafctl doctor
@@ -352,6 +373,100 @@ restored() {
   leafctl -q tags update order --raise-to "$highest"
   for host in "${hosts[@]}"; do LEAFCTL_RUNTIME_DIR=$host leafctl next order -n 30 >>"$ids"; done
   all_different 62 "$ids"
+}
+
+# warnings_of_buffers: what doctor warns of there.
+warnings_of_buffers() { leafctl doctor -o json | jq -r 'select(.check == "host_buffer" and .state != "ok").detail'; }
+
+@test "buffers of a copy that is gone are told as such, count for nothing and are forgotten" {
+  leafctl -q add-tag order --step 10 --limit 1000
+  back_up_store
+  leafctl next order >"$ids"
+  until_left order 19
+  leafctl next --snowflake >"$ids.1"
+  if [ "$TEST_STORE" = postgresql ]; then
+    put_store_back
+    leafctl -q init-db --guard-steps 0
+  else
+    until_nobody_fetches
+    exchange_store_file
+  fi
+  # Which notices that the name leads to another copy, as a call does within a minute.
+  leafctl status --metrics >"$BATS_TEST_TMPDIR/metrics"
+  same 'what is buffered' '' "$(sed -n 's/^leafctl_buffer_ids_left{.*} //p' "$BATS_TEST_TMPDIR/metrics")"
+  expect 5 leafctl next order
+  same 'the states' $'former 19\nfailing 0' \
+    "$(leafctl status -o json | jq -r 'select(.tag) | "\(.state) \(.left)"' | sort -r)"
+  contains "$(warnings_of_buffers)" 'the last fetch of tag '
+  leafctl -q tags update order --raise-to 31
+  same 'what is wrong with buffers' '' "$(warnings_of_buffers)"
+  contains "$(leafctl doctor)" 'the store answers now'
+  leafctl next order >>"$ids"
+  until_state_of_one_be_ok
+  all_different 2 "$ids"
+  local buffered left
+  buffered=$(leafctl status -o json | jq 'select(.state == "ok" and .tag).left')
+  left=$((1000 - $(leafctl tags show order -o json | jq -r .next_id) + 1 + buffered))
+  leafctl status --metrics >"$BATS_TEST_TMPDIR/metrics"
+  same 'what is buffered' "$buffered" "$(sed -n 's/^leafctl_buffer_ids_left{.*} //p' "$BATS_TEST_TMPDIR/metrics")"
+  same 'what is left' "$left" "$(sed -n 's/^leafctl_tag_ids_left{.*} //p' "$BATS_TEST_TMPDIR/metrics")"
+  contains "$(leafctl doctor)" "of a copy of its store that no name leads to any more; 'leafctl status --forget' gives them up"
+  expect 0 leafctl status --forget
+  contains "$stderr" 'gave up 2 buffers'
+  same 'the states' ok "$(leafctl status -o json | jq -r .state)"
+}
+
+# No fetch is under way, and the one before was good.
+until_state_of_one_be_ok() {
+  until_nobody_fetches
+  contains "$(leafctl status -o json | jq -r .state)" ok
+}
+
+@test "doctor knows that a store is well again before the next fetch does" {
+  let_a_fetch_fail "$ids"
+  unlock_store
+  same 'the state' failing "$(buffered_state_of order)"
+  same 'what is wrong with buffers' '' "$(warnings_of_buffers)"
+  contains "$(leafctl doctor)" 'the store answers now'
+  leafctl doctor --exit-code
+  # Of a store that was not asked nothing better is known.
+  contains "$(LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/none.db warnings_of_buffers)" "of tag 'order'"
+  # What the tag itself lacks stays.
+  leafctl -q tags remove --yes order
+  contains "$(warnings_of_buffers)" "of tag 'order'"
+}
+
+@test "doctor names the tags that a store lost, and its hint brings them back without a repeat" {
+  leafctl -q add-tag kept
+  back_up_store
+  leafctl -q add-tag order --step 10
+  leafctl -q add-tag unused
+  leafctl -q add-tag gone
+  leafctl next gone >"$ids.gone"
+  leafctl -q tags remove --yes gone
+  local host hosts=("$LEAFCTL_RUNTIME_DIR" "$BATS_TEST_TMPDIR/other_host")
+  for host in "${hosts[@]}"; do
+    LEAFCTL_RUNTIME_DIR=$host leafctl next order >>"$ids"
+    LEAFCTL_RUNTIME_DIR=$host until_left order 19
+  done
+  leafctl doctor --exit-code
+  put_store_back
+  if [ "$TEST_STORE" = postgresql ]; then leafctl -q init-db --guard-steps 0; fi
+  expect 1 leafctl doctor --exit-code -o json
+  same 'the lost tags' $'gone\norder' \
+    "$(jq -r 'select(.check == "tags" and .state == "failed").subject' <<<"$output" | sort)"
+  same 'where it may begin' 21 "$(jq 'select(.subject == "order" and .state == "failed").measures.start' <<<"$output")"
+  contains "$output" "tag 'order' is gone from the store, but IDs of it were granted before, up to 20: the store has gone back"
+  expect 2 leafctl doctor --format nagios
+  local highest
+  highest=$(for host in "${hosts[@]}"; do
+    LEAFCTL_RUNTIME_DIR=$host leafctl doctor
+  done | sed -n "s/.*run 'leafctl add-tag order --start \([0-9]*\)', with a higher .*/\1/p" | sort -n | tail -n 1)
+  same 'the highest' 41 "$highest"
+  leafctl -q add-tag order --start "$highest" --step 10
+  for host in "${hosts[@]}"; do LEAFCTL_RUNTIME_DIR=$host leafctl next order -n 30 >>"$ids"; done
+  all_different 62 "$ids"
+  same 'what is left to do' gone "$(leafctl doctor -o json | jq -r 'select(.check == "tags" and .state == "failed").subject')"
 }
 
 @test "tags that a store lost are neither added nor imported below what was granted, and the hints mend it" {
@@ -374,7 +489,7 @@ restored() {
 hint: nothing was changed"
   same 'tags' 0 "$(leafctl tags list | wc -l)"
   # Literally what the hints say.
-  sed -n "s/^hint: run '\([^']*\)', with a higher number where .* names one on another host.*/\1/p" <<<"$stderr" >"$BATS_TEST_TMPDIR/mend"
+  sed -n "s/^hint: add it to go on from [0-9]* with '\([^']*\)', or from a higher number that .* names on another host.*/\1/p" <<<"$stderr" >"$BATS_TEST_TMPDIR/mend"
   same 'hints' 2 "$(wc -l <"$BATS_TEST_TMPDIR/mend")"
   bash -e "$BATS_TEST_TMPDIR/mend"
   expect 0 leafctl tags import "$BATS_TEST_TMPDIR/older.yaml"
@@ -411,8 +526,10 @@ hint: nothing was changed"
   same 'the state' damaged "$(buffered_state_of order)"
   expect 0 leafctl doctor
   contains "$output" "file '$file' is damaged"
+  contains "$output" $'\tdraw an ID: the file is replaced then; what was buffered is lost, no ID repeats'
   leafctl next order -n 20 >>"$ids"
   same 'the state' ok "$(buffered_state_of order)"
+  lacks "$(leafctl doctor)" damaged
   all_different 23 "$ids"
   [ "$(tail -n 1 "$ids")" -lt "$(leafctl tags show order -o json | jq -r .next_id)" ]
 }

@@ -144,6 +144,7 @@ as() {
     ended=0
     leafctl next --snowflake --runtime-dir "$SMALL" 2>/dev/null || ended=$?
     echo "status $ended"
+    leafctl next order --runtime-dir "$SMALL" --no-host-buffer
     rm "$SMALL/full"
     leafctl next order --runtime-dir "$SMALL"' >"$BATS_TEST_TMPDIR/out"
   same 'the statuses' '1 1 1' "$(sed -n 's/^status //p' "$BATS_TEST_TMPDIR/out" | xargs)"
@@ -176,10 +177,18 @@ as() {
     contains "$stderr" 'hint: somebody else has put it there; remove it'
     expect 5 leafctl status
     rm "$file"
+    expect 0 leafctl next order
+    until_nobody_fetches
+    rm "$file"
   done
   mkfifo "$file"
   expect 5 leafctl next order
   contains "$stderr" 'is no regular file'
+  rm "$file"
+  (cd "$LEAFCTL_RUNTIME_DIR" && perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => shift, Listen => 1) or die' "${file##*/}")
+  expect 5 leafctl next order
+  says "leafctl: buffer file '$file' is no regular file
+hint: somebody else has put it there; remove it"
   rm "$file"
   same 'the victim' "$sum" "$(sha256sum <"$BATS_TEST_TMPDIR/victim")"
   mv "$LEAFCTL_RUNTIME_DIR" "$BATS_TEST_TMPDIR/elsewhere"
@@ -233,6 +242,23 @@ as() {
   contains "$stderr" 'belongs to another user'
 }
 
+@test "doctor says what makes a folder for a user whose name for it another one has taken" {
+  [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'
+  need_users
+  need_own_mounts
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  in_own_mounts 'mount -t tmpfs none /run
+    mount -t tmpfs -o mode=1777 none /dev/shm
+    install -d -m 0700 -o 65501 /dev/shm/leafctl-65502
+    as_user() { setpriv --reuid 65502 --clear-groups env -u LEAFCTL_RUNTIME_DIR leafctl doctor; }
+    as_user >"$HOME/before"
+    $(sed -n "s/.*\thave root run .\(install [^\x27]*\).*/\1/p" "$HOME/before")
+    as_user >"$HOME/after"'
+  contains "$(cat "$HOME/before")" "'/dev/shm/leafctl-65502' belongs to another user"
+  lacks "$(cat "$HOME/after")" 'belongs to another user'
+  contains "$(cat "$HOME/after")" "in '/run/leafctl-65502'"
+}
+
 @test "--group shares the buffers with a group, under any umask, and with nobody else" {
   need_users
   leafctl -q add-tag order --step 10
@@ -280,9 +306,9 @@ as() {
   without_proc() { unshare --mount bash -euc 'mount -t tmpfs none /proc; exec "$@"' bash leafctl "$@"; }
   expect 1 without_proc doctor --exit-code -o json
   contains "$output" "the system does not tell its boot"
-  contains "$output" '"hint":"go without the host'"'"'s buffer: --no-host-buffer"'
+  contains "$output" '"hint":"go without the host'"'"'s buffer with --no-host-buffer"'
   expect 1 without_proc next order
-  contains "$stderr" 'hint: go without the host'"'"'s buffer: --no-host-buffer'
+  contains "$stderr" 'hint: go without the host'"'"'s buffer with --no-host-buffer'
   expect 0 without_proc next order --no-host-buffer
   prints 1
   contains "$stderr" 'would not notice a store that was put back: the system does not tell its boot'

@@ -191,6 +191,10 @@ exported() {
 hint: rename it in the file
 leafctl: warning: tag 'big' has step 2000000, more than 1000000: no import takes it
 hint: lower its step in the file"
+    sed 's/a, b/ab/; s/2000000/1000000/' <<<"$output" >"file.$format"
+    expect 0 leafctl --store "sqlite:$BATS_TEST_TMPDIR/$format.db" init-db
+    expect 0 leafctl --store "sqlite:$BATS_TEST_TMPDIR/$format.db" tags import "file.$format"
+    same 'the tags' 'ab big good' "$(leafctl --store "sqlite:$BATS_TEST_TMPDIR/$format.db" tags list | cut -f 1 | xargs)"
   done
 }
 
@@ -209,7 +213,7 @@ hint: lower its step in the file"
 @test "a table that MySQL drew for people is refused with what parts fields" {
   printf '+---------+--------+\n| biz_tag | max_id |\n' >drawn.txt
   expect 2 leafctl tags import drawn.txt
-  says "leafctl: drawn.txt:1:1: a line without a head above it has 3 to 5 fields, not 1
+  says "leafctl: drawn.txt:1:1: a line without a header above it has 3 to 5 fields, not 1
 hint: separate the fields with commas or tabs, as 'mysql -B' does"
 }
 

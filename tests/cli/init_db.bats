@@ -123,14 +123,13 @@ teardown() { remove_store; }
   expect 0 leafctl init-db --workers 2-3
   contains "$stderr" 'up to date: '
   same 'what is kept' 2-3 "$(leafctl -q init-db -o json | jq -r .workers)"
-  for worker in 2 3; do
-    same 'the worker' $worker "$(leafctl -q workers acquire --worker-name "w$worker" | cut -f 1)"
-  done
-  expect 6 leafctl workers acquire --worker-name late
-  contains "$stderr" 'all 2 workers that this store leases, 2 to 3, are taken'
   expect 2 leafctl workers acquire --worker-id 4
   says "leafctl: this store does not lease worker 4
 hint: choose one from 2 to 3 with --worker-id, or leave the choice to the store"
+  expect 0 leafctl workers acquire --worker-name w3 --worker-id 3
+  same 'the worker' 2 "$(leafctl -q workers acquire --worker-name w2 | cut -f 1)"
+  expect 6 leafctl workers acquire --worker-name late
+  contains "$stderr" 'all 2 workers that this store leases, 2 to 3, are taken'
   expect 0 leafctl init-db --workers all
   contains "$stderr" 'workers 2-3 were leased, and 0-1023 are now'
   expect 0 leafctl workers acquire --worker-name late --worker-id 4
@@ -144,6 +143,9 @@ hint: choose one from 2 to 3 with --worker-id, or leave the choice to the store"
 hint: stop what uses them, and try again at $end, when their windows are over"
   same 'what is kept' 0-1023 "$(leafctl -q init-db -o json | jq -r .workers)"
   expect 0 leafctl init-db --workers 600-1023
+  leafctl -q init-db --workers all
+  # As the hint says; the clock of PostgreSQL cannot be set.
+  if [ "$TEST_STORE" = sqlite ]; then expect 0 at "@$(date -u -d "$end 1 second" '+%F %T')" leafctl init-db --workers 0-511; fi
 }
 
 @test "init-db --workers in a new store, with a layout, and what is no range" {
@@ -153,11 +155,13 @@ hint: stop what uses them, and try again at $end, when their windows are over"
   lacks "$stderr" 'were leased'
   expect 2 leafctl init-db --layout 41,7,15
   contains "$stderr" 'the store leases workers 128 to 255, and layout '
+  contains "$stderr" "hint: choose others with 'leafctl init-db --workers'"
   expect 0 leafctl init-db --layout 41,7,15 --workers 0-63
   expect 0 leafctl init-db --layout leaf --workers 512-1023
   expect 2 leafctl init-db --workers 512-1024
   contains "$stderr" "leafctl: 512 to 1024 are not workers of layout 'leaf'
 hint: it has workers from 0 to 1023"
+  expect 0 leafctl init-db --workers 0-1023
   for none in 5 5-4 x-3 3- -3 1-2-3 ' 1-2' 0-2147483648 ''; do
     expect 2 leafctl init-db "--workers=$none"
     contains "$stderr" "'--workers' takes"
@@ -165,4 +169,26 @@ hint: it has workers from 0 to 1023"
   expect 2 leafctl init-db --dry-run --workers 0-511
   contains "$stderr" "'--dry-run' and '--workers' exclude each other"
   contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --workers 0-511' then sets the workers"
+}
+
+@test "init-db --layout and --workers are set both or neither" {
+  leafctl -q init-db
+  leafctl -q workers acquire >"$BATS_TEST_TMPDIR/lease"
+  expect 2 leafctl init-db --layout 43,4,16 --workers 0-7
+  contains "$stderr" "the store's layout is 'leaf', not "
+  same 'what is kept' '0-1023 leaf' "$(leafctl -q init-db -o json | jq -r '"\(.workers) \(.layout)"')"
+  expect 2 leafctl init-db --layout 43,4,16 --workers 0-16
+  same 'what is kept' '0-1023 leaf' "$(leafctl -q init-db -o json | jq -r '"\(.workers) \(.layout)"')"
+  expect 0 leafctl init-db --layout leaf --workers 0-7
+  expect 2 leafctl init-db --layout 41,11,11 --workers 8-15
+  same 'what is kept' '0-7 leaf' "$(leafctl -q init-db -o json | jq -r '"\(.workers) \(.layout)"')"
+}
+
+@test "init-db --layout with --workers that it lacks changes neither" {
+  leafctl -q init-db
+  expect 2 leafctl init-db --layout 43,4,16 --workers 0-16
+  contains "$stderr" "0 to 16 are not workers of layout 'time:43,worker:4,sequence:16/"
+  same 'what is kept' '0-1023 leaf' "$(leafctl -q init-db -o json | jq -r '"\(.workers) \(.layout)"')"
+  expect 0 leafctl init-db --layout 43,4,16 --workers 0-7
+  expect 0 leafctl init-db --layout leaf --workers 1000-1023
 }

@@ -69,8 +69,16 @@ hint: raise it with 'leafctl tags update l2 --limit ID'"
 @test "next ends at the greatest ID there is" {
   leafctl -q add-tag order --start 9223372036854775805
   same 'the last IDs' '9223372036854775805 9223372036854775806' "$(leafctl -q next order -n 2 | xargs)"
-  expect 6 leafctl next order
-  prints ''
+  leafctl -q add-tag limited --start 9223372036854775806 --limit 9223372036854775806
+  expect 0 leafctl -q next limited
+  for tag in order limited; do
+    for how in -q --direct --no-host-buffer; do
+      expect 6 leafctl next "$tag" "$how"
+      prints ''
+      says "leafctl: tag '$tag' has 0 IDs left up to its limit 9223372036854775806
+hint: go on with another tag: no ID is greater"
+    done
+  done
 }
 
 @test "next warns from nine tenths of the limit on, unless it is to be quiet" {
@@ -82,9 +90,22 @@ hint: raise it with 'leafctl tags update l2 --limit ID'"
 hint: raise it with 'leafctl tags update order --limit ID'"
   expect 0 leafctl -q next order
   says ''
+}
+
+@test "next counts a tenth from where the tag began" {
   leafctl -q add-tag all --start 9000000000000000000
-  expect 0 leafctl next all
-  contains "$stderr" "warning: tag 'all' has 223372036854775806 IDs left"
+  leafctl -q add-tag year --step 10 --start 2026000000 --limit 2026000999
+  for direct in '' --direct; do
+    expect 0 leafctl next all $direct
+    says ''
+    expect 0 leafctl next year $direct
+    says ''
+  done
+  leafctl -q tags update all --raise-to 9223372036854000000
+  for direct in '' --direct; do
+    expect 0 leafctl next all $direct
+    contains "$stderr" "warning: tag 'all' has "
+  done
 }
 
 @test "next refuses a name that no tag can have" {

@@ -46,6 +46,7 @@ teardown() { remove_store; }
     contains "$stderr" "hint: set it right, or leave it out, in PGOPTIONS and in the store's options"
   done
   PGOPTIONS='-c client_min_messages=notice' expect 0 leafctl next order --direct
+  expect 0 leafctl next order --direct
 }
 
 @test "times that no program has set are told as they are, or as the last or first there is" {
@@ -116,4 +117,23 @@ SQL
   wait "$LOCK_PID" || true
   leafctl next --snowflake >>"$BATS_TEST_TMPDIR/ids"
   increasing "$BATS_TEST_TMPDIR/ids"
+}
+
+@test "names that the server quotes where it need not change nothing" {
+  psql -qX -d "$test_database" -c "ALTER DATABASE $test_database SET quote_all_identifiers = on"
+  expect 0 leafctl init-db
+  expect 0 leafctl add-tag order
+  expect 0 leafctl next order
+  prints 1
+  expect 0 leafctl next --snowflake
+  expect 0 leafctl workers acquire --worker-name web
+  expect 0 leafctl workers list
+  expect 0 leafctl tags update order --step 5
+  expect 0 leafctl failover show
+  expect 0 leafctl init-db --workers 0-511
+  expect 0 leafctl init-db --new-deployment --yes
+  psql -qX -d "$test_database" -c "ALTER DATABASE $test_database RESET quote_all_identifiers"
+  same 'the rows of other servers' 1006 "$(psql -AtqX -d "$test_database" -c 'SET quote_all_identifiers = on' \
+    -c "UPDATE leaf_alloc SET max_id = max_id + step RETURNING max_id")"
+  expect 0 leafctl doctor
 }

@@ -74,6 +74,7 @@ refused() {
   as_role leafctl -q workers acquire --worker-name web >"$BATS_TEST_TMPDIR/lease"
   refused 'UPDATE leaf_worker SET window_end = 0' 'nor its window go back'
   refused 'UPDATE leaf_worker SET worker_id = 9' "$denied"
+  refused 'UPDATE leaf_meta SET next_worker = next_worker + 1' 'next_worker goes on only when worker 1 is taken'
   refused 'SELECT * FROM customers' "$denied"
   refused 'CREATE TABLE own (x integer)' "$denied"
   same 'the tag' $'order\t101\t1000' "$(leafctl tags list | cut -f 1-3)"
@@ -143,7 +144,7 @@ refused() {
     -c "INSERT INTO leaf_alloc VALUES ('order', 700, 10)"
   expect 5 leafctl init-db
   contains "$stderr" "whoever changes the tables would run the code of another role: table public.leaf_alloc of role '$role'"
-  contains "$stderr" "hint: run init-db as the role that owns them; or take them over with 'leafctl init-db --adopt'"
+  contains "$stderr" "hint: do this as the role that owns them; or take them over with 'leafctl init-db --adopt'"
   expect 0 leafctl init-db --adopt --dry-run
   contains "$output" 'ALTER TABLE public.leaf_alloc OWNER TO CURRENT_USER;'
   expect 2 leafctl init-db --adopt
@@ -157,4 +158,20 @@ refused() {
   expect 0 leafctl doctor
   contains "$output" "REVOKE CREATE ON SCHEMA public FROM $role"
   psql -qX -d "$test_database" -c "REVOKE CREATE ON SCHEMA public FROM $role"
+}
+
+@test "a runtime role is told that only the owner may do what it may not" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  leafctl -q init-db --runtime-role "$role"
+  for command in log 'failover settle' 'add-tag bill' 'tags update order --step 5' 'tags remove order --yes' \
+    'init-db --guard-steps 5'; do
+    expect 2 as_role leafctl $command
+    contains "$stderr" 'permission denied'
+    contains "$stderr" 'hint: log in as the owner of the tables: a runtime role draws IDs and leases workers, and no more'
+  done
+  # One without any right may become a runtime role.
+  psql -qX -d "$test_database" -c "REVOKE ALL ON leaf_alloc, leaf_worker FROM $role"
+  expect 2 as_role leafctl next order --direct
+  contains "$stderr" "'leafctl init-db --runtime-role ROLE'"
 }

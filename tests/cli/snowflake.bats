@@ -279,3 +279,33 @@ hint: name a tag, or say '--snowflake' for IDs of no tag"
   run bash -c 'ulimit -v 150000; ulimit -s 1024; leafctl next --snowflake -n 2000000 | wc -l'
   prints 2000000
 }
+
+# in_an_hour_s_units: a layout whose first unit of time has begun half an hour ago: no window holds it as a whole.
+in_an_hour_s_units() { leafctl -q init-db --layout "31,10,22/1h@$(($(date +%s%3N) - 1800000))"; }
+
+@test "a unit of time that begins after the timeout is not waited for" {
+  in_an_hour_s_units
+  for how in --worker-id=3 --no-host-buffer; do
+    expect 3 leafctl next --snowflake --timeout 1s "$how"
+    contains "$stderr" "leafctl: this unit of time has no ID left, and the next one of layout 'time:31,worker:10,sequence:22/1h@"
+    contains "$stderr" 'hint: wait until then, or allow more time with --timeout'
+  done
+}
+
+@test "a wait for the next unit of time ends at a signal" {
+  in_an_hour_s_units
+  for signal in TERM HUP INT; do
+    for how in --worker-id=3 --no-host-buffer; do
+      # Bash starts what is in the background with SIGINT ignored.
+      env --default-signal=INT leafctl next --snowflake --timeout 2h "$how" >"$ids" 3>&- &
+      writer=$!
+      # As soon as the program takes it.
+      until (((16#$(sed -n 's/^SigCgt:\t*//p' "/proc/$writer/status") & 16#4001) == 16#4001)); do sleep 0.01; done
+      kill -s "$signal" "$writer"
+      ended=0
+      wait "$writer" || ended=$?
+      same 'the status' "$((128 + $(kill -l "$signal")))" "$ended"
+      same 'the output' '' "$(<"$ids")"
+    done
+  done
+}

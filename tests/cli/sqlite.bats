@@ -50,6 +50,7 @@ hint: keep the file from others with 'chmod', or use PostgreSQL"
   expect 2 leafctl --store sqlite:/proc/leaf.db init-db
   says "leafctl: store '/proc/leaf.db' cannot be made in its folder
 hint: check who may write to that folder, or name another path"
+  expect 0 leafctl --store "sqlite:$BATS_TEST_TMPDIR/other.db" init-db
   expect 2 leafctl --store sqlite:/proc/none/leaf.db init-db
   contains "$stderr" "the folder of store '/proc/none/leaf.db' does not exist"
 }
@@ -73,9 +74,13 @@ hint: check who may write to that folder, or name another path"
   same 'the lock' locked "$answer"
   expect 3 leafctl --timeout 100ms next order
   prints ''
+  contains "$stderr" 'hint: try again, or allow more time with --timeout'
+  leafctl --timeout 60s next order >"$BATS_TEST_TMPDIR/waiting" 3>&- &
   printf 'COMMIT;\n.quit\n' >&"${LOCK[1]}"
   wait "$LOCK_PID" || true
-  same 'an ID' 1 "$(leafctl next order)"
+  wait $!
+  same 'an ID' 1 "$(cat "$BATS_TEST_TMPDIR/waiting")"
+  same 'an ID' 2 "$(leafctl next order)"
 }
 
 # killed_in_commit STORE: a call that dies when its commit has written the file, and only the journal has to go.
@@ -182,6 +187,26 @@ hint: close it in that program, then try again"
   [ ! -e "$(file)-wal" ]
 }
 
+@test "a limit of the size of files that SQLite runs into in the middle is named too" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  limited() (
+    ulimit -f "$1"
+    shift
+    "$@" 2>&1 | cat
+    exit "${PIPESTATUS[0]}"
+  )
+  for command in 'next order --direct' 'add-tag bill' 'tags update order --step 7' 'workers acquire'; do
+    expect 3 limited 8 leafctl $command
+    prints "leafctl: store '$(file)' failed: disk I/O error (File too large)
+hint: allow this process larger files: 'ulimit -f unlimited'"
+  done
+  expect 3 limited 8 leafctl --store "sqlite:$BATS_TEST_TMPDIR/new.db" init-db
+  contains "$output" "disk I/O error (File too large)
+hint: allow this process larger files: 'ulimit -f unlimited'"
+  same 'an ID' 1 "$(leafctl next order --direct)"
+}
+
 @test "a limit of the size of files is an error with its cause, not the end by a signal" {
   leafctl -q init-db
   leafctl -q add-tag order
@@ -196,9 +221,12 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
   expect 1 small leafctl next order
   contains "$output" ": File too large
 hint: allow this process larger files: 'ulimit -f unlimited'"
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  expect 0 bash -c 'ulimit -S -f 0; '"$(sed -n "s/^hint: .*'\(.*\)'$/\1/p" <<<"$output")"'; leafctl next order --direct'
+  prints 1
   expect 1 small sh -c "leafctl decode 1 >$BATS_TEST_TMPDIR/out"
   prints 'leafctl: cannot write to standard output: File too large'
-  same 'an ID' 1 "$(leafctl next order --direct)"
+  same 'an ID' 2 "$(leafctl next order --direct)"
 }
 
 @test "too few open files are no mistake of the caller's, wherever they run out" {
@@ -207,7 +235,7 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
   leafctl -q add-tag order --step 1
   mkdir -p "$HOME/.config/leafctl"
   touch "$HOME/.config/leafctl/leafctl.yaml"
-  local trace=$BATS_TEST_TMPDIR/trace statuses='' first at what
+  local trace=$BATS_TEST_TMPDIR/trace statuses='' hints='' first at what
   strace -qq -o "$trace" -e trace=openat leafctl --version >/dev/null
   first=$(sed -n '/libc\.so/=' "$trace" | tail -n 1) # what comes before is the loader's
   for what in 'next order --direct' 'next order' 'next --snowflake --window 10ms'; do
@@ -225,6 +253,7 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
         1 | 3)
           prints ''
           contains "$stderr" 'Too many open files'
+          if [[ $stderr == *"hint: allow this process more open files, see 'ulimit -n'" ]]; then hints+=" $what"; fi
           ;;
         *)
           echo "$what: status $status with $(tail -n 1 "$trace"): $stderr"
@@ -236,6 +265,7 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
   done
   contains "$statuses" ' 1'
   contains "$statuses" ' 3'
+  for what in ' next order --direct' ' next order' ' next --snowflake'; do contains "$hints" "$what"; done
 }
 
 # Users 65501 to 65503, who exist nowhere else, can reach the program; the first two have a group in common. $shared is
@@ -355,8 +385,11 @@ used_by_the_group() {
     $way "$shared/victim" "$shared/store/leaf.db-journal"
     expect 5 leafctl init-db --group --store "sqlite:$shared/store/leaf.db"
     contains "$stderr" "leafctl: '$shared/store/leaf.db-journal' is a link, or no file at all"
+    contains "$stderr" 'hint: remove it if somebody else has put it there'
     same 'the victim' '600 0 0' "$(rights "$shared/victim")"
     same 'its content' secret "$(cat "$shared/victim")"
+    rm "$shared/store/leaf.db-journal"
+    expect 0 leafctl init-db --group --store "sqlite:$shared/store/leaf.db"
     rm -f "$shared"/store/*
   done
 }

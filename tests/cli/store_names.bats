@@ -43,6 +43,13 @@ on_two_databases() {
   printf '[ids]\ndbname=%s\n' "$test_database" >"$PGSERVICEFILE.new"
   mv "$PGSERVICEFILE.new" "$PGSERVICEFILE"
   same 'back again' 3 "$(leafctl next order)"
+  # Where the name was not to lead elsewhere, it is set right.
+  printf '[ids]\ndbname=%s\n' "$other_database" >"$PGSERVICEFILE"
+  contains "$(leafctl doctor)" $'\tif the name was not to lead elsewhere, set it right'
+  printf '[ids]\ndbname=%s\n' "$test_database" >"$PGSERVICEFILE"
+  leafctl doctor >"$ids.doctor"
+  lacks "$(leafctl doctor)" 'lead elsewhere'
+  same 'set right' 4 "$(leafctl next order)"
 }
 
 @test "all names and users of one store draw from one buffer, in order" {
@@ -145,7 +152,7 @@ on_two_databases() {
   fi
   expect 1 leafctl doctor --exit-code
   # Literally what the hint says.
-  eval "$(sed -n "s/^hint: run '\([^']*\)'.*/\1/p" <<<"$stderr_of_next")"
+  eval "$(sed -n "s/^hint: raise it to [0-9]* with '\([^']*\)'.*/\1/p" <<<"$stderr_of_next")"
   # In PostgreSQL, where another server has come, workers wait all the same.
   same 'what failed' '' "$(leafctl doctor | awk -F '\t' '$2 == "failed" && $1 != "identity"')"
   leafctl next order --direct >>"$ids"
@@ -202,7 +209,7 @@ make_copy() {
   mended=$(leafctl next order --direct 2>&1 >>"$ids" || true)
   if [ -n "$mended" ]; then
     # What the copy was granted as the original.
-    eval "$(sed -n "s/^hint: run '\([^']*\)'.*/\1/p" <<<"$mended")"
+    eval "$(sed -n "s/^hint: raise it to [0-9]* with '\([^']*\)'.*/\1/p" <<<"$mended")"
     [ "$(leafctl tags show order -o json | jq -r .next_id)" -le "$first" ]
   fi
   for _ in {1..30}; do leafctl next order; done >>"$ids"
@@ -219,7 +226,7 @@ make_copy() {
   prints ''
   contains "$stderr" 'the store has leased worker 0 up to '
   contains "$stderr" "hint: try again when that time has passed; if no host has used worker 1023 since the backup"
-  option=$(sed -n "s/^hint: .*go on at once with '\(.*\)'$/\1/p" <<<"$stderr")
+  option=$(sed -n "s/^hint: .*go on at once by taking it with '\(.*\)'$/\1/p" <<<"$stderr")
   # shellcheck disable=SC2086 # several words
   for _ in 1 2 3; do leafctl next --snowflake $option >>"$ids"; done
   all_different 4 "$ids"
@@ -323,7 +330,7 @@ make_copy() {
   contains "$output" 'is damaged, or a copy'
   expect 0 leafctl next order -n 15
   contains "$stderr" "$said"
-  contains "$stderr" "hint: remove it if 'leafctl doctor' still names it"
+  contains "$stderr" "hint: look again with 'leafctl doctor', and remove it if it is named still"
   echo "$output" >>"$ids"
   until_nobody_fetches
   same 'what is forgotten' '' "$(leafctl doctor | grep forgotten || true)"
@@ -359,4 +366,39 @@ make_copy() {
   same 'the ID, and what failed' "1
 no file can be made in folder '$LEAFCTL_RUNTIME_DIR': its file system is full" "$output"
   contains "$stderr" 'would not notice a store that was put back: no file can be made in folder'
+}
+
+# exchanged_while TAG...: the lines of `leafctl next TAG...`, whose store is exchanged for another one after the first.
+exchanged_while() {
+  leafctl -q --store "sqlite:$BATS_TEST_TMPDIR/other.db" init-db
+  leafctl -q --store "sqlite:$BATS_TEST_TMPDIR/other.db" add-tag order --start 1 --step 1000
+  {
+    ended=0
+    leafctl next "$@" 2>"$BATS_TEST_TMPDIR/stderr" || ended=$?
+    echo "$ended" >"$BATS_TEST_TMPDIR/status"
+  } | {
+    read -r first
+    mv "$BATS_TEST_TMPDIR/other.db" "$BATS_TEST_TMPDIR/leaf.db"
+    wc -l
+  } >"$ids"
+  status=$(<"$BATS_TEST_TMPDIR/status") stderr=$(<"$BATS_TEST_TMPDIR/stderr")
+}
+
+@test "an output that comes in pieces ends where the store has become another one" {
+  [ "$TEST_STORE" = sqlite ] || skip 'of a file'
+  leafctl -q add-tag order --start 40000000
+  exchanged_while order -n 16777217
+  same 'the status' 5 "$status"
+  same 'the other lines' 16777215 "$(<"$ids")"
+  says "leafctl: the store is another one now; 16777216 IDs of the one before were printed
+hint: keep them apart from the IDs of the store that it is now, and draw again"
+}
+
+@test "snowflake IDs end where the store has become another one" {
+  [ "$TEST_STORE" = sqlite ] || skip 'of a file'
+  for how in --worker-id=3 --no-host-buffer; do
+    exchanged_while --snowflake -n 2000000 --window 100ms "$how"
+    same 'the status' 5 "$status"
+    contains "$stderr" "leafctl: the store is another one now; $(($(<"$ids") + 1)) IDs of the one before were printed"
+  done
 }

@@ -61,10 +61,10 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
   leafctl -q tags remove order --yes
   expect 1 leafctl add-tag order --start 5
   says "leafctl: tag 'order' was removed after it had given out IDs up to 41
-hint: leave --start out to go on with 42, or choose a higher one"
+hint: leave the start out to go on with 42, or choose a higher one"
   expect 1 leafctl add-tag order --limit 7
   says "leafctl: tag 'order' was removed after it had given out IDs up to 41
-hint: choose a --limit of 42 or more"
+hint: choose a limit of 42 or more"
   expect 0 leafctl add-tag order --limit 42
   same 'the next ID' 42 "$(leafctl next order)"
 }

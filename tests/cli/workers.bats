@@ -152,12 +152,12 @@ teardown() { remove_store; }
   expect 4 leafctl workers recycle 7
   prints ''
   says "leafctl: worker 7 is not held
-hint: see 'leafctl workers list'"
+hint: see which are held with 'leafctl workers list'"
   expect 5 leafctl workers recycle 0 1 -o json
   prints '{"worker":0}'
   contains "$stderr" 'recycled worker 0'
   contains "$stderr" "leafctl: worker 1 is held by 'alive' until 20"
-  contains "$stderr" 'hint: wait until then, or use --force: no ID can repeat'
+  contains "$stderr" 'hint: wait until then, or free it all the same with --force: no ID can repeat'
   expect 4 leafctl workers recycle 0
   expect 2 leafctl workers recycle 1 --force </dev/null
   says "leafctl: recycling workers that may be in use has to be confirmed
@@ -174,10 +174,10 @@ hint: say '--yes' where there is no terminal to ask on"
   expect 4 leafctl workers recycle 7 0 2 --force --yes -o json
   prints '{"worker":0}'
   says "leafctl: worker 7 is not held
-hint: see 'leafctl workers list'
+hint: see which are held with 'leafctl workers list'
 recycled worker 0
 leafctl: worker 2 is not held
-hint: see 'leafctl workers list'
+hint: see which are held with 'leafctl workers list'
 leafctl: 2 of 3 workers were not recycled"
   expect 5 leafctl workers recycle 1 7
   contains "$stderr" 'leafctl: worker 7 is not held'
@@ -225,15 +225,27 @@ leafctl: 2 of 3 workers were not recycled"
 @test "with all workers taken the next claim exits with 6 and a hint" {
   leafctl -q init-db --layout 41,1,21
   leafctl -q workers acquire --worker-name a >"$BATS_TEST_TMPDIR/lease"
-  leafctl -q workers acquire --worker-name b >"$BATS_TEST_TMPDIR/lease"
+  leafctl -q workers acquire --worker-name b --window 10ms >"$BATS_TEST_TMPDIR/lease"
+  until_state 1 lapsed
   for command in 'workers acquire' 'next --snowflake'; do
     expect 6 leafctl $command --worker-name c
     prints ''
     says "leafctl: all 2 workers are taken
-hint: free silent ones with 'leafctl workers recycle', or look at 'leafctl workers list'"
+hint: see who holds them with 'leafctl workers list', and free those whose holder is gone with 'leafctl workers recycle WORKER'"
   done
-  leafctl -q workers acquire --worker-name a --window 10ms --worker-id 0 >"$BATS_TEST_TMPDIR/lease" || true
-  same 'the status' 6 "$(leafctl -q next --snowflake --worker-name c --recycle-after 0s 2>"$BATS_TEST_TMPDIR/why" || echo $?)"
+  # As the hint says.
+  hint=${stderr_lines[-1]}
+  same 'who holds them' 'a b' "$($(cut -d "'" -f 2 <<<"$hint") | cut -f 2 | xargs)"
+  expect 0 $(cut -d "'" -f 4 <<<"${hint/WORKER/1}")
+  expect 0 leafctl workers acquire --worker-name c
+  same 'the status' 6 "$(leafctl -q next --snowflake --worker-name d --recycle-after 0s 2>"$BATS_TEST_TMPDIR/why" || echo $?)"
+  leafctl -q workers recycle 1 --force --yes
+  end=$(leafctl workers list -o json | jq -r 'select(.worker == 1).window_end')
+  expect 6 leafctl workers acquire --worker-name d
+  says "leafctl: all 2 workers are taken
+hint: try again at $end, when the window of one that was freed is over; or free one whose holder is gone with 'leafctl workers recycle WORKER'"
+  # The clock of PostgreSQL cannot be set.
+  if [ "$TEST_STORE" = sqlite ]; then expect 0 at "@$(date -u -d "$end 1 second" '+%F %T')" leafctl workers acquire --worker-name d; fi
 }
 
 @test "a worker whose owner is silent goes to another by itself" {

@@ -159,6 +159,9 @@ TEST_CASE("copies: a table of tags that is put back alone is noticed, and so is 
     CHECK(std::string(refused.what()).find("leaf_alloc") != std::string::npos);
     CHECK(error_of([&] { leaf::Store({.url = database.url()}).grant_segment(order); }).code() ==
           leaf::ErrorCode::refused);
+    // As the hint says.
+    database.sql().run("DROP TABLE leaf_alloc; ALTER TABLE leaf_old RENAME TO leaf_alloc");
+    CHECK(open.grant(order, 5).range == leaf::Range{506, 511});
   }
 }
 

@@ -12,6 +12,7 @@
 
 using leaf::test::error_of;
 using leaf::test::PostgresqlCluster;
+using leaf::test::proposes;
 using leaf::test::SqlSession;
 using leaf::test::TestDatabase;
 
@@ -95,11 +96,12 @@ TEST_CASE_FIXTURE(Given, "loss: an emptied table of tags leads nobody to begin a
   leaf::Store store({.url = cluster.url()});
   const leaf::Error missing = error_of([&] { store.grant(order, 5); });
   CHECK(missing.code() == leaf::ErrorCode::not_found);
-  CHECK(missing.hint() == "create it with 'leafctl add-tag order'");
+  CHECK(proposes(missing, {.kind = leaf::Remedy::Kind::add_tag, .name = "order"}));
   const leaf::Error refused = error_of([&] { store.add_tag(new_tag("order")); });
   CHECK(refused.code() == leaf::ErrorCode::refused);
   CHECK(mentions(refused, "leaf_alloc has lost 2 of its 2 rows"));
-  CHECK(mentions(refused, "--start"));
+  CHECK(mentions(refused, "the highest ID of the tag that any host has drawn or buffered"));
+  CHECK(proposes(refused, {.kind = leaf::Remedy::Kind::add_tag}));
   CHECK(error_of([&] { store.grant(order, 5); }).code() == leaf::ErrorCode::not_found);
 
   // Then with what was found out.
@@ -157,15 +159,17 @@ TEST_CASE("loss: a table that is gone is not made anew") {
   store.migrate();
   store.add_tag(new_tag("order"));
   store.grant(order, 5);
-  database.sql().run("DROP TABLE leaf_alloc");
+  database.sql().run("ALTER TABLE leaf_alloc RENAME TO moved");
   for (const bool is_open : {true, false}) {
     CAPTURE(is_open);
     leaf::Store fresh({.url = database.url()});
     const leaf::Error error = error_of([&] { (is_open ? store : fresh).grant(order, 5); });
     CHECK(error.code() == leaf::ErrorCode::refused);
-    CHECK(!mentions(error, "init-db"));
+    CHECK(mentions(error, "find out who moved, dropped or replaced it, and put it back"));
     CHECK(mentions(error, "backup"));
   }
+  database.sql().run("ALTER TABLE moved RENAME TO leaf_alloc");
+  CHECK(store.grant(order, 5).range == leaf::Range{6, 11});
 }
 
 TEST_CASE("loss: rows that come one by one, from several at once, are all counted") {

@@ -160,7 +160,7 @@ TEST_CASE_FIXTURE(Store,
   desk.run(commands_of("Backup").at(0));
   const leaf::Range since = leaf::Store({.url = primary.url()}).grant(order, 500).range;
   const auto blocks = commands_of("Restore");
-  REQUIRE(blocks.size() == 2);
+  REQUIRE(blocks.size() == 3);
   const std::string done = desk.run(blocks[0]);
   mentions(done, "1 tag left out the guard");
   mentions(done, "workers are leased from ");
@@ -170,6 +170,12 @@ TEST_CASE_FIXTURE(Store,
   CHECK(next.lo >= since.hi);
   desk.run(blocks[1]);
   CHECK(after.grant(order, 1).range.lo == 5'000'000);
+  // Of a SQLite file nothing that was buffered of the one before is drawn.
+  mentions(
+      desk.run("STORE=leaf.db; LEAFCTL_STORE=sqlite:$PWD/leaf.db\n"
+               "leafctl init-db\nleafctl add-tag order --step 10\ncp leaf.db ids.db\nleafctl next order\n" +
+               blocks[2] + "leafctl next order || echo ended with $?"),
+      "ended with 5");
 }
 
 TEST_CASE_FIXTURE(Store, "operations: an upgrade of a store that is up to date does nothing") {

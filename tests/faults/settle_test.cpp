@@ -18,6 +18,7 @@ using leaf::test::error_of;
 using leaf::test::is_behind_guard;
 using leaf::test::lagging_standby;
 using leaf::test::PostgresqlCluster;
+using leaf::test::proposes;
 using leaf::test::SqlSession;
 using State = leaf::FailoverTag::State;
 
@@ -148,9 +149,12 @@ TEST_CASE_FIXTURE(Primary, "settle: what was decided of one server is not done t
   leaf::Store after({.url = standby.url()});
   const leaf::Error error = error_of([&] { after.settle_failover(seen, Commits::all_there); });
   CHECK(error.code() == leaf::ErrorCode::refused);
-  CHECK(error.hint().find("leafctl failover show") != std::string::npos);
+  CHECK(proposes(error, {.kind = leaf::Remedy::Kind::look_at_failover}));
   CHECK(after.health().guard.value().tags_ahead == 3);
   CHECK(after.failover().leases_wait);
+  // As the hint says.
+  CHECK_NOTHROW(after.settle_failover(after.failover(), Commits::all_there));
+  CHECK(after.health().guard.value().tags_ahead == 0);
 }
 
 TEST_CASE_FIXTURE(Primary, "settle: a runtime role decides nothing") {

@@ -167,6 +167,7 @@ TEST_CASE("hosts: one that swallows every packet leaves time for the next") {
   leaf::Store alone(
       {.url = database.url("host=127.0.0.1 port=" + port), .timeout = std::chrono::milliseconds(300)});
   CHECK(error_of([&] { alone.tags(); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(leaf::Store({.url = database.url()}).tags().size() == 1);  // as the hint says: the host and port are
 }
 
 TEST_CASE("hosts: where none can be logged in to, the error says what each of them said") {

@@ -18,7 +18,9 @@ using leaf::ErrorCode;
 using leaf::HostOptions;
 using leaf::host::Folder;
 using leaf::test::error_code;
+using leaf::test::error_of;
 using leaf::test::error_text;
+using leaf::test::proposes;
 using leaf::test::TemporaryFolder;
 
 namespace {
@@ -89,7 +91,8 @@ TEST_CASE("folder: of one that holds anything else no other mode is advised") {
   CHECK(advice().find("chmod") != std::string::npos);
   make("passwd");
   CHECK(advice().find("chmod") == std::string::npos);
-  CHECK(advice().find("--runtime-dir") != std::string::npos);
+  CHECK(proposes(error_of([&] { Folder::open({.folder = path}); }),
+                 {.kind = leaf::Remedy::Kind::choose_host_folder}));
 }
 
 TEST_CASE("folder: one of another user is refused") {

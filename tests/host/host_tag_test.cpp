@@ -31,6 +31,7 @@ using leaf::test::add_tag;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
+using leaf::test::proposes;
 using leaf::test::SqliteStore;
 
 namespace {
@@ -355,9 +356,8 @@ TEST_CASE(
   for (int i = 0; i < 20; ++i)
     CHECK(error_code([&] { bed.allocator().tag(bed.order).next(); }) == ErrorCode::refused);
   CHECK(bed.admin.tag(bed.order).next_id == counter);
-  CHECK(error_text([&] {
-          bed.allocator().tag(bed.order).next();
-        }).find("--raise-to " + std::to_string(last + 1)) != std::string::npos);
+  CHECK(proposes(error_of([&] { bed.allocator().tag(bed.order).next(); }),
+                 {.kind = leaf::Remedy::Kind::raise_tag, .name = "order", .number = last + 1}));
   CHECK(error_code([&] { bed.allocator().tag(bed.order).next_ranges(1'000'000); }) == ErrorCode::refused);
   bed.admin.update_tag(bed.order, {.raise_to = 1'000'000'000});
   CHECK(bed.allocator().tag(bed.order).next() >= 1'000'000'000);
@@ -376,21 +376,21 @@ TEST_CASE("host tag: a tag that a store put back to a copy of before lacks is no
   auto options = bed.store.options();
   options.marks = leaf::host_marks(bed.host());
   leaf::Store store(options);
-  const std::string mends = "'leafctl add-tag order --start " + std::to_string(granted_end) + "'";
+  const leaf::Remedy mends{.kind = leaf::Remedy::Kind::add_tag, .name = "order", .number = granted_end};
   for (const leaf::Error& error :
        {error_of([&] { store.grant(bed.order, 1); }), error_of([&] { store.grant_segment(bed.order); }),
         error_of([&] { store.tag(bed.order); })}) {
     CHECK(error.code() == ErrorCode::not_found);
-    CHECK(error.hint().find(mends) != std::string::npos);
+    CHECK(proposes(error, mends));
   }
   const leaf::Error refused = error_of([&] { add_tag(store, "order", 10); });
   CHECK(refused.code() == ErrorCode::refused);
-  CHECK(refused.hint().find(mends) != std::string::npos);
+  CHECK(proposes(refused, mends));
   for (const bool or_later : {false, true}) {
     leaf::NewTag below{.name = bed.order, .step = 10, .start = granted_end - 1, .or_later = or_later};
     const leaf::Error too_low = error_of([&] { store.add_tag(below); });
     CHECK(too_low.code() == ErrorCode::refused);
-    CHECK(too_low.hint().find(mends) != std::string::npos);
+    CHECK(proposes(too_low, mends));
     CHECK(error_of([&] { store.require_above_granted(below); }).hint() == too_low.hint());
   }
   const leaf::NewTag right{.name = bed.order, .step = 10, .start = granted_end};
@@ -400,8 +400,9 @@ TEST_CASE("host tag: a tag that a store put back to a copy of before lacks is no
   CHECK(store.grant(bed.order, 1).range.lo == granted_end);
 
   store.remove_tag(TagName("removed"));
-  CHECK(error_of([&] { store.tag(TagName("removed")); }).hint() ==
-        "create it with 'leafctl add-tag removed'");
+  const leaf::Error removed = error_of([&] { store.tag(TagName("removed")); });
+  CHECK(removed.hint() == "create it");
+  CHECK(proposes(removed, {.kind = leaf::Remedy::Kind::add_tag, .name = "removed"}));
   add_tag(store, "removed", 10);
 }
 
@@ -419,12 +420,12 @@ TEST_CASE("host tag: a tag that was removed in the backup, and drawn from since,
   auto options = bed.store.options();
   options.marks = leaf::host_marks(bed.host());
   leaf::Store store(options);
-  const std::string mends = "'leafctl add-tag order --start " + std::to_string(granted_end) + "'";
+  const leaf::Remedy mends{.kind = leaf::Remedy::Kind::add_tag, .name = "order", .number = granted_end};
   for (const std::optional<std::int64_t> start :
        {std::optional<std::int64_t>(), std::optional<std::int64_t>(granted_end - 1)}) {
     const leaf::Error refused = error_of([&] { store.add_tag({.name = bed.order, .start = start}); });
     CHECK(refused.code() == ErrorCode::refused);
-    CHECK(refused.hint().find(mends) != std::string::npos);
+    CHECK(proposes(refused, mends));
   }
   store.add_tag({.name = bed.order, .start = granted_end});
   CHECK(store.grant(bed.order, 1).range.lo == granted_end);
@@ -433,7 +434,10 @@ TEST_CASE("host tag: a tag that was removed in the backup, and drawn from since,
 TEST_CASE("host tag: a store made anew in the place of another begins where its own tags begin") {
   Bed bed;
   add_tag(bed.admin, "order", 10);
-  bed.allocator().tag(bed.order).next_ranges(25);
+  leaf::SegmentAllocator allocator = bed.allocator();
+  leaf::SegmentTag order = allocator.tag(bed.order);
+  order.next_ranges(25);
+  CHECK(order.store() == bed.admin.identity());
   fs::remove(bed.store.path());
   fs::remove(bed.store.path() + "-wal");
   fs::remove(bed.store.path() + "-shm");
@@ -442,6 +446,8 @@ TEST_CASE("host tag: a store made anew in the place of another begins where its 
   bed.admin.add_tag({.name = bed.order, .step = 10, .start = 7});
   CHECK(bed.allocator().tag(bed.order).next() == 7);
   CHECK(bed.allocator().tag(bed.order).next() == 8);
+  order.next_ranges(1000);
+  CHECK(order.store() == bed.admin.identity());
 }
 
 TEST_CASE("host tag: a copy that is a deployment of its own has nothing in common with the original") {
@@ -559,6 +565,7 @@ TEST_CASE("host tag: fetches that begin to fail are told of once for all process
     CHECK(change.what == "segment of tag 'order'");
     CHECK(change.store == bed.store_options().url);
     told.push_back(change.failure.empty() ? "good" : "bad");
+    CHECK(change.remedies.size() == (change.failure.empty() ? 0 : 1));
   };
   const auto in_a_process = [&](const std::function<void(leaf::SegmentTag&)>& work) {
     SegmentAllocator allocator(bed.store_options(), {.timeout = 50ms, .host = host});
@@ -575,6 +582,10 @@ TEST_CASE("host tag: fetches that begin to fail are told of once for all process
     for (int i = 0; i < 3; ++i)
       in_a_process([](leaf::SegmentTag& tag) { CHECK_THROWS_AS(tag.fetch(), leaf::Error); });
     CHECK(told == std::vector<std::string>{"bad"});
+    const leaf::HostBuffer failing = leaf::host_buffers(bed.host()).at(0);
+    REQUIRE(failing.failure_remedies.size() == 1);
+    CHECK(failing.failure_remedies[0].kind == leaf::Remedy::Kind::allow_more_time);
+    CHECK(failing.failure_hint.substr(0, failing.failure_remedies[0].at).ends_with("allow more time"));
     REQUIRE(other.run("ROLLBACK"));
     for (int i = 0; i < 2; ++i) in_a_process([](leaf::SegmentTag& tag) { tag.fetch(); });
     CHECK(told == std::vector<std::string>{"bad", "good"});

@@ -22,7 +22,9 @@ using leaf::ErrorCode;
 using leaf::SnowflakeGenerator;
 using leaf::SnowflakeOptions;
 using leaf::test::error_code;
+using leaf::test::error_of;
 using leaf::test::error_text;
+using leaf::test::proposes;
 using leaf::test::SqliteStore;
 
 namespace {
@@ -241,6 +243,7 @@ TEST_CASE("host windows: a generator that runs goes over to the deployment that 
   std::vector<std::int64_t> ids{running.next()};
   leaf::Store admin(bed.store_options());
   const leaf::StoreIdentity former = admin.identity();
+  CHECK(running.store() == former);
   const leaf::StoreIdentity now = admin.begin_new_deployment(former.deployment);
   SUBCASE("at once where its windows are given up") {
     CHECK(leaf::forget_store(former, *bed.snowflake().host, 1s, bed.clock) == 1);
@@ -254,6 +257,7 @@ TEST_CASE("host windows: a generator that runs goes over to the deployment that 
     ids.push_back(bed.generator().next());
   }
   CHECK(std::set<std::int64_t>(ids.begin(), ids.end()).size() == ids.size());
+  CHECK(running.store() == now);
   bool is_there = false;
   for (const leaf::HostBuffer& buffer : bed.buffers()) is_there |= buffer.deployment == now.deployment;
   CHECK(is_there);
@@ -320,6 +324,7 @@ TEST_CASE("host windows: a store of another layout in the place of the first is 
   CHECK(old.next() > first);  // its window is the first store's
   bed.clock.advance(11min);
   CHECK(error_code([&] { old.next(); }) == ErrorCode::refused);
+  CHECK_NOTHROW(bed.generator().next());  // as the hint says
 }
 
 TEST_CASE("host windows: a damaged file is named among the buffers, and the others are listed all the same") {
@@ -371,7 +376,9 @@ TEST_CASE(
   const std::string refusal = error_text([&] { running.next(); });
   CHECK(refusal.starts_with("this host's clock (20"));
   CHECK(refusal.find("d behind the last ID's (20") != std::string::npos);
-  CHECK(refusal.ends_with("if it is right now, 'leafctl workers release --worker-name here' goes on"));
+  CHECK(refusal.ends_with("if it is right now, release the owner's workers to go on"));
+  CHECK(proposes(error_of([&] { running.next(); }),
+                 {.kind = leaf::Remedy::Kind::release_workers, .name = "here"}));
   CHECK(error_code([&] { bed.generator().next(); }) == ErrorCode::refused);
   CHECK(bed.workers().size() == 1);
   SnowflakeGenerator other(bed.store_options(), bed.snowflake("there"));

@@ -151,3 +151,33 @@ TEST_CASE("marks: what counts no more since the system has started anew is no lo
   });
   CHECK(leaf::lost_host_marks(bed.host()).empty());
 }
+
+TEST_CASE("marks: the tags that a store lost are told, but none of another deployment or that was removed") {
+  Bed bed;
+  bed.back_up();
+  leaf::Store store = bed.process();
+  for (const char* name : {"bill", "order", "gone"}) {
+    leaf::test::add_tag(store, name, 10);
+    store.grant(TagName(name), 5);
+  }
+  leaf::test::add_tag(store, "unused", 10);
+  leaf::test::SqliteStore other;
+  auto options = other.options();
+  options.marks = leaf::host_marks(bed.host());
+  leaf::Store of_other(options);
+  leaf::test::add_tag(of_other, "elsewhere", 10);
+  of_other.grant(TagName("elsewhere"), 5);
+  store.remove_tag(TagName("gone"));
+  CHECK(bed.process().lost_tags().empty());
+  bed.put_back();
+  leaf::Store back = bed.process();
+  const auto lost = back.lost_tags();
+  REQUIRE(lost.size() == 3);
+  CHECK(lost[0].name.str() == "bill");
+  CHECK(lost[1].name.str() == "gone");
+  CHECK(lost[2].name.str() == "order");
+  CHECK(lost[2].granted_end == 6);
+  CHECK(of_other.lost_tags().empty());
+  back.add_tag({.name = bed.order, .step = 10, .start = 6, .limit = {}, .description = {}});
+  CHECK(back.lost_tags().size() == 2);
+}

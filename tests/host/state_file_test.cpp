@@ -195,7 +195,7 @@ TEST_CASE("state file: another version's lies beside it, and neither touches the
   Bed bed;
   REQUIRE(bed.key.file_name().ends_with(".v3"));
   fs::path other = bed.path;
-  other.replace_extension(".v4");
+  other.replace_extension(".v5");
   fs::copy(bed.path, other);
   const std::string before = read_bytes(other);
   fs::remove(bed.path);

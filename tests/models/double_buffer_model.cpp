@@ -65,7 +65,9 @@ struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
       case 0: {
         std::int64_t id = 0;
         bool mark_reached = false;
-        if (buffer.take_one(id, mark_reached)) taken({id, id + 1}, ended_before);
+        // What another one left, what was never there, or what will be.
+        if (rl::rand(2) == 0) guess.store(std::uint64_t{rl::rand(6)} << 32 | rl::rand(3));
+        if (buffer.take_one(guess, id, mark_reached)) taken({id, id + 1}, ended_before);
         break;
       }
       case 1:
@@ -93,7 +95,11 @@ struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
       return;
     }
     const std::int64_t end = view.rest.lo + 1 + rl::rand(static_cast<unsigned>(view.rest.size()));
-    if (buffer.take_up_to(view, end)) taken({view.rest.lo, end}, ended_before);
+    std::uint64_t word = view.word;
+    const bool has_taken = rl::rand(2) == 0
+                               ? buffer.take_up_to(view, end)
+                               : buffer.take_at(word, static_cast<std::uint32_t>(end - view.rest.lo));
+    if (has_taken) taken({view.rest.lo, end}, ended_before);
   }
 
   void require_same(Range rest, std::uint32_t label, const Granted* granted) {
@@ -121,6 +127,7 @@ struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
   }
 
   DoubleBuffer buffer;
+  DoubleBuffer::Guess guess;  ///< of both takers
   // What follows is looked at between atomic operations only, so that it is no part of the model.
   std::array<Granted, max_grants> grants{};
   std::size_t grant_count = 0;

@@ -93,7 +93,8 @@ TEST_CASE("range: of a closed buffer nothing is taken, nor of what is published 
     const auto gives_nothing = [&] {
       std::int64_t id = 0;
       bool mark_reached = false;
-      CHECK_FALSE(buffer.take_one(id, mark_reached));
+      DoubleBuffer::Guess guess;
+      CHECK_FALSE(buffer.take_one(guess, id, mark_reached));
       CHECK(buffer.take(10).range.empty());
       CHECK(buffer.view().rest.empty());
       CHECK_FALSE(buffer.view().has_next);
@@ -235,7 +236,8 @@ TEST_CASE("range: a cursor that has gone back behind what was noted is damage") 
   const Bytes before = bytes_of(buffer);
   std::int64_t id = 0;
   bool mark_reached = false;
-  for (int i = 0; i < 5; ++i) REQUIRE(buffer.take_one(id, mark_reached));
+  DoubleBuffer::Guess guess;
+  for (int i = 0; i < 5; ++i) REQUIRE(buffer.take_one(guess, id, mark_reached));
   buffer.note();
   Bytes after = bytes_of(buffer);
   std::copy_n(before.begin(), 8, after.begin());  // the word is the first member
@@ -274,10 +276,11 @@ TEST_CASE("range: take_one tells of the mark exactly once in a range") {
   buffer.publish({0, 100}, 10);
   REQUIRE(buffer.take(1).range == Range{0, 1});
   int told = 0;
+  DoubleBuffer::Guess guess;
   for (std::int64_t expected = 1; expected < 100; ++expected) {
     std::int64_t id = -1;
     bool mark_reached = false;
-    REQUIRE(buffer.take_one(id, mark_reached));
+    REQUIRE(buffer.take_one(guess, id, mark_reached));
     CHECK(id == expected);
     CHECK(mark_reached == (expected == 9));
     told += mark_reached;
@@ -285,7 +288,38 @@ TEST_CASE("range: take_one tells of the mark exactly once in a range") {
   CHECK(told == 1);
   std::int64_t id = -1;
   bool mark_reached = false;
-  CHECK_FALSE(buffer.take_one(id, mark_reached));
+  CHECK_FALSE(buffer.take_one(guess, id, mark_reached));
+}
+
+TEST_CASE("range: take_one gives the next ID whatever word it guesses, and guesses the next one then") {
+  DoubleBuffer buffer;
+  buffer.publish({0, 100}, 200);
+  REQUIRE(buffer.take(10).range == Range{0, 10});
+  buffer.publish({1000, 1100}, 200);
+  std::int64_t expected = 10;
+  DoubleBuffer::Guess guess;
+  const auto take = [&] {
+    std::int64_t id = -1;
+    bool mark_reached = true;
+    REQUIRE(buffer.take_one(guess, id, mark_reached));
+    CHECK(id == expected);
+    CHECK_FALSE(mark_reached);
+    ++expected;
+  };
+  for (int half = 0; half < 2; ++half) {
+    for (std::uint64_t generation = 0; generation < 5; ++generation) {
+      for (const std::uint64_t offset : {0u, 5u, 10u, 30u, 99u, 100u, UINT32_MAX}) {
+        guess.store(generation << 32 | offset);
+        take();
+        const std::uint64_t guessed = guess.load();
+        CHECK(guessed == buffer.view().word);
+        take();
+        CHECK(guess.load() == guessed + 1);
+      }
+    }
+    if (half == 0) REQUIRE(buffer.advance(buffer.view()));
+    expected = 1000;
+  }
 }
 
 TEST_CASE("range: the longest range and the greatest IDs are served to the last one") {
@@ -334,10 +368,11 @@ TEST_CASE("range: four threads that take singly and in batches get each ID once,
 
   const auto draw = [&](std::uint64_t batch) {
     std::int64_t last = -1;
+    DoubleBuffer::Guess guess;
     for (;;) {
       Range range{};
       bool fetch = false;
-      if (std::int64_t id = 0; batch == 1 && buffer->take_one(id, fetch)) {
+      if (std::int64_t id = 0; batch == 1 && buffer->take_one(guess, id, fetch)) {
         range = {id, id + 1};
       } else {
         const auto taken = buffer->take(batch);

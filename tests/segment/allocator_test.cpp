@@ -179,6 +179,27 @@ TEST_CASE("allocator: a limit is served to its last ID and then exhausted, until
   CHECK(error_code([&] { tag.next_range(5); }) == ErrorCode::exhausted);
 }
 
+TEST_CASE("allocator: segments that do not last for a fetch grow beyond Leaf's maximum, in whatever memory") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", leaf::max_step);
+  leaf::test::ManualClock clock;
+  auto options = store.options();
+  options.clock = &clock;
+  leaf::SegmentOptions segments{.max_starved_step = 5'000'000};
+  const leaf::test::TemporaryFolder folder;
+  SUBCASE("a process's") {}
+  SUBCASE("a host's") {
+    segments.host = leaf::HostOptions{.folder = (folder.path() / "run").string(), .fetch_ahead = false};
+  }
+  SegmentAllocator allocator(options, segments);
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  std::vector<std::uint64_t> millions;
+  // Each takes a segment as a whole, so that the next one is waited for.
+  for (int i = 0; i < 6; ++i) millions.push_back(tag.next_range(UINT32_MAX).size() / 1'000'000);
+  CHECK(millions == std::vector<std::uint64_t>{1, 1, 2, 4, 5, 5});
+}
+
 TEST_CASE("allocator: a removed tag ends with the buffer, and comes back above it") {
   SqliteStore store;
   leaf::Store admin = store.open();
@@ -191,6 +212,22 @@ TEST_CASE("allocator: a removed tag ends with the buffer, and comes back above i
   for (std::int64_t expected = 2; expected <= 20; ++expected) CHECK(tag.next() == expected);
   CHECK(error_code([&] { tag.next(); }) == ErrorCode::not_found);
   add_tag(admin, "order", 10);
+  CHECK(tag.next() == 21);
+}
+
+TEST_CASE("allocator: a tag that was removed and added again gives nothing of before once it has granted") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  const TagName order("order");
+  add_tag(admin, "order", 10);
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(order);
+  CHECK(tag.next() == 1);
+  REQUIRE(wait_for([&] { return admin.tag(order).next_id != 11; }));
+  admin.remove_tag(order);
+  add_tag(admin, "order", 10);
+  for (std::int64_t expected = 2; expected <= 11; ++expected) CHECK(tag.next() == expected);
+  REQUIRE(wait_for([&] { return tag.left() == leaf::max_id - 20; }));  // the third segment is in place
   CHECK(tag.next() == 21);
 }
 
@@ -325,12 +362,12 @@ TEST_CASE(
   leaf::Store admin = store.open();
   add_tag(admin, "order", 1000);
   leaf::test::SqliteSession other(store.path());
-  REQUIRE(other.run("UPDATE leaf_alloc SET step = 2000000"));
+  REQUIRE(other.run("UPDATE leaf_alloc SET step = 3000000000"));
   SegmentAllocator allocator(store.options());
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
-  CHECK(tag.next_ranges(9'000'000) == std::vector<Range>{{1, 9'000'001}});
+  CHECK(tag.next_ranges(9'000'000'000) == std::vector<Range>{{1, 9'000'000'001}});
   REQUIRE(other.run("UPDATE leaf_alloc SET step = 4294967296"));
-  CHECK(error_code([&] { tag.next_ranges(9'000'000); }) == ErrorCode::failed);
+  CHECK(error_code([&] { tag.next_ranges(9'000'000'000); }) == ErrorCode::failed);
 }
 
 TEST_CASE("allocator: a relative path keeps its meaning when the working folder changes") {

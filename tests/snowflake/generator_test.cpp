@@ -42,6 +42,19 @@ struct Bed {
   ManualClock clock;
 };
 
+/// Its tick changes when the test says so, and it counts how often it is read.
+class CountingClock final : public ManualClock {
+ public:
+  std::chrono::system_clock::time_point now() override {
+    ++readings;
+    return ManualClock::now();
+  }
+  std::int64_t tick() override { return ticks; }
+
+  std::atomic<int> readings{0};
+  std::atomic<std::int64_t> ticks{1};
+};
+
 SnowflakeOptions owned_by(const std::string& owner) {
   SnowflakeOptions options;
   options.worker.owner = owner;
@@ -148,6 +161,71 @@ TEST_CASE("generator: ten million IDs are strictly increasing, and a used-up uni
   // At full rate no sequence number is left out: 4096 in each unit of time that has passed.
   const auto units = ms_of(bed.clock.now()) - ms_of(begun) + 1;
   CHECK(units <= 10'000'000 / 4096 + 2);
+}
+
+TEST_CASE("generator: draws one after the other share a reading of the clock, 100 at most, within a tick") {
+  const SqliteStore file;
+  CountingClock clock;
+  auto store = file.options();
+  store.clock = &clock;
+  SnowflakeGenerator generator(store, owned_by("here"));
+  const Layout& layout = generator.layout();
+  const auto now = [&] { return std::chrono::floor<std::chrono::milliseconds>(clock.ManualClock::now()); };
+  std::int64_t last = 0;
+  const auto next = [&] {
+    const std::int64_t id = generator.next();
+    CHECK(id > last);
+    last = id;
+    return layout.time_of(id);
+  };
+  for (int i = 0; i < 2000; ++i) next();
+  const int before = clock.readings;
+  for (int i = 0; i < 1010; ++i) next();
+  CHECK(clock.readings - before == 10);
+
+  clock.advance(3ms);
+  const auto old = now() - 3ms;
+  int late = 0;
+  while (next() == old) ++late;
+  CHECK(late <= 100);
+  CHECK(next() == now());
+
+  for (int i = 0; i < 10; ++i) next();
+  clock.advance(3ms);
+  ++clock.ticks;
+  CHECK(next() == now());
+
+  // Not one after the other: each has its time, whatever the tick.
+  for (int i = 0; i < 10; ++i) {
+    clock.advance(1ms);
+    CHECK(next() == now());
+  }
+}
+
+TEST_CASE("generator: a reading that is shared leads to no window but the one it was made for") {
+  const SqliteStore file;
+  CountingClock clock;
+  auto store = file.options();
+  store.clock = &clock;
+  auto options = owned_by("here");
+  options.worker.window = 100ms;
+  SnowflakeGenerator generator(store, options);
+  std::int64_t last = 0;
+  for (int i = 0; i < 50; ++i) last = generator.next();
+  for (int round = 0; round < 5; ++round) {
+    std::thread([&] {
+      clock.advance(110ms);
+      std::int64_t ids[3];
+      for (std::int64_t& id : ids) id = generator.next();
+      CHECK(ids[0] > last);
+      last = ids[2];
+    }).join();
+    for (int i = 0; i < 50; ++i) {
+      const std::int64_t id = generator.next();
+      CHECK(id > last);
+      last = id;
+    }
+  }
 }
 
 TEST_CASE("generator: at full rate a short pause is made up for, a longer one is not") {
@@ -452,4 +530,24 @@ TEST_CASE("generator: threads that draw singly and in batches never get the same
   }
   std::sort(all.begin(), all.end());
   CHECK(strictly_increasing(all));
+}
+
+TEST_CASE(
+    "generator: a unit of time that begins after the timeout is not waited for, and said to begin then") {
+  Bed bed;
+  const auto half_an_hour_ago = ms_of(bed.clock.now()) - 30 * 60 * 1000;
+  Store(bed.options()).set_layout(Layout::parse("31,10,22/1h@" + std::to_string(half_an_hour_ago)));
+  SnowflakeOptions options = owned_by("a");
+  for (const auto timeout : {1s, 0s, 1799s}) {
+    options.timeout = timeout;
+    auto generator = bed.generator(options);
+    const auto before = bed.clock.steady_now();
+    CHECK(error_code([&] { generator.next(); }) == ErrorCode::unavailable);
+    CHECK(error_text([&] {
+            generator.next();
+          }).find("the next one of layout 'time:31,worker:10,sequence:22/1h@") != std::string::npos);
+    CHECK(bed.clock.steady_now() - before <= 1s);
+  }
+  options.timeout = 1801s;
+  CHECK_NOTHROW(bed.generator(options).next());
 }

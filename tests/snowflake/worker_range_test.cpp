@@ -21,6 +21,7 @@ using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::ManualClock;
+using leaf::test::proposes;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
 
@@ -85,7 +86,8 @@ TEST_CASE("worker range: a store leases all of it and nothing else") {
   for (const std::int64_t outside : {1, 5}) {
     const leaf::Error error = error_of([&] { store.acquire_worker(request_of("c", outside)); });
     CHECK(error.code() == ErrorCode::usage);
-    CHECK(error.hint() == "choose one from 2 to 4 with --worker-id, or leave the choice to the store");
+    CHECK(error.hint() == "choose one from 2 to 4, or leave the choice to the store");
+    CHECK(proposes(error, {.kind = leaf::Remedy::Kind::choose_worker}));
   }
   CHECK(store.workers().size() == 3);
 }
@@ -206,6 +208,28 @@ TEST_CASE("worker range: programs that know nothing of it keep within, and are r
   CHECK(insert(5));
   CHECK(session.run("UPDATE leaf_worker SET window_end = window_end + 1 WHERE worker_id = 5"));
   CHECK(session.value("SELECT window_end FROM leaf_worker WHERE worker_id = 5") == "1");
+}
+
+TEST_CASE("worker range: with a layout both are set or neither") {
+  Bed bed;
+  Store store = bed.open();
+  const Layout own = store.layout();  // of eight workers
+  store.set_layout(Layout::parse("43,4,16"), WorkerRange{8, 15});
+  CHECK(store.worker_range() == WorkerRange{8, 15});
+  store.set_layout(own, WorkerRange{2, 5});
+  CHECK(store.layout() == own);
+  CHECK(store.worker_range() == WorkerRange{2, 5});
+  CHECK(error_code([&] {
+          store.set_layout(Layout::parse("43,4,16"), WorkerRange{0, 16});
+        }) == ErrorCode::usage);
+  store.set_layout(own, std::nullopt);
+  store.acquire_worker(request_of("a"));
+  bed.clock.advance(1h);
+  for (const char* other : {"43,4,16", "43,2,18"}) {
+    CHECK(error_code([&] { store.set_layout(Layout::parse(other), WorkerRange{0, 3}); }) == ErrorCode::usage);
+    CHECK(store.layout() == own);
+    CHECK(store.worker_range() == WorkerRange{0, 7});
+  }
 }
 
 TEST_CASE("worker range: it lies in the layout, whichever changes") {

@@ -21,6 +21,7 @@ using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::ManualClock;
+using leaf::test::proposes;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
 
@@ -166,18 +167,17 @@ TEST_CASE(
   const auto put_back = [&] {
     fs::copy_file(backup, bed.store.path(), fs::copy_options::overwrite_existing);
   };
-  const auto hint = [&] { return error_of([&] { store.acquire_worker(request_of("a")); }).hint(); };
+  const auto refusal = [&] { return error_of([&] { store.acquire_worker(request_of("a")); }); };
   WorkerRequest pinned = request_of("a");
   store.acquire_worker(pinned);
   for (pinned.worker = 3; *pinned.worker > 0; --*pinned.worker) {
     put_back();
-    CHECK(hint().find("go on at once with '--worker-id " + std::to_string(*pinned.worker) + "'") !=
-          std::string::npos);
+    CHECK(proposes(refusal(), {.kind = leaf::Remedy::Kind::choose_worker, .number = pinned.worker}));
     put_back();
     store.acquire_worker(pinned);  // does what it says
   }
   put_back();
-  CHECK(hint() == "try again when that time has passed");
+  CHECK(refusal().hint() == "try again when that time has passed");
 }
 
 TEST_CASE("workers: a lease that a store put back takes for good again gets no time of one that came later") {
@@ -335,7 +335,9 @@ TEST_CASE("workers: a pinned one that a clock far ahead was leased says until wh
     CHECK(error.code() == ErrorCode::refused);
     CHECK(std::string(error.what())
               .starts_with("the clock is behind the time that worker 5 was leased for, until 20"));
-    CHECK(error.hint().ends_with("another --worker-id goes on"));
+    CHECK(proposes(error, {.kind = leaf::Remedy::Kind::choose_worker}));
+    CHECK(proposes(error, {.kind = leaf::Remedy::Kind::release_workers, .name = "a"}) ==
+          (request.owner == "a"));
   }
   // As the hint says.
   store.release_workers("a");
@@ -351,12 +353,19 @@ TEST_CASE("workers: a pinned one that a clock far ahead was leased says until wh
 TEST_CASE("workers: where all were leased while a clock was ahead, the error says so and until when") {
   Bed bed;
   Store store = bed.open();
-  store.set_layout(Layout::parse("41,1,12"));
+  store.set_layout(Layout::parse("41,2,12"));
   bed.clock.set_back(-400 * 24h);
   for (const char* owner : {"a", "b"}) store.acquire_worker(request_of(owner));
   bed.clock.set_back(400 * 24h);
-  const std::string text = error_text([&] { store.acquire_worker(request_of("c")); });
-  CHECK(text.starts_with("all 2 workers are taken, 2 of them because a clock was ahead: the first until 20"));
+  for (const char* owner : {"c", "d"}) store.acquire_worker(request_of(owner));
+  const leaf::Error error = error_of([&] { store.acquire_worker(request_of("e")); });
+  CHECK(std::string(error.what())
+            .starts_with("all 4 workers are taken, 2 of them because a clock was ahead: the first until 20"));
+  CHECK(error.hint() == "free those of the others whose holder is gone, or go on in a new store");
+  // As the hint says, when the window of such a one is over.
+  bed.clock.advance(11min);
+  store.recycle_worker(3, /*force=*/false);
+  CHECK(store.acquire_worker(request_of("e")).worker == 3);
 }
 
 TEST_CASE("workers: only silent ones are recycled in one go") {
@@ -400,6 +409,7 @@ TEST_CASE("workers: names, numbers and durations out of bounds are refused") {
   request.window = 0ms;
   CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::usage);
   CHECK(store.workers().empty());
+  CHECK_NOTHROW(store.acquire_worker(request_of("a")));  // as the hint of a name says
 }
 
 TEST_CASE("workers: 24 claimants at once on 16 workers get 16 different ones, and the others are told so") {

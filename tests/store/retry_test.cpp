@@ -56,3 +56,29 @@ TEST_CASE("attempts: without a timeout there is one, which has a second") {
     CHECK(clock.steady_now() == begun);
   }
 }
+
+TEST_CASE("attempts: an attempt that the end of the time cuts short does not hide what the one before said") {
+  const Error refused{ErrorCode::unavailable, "connection refused", "", "57P03"};
+  const Error unresolved{ErrorCode::unavailable, "not resolved in time", "", "08001"};
+  ManualClock clock;
+  Attempts attempts(clock, 1s);
+  CHECK_NOTHROW(attempts.wait_after(refused));
+  SUBCASE("an attempt") {
+    clock.advance(1s);
+    CHECK(leaf::test::error_text([&] { attempts.wait_after(unresolved); }) == "connection refused | ");
+  }
+  SUBCASE("the next one, before it begins") {
+    clock.advance(1s);
+    CHECK(leaf::test::error_text([&] { static_cast<void>(attempts.time_left()); }) ==
+          "connection refused | ");
+  }
+  SUBCASE("what is found out in time counts") {
+    CHECK(leaf::test::error_text([&] { attempts.wait_after(unresolved); }) == "not resolved in time | ");
+  }
+  SUBCASE("and so does what the server itself says") {
+    clock.advance(1s);
+    CHECK(leaf::test::error_text([&] {
+            attempts.wait_after({ErrorCode::usage, "no such database", "", "3D000"});
+          }) == "no such database | ");
+  }
+}

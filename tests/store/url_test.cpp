@@ -40,6 +40,7 @@ TEST_CASE("url: a store's type that is spelt otherwise is told the right spellin
     CHECK(error.code() == leaf::ErrorCode::usage);
     CHECK(std::string(error.what()).starts_with("unknown store type '"));
     CHECK(error.hint() == "did you mean '" + std::string(right) + "'?");
+    CHECK_NOTHROW(parse_url(right));
     CHECK(redact_url(url) == url);
   }
   CHECK(std::string(told("SQLITE:/x").what()) == "unknown store type 'SQLITE'");

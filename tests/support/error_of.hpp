@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,6 +29,14 @@ std::optional<ErrorCode> error_code(Call call) {
     return error.code();
   }
   return std::nullopt;
+}
+
+/// Whether the hint of `error` proposes `remedy`, wherever in it.
+inline bool proposes(const Error& error, Remedy remedy) {
+  return std::ranges::any_of(error.remedies(), [&](const Remedy& proposed) {
+    remedy.at = proposed.at;
+    return proposed == remedy;
+  });
 }
 
 /// What the error that `call()` throws says, its hint behind " | "; empty if it does not.

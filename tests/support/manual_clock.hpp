@@ -10,7 +10,7 @@ namespace leaf::test {
 
 /// Time that passes only when the test says so. Those who wait are woken by advance() as well as by what they
 /// wait for.
-class ManualClock final : public Clock {
+class ManualClock : public Clock {
  public:
   std::chrono::steady_clock::time_point steady_now() override {
     const std::lock_guard lock(mutex_);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 #include "leaf/export.hpp"
@@ -27,6 +28,11 @@ class LEAF_EXPORT Clock {
 
   /// Returns after about `duration`, at once if it is zero.
   virtual void sleep_for(std::chrono::nanoseconds duration) = 0;
+
+  /// A number that stays the same only while now() moves on by no more than the kernel's clock ticks, 1 to 10
+  /// ms apart, and changes when it is set. Cheap: what was read of now() before may be used again while it
+  /// stays.
+  virtual std::int64_t tick() { return now().time_since_epoch().count(); }
 
   /// The machine's clock. Lives as long as the program.
   static Clock& real() noexcept;

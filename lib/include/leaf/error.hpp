@@ -2,8 +2,10 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "leaf/export.hpp"
+#include "leaf/remedy.hpp"
 
 namespace leaf {
 
@@ -20,15 +22,20 @@ enum class ErrorCode {
 /// What an SQLSTATE, a hint and a code say about one failure. The only exception type of libleaf.
 class LEAF_EXPORT Error : public std::runtime_error {
  public:
-  /// `what` is one lower-case line without a final stop; `hint` says what to do, or is empty.
-  Error(ErrorCode code, const std::string& what, std::string hint = {}, std::string sqlstate = {});
+  /// `what` is one lower-case line without a final stop; `advice` says what to do, or is empty.
+  Error(ErrorCode code, const std::string& what, Advice advice = {}, std::string sqlstate = {});
   ~Error() override;
   Error(const Error&);
   Error& operator=(const Error&);
 
   ErrorCode code() const noexcept { return code_; }
-  /// What the reader can do about it; empty where there is nothing to say.
-  const std::string& hint() const noexcept { return hint_; }
+  /// What the reader can do about it, in words that hold for any program; empty where there is nothing to
+  /// say.
+  const std::string& hint() const noexcept { return advice_.hint; }
+  /// The steps that the hint proposes, for a program that names its own way to take them.
+  const std::vector<Remedy>& remedies() const noexcept { return advice_.remedies; }
+  /// Both, for an Error that is made of this one.
+  const Advice& advice() const noexcept { return advice_; }
   /// Five characters from the database (or its nearest equivalent for SQLite); empty where none was given.
   const std::string& sqlstate() const noexcept { return sqlstate_; }
   /// True if the same call may succeed later without anybody changing anything.
@@ -36,7 +43,7 @@ class LEAF_EXPORT Error : public std::runtime_error {
 
  private:
   ErrorCode code_;
-  std::string hint_;
+  Advice advice_;
   std::string sqlstate_;
 };
 

@@ -26,6 +26,13 @@ enum class StoreMedium {
   network,  ///< one of another host, whose locks and flushes may not hold
 };
 
+/// What is another one than at the last grants and leases.
+enum class GuardedChange {
+  noticed,  ///< nothing any more: it was noticed since
+  server,   ///< the server, or its timeline
+  tables,   ///< the tables alone, as after a dump was read in
+};
+
 /// What a store leaves out because its server may lack commits of the one before: see Store::guard_steps().
 struct ServerGuard {
   std::int64_t steps = 0;              ///< that a tag leaves out
@@ -34,6 +41,7 @@ struct ServerGuard {
   std::int64_t tags_behind = 0;        ///< tags that have left out IDs
   /// No worker is leased before; absent: the wait begins when the first is asked for.
   std::optional<UnixTime> leases_from{};
+  GuardedChange change = GuardedChange::noticed;
 };
 
 /// A session of the database's that keeps others from writing: it holds a transaction open.

@@ -29,6 +29,7 @@ struct FetchChange {
   std::string store;    ///< a URL of it, without a password
   std::string failure;  ///< empty: it succeeds again
   std::string hint;
+  std::vector<Remedy> remedies{};  ///< that the hint proposes
 };
 
 /// Where the processes of one host share what the store has granted to them: a buffer for each tag and each
@@ -73,6 +74,10 @@ struct HostBuffer {
   std::string name;   ///< the tag, or the worker's owner
   std::string store;  ///< a URL of it, without a password
   std::string deployment;
+  std::string copy;  ///< of the deployment, as of StoreIdentity
+  /// The names that led to its store lead to another one by now, such as a copy that was put back: nobody
+  /// draws from it any more.
+  bool is_former = false;
   bool in_use = false;              ///< something was ever granted; what follows is void otherwise
   UnixTime fetched_at;              ///< of the last grant
   std::int64_t fetches = 0;         ///< since the buffer was made
@@ -85,6 +90,7 @@ struct HostBuffer {
   std::int64_t tag_step = 0;               ///< the tag's own
   std::int64_t limit = 0;                  ///< the last ID the tag may give
   std::optional<double> ids_per_second{};  ///< since the fetch before the last one
+  std::chrono::milliseconds pace_span{};   ///< how long that was
   std::int64_t drawn = 0;                  ///< since the buffer was made
 
   // Of a worker.
@@ -98,7 +104,8 @@ struct HostBuffer {
   int failures = 0;      ///< fetches that failed since the last good one
   std::string failure;
   std::string failure_hint;
-  UnixTime retry_at;  ///< when failures > 0: no fetch is tried earlier
+  std::vector<Remedy> failure_remedies{};  ///< that the hint proposes
+  UnixTime retry_at;                       ///< when failures > 0: no fetch is tried earlier
 };
 
 /// Everything that is buffered in `options.folder`, of any store: tags first, by name. Nothing is changed.
@@ -147,8 +154,8 @@ LEAF_EXPORT std::size_t forget_store(const std::string& url, const HostOptions& 
 LEAF_EXPORT std::size_t forget_store(const StoreIdentity& store, const HostOptions& options,
                                      std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
-/// Gives up the buffers whose last fetch has failed, and those that are damaged. Returns how many. Throws as
-/// drop_host_buffer().
+/// Gives up the buffers whose last fetch has failed, and those that are damaged or former. Returns how many.
+/// Throws as drop_host_buffer().
 LEAF_EXPORT std::size_t forget_failing_buffers(const HostOptions& options, std::chrono::milliseconds timeout,
                                                Clock& clock = Clock::real());
 

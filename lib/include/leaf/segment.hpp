@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "leaf/host.hpp"
 #include "leaf/range.hpp"
 #include "leaf/store.hpp"
+#include "leaf/store_identity.hpp"
 #include "leaf/tag.hpp"
 
 namespace leaf {
@@ -25,6 +27,9 @@ struct SegmentOptions {
   std::chrono::milliseconds timeout{5000};
   /// The dynamic step never grows beyond this.
   std::int64_t max_step = leaf::max_step;
+  /// But for this: where a segment was used up before the next one had come, within a second, the step grows
+  /// up to here. Up to max_segment; at most as many IDs are lost with a process.
+  std::int64_t max_starved_step = std::int64_t{1} << 26;
   /// How many connections, each with a thread of its own, fetch segments at once. They are opened when
   /// needed.
   int max_connections = 2;
@@ -36,12 +41,13 @@ struct SegmentOptions {
 };
 
 class SegmentAllocator;
-namespace segment {
-class TagSource;
+namespace range {
+class RangeSource;
 }
 
 /// One tag of an allocator: where IDs are drawn. Copies draw from the same buffer. Any number of threads may
-/// use one handle at once; it must not outlive its allocator.
+/// use one handle at once, though each draws faster from a copy of its own; it must not outlive its
+/// allocator.
 class LEAF_EXPORT SegmentTag {
  public:
   /// The next ID: greater than any whose call returned before this one began, in this allocator.
@@ -52,7 +58,7 @@ class LEAF_EXPORT SegmentTag {
   std::int64_t next() {
     std::int64_t id;
     bool mark_reached;
-    if (!buffer_->take_one(id, mark_reached)) [[unlikely]]
+    if (!buffer_->load(std::memory_order_acquire)->take_one(guess_, id, mark_reached)) [[unlikely]]
       return next_closely();
     if (mark_reached) [[unlikely]]
       request_fetch();
@@ -78,6 +84,13 @@ class LEAF_EXPORT SegmentTag {
   /// fetch. Other hosts may have taken some since.
   std::int64_t left() const;
 
+  /// Both, and whether it is time to see to it.
+  TagSupply supply() const;
+
+  /// The store that IDs are drawn from. Another deployment since the last call gives the IDs of another
+  /// sequence, which may be equal to those of before. Empty before the first one.
+  StoreIdentity store() const;
+
   /// With HostOptions::fetch_ahead off: true if the next segment is due and nobody of this host is at it.
   /// Whoever gets true has to call fetch() soon, in another process perhaps.
   bool claim_fetch();
@@ -89,12 +102,13 @@ class LEAF_EXPORT SegmentTag {
 
  private:
   friend class SegmentAllocator;
-  SegmentTag(range::DoubleBuffer* buffer, segment::TagSource* source);
+  explicit SegmentTag(range::RangeSource* source);
   std::int64_t next_closely();
   void request_fetch();
 
-  range::DoubleBuffer* buffer_ = nullptr;
-  segment::TagSource* source_ = nullptr;
+  const std::atomic<range::DoubleBuffer*>* buffer_ = nullptr;
+  range::RangeSource* source_ = nullptr;
+  range::DoubleBuffer::Guess guess_;
 };
 
 /// Hands out the IDs of any number of tags from memory, and fetches each tag's next segment in the background

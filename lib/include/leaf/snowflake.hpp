@@ -12,6 +12,7 @@
 #include "leaf/host.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/store.hpp"
+#include "leaf/store_identity.hpp"
 #include "leaf/worker.hpp"
 
 namespace leaf {
@@ -59,13 +60,15 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// to wait: for the next unit of time where all sequence numbers of this one are used.
   ///
   /// At full rate the time in an ID may be up to 20 ms ago, so that the layout's ceiling is reached on a busy
-  /// host too.
+  /// host too; and of a thread that draws one ID after the other, a microsecond apart at most, up to 100 go
+  /// by one reading of the clock, within one tick of it (Clock::tick()).
   ///
   /// Throws Error: `refused` if the clock is behind the last ID by more than `max_backward` (after it was far
   /// ahead and set right, Store::release_workers() and drop_host_windows_ahead(), or without a host's buffer
   /// a new generator, go on by the clock: no ID repeats, but they are lower then), or not to be trusted when
   /// a window is leased; `exhausted` before the layout's epoch and past its last bit, or if all workers are
-  /// taken; `unavailable` if no window was to be had, or the clock stood still, for the timeout.
+  /// taken; `unavailable` if no window was to be had, or the clock stood still, for the timeout, or the next
+  /// unit of time begins after it.
   std::int64_t next();
   /// Fills `ids` in increasing order. Throws as next(); what was made until then is lost.
   void next(std::span<std::int64_t> ids);
@@ -78,6 +81,9 @@ class LEAF_EXPORT SnowflakeGenerator {
 
   /// The deployment's layout.
   const Layout& layout() const noexcept;
+  /// The store whose time is used. Another deployment since the last call makes IDs that may be equal to
+  /// those of before.
+  StoreIdentity store() const;
   /// The worker in use. Another one takes its place when it was recycled meanwhile.
   std::int64_t worker() const noexcept;
 

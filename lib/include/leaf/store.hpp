@@ -30,6 +30,9 @@ struct StoreOptions {
   /// How long one call may take in all, retries included. Zero: the store is tried once, and nothing waits
   /// for it to come back; that one attempt may still take a second, so that an answer has time to come.
   std::chrono::milliseconds timeout{5000};
+  /// What the program goes by in the database, such as PostgreSQL's application_name where the URL sets none.
+  /// Empty: the short name of the running program.
+  std::string program{};
   /// Borrowed; must outlive whatever is made from these options.
   Clock* clock = &Clock::real();
   /// What was granted before: nothing lower is ever taken again. Absent: what is made from these options
@@ -44,6 +47,7 @@ struct Grant {
   Range range;
   std::int64_t step = 0;   ///< the tag's own step at that moment
   std::int64_t limit = 0;  ///< the last ID the tag may give; max_id if it has none
+  std::int64_t start = 0;  ///< the first ID that it ever had; 1 where that is not known
   std::string incarnation;
   StoreIdentity store;  ///< the one that granted it
 };
@@ -171,11 +175,16 @@ class LEAF_EXPORT Store {
   /// nothing is. While the tag's next ID is lower, grants are refused.
   std::int64_t granted_mark(const TagName& name);
 
+  /// The tags that the store has lost, by name, as far as this host can tell (see StoreOptions::marks).
+  std::vector<LostTag> lost_tags();
+
   /// The layout of all snowflake IDs of this deployment; `leaf` until it is set.
   Layout layout();
   /// Throws `usage` if a worker was acquired with another layout before, or the layout lacks some of
   /// worker_range().
   void set_layout(const Layout& layout);
+  /// Sets layout and workers, or neither: as set_layout() and set_worker_range().
+  void set_layout(const Layout& layout, const std::optional<WorkerRange>& workers);
 
   /// The workers that this store leases: all of the layout until others are set. The store itself keeps
   /// within them, whatever program asks.
@@ -190,8 +199,8 @@ class LEAF_EXPORT Store {
   std::vector<Worker> workers();
   /// Leases a worker and a first window: one that this owner held and whose window is over, else the lowest
   /// free one, else one never used, else one whose owner was silent for `recycle_after`. Windows of one
-  /// worker never overlap. Throws `unavailable` while the database's server is another one than before, and
-  /// may know nothing of windows that are not over; `exhausted` if all of worker_range() are taken; `usage`
+  /// worker never overlap. Throws `unavailable` after a failover or restore, while the store may lack leases
+  /// that are still in use; `exhausted` if all of worker_range() are taken; `usage`
   /// if the layout is not the one that is expected, or the worker asked for is outside of that range;
   /// `refused` if the one asked for is held, or if a clock is not to be trusted: the host's is off the
   /// store's by more than `max_skew`, behind an earlier grant to this owner by more than that, or behind what
@@ -222,6 +231,8 @@ class LEAF_EXPORT Store {
 
  private:
   class Impl;
+  void set_pool(const std::optional<Layout>& layout, const std::optional<WorkerRange>& range);
+
   std::unique_ptr<Impl> impl_;
 };
 

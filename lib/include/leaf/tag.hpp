@@ -14,6 +14,8 @@ namespace leaf {
 
 /// The greatest step of a tag, and the greatest one that an allocator grows to. Leaf's MAX_STEP.
 inline constexpr std::int64_t max_step = 1'000'000;
+/// The longest segment that may be wished for.
+inline constexpr std::int64_t max_segment = std::int64_t{1} << 31;
 /// The step of a tag that is added without one.
 inline constexpr std::int64_t default_step = 1'000;
 /// The most characters of a tag's description.
@@ -49,6 +51,29 @@ struct Tag {
   std::optional<UnixTime> granted_at{};  ///< the last grant, if there was one
   std::string incarnation;               ///< UUID; another one after the tag was removed and added again
 };
+
+/// A tag of which IDs were granted to this host, while the store has no row of it, not even of its removal.
+struct LostTag {
+  TagName name;
+  std::int64_t granted_end = 0;  ///< all IDs before are known to be granted
+};
+
+/// How many IDs of a tag there are.
+struct TagSupply {
+  std::int64_t first = 1;       ///< the first ID that it ever had; 1 where that is not known
+  std::int64_t limit = max_id;  ///< the last one that it may give
+  std::int64_t left = 0;        ///< those that are left
+
+  /// No more than a tenth of them all is left: time to see to it.
+  bool is_low() const noexcept { return left <= (limit - first + 1) / 10; }
+};
+
+/// The supply of a tag from `first` to `limit` whose IDs below `next_id` were granted, `buffered` of which
+/// nobody has used yet.
+LEAF_EXPORT TagSupply supply_of(std::int64_t first, std::int64_t limit, std::int64_t next_id,
+                                std::uint64_t buffered = 0) noexcept;
+/// The same of a tag as the store has it.
+LEAF_EXPORT TagSupply supply_of(const Tag& tag, std::uint64_t buffered = 0) noexcept;
 
 /// What `Store::add_tag` is asked for. What is absent takes its default, and on an existing tag is not
 /// compared.

@@ -14,6 +14,7 @@
 #include "store/postgresql/schema_names.hpp"
 #include "store/postgresql/session.hpp"
 #include "store/postgresql/sql.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 
 namespace leaf::store::postgresql {
@@ -30,8 +31,8 @@ constexpr int prepare_at_use = 3;
 
 class PostgresqlConnection final : public Connection {
  public:
-  PostgresqlConnection(const std::string& connection_string, milliseconds timeout)
-      : session_(log_in(connection_string, steady_clock::now() + timeout)) {
+  PostgresqlConnection(const std::string& connection_string, const std::string& program, milliseconds timeout)
+      : session_(log_in(connection_string, program, steady_clock::now() + timeout)) {
     PQsetNoticeReceiver(session_.get(), &PostgresqlConnection::note, this);
     PQsetnonblocking(session_.get(), 1);
   }
@@ -100,7 +101,7 @@ class PostgresqlConnection final : public Connection {
   std::string placed(const std::string& migration) const override {
     if (schema().empty()) {
       throw Error(ErrorCode::usage, "the search_path names no schema where tables could be made",
-                  "create one, or name one with options='-c search_path=SCHEMA' in --store"_hint);
+                  "create one, or name one with options='-c search_path=SCHEMA' in the store's URL"_hint);
     }
     return migration_in_schema(migration, schema());
   }
@@ -130,7 +131,7 @@ class PostgresqlConnection final : public Connection {
   /// find_schema gave.
   static void require_only_table(const Row& found) {
     const std::string hint =
-        "name the store's own schema alone: options='-c search_path=SCHEMA' in --store, or ALTER ROLE ... "
+        "name the store's own schema alone: options='-c search_path=SCHEMA' in its URL, or ALTER ROLE ... "
         "SET "
         "search_path"_hint;
     if (found.integer(2) == 0) {
@@ -319,7 +320,8 @@ class PostgresqlConnection final : public Connection {
     usable_ = false;
     cancel(session_.get(), cancel_patience);
     return {ErrorCode::unavailable, "the store did not answer in time",
-            "try again, or allow more time with --timeout; 'leafctl doctor' names who holds a lock"_hint,
+            advice("try again, or allow more time{}; see who holds a lock{}"_hint,
+                   Remedy{Remedy::Kind::allow_more_time}, Remedy{Remedy::Kind::check_store}),
             sqlstate::timed_out};
   }
 
@@ -334,8 +336,9 @@ class PostgresqlConnection final : public Connection {
   bool is_direct_ = false;  // no pooler in between, and the search_path is set for the session
 };
 
-std::unique_ptr<Connection> connect(const std::string& connection_string, IfMissing, milliseconds timeout) {
-  return std::make_unique<PostgresqlConnection>(connection_string, timeout);
+std::unique_ptr<Connection> connect(const std::string& connection_string, const std::string& program,
+                                    IfMissing, milliseconds timeout) {
+  return std::make_unique<PostgresqlConnection>(connection_string, program, timeout);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 #include "store/redaction.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 
 namespace leaf::store::postgresql {
@@ -20,7 +21,7 @@ namespace {
 
 struct Meaning {
   ErrorCode code;
-  const char* hint;
+  Advice advice;
 };
 
 constexpr std::string_view wrong_password = "28P01";
@@ -31,6 +32,32 @@ constexpr const char* read_only_hint =
     "at its default for this role and database, and out of PGOPTIONS"_hint;
 constexpr std::string_view not_let_in = "28000";
 
+/// What helps where one of the store's own functions has refused. They name the commands of leafctl, for
+/// those who change the tables by hand; empty where what they say holds for any program.
+Advice refusal_advice(std::string_view state) {
+  if (state == "LF001") {  // leaf_alloc_guard()
+    return advice("raise its limit; or, if that server lost no commit, say so{}"_hint,
+                  Remedy{Remedy::Kind::settle_failover});
+  }
+  if (state == "LF003") {  // leaf_require_whole()
+    return advice(
+        "find out the highest ID of the tag that any host has drawn or buffered, and add it to go on "
+        "from a higher one{}"_hint,
+        Remedy{Remedy::Kind::add_tag});
+  }
+  if (state == "LF004") {  // refuse_foreign_objects
+    return advice("do this as the role that owns them; or take them over{}, which drops what would run"_hint,
+                  Remedy{Remedy::Kind::adopt_objects});
+  }
+  if (state == "LF006")  // leaf_settle()
+    return advice("look again{}, and decide anew"_hint, Remedy{Remedy::Kind::look_at_failover});
+  if (state == "LF007") {  // leaf_worker_in_range(), leaf_meta_workers()
+    return advice("see which workers are leased{}, and choose which ones the store leases{}"_hint,
+                  Remedy{Remedy::Kind::list_workers}, Remedy{Remedy::Kind::choose_worker_range});
+  }
+  return {};
+}
+
 /// What an SQLSTATE means to a caller. Classes are named by their first two characters.
 Meaning meaning_of(std::string_view state) {
   if (state == sqlstate::read_only) return {ErrorCode::unavailable, read_only_hint};
@@ -39,23 +66,18 @@ Meaning meaning_of(std::string_view state) {
   if (state == "57014")
     return {ErrorCode::unavailable, "a statement_timeout or an administrator ended it; try again"_hint};
   if (state == "55P03")
-    return {ErrorCode::unavailable, "try again; 'leafctl doctor' names who holds a lock"_hint};
+    return {ErrorCode::unavailable,
+            advice("try again; see who holds a lock{}"_hint, Remedy{Remedy::Kind::check_store})};
   if (state == "40001" || state == "40P01")
     return {ErrorCode::unavailable, "other transactions are in the way; try again"_hint};
   if (state == wrong_password) return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"_hint};
   if (state == not_let_in)
     return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"_hint};
-  if (state == "3D000")
-    return {ErrorCode::usage, "create it with 'createdb NAME', or name another one in --store"_hint};
-  // Raised by leaf_alloc_guard(), leaf_require_durable(), leaf_require_whole(), refuse_foreign_objects,
-  // leaf_settle(), leaf_worker_in_range() and leaf_meta_workers(), each with a hint.
-  if (state == "LF001" || state == "LF002" || state == "LF003" || state == "LF004" || state == "LF006" ||
-      state == "LF007")
-    return {ErrorCode::refused, ""};
+  if (state == "3D000") return {ErrorCode::usage, "create it with 'createdb NAME', or name another one"_hint};
+  if (state.starts_with("LF")) return {ErrorCode::refused, refusal_advice(state)};
   if (state == "42501") {
-    return {
-        ErrorCode::usage,
-        "log in as the owner, who can let others draw IDs with 'leafctl init-db --runtime-role ROLE'"_hint};
+    return {ErrorCode::usage, advice("log in as the owner, who can let others draw IDs{}"_hint,
+                                     Remedy{Remedy::Kind::grant_role})};
   }
   // The schema's version was looked at before.
   if (state == missing_table || state == missing_schema || state == "42703") {
@@ -217,7 +239,7 @@ Error login_error(const PGconn* connection, const std::string& connection_string
   return {
       meaning.code,
       fmt::format("cannot log in to store '{}': {}", redact_url(connection_string), fmt::join(reasons, "; ")),
-      meaning.hint, state};
+      meaning.advice, state};
 }
 
 Error statement_error(const PGresult* result) {
@@ -230,10 +252,10 @@ Error statement_error(const PGresult* result) {
   std::string text = first_line(field(PG_DIAG_MESSAGE_PRIMARY));
   if (text.empty()) text = first_line(PQresultErrorMessage(result));
   if ((state == missing_table || state == sqlstate::insufficient_privilege) && is_about_events(text))
-    return {ErrorCode::refused, fmt::format("the store refused: {}", text), make_events_anew, state};
-  std::string hint = meaning.hint;
-  if (hint.empty()) hint = first_line(field(PG_DIAG_MESSAGE_HINT));
-  return {meaning.code, fmt::format("the store refused: {}", text), hint, state};
+    return {ErrorCode::refused, fmt::format("the store refused: {}", text), make_events_anew(), state};
+  const bool is_told = !meaning.advice.hint.empty();
+  return {meaning.code, fmt::format("the store refused: {}", text),
+          is_told ? meaning.advice : first_line(field(PG_DIAG_MESSAGE_HINT)), state};
 }
 
 Error read_only_error(const Error& error, std::optional<bool> is_standby) {

@@ -112,8 +112,8 @@ BEGIN
   ) AS foreign_objects;
   IF found IS NOT NULL THEN
     RAISE EXCEPTION 'whoever changes the tables would run the code of another role: %', found
-      USING ERRCODE = 'LF004', HINT = 'run init-db as the role that owns them; or take them over with'
-        ' ''leafctl init-db --adopt'', which drops what would run';
+      USING ERRCODE = 'LF004', HINT = 'do this as the role that owns them; or take them over, which drops'
+        ' what would run';
   END IF;
 END
 $foreign$;

@@ -29,6 +29,10 @@ void identify(StoreHealth& health, Connection& connection, milliseconds timeout)
   }
 }
 
+GuardedChange change_of(std::int64_t number) {
+  return number == 1 ? GuardedChange::server : number == 2 ? GuardedChange::tables : GuardedChange::noticed;
+}
+
 void look_at_guard(StoreHealth& health, Connection& connection, milliseconds timeout) {
   try {
     const auto rows = connection.execute(health_sql.guard, {}, timeout);
@@ -37,7 +41,8 @@ void look_at_guard(StoreHealth& health, Connection& connection, milliseconds tim
                                .tags_ahead = rows[0].integer(1),
                                .tags_without_room = rows[0].integer(3),
                                .tags_behind = rows[0].integer(4),
-                               .leases_from = {}};
+                               .leases_from = {},
+                               .change = change_of(rows[0].integer(5))};
     if (const auto from = rows[0].integer_or_null(2))
       health.guard->leases_from = UnixTime(milliseconds(*from));
   } catch (const Error&) {

@@ -16,6 +16,7 @@
 #include "store/connection.hpp"
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/resolver.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 
 namespace leaf::store::postgresql {
@@ -46,10 +47,11 @@ struct Parameter {
   std::string value;
 };
 
-/// Begins to connect; `parameters` win over what the connection string says.
-Session start(const std::string& connection_string, const std::vector<Parameter>& parameters) {
+/// Begins to connect; `parameters` win over what the connection string says, and that over `program`.
+Session start(const std::string& connection_string, const std::string& program,
+              const std::vector<Parameter>& parameters) {
   std::vector<const char*> keywords{"fallback_application_name", "dbname"};
-  std::vector<const char*> values{"leafctl", connection_string.c_str()};
+  std::vector<const char*> values{program.c_str(), connection_string.c_str()};
   for (const Parameter& parameter : parameters) {
     keywords.push_back(parameter.keyword);
     values.push_back(parameter.value.c_str());
@@ -64,7 +66,7 @@ Session start(const std::string& connection_string, const std::vector<Parameter>
 /// The options that hold for a connection string once service file, environment and defaults are looked at.
 Options effective_options(const std::string& connection_string) {
   // Only a connection object knows them; a mode that does not exist keeps it from connecting.
-  const Session unconnected = start(connection_string, {{"sslmode", "none of them"}});
+  const Session unconnected = start(connection_string, "", {{"sslmode", "none of them"}});
   return Options(PQconninfo(unconnected.get()));
 }
 
@@ -102,7 +104,7 @@ bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadli
   }
 }
 
-Session log_in(const std::string& connection_string, Deadline deadline) {
+Session log_in(const std::string& connection_string, const std::string& program, Deadline deadline) {
   const auto timeout = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
   const Options options = effective_options(connection_string);
   std::vector<Parameter> parameters = missing_parameters(options, timeout);
@@ -114,7 +116,7 @@ Session log_in(const std::string& connection_string, Deadline deadline) {
   parameters.push_back({"host", resolution.servers.hosts});
   parameters.push_back({"hostaddr", resolution.servers.addresses});
   parameters.push_back({"port", resolution.servers.ports});
-  Session session = start(connection_string, parameters);
+  Session session = start(connection_string, program, parameters);
   const auto failed = [&] { return login_error(session.get(), connection_string, resolution.failures); };
   if (PQstatus(session.get()) == CONNECTION_BAD) throw failed();
   // Verbose messages carry the SQLSTATE, which libpq does not give for a failed login otherwise.
@@ -123,10 +125,11 @@ Session log_in(const std::string& connection_string, Deadline deadline) {
   while (state != PGRES_POLLING_OK) {
     if (state == PGRES_POLLING_FAILED) throw failed();
     if (!wait_for_socket(session.get(), state == PGRES_POLLING_WRITING, deadline)) {
-      throw Error(ErrorCode::unavailable,
-                  fmt::format("store '{}' did not answer in time", redact_url(connection_string)),
-                  "check the host and port, or allow more time with --timeout"_hint,
-                  sqlstate::unable_to_connect);
+      throw Error(
+          ErrorCode::unavailable,
+          fmt::format("store '{}' did not answer in time", redact_url(connection_string)),
+          advice("check the host and port, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
+          sqlstate::unable_to_connect);
     }
     state = PQconnectPoll(session.get());
   }

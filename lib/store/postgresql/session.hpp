@@ -21,8 +21,9 @@ using Result = std::unique_ptr<PGresult, ClearResult>;
 using Deadline = std::chrono::steady_clock::time_point;
 
 /// Logs in, asking for a server that takes writes where several are named. Throws Error: `unavailable` if
-/// there is none in time, `usage` for a malformed connection string and a refused login.
-Session log_in(const std::string& connection_string, Deadline deadline);
+/// there is none in time, `usage` for a malformed connection string and a refused login. `program` is the
+/// session's name where the connection string has none.
+Session log_in(const std::string& connection_string, const std::string& program, Deadline deadline);
 
 /// Waits until the socket can be read, or written if `for_writing`. False if the deadline came first.
 bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadline);

@@ -29,7 +29,7 @@
   DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3")
 #define GRANT                                                                                           \
   "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE_GRANT \
-  ", " DEPLOYMENT ", granted_by"
+  ", " DEPLOYMENT ", granted_by, coalesce(start_id, 1)"
 
 // Administration is refused by an error, and changes nothing.
 #define MAY_CHANGE(table) "leaf_require_durable('" table "'::regclass::oid)"
@@ -92,7 +92,8 @@ namespace leaf::store::postgresql {
 // The lock's number is arbitrary ("leaf" in ASCII), but the same in every version.
 const Sql sql{
     .begin_migration =
-        "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_catalog.pg_advisory_xact_lock(1818583398)",
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL quote_all_identifiers = off;"
+        " SELECT pg_catalog.pg_advisory_xact_lock(1818583398)",
     .migration_settings = "SET LOCAL search_path = pg_catalog, pg_temp;\n",
     .locked_tables =
         "SELECT 'table ' || c.relname, " LOCKER " FROM pg_locks l JOIN pg_class c ON c.oid = l.relation"
@@ -240,12 +241,11 @@ $way$;
         " AND ($4::bigint IS NULL OR $4::bigint >= t.max_id - $6::integer)"
         " RETURNING " TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
-    .tag = "SELECT " TAG " FROM leaf_alloc WHERE biz_tag = $1 AND removed_at IS NULL",
+    .tag = "SELECT " TAG ", (removed_at IS NOT NULL)::integer FROM leaf_alloc WHERE biz_tag = $1",
     .similar_tags =
         "SELECT biz_tag FROM leaf_alloc WHERE removed_at IS NULL"
         " AND (abs(length(biz_tag) - length($1::varchar)) <= $2::integer"
         " OR left(biz_tag, length($1::varchar)) = $1::varchar) LIMIT $3::bigint",
-    .removed_tag = "SELECT max_id FROM leaf_alloc WHERE biz_tag = $1 AND removed_at IS NOT NULL",
     .update_tag =
         "UPDATE leaf_alloc SET step = coalesce($2::integer, step),"
         " id_limit = CASE WHEN $6::integer = 1 THEN NULL ELSE coalesce($3::bigint, id_limit) END,"
@@ -265,7 +265,7 @@ $way$;
         " FROM leaf_event WHERE ($1::varchar IS NULL OR biz_tag = $1::varchar)"
         " AND happened_at >= to_timestamp($2::bigint / 1000.0) ORDER BY event_id",
 
-    .layout = "SELECT layout, first_worker, last_worker FROM leaf_meta",
+    .layout = "SELECT layout, first_worker, last_worker, layout_fixed::integer FROM leaf_meta",
     .set_layout = "UPDATE leaf_meta SET layout = $1 WHERE (layout = $1 OR NOT layout_fixed)"
                   " AND greatest(first_worker, last_worker) <= $2::bigint"
                   " AND " MAY_CHANGE("leaf_meta") " RETURNING layout",
@@ -302,14 +302,15 @@ $way$;
         " AND (w.owner IS NULL OR w.owner = $1::varchar OR w.renewed_at <= " CLOCK
         " - $12::bigint)"
         " RETURNING " LEASE("window_end - $3::bigint"),
-    // What is over may have been leased to another by a commit that was lost.
+    // What is over may have been leased to another by a commit that was lost. What lies before held_after was
+    // leased to others, whoever has put this token there.
     .renew = "UPDATE leaf_worker SET window_end = greatest(window_end, greatest($3::bigint, " NOW
              ") + $4::bigint),"
              " renewed_at = " CLOCK ", clock_offset = $5::bigint - " CLOCK
              " WHERE worker_id = $1::integer AND token = " HASH
              " AND ($3::bigint > " CLOCK " OR " KNOWS_LEASES(NOW) ")"
              " AND " CLOCK " BETWEEN $6::bigint AND $7::bigint AND renewed_at <= $7::bigint"
-             " AND greatest($3::bigint, " NOW ") <= $8::bigint"
+             " AND greatest($3::bigint, " NOW ") BETWEEN held_after AND $8::bigint"
              " RETURNING " LEASE("greatest($3::bigint, " NOW ")"),
     .owner_clocks = "SELECT " CLOCK ", max(renewed_at), max(CASE WHEN token IS NULL THEN window_end END)"
                     " FROM leaf_worker WHERE owner = $1::varchar AND $2::bigint IS NOT NULL",
@@ -385,7 +386,17 @@ const HealthSql health_sql{
         ") + 1::numeric - max_id),"
         " (SELECT count(*) FROM leaf_alloc WHERE removed_at IS NULL AND left_out_to > left_out_from"
         " AND granted_by IS NOT DISTINCT FROM " SERVER
-        ")"
+        "),"
+        // The first two parts name the server: see leaf_server().
+        " CASE WHEN EXISTS (SELECT FROM (SELECT " SERVER
+        " AS name) AS here,"
+        " (SELECT granted_by FROM leaf_meta UNION ALL SELECT granted_by FROM leaf_alloc WHERE removed_at IS "
+        "NULL)"
+        " AS there WHERE (split_part(name, '/', 1), split_part(name, '/', 2))"
+        " <> (split_part(granted_by, '/', 1), split_part(granted_by, '/', 2))) THEN 1"
+        " WHEN NOT " SAME_LESSOR
+        " OR EXISTS (SELECT FROM leaf_alloc WHERE removed_at IS NULL AND granted_by IS DISTINCT FROM " SERVER
+        ") THEN 2 ELSE 0 END"
         " FROM leaf_meta WHERE " SERVER " IS NOT NULL",
     .lost_tags = "SELECT tags, greatest(tags - (SELECT count(*) FROM leaf_alloc), 0) FROM leaf_meta",
     .settings =

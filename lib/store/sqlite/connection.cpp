@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +20,7 @@
 #include "store/sqlite/health.hpp"
 #include "store/sqlite/migrations.hpp"
 #include "store/sqlite/sql.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 #include "text/shortage.hpp"
 
@@ -119,11 +121,15 @@ class SqliteConnection final : public Connection {
     return 1;
   }
 
+  static Advice other_file() {
+    return advice("name another file{}"_hint,
+                  Remedy{.kind = Remedy::Kind::choose_store, .name = "sqlite:PATH"});
+  }
+
   /// SQLite opens devices too, and another database's journal, which that one cuts off at its next commit.
   void require_usable_name() const {
     const auto refuse = [&](const char* why) {
-      throw Error(ErrorCode::usage, fmt::format("store '{}' {}", path_, why),
-                  "name another file with --store sqlite:PATH"_hint);
+      throw Error(ErrorCode::usage, fmt::format("store '{}' {}", path_, why), other_file());
     };
     std::error_code ignored;
     const auto status = std::filesystem::status(path_, ignored);
@@ -211,7 +217,7 @@ class SqliteConnection final : public Connection {
     const bool empty = run("SELECT count(*) FROM sqlite_schema").at(0).integer(0) == 0;
     if (empty || run("PRAGMA application_id").at(0).integer(0) == application_id) return;
     throw Error(ErrorCode::usage, fmt::format("store '{}' is a database of another program", path_),
-                "name another file with --store sqlite:PATH"_hint);
+                other_file());
   }
 
   void use_rollback_journal() {
@@ -293,7 +299,9 @@ class SqliteConnection final : public Connection {
   /// message.
   Error error(int result) {
     const bool is_of_system = (result & 0xFF) == SQLITE_CANTOPEN || (result & 0xFF) == SQLITE_IOERR;
-    const int cause = is_of_system && db_ ? sqlite3_system_errno(db_.get()) : 0;
+    int cause = is_of_system && db_ ? sqlite3_system_errno(db_.get()) : 0;
+    // SQLite forgets it where it rolls back.
+    if (cause == 0 && (result & 0xFF) == SQLITE_IOERR && is_near_size_limit()) cause = EFBIG;
     std::string message = db_ ? sqlite3_errmsg(db_.get()) : sqlite3_errstr(result);
     if (cause != 0) message += fmt::format(" ({})", std::strerror(cause));
     const auto describe = [&](const char* what) {
@@ -316,7 +324,7 @@ class SqliteConnection final : public Connection {
                     "create it with mkdir, or check the path: '~' is not replaced here"_hint};
           }
           return {ErrorCode::usage, fmt::format("store '{}' does not exist", path_),
-                  "create it with 'leafctl init-db'"_hint};
+                  advice("create it{}"_hint, Remedy{Remedy::Kind::create_store})};
         }
         return {ErrorCode::usage, describe("cannot be opened"),
                 "check the path and who may write to its folder"_hint};
@@ -325,12 +333,12 @@ class SqliteConnection final : public Connection {
       case SQLITE_AUTH:
         return unwritable(describe("cannot be written"));
       case SQLITE_NOTADB:
-        return {ErrorCode::usage, fmt::format("store '{}' is not a SQLite database", path_),
-                "name another file with --store sqlite:PATH"_hint};
+        return {ErrorCode::usage, fmt::format("store '{}' is not a SQLite database", path_), other_file()};
       case SQLITE_BUSY:
       case SQLITE_LOCKED:
         return {ErrorCode::unavailable, fmt::format("store '{}' stayed locked by another process", path_),
-                "try again, or allow more time with --timeout"_hint, sqlstate::timed_out};
+                advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
+                sqlstate::timed_out};
       case SQLITE_FULL:
         return {ErrorCode::unavailable, describe("failed"), "free some space there"_hint};
       case SQLITE_IOERR:
@@ -345,9 +353,19 @@ class SqliteConnection final : public Connection {
         return {ErrorCode::unavailable, describe("failed"), "free some memory, then try again"_hint};
       default:
         if (message == "no such table: leaf_event" || message == "no such table: main.leaf_event")
-          return {ErrorCode::refused, describe("failed"), make_events_anew};
+          return {ErrorCode::refused, describe("failed"), make_events_anew()};
         return {ErrorCode::failed, describe("failed")};
     }
+  }
+
+  /// Whether this process may not write all that a statement, or init-db, adds to the file.
+  bool is_near_size_limit() const {
+    constexpr std::uintmax_t room = 1 << 20;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+    std::error_code failed;
+    const std::uintmax_t size = std::filesystem::file_size(absolute_path_, failed);
+    return limit.rlim_cur < (failed ? 0 : size) + room;
   }
 
   static Error unwritable(const std::string& what) {
@@ -371,7 +389,8 @@ class SqliteConnection final : public Connection {
   bool made_way_ = false;  ///< the last statement gave up, so that fork() could go on
 };
 
-std::unique_ptr<Connection> connect(const std::string& path, IfMissing if_missing, milliseconds timeout) {
+std::unique_ptr<Connection> connect(const std::string& path, const std::string& /*program*/,
+                                    IfMissing if_missing, milliseconds timeout) {
   return std::make_unique<SqliteConnection>(path, if_missing, timeout);
 }
 

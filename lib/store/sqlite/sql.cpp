@@ -21,7 +21,9 @@
 // A commit is durable by the connection's `synchronous` setting, which the driver makes.
 // No deployment where the schema has come to ask for a later release since it was looked at.
 #define IDENTITY "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA "), NULL"
-#define GRANT "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, 1, " IDENTITY
+#define GRANT                                                                                      \
+  "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, 1, " IDENTITY \
+  ", coalesce(start_id, 1)"
 
 // The store's clock is this host's, and so the caller's.
 #define BEGIN_AFTER(end)                                            \
@@ -115,11 +117,10 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
         "t.max_id - $6)"
         " RETURNING " TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
-    .tag = "SELECT " TAG " FROM leaf_alloc WHERE biz_tag = $1 AND removed_at IS NULL",
+    .tag = "SELECT " TAG ", removed_at IS NOT NULL FROM leaf_alloc WHERE biz_tag = $1",
     .similar_tags =
         "SELECT biz_tag FROM leaf_alloc WHERE removed_at IS NULL"
         " AND (abs(length(biz_tag) - length($1)) <= $2 OR substr(biz_tag, 1, length($1)) = $1) LIMIT $3",
-    .removed_tag = "SELECT max_id FROM leaf_alloc WHERE biz_tag = $1 AND removed_at IS NOT NULL",
     .update_tag =
         "UPDATE leaf_alloc SET step = coalesce($2, step),"
         " id_limit = CASE WHEN $6 = 1 THEN NULL ELSE coalesce($3, id_limit) END,"
@@ -136,7 +137,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
     .events = "SELECT " MS("happened_at") ", who, NULL, event, biz_tag, worker_id, detail FROM leaf_event"
               " WHERE ($1 IS NULL OR biz_tag = $1) AND " MS("happened_at") " >= $2 ORDER BY event_id",
 
-    .layout = "SELECT layout, first_worker, last_worker FROM leaf_meta",
+    .layout = "SELECT layout, first_worker, last_worker, EXISTS (SELECT 1 FROM leaf_worker) FROM leaf_meta",
     .set_layout =
         "UPDATE leaf_meta SET layout = $1 WHERE (layout = $1 OR NOT EXISTS (SELECT 1 FROM leaf_worker))"
         " AND max(first_worker, coalesce(last_worker, 0)) <= $2 RETURNING layout",

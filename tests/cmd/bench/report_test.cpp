@@ -132,10 +132,3 @@ TEST_CASE("bench report: durations have three digits") {
   CHECK(short_duration(nanoseconds(999'600)) == "1.00 ms");
   CHECK(short_duration(std::chrono::seconds(5'000)) == "5000 s");
 }
-
-TEST_CASE("bench report: large numbers are grouped") {
-  CHECK(leafctl::grouped(0) == "0");
-  CHECK(leafctl::grouped(999) == "999");
-  CHECK(leafctl::grouped(4'096'000) == "4,096,000");
-  CHECK(leafctl::grouped(18'446'744'073'709'551'615u) == "18,446,744,073,709,551,615");
-}

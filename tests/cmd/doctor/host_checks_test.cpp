@@ -28,6 +28,59 @@ TEST_CASE("host checks: a buffer whose fetches failed is a warning with its own 
   CHECK(checks[1].hint == "ask that store what is wrong: 'leafctl doctor --store \"dbname=ids\"'");
 }
 
+TEST_CASE(
+    "host checks: what a fetch failed of is over where the store was asked and nothing speaks against it") {
+  leaf::HostBuffer failing;
+  failing.name = "order";
+  failing.deployment = "a";
+  failing.copy = "1";
+  failing.failures = 1;
+  failing.failure = "the store did not answer";
+  leafctl::AskedStore asked{.identity = {.deployment = "a", .copy = "1"}, .tags = {"order"}, .checks = {}};
+  const auto state = [&] { return leafctl::buffer_checks({failing}, asked).at(0).state; };
+  CHECK(state() == CheckState::ok);
+  asked.checks = {{.name = "tags", .state = CheckState::failed, .detail = "", .subject = "bill"},
+                  {.name = "connection", .state = CheckState::warning, .detail = ""},
+                  {.name = "clock", .state = CheckState::failed, .detail = ""},
+                  {.name = "identity",
+                   .state = CheckState::failed,
+                   .detail = "",
+                   .measures = {{"tags_ahead", std::int64_t{0}}}}};
+  CHECK(state() == CheckState::ok);
+  SUBCASE("the tag") {
+    asked.checks[0].subject = "order";
+  }
+  SUBCASE("the store") {
+    asked.checks[1].state = CheckState::failed;
+  }
+  SUBCASE("tags wait") {
+    asked.checks[3].measures = {{"tags_ahead", std::int64_t{1}}};
+  }
+  SUBCASE("a worker") {
+    failing.kind = leaf::HostBuffer::Kind::worker;
+  }
+  SUBCASE("the tag is gone") {
+    asked.tags = {"bill"};
+  }
+  SUBCASE("another copy") {
+    asked.identity.copy = "2";
+  }
+  SUBCASE("another store") {
+    asked.identity.deployment = "b";
+  }
+  CHECK(state() == CheckState::warning);
+}
+
+TEST_CASE("host checks: former buffers are counted, and nothing else is said of them") {
+  leaf::HostBuffer former;
+  former.is_former = true;
+  former.failures = 3;
+  const leafctl::Checks checks = leafctl::buffer_checks({former, former});
+  REQUIRE(checks.size() == 1);
+  CHECK(checks[0].state == CheckState::ok);
+  CHECK(checks[0].detail.starts_with("2 buffers are of a copy of its store"));
+}
+
 TEST_CASE("host checks: no place for buffers is a warning, not wanting them is none") {
   CHECK(leafctl::look_at_host({}, true).folder.state == CheckState::warning);
   CHECK(leafctl::look_at_host({}, false).folder.state == CheckState::ok);

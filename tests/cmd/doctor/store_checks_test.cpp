@@ -215,11 +215,12 @@ TEST_CASE(
   CHECK(judge(health).back().state == CheckState::ok);
 
   health.guard->tags_ahead = 2;
+  health.guard->change = leaf::GuardedChange::server;
   CHECK(found(health).state == CheckState::warning);
   CHECK(found(health).detail ==
-        "system identifier 7, timeline 1: not the server of earlier grants; 2 tags will leave out 100 steps "
-        "at the "
-        "next grant");
+        "system identifier 7, timeline 1: another server than that of the last grants; 2 tags will leave out "
+        "100 steps at the next grant");
+  CHECK(found(health).hint.starts_with("'leafctl failover settle' has tags leave out the guard now"));
   CHECK(found(health).hint.find("--raise-to") != std::string::npos);
 
   health.guard->tags_without_room = 1;
@@ -229,16 +230,21 @@ TEST_CASE(
 
   health.guard->tags_ahead = 0;
   health.guard->leases_from.reset();
+  health.guard->change = leaf::GuardedChange::tables;
   CHECK(found(health).state == CheckState::failed);
   CHECK(found(health).detail ==
-        "system identifier 7, timeline 1: not the server of earlier grants; no worker is leased until some "
-        "time after "
-        "the first is asked for");
+        "system identifier 7, timeline 1: the same server, but other tables than those of the last grants; "
+        "workers are leased only after a wait, which begins when the first one is asked for");
+  CHECK(found(health).hint.starts_with("begin the wait with 'leafctl failover settle'"));
 
   health.guard->leases_from = leaf::UnixTime(2h);
+  health.guard->change = leaf::GuardedChange::noticed;
   CHECK(found(health).detail ==
-        "system identifier 7, timeline 1: not the server of earlier grants; no worker is leased before "
+        "system identifier 7, timeline 1: a failover or restore was noticed; no worker is leased before "
         "1970-01-01T02:00:00.000Z");
+  CHECK(found(health).hint ==
+        "wait until then; if the server lost no commit, 'leafctl failover settle --no-commits-lost' ends the "
+        "wait");
   CHECK(found(health).state == CheckState::failed);
 }
 

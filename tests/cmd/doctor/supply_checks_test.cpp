@@ -50,16 +50,16 @@ Checks judge(const std::vector<leaf::Worker>& workers, const char* layout = "lea
 
 }  // namespace
 
-TEST_CASE("tag checks: less than a tenth left is a warning, nothing left a failure") {
+TEST_CASE("tag checks: a tenth left is a warning, nothing left a failure") {
   CHECK(only(leafctl::tag_checks({}, {})).state == CheckState::ok);
   CHECK(only(leafctl::tag_checks({tag("a", 1), tag("b", 1, 1000)}, {})).detail ==
         "2 tags, none near its limit");
-  CHECK(only(leafctl::tag_checks({tag("a", 901, 1000)}, {})).state == CheckState::ok);
+  CHECK(only(leafctl::tag_checks({tag("a", 900, 1000)}, {})).state == CheckState::ok);
   // More is buffered than the store has granted: it has gone back.
   CHECK(only(leafctl::tag_checks({tag("a", 21)}, {{.tag = "a", .buffered = 55}})).state == CheckState::ok);
-  const Check near = only(leafctl::tag_checks({tag("a", 902, 1000), tag("b", 1)}, {}));
+  const Check near = only(leafctl::tag_checks({tag("a", 901, 1000), tag("b", 1)}, {}));
   CHECK(near.state == CheckState::warning);
-  CHECK(near.detail == "tag 'a' has 99 IDs left up to its limit 1000");
+  CHECK(near.detail == "tag 'a' has 100 IDs left up to its limit 1000");
   CHECK(near.hint == "raise it with 'leafctl tags update a --limit ID', or take it away with --limit none");
   CHECK(only(leafctl::tag_checks({tag("a", 1001, 1000)}, {})).state == CheckState::failed);
   CHECK(only(leafctl::tag_checks({tag("-a", 1001, 1000)}, {}))
@@ -215,4 +215,38 @@ TEST_CASE("worker checks: a buffered window far ahead fails for this host's name
   buffer.in_use = true;
   buffer.kind = leaf::HostBuffer::Kind::tag;
   CHECK(judge_buffer().empty());
+}
+
+TEST_CASE("tag checks: what a script draws in a moment is no pace, and other copies do not count") {
+  using namespace std::chrono_literals;
+  leaf::HostBuffer buffer;
+  buffer.name = "order";
+  buffer.deployment = "a";
+  buffer.copy = "1";
+  buffer.in_use = true;
+  buffer.current = {100, 200};
+  buffer.ids_per_second = 100'000;
+  buffer.pace_span = 5ms;
+  const auto on_host = [&] { return leafctl::tags_on_host({buffer}, {.deployment = "a", .copy = "1"}); };
+  REQUIRE(on_host().size() == 1);
+  CHECK(on_host()[0].ids_per_second == 0);
+  CHECK(on_host()[0].buffered == 100);
+  leaf::Tag tag;
+  tag.name = "order";
+  tag.next_id = 200;
+  tag.limit = 100'000'000;
+  CHECK(leafctl::tag_checks({tag}, on_host()).at(0).state == leafctl::CheckState::ok);
+  buffer.pace_span = 1min;
+  CHECK(on_host()[0].ids_per_second == 100'000);
+  CHECK(leafctl::tag_checks({tag}, on_host()).at(0).state == leafctl::CheckState::warning);
+  SUBCASE("former") {
+    buffer.is_former = true;
+  }
+  SUBCASE("another copy") {
+    buffer.copy = "2";
+  }
+  SUBCASE("another deployment") {
+    buffer.deployment = "b";
+  }
+  CHECK(on_host().empty());
 }

@@ -39,7 +39,8 @@ class Machine {
             },
             .is_root = is_root,
             .host_name = host_name,
-            .system_file = (folder_.path() / "etc/leafctl.yaml").string()};
+            .system_file = (folder_.path() / "etc/leafctl.yaml").string(),
+            .parse_yaml = leaf::detail::parse_yaml};
   }
   Configuration resolve() const { return resolve_settings(options, surroundings()); }
   std::string error() const {
@@ -226,7 +227,7 @@ TEST_CASE("settings: the default store is the user's own, and root's is the syst
 TEST_CASE("settings: without a home a store has to be named") {
   Machine machine;
   machine.variables.clear();
-  CHECK(machine.error() == "there is no store: neither '--store' nor 'HOME' is set");
+  CHECK(machine.error() == "there is no store: none is configured, and 'HOME' is not set");
   flag(machine, "store") = "sqlite:/x.db";
   CHECK(machine.error() == "no error");
 }

@@ -44,7 +44,7 @@ std::string yaml(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("tag CSV: Leaf's table is read as MySQL gives it, with or without a head") {
+TEST_CASE("tag CSV: Leaf's table is read as MySQL gives it, with or without a header") {
   const std::string tag = "leaf-segment-test 52001 step 2000 'Test \"x\"'\n";
   CHECK(csv("biz_tag\tmax_id\tstep\tdescription\tupdate_time\n"
             "leaf-segment-test\t52001\t2000\tTest \"x\"\t2018-02-07 10:41:20\n") == tag);
@@ -106,10 +106,10 @@ TEST_CASE("tag CSV: every line that is wrong is reported with its place") {
 TEST_CASE("tag CSV: a file without the columns that it needs is refused") {
   CHECK_THROWS_WITH_AS(csv("tag,next_id,stop\na,1,1\n"), "f:1:13: unknown column 'stop'", leaf::Error);
   CHECK_THROWS_WITH_AS(csv("tag,next_id,tag\na,1,1\n"), "f:1:13: column 'tag' is there twice", leaf::Error);
-  CHECK_THROWS_WITH_AS(csv("order\n"), "f:1:1: a line without a head above it has 3 to 5 fields, not 1",
+  CHECK_THROWS_WITH_AS(csv("order\n"), "f:1:1: a line without a header above it has 3 to 5 fields, not 1",
                        leaf::Error);
-  CHECK_THROWS_WITH_AS(csv("a,1,1,x,y,z\n"), "f:1:1: a line without a head above it has 3 to 5 fields, not 6",
-                       leaf::Error);
+  CHECK_THROWS_WITH_AS(csv("a,1,1,x,y,z\n"),
+                       "f:1:1: a line without a header above it has 3 to 5 fields, not 6", leaf::Error);
   // A head without max_id is none, and so its own second field is no number.
   CHECK(csv("biz_tag,step,description\n") ==
         "error f:1:9: 'max_id' takes a number from 0 to 9223372036854775807, not 'step'\n");

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "text/rfc3339.hpp"
+#include "leaf/detail/rfc3339.hpp"
 
 using namespace leafctl;
 
@@ -139,19 +139,25 @@ TEST_CASE("record: one record on a terminal has a line for each key") {
 }
 
 TEST_CASE("record: times before 1970 and at the end of a second are written right") {
-  CHECK(format_rfc3339(leaf::UnixTime(milliseconds(-1))) == "1969-12-31T23:59:59.999Z");
-  CHECK(format_rfc3339(leaf::UnixTime(milliseconds(951'782'400'000))) == "2000-02-29T00:00:00.000Z");
+  CHECK(leaf::detail::format_rfc3339(leaf::UnixTime(milliseconds(-1))) == "1969-12-31T23:59:59.999Z");
+  CHECK(leaf::detail::format_rfc3339(leaf::UnixTime(milliseconds(951'782'400'000))) ==
+        "2000-02-29T00:00:00.000Z");
 }
 
 TEST_CASE("record: a time past the year 2262, which nanoseconds cannot count, is written right") {
-  CHECK(format_rfc3339(leaf::UnixTime(milliseconds(253'402'300'799'999))) == "9999-12-31T23:59:59.999Z");
+  CHECK(leaf::detail::format_rfc3339(leaf::UnixTime(milliseconds(253'402'300'799'999))) ==
+        "9999-12-31T23:59:59.999Z");
 }
 
 TEST_CASE("record: a year of more than four digits is written as ISO 8601 does, with a sign and six") {
-  CHECK(format_rfc3339(leaf::UnixTime(milliseconds(253'402'300'800'000))) == "+010000-01-01T00:00:00.000Z");
-  CHECK(format_rfc3339(leaf::UnixTime(milliseconds(8'640'000'000'000'000))) == "+275760-09-13T00:00:00.000Z");
-  CHECK(format_rfc3339(leaf::UnixTime(milliseconds(-62'167'219'200'001))) == "-000001-12-31T23:59:59.999Z");
-  CHECK(format_rfc3339(leaf::UnixTime(milliseconds(-62'167'219'200'000))) == "0000-01-01T00:00:00.000Z");
+  CHECK(leaf::detail::format_rfc3339(leaf::UnixTime(milliseconds(253'402'300'800'000))) ==
+        "+010000-01-01T00:00:00.000Z");
+  CHECK(leaf::detail::format_rfc3339(leaf::UnixTime(milliseconds(8'640'000'000'000'000))) ==
+        "+275760-09-13T00:00:00.000Z");
+  CHECK(leaf::detail::format_rfc3339(leaf::UnixTime(milliseconds(-62'167'219'200'001))) ==
+        "-000001-12-31T23:59:59.999Z");
+  CHECK(leaf::detail::format_rfc3339(leaf::UnixTime(milliseconds(-62'167'219'200'000))) ==
+        "0000-01-01T00:00:00.000Z");
 }
 
 TEST_CASE("record: distances in time are exact for programs and rough for people") {

@@ -70,7 +70,7 @@ TEST_CASE("escape: JSON keeps its text but no control character") {
   CHECK(escape_controls_in_json("{\"a\":\"\x7f\xC2\x9Bü\"}") == "{\"a\":\"\\u007f\\u009bü\"}");
 }
 
-TEST_CASE("escape: width counts characters, not bytes") {
-  CHECK(display_width("größe") == 5);
-  CHECK(display_width("") == 0);
+TEST_CASE("escape: characters are counted, not bytes") {
+  CHECK(count_characters("größe") == 5);
+  CHECK(count_characters("") == 0);
 }

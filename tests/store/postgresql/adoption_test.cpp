@@ -13,6 +13,7 @@
 #include "support/test_database.hpp"
 
 using leaf::test::error_of;
+using leaf::test::proposes;
 using leaf::test::SqlSession;
 using leaf::test::TestDatabase;
 using leaf::test::TestRole;
@@ -108,7 +109,7 @@ TEST_CASE("adoption: init-db runs nothing that another role made, names it, and 
     INFO("refused: ", std::string(error.what()));
     CHECK(stage.names(error, trap.named));
     CHECK(stage.names(error, "table public.leaf_alloc"));
-    CHECK(error.hint().find("--adopt") != std::string::npos);
+    CHECK(proposes(error, {.kind = leaf::Remedy::Kind::adopt_objects}));
 
     // Nor does what an administrator is given to run.
     const std::string script = store.migration_script();
@@ -151,7 +152,12 @@ TEST_CASE_FIXTURE(Stage, "adoption: what was not shown is not taken over") {
   const auto shown = store.foreign_objects();
   REQUIRE(shown.size() == 1);
   as_intruder("CREATE TRIGGER t BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION evil_trigger()");
-  CHECK(error_of([&] { store.migrate(shown); }).code() == leaf::ErrorCode::refused);
+  const leaf::Error error = error_of([&] { store.migrate(shown); });
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(proposes(error, {.kind = leaf::Remedy::Kind::look_at_objects}));
+  CHECK(who_ran() == "");
+  // As the hint says.
+  CHECK_NOTHROW(store.migrate(store.foreign_objects()));
   CHECK(who_ran() == "");
 }
 
@@ -170,7 +176,7 @@ TEST_CASE_FIXTURE(Stage,
     leaf::Store store({.url = url});
     CHECK(error_of([&] { store.migrate(); }).code() == leaf::ErrorCode::refused);
     CHECK(error_of([&] { store.migrate(store.foreign_objects()); }).hint() ==
-          "run init-db as role '" + intruder.name() + "', or drop it by hand");
+          "do this as role '" + intruder.name() + "', or drop it by hand");
     CHECK(
         leaf::Store({.url = database.url("user=" + intruder.name() + " password=right")}).migrate().empty());
   }

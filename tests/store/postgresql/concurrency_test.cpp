@@ -1,7 +1,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <future>
+#include <memory>
 #include <random>
 #include <stop_token>
 #include <string>
@@ -10,13 +13,17 @@
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "support/error_of.hpp"
 #include "support/grant_audit.hpp"
 #include "support/pgbouncer.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/process.hpp"
 #include "support/test_database.hpp"
+#include "support/wait_for.hpp"
 
+using leaf::test::error_of;
 using leaf::test::GrantAudit;
+using leaf::test::SqlSession;
 using leaf::test::TestDatabase;
 
 namespace {
@@ -68,6 +75,58 @@ void require_all(const Drawn& drawn, std::size_t grants, GrantAudit& audit) {
   CHECK(drawn.ranges.size() == grants);
   for (const leaf::Range& range : drawn.ranges) audit.given("order", range);
 }
+
+constexpr const char* removes = "UPDATE leaf_alloc SET removed_at = now(), changed_at = now()";
+constexpr const char* adds_again =
+    "UPDATE leaf_alloc SET removed_at = NULL, changed_at = now(), incarnation = gen_random_uuid()";
+
+/// Who changes tags in an order of statements that the server's queues of locks keep: what waits goes on in
+/// the order in which it came.
+class Sequence {
+ public:
+  explicit Sequence(TestDatabase& database) : database_(database) {}
+
+  /// Removes the tag, and does not commit yet.
+  void begin_removal() {
+    remover_.run("BEGIN");
+    remover_.run(removes);
+  }
+  void commit_removal() { remover_.run("COMMIT"); }
+  /// Runs `work` on a thread of its own, up to where it waits for a lock.
+  template <typename Work>
+  auto start(Work work) {
+    auto running = std::async(std::launch::async, work);
+    ++waiting_;
+    REQUIRE(leaf::test::wait_for([this] {
+      return database_.sql().value(
+                 "SELECT count(*) FROM pg_stat_activity"
+                 " WHERE datname = current_database() AND wait_event_type = 'Lock'") ==
+             std::to_string(waiting_);
+    }));
+    return running;
+  }
+  /// Queues for the table of tags: whoever asks for it afterwards comes after end_turn().
+  std::future<void> take_turn(SqlSession& session) {
+    session.run("BEGIN");
+    return start([&session] { session.run("LOCK TABLE leaf_alloc IN ACCESS EXCLUSIVE MODE"); });
+  }
+  /// Waits for a turn that was taken, in which nothing waited for before is left but what came later.
+  void await_turn(std::future<void>& turn, int still_waiting) {
+    turn.get();
+    REQUIRE(leaf::test::wait_for([&] {
+      return database_.sql().value(
+                 "SELECT count(*) FROM pg_stat_activity"
+                 " WHERE datname = current_database() AND wait_event_type = 'Lock'") ==
+             std::to_string(still_waiting);
+    }));
+    waiting_ = still_waiting;
+  }
+
+ private:
+  TestDatabase& database_;
+  SqlSession remover_{database_.url()};
+  int waiting_ = 0;
+};
 
 }  // namespace
 
@@ -121,6 +180,46 @@ TEST_CASE("concurrency: SERIALIZABLE as the default is retried until each grant 
   CHECK(audit.burnt("order") == 0);
 }
 
+TEST_CASE("concurrency: a tag that is removed, and added again before it is looked for, is granted") {
+  TestDatabase database;
+  set_up(database.url(), 10);
+  Sequence sequence(database);
+  SqlSession adding(database.url());
+  sequence.begin_removal();
+  auto granted = sequence.start([&] {
+    leaf::Store store({.url = database.url(), .timeout = std::chrono::seconds(60)});
+    return store.grant(order, 1).range;
+  });
+  auto turn = sequence.take_turn(adding);
+  sequence.commit_removal();
+  sequence.await_turn(turn, 1);  // the grant had no row, and looks why
+  adding.run(adds_again);
+  adding.run("COMMIT");
+  CHECK(granted.get() == leaf::Range{1, 2});
+}
+
+TEST_CASE("concurrency: a tag that is missing while it is looked for is not taken for one that was lost") {
+  TestDatabase database;
+  set_up(database.url(), 10);
+  leaf::Store store({.url = database.url(), .timeout = std::chrono::seconds(60)});
+  store.grant(order, 1);
+  Sequence sequence(database);
+  SqlSession first(database.url()), second(database.url());
+  sequence.begin_removal();
+  auto refused = sequence.start([&] { return error_of([&] { store.grant(order, 1); }); });
+  auto before = sequence.take_turn(first);
+  sequence.commit_removal();
+  sequence.await_turn(before, 1);
+  auto after = sequence.take_turn(second);
+  first.run("COMMIT");
+  after.get();  // after the first look at least
+  second.run(adds_again);
+  second.run("COMMIT");
+  const leaf::Error error = refused.get();
+  CHECK(error.code() == leaf::ErrorCode::not_found);
+  CHECK(std::string(error.what()) == "tag 'order' does not exist");
+}
+
 TEST_CASE("pgbouncer: eight clients share one server connection in transaction mode") {
   TestDatabase database;
   const leaf::test::Pgbouncer pgbouncer;
@@ -133,5 +232,6 @@ TEST_CASE("pgbouncer: eight clients share one server connection in transaction m
   CHECK(audit.committed("order") == 400);
   CHECK(leaf::test::SqlSession(url).value("SELECT count(*) FROM pg_prepared_statements") == "0");
   CHECK(database.sql().value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-                             " AND application_name = 'leafctl'") == "1");
+                             " AND application_name = '" +
+                             std::string(program_invocation_short_name) + "'") == "1");
 }

@@ -1,6 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <string>
+#include <vector>
 
 #include "leaf/store.hpp"
 #include "support/event_checks.hpp"
@@ -16,8 +19,24 @@ TEST_CASE("postgresql events: what somebody changes is noted with who it was, an
   leaf::test::check_that_changes_are_noted(admin);
   for (const leaf::Event& event : admin.events()) {
     CHECK(event.who == database.sql().value("SELECT session_user"));
-    CHECK(event.program == "leafctl");
+    CHECK(event.program == program_invocation_short_name);
   }
+}
+
+TEST_CASE("postgresql events: a program goes by its own name, by one that it chooses, or by the URL's") {
+  TestDatabase database;
+  leaf::Store({.url = database.url()}).migrate();
+  leaf::Store({.url = database.url(), .program = "billing"}).add_tag({.name = TagName("a")});
+  leaf::Store({.url = database.url("application_name=shop"), .program = "billing"})
+      .add_tag({.name = TagName("b")});
+  leaf::Store store({.url = database.url()});
+  store.add_tag({.name = TagName("c")});
+  std::vector<std::string> programs;
+  for (const leaf::Event& event : store.events()) programs.push_back(event.program);
+  std::ranges::sort(programs);
+  std::vector<std::string> wanted{"billing", program_invocation_short_name, "shop"};
+  std::ranges::sort(wanted);
+  CHECK(programs == wanted);
 }
 
 TEST_CASE("postgresql events: a holder that gives its own worker back is not noted") {

@@ -13,6 +13,7 @@
 #include "support/test_database.hpp"
 
 using leaf::test::error_of;
+using leaf::test::proposes;
 
 namespace {
 
@@ -135,7 +136,7 @@ TEST_CASE_FIXTURE(Fixture, "limit: an exact grant is all or nothing, a segment t
   const leaf::Error more = error_of([&] { store.grant(order, 16); });
   CHECK(more.code() == leaf::ErrorCode::exhausted);
   CHECK(std::string(more.what()) == "tag 'order' has 15 IDs left up to its limit 25");
-  CHECK(more.hint().find("--limit") != std::string::npos);
+  CHECK(proposes(more, {.kind = leaf::Remedy::Kind::change_limit, .name = "order"}));
   CHECK(store.tag(order).next_id == 11);
   const leaf::Grant rest = store.grant_segment(order);
   CHECK(given(rest.range) == leaf::Range{11, 26});
@@ -172,7 +173,9 @@ TEST_CASE_FIXTURE(Fixture, "tag: one that is not there, or not any more, is name
   const leaf::Error unknown = error_of([&] { store.grant(order, 1); });
   CHECK(unknown.code() == leaf::ErrorCode::not_found);
   CHECK(std::string(unknown.what()) == "tag 'order' does not exist");
-  CHECK(unknown.hint() == "create it with 'leafctl add-tag order'");
+  CHECK(unknown.hint() == "create it");
+  CHECK(unknown.remedies() ==
+        std::vector<leaf::Remedy>{{.kind = leaf::Remedy::Kind::add_tag, .name = "order", .at = 9}});
 
   add(10);
   store.remove_tag(order);

@@ -17,6 +17,7 @@
 #include "support/test_database.hpp"
 
 using leaf::test::error_of;
+using leaf::test::proposes;
 using leaf::test::TestDatabase;
 using leaf::test::TestRole;
 
@@ -162,6 +163,9 @@ TEST_CASE("login: a role that the server does not let in is not blamed on the pa
   CHECK(error.code() == leaf::ErrorCode::usage);
   CHECK(error.sqlstate() == "28000");
   CHECK(error.hint().find("pg_hba.conf") != std::string::npos);
+  database.sql().run("ALTER ROLE " + role.name() + " LOGIN");
+  leaf::Store store({.url = database.url("user=" + role.name() + " password=right")});
+  CHECK_NOTHROW(store.health());
 }
 
 TEST_CASE("login: a service that is not defined is told where to be") {
@@ -216,7 +220,7 @@ TEST_CASE("login: a role without rights is told so") {
   CHECK(error.code() == leaf::ErrorCode::usage);
   CHECK(error.sqlstate() == "42501");
   CHECK(mentions(error, "permission denied for table leaf_meta"));
-  CHECK(error.hint().find("leafctl init-db --runtime-role") != std::string::npos);
+  CHECK(proposes(error, {.kind = leaf::Remedy::Kind::grant_role}));
 }
 
 TEST_CASE("login: a role with rights to the two tables alone can draw IDs") {

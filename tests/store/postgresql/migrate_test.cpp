@@ -14,6 +14,7 @@
 #include "support/test_database.hpp"
 
 using leaf::test::error_of;
+using leaf::test::proposes;
 using leaf::test::TestDatabase;
 
 namespace {
@@ -140,7 +141,7 @@ TEST_CASE("schema: a store without one is refused with what to do") {
   leaf::Store store({.url = database.url()});
   const leaf::Error none = error_of([&] { store.grant(order, 1); });
   CHECK(none.code() == leaf::ErrorCode::usage);
-  CHECK(none.hint().find("leafctl init-db") != std::string::npos);
+  CHECK(proposes(none, {.kind = leaf::Remedy::Kind::create_store}));
 
   // A table that Leaf's users made is no schema yet.
   database.sql().run(
@@ -156,7 +157,7 @@ TEST_CASE("schema: an older one, and one that asks for a later release, are refu
   leaf::Store store({.url = database.url()});
   const leaf::Error older = error_of([&] { store.tags(); });
   CHECK(older.code() == leaf::ErrorCode::usage);
-  CHECK(older.hint().find("leafctl init-db") != std::string::npos);
+  CHECK(proposes(older, {.kind = leaf::Remedy::Kind::create_store}));
 
   database.sql().run("UPDATE leaf_meta SET schema_version = 1000, min_reader = 999, min_release = '9.1.0'");
   for (const leaf::Error& newer :
@@ -164,7 +165,7 @@ TEST_CASE("schema: an older one, and one that asks for a later release, are refu
         error_of([&] { store.pending_migrations(); }), error_of([&] { store.migration_script(); })}) {
     CHECK(newer.code() == leaf::ErrorCode::usage);
     CHECK(std::string(newer.what()).find("version 1000, newer than this program's") != std::string::npos);
-    CHECK(newer.hint().find("leafctl 9.1.0 or later") != std::string::npos);
+    CHECK(newer.hint().find("release 9.1.0 or later") != std::string::npos);
   }
 }
 
@@ -202,7 +203,7 @@ TEST_CASE("schema: what a program knows is enough for a later one, and ends when
        {error_of([&] { store.grant(order, 1); }), error_of([&] { another.grant_segment(order); }),
         error_of([&] { leaf::Store({.url = database.url()}).acquire_worker(request); })}) {
     CHECK(refused.code() == leaf::ErrorCode::usage);
-    CHECK(refused.hint().find("leafctl 9.1.0 or later") != std::string::npos);
+    CHECK(refused.hint().find("release 9.1.0 or later") != std::string::npos);
   }
 }
 

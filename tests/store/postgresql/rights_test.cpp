@@ -9,8 +9,10 @@
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "support/error_of.hpp"
 #include "support/test_database.hpp"
 
+using leaf::test::error_of;
 using leaf::test::SqlSession;
 using leaf::test::TestDatabase;
 using leaf::test::TestRole;
@@ -79,6 +81,7 @@ class Stage {
 
   SqlSession& sql() { return database_.sql(); }
   leaf::Store& owner() { return owner_; }
+  std::string url() const { return database_.url(); }
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::string>& keys() const { return keys_; }
   std::vector<std::string> tables() const { return {"leaf_alloc", "leaf_meta", "leaf_worker"}; }
@@ -238,6 +241,80 @@ TEST_CASE_FIXTURE(Stage,
             "SELECT token IS NULL AND window_end = held_after FROM leaf_worker WHERE worker_id = 0") == "t");
 }
 
+TEST_CASE_FIXTURE(Stage, "rights: a holder whose token is put back is leased no time of others") {
+  // As earlier programs ask, each of which believes what it gets.
+  const auto renewed = [&](std::int64_t from) {
+    return sql().rows(
+        "WITH now AS (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms)"
+        " UPDATE leaf_worker SET window_end = greatest(window_end, greatest($2::bigint, ms) + 1000),"
+        " renewed_at = ms, clock_offset = 0 FROM now"
+        " WHERE worker_id = 0 AND token = left(encode(sha256(uuid_send($1::uuid)), 'hex'), 32)::uuid"
+        " RETURNING greatest($2::bigint, ms), (SELECT deployment FROM leaf_meta)",
+        {keys()[0], std::to_string(from)});
+  };
+  const auto end_of_all = [&] {
+    return std::stoll(sql().value("SELECT window_end FROM leaf_worker WHERE worker_id = 0"));
+  };
+  const std::int64_t own_end = end_of_all();
+  const std::string known = sql().value("SELECT token FROM leaf_worker WHERE worker_id = 0");
+  CHECK(renewed(own_end).size() == 1);
+  // Another takes the worker, and uses its window.
+  CHECK(attempt("UPDATE leaf_worker SET owner = NULL, token = NULL WHERE worker_id = 0"));
+  sql().run("UPDATE leaf_worker SET owner = 'another', token = " + own_hash +
+            ", held_after = window_end, window_end = window_end + 60000 WHERE worker_id = 0");
+  CHECK(
+      attempt("UPDATE leaf_worker SET token = '" + known + "', held_after = window_end WHERE worker_id = 0"));
+
+  SUBCASE("by a program of before") {
+    CHECK(renewed(own_end).empty());
+  }
+  SUBCASE("with a longer window of its own") {
+    CHECK(attempt("UPDATE leaf_worker SET window_end = window_end + 1000 WHERE worker_id = 0"));
+    CHECK(renewed(own_end).empty());
+  }
+  SUBCASE("where the tables lack the trigger") {
+    sql().run("ALTER TABLE leaf_worker DISABLE TRIGGER leaf_worker_held_before");
+    const leaf::WorkerLease lease{.worker = 0,
+                                  .token = keys()[0],
+                                  .begin = {},
+                                  .end = leaf::UnixTime(std::chrono::milliseconds(own_end)),
+                                  .store = owner().identity()};
+    CHECK(error_of([&] { owner().renew_worker(lease, {.owner = "host0"}); }).code() ==
+          leaf::ErrorCode::not_found);
+  }
+  SUBCASE("once all windows of before are over") {
+    sql().run(
+        "ALTER TABLE leaf_worker DISABLE TRIGGER USER;"
+        "UPDATE leaf_worker SET held_after = held_after - 86400000, window_end = window_end - 86400000 WHERE "
+        "worker_id = 0;"
+        "ALTER TABLE leaf_worker ENABLE TRIGGER USER");
+    const std::int64_t end = end_of_all();
+    const auto rows = renewed(own_end - 86400000);
+    REQUIRE(rows.size() == 1);
+    CHECK(std::stoll(rows[0][0]) >= end);
+  }
+}
+
+TEST_CASE_FIXTURE(Stage, "rights: nobody counts workers as taken that nobody took") {
+  CHECK_FALSE(attempt("UPDATE leaf_meta SET next_worker = next_worker + 1"));
+  CHECK_FALSE(attempt("UPDATE leaf_meta SET next_worker = next_worker + 1, layout_fixed = true"));
+  CHECK(owner().acquire_worker({.owner = "host3"}).worker == 3);
+}
+
+TEST_CASE_FIXTURE(Stage, "rights: workers that were counted as taken before are free again") {
+  sql().run(
+      "ALTER TABLE leaf_meta DISABLE TRIGGER USER;"
+      "UPDATE leaf_meta SET next_worker = 512, schema_version = 8;"
+      "ALTER TABLE leaf_meta ENABLE TRIGGER USER;"
+      "DROP FUNCTION leaf_meta_counted, leaf_worker_not_renewed CASCADE");
+  owner().acquire_worker({.owner = "pinned", .worker = 4});
+  leaf::Store upgraded{{.url = url()}};
+  upgraded.migrate();
+  CHECK(upgraded.acquire_worker({.owner = "host3"}).worker == 3);
+  CHECK(upgraded.acquire_worker({.owner = "host5"}).worker == 5);
+  CHECK_FALSE(attempt("UPDATE leaf_meta SET next_worker = next_worker - 1"));
+}
+
 TEST_CASE_FIXTURE(Stage, "rights: no worker outside of the range is leased, nor is that changed") {
   for (const std::string statement :
        {"UPDATE leaf_meta SET first_worker = 0", "UPDATE leaf_meta SET last_worker = 1023",
@@ -265,7 +342,8 @@ TEST_CASE_FIXTURE(Stage, "rights: what counts for the guard, or for others, is k
   for (const std::string statement :
        {"UPDATE leaf_alloc SET last_grant = 0", "UPDATE leaf_alloc SET last_grant = -1, max_id = max_id + 1",
         "UPDATE leaf_alloc SET update_time = 'infinity'",
-        "UPDATE leaf_meta SET next_worker = next_worker - 1", "UPDATE leaf_meta SET next_worker = 1000",
+        "UPDATE leaf_meta SET next_worker = next_worker - 1",
+        "UPDATE leaf_meta SET next_worker = next_worker + 1", "UPDATE leaf_meta SET next_worker = 1000",
         "UPDATE leaf_meta SET layout_fixed = false",
         "UPDATE leaf_worker SET renewed_at = -9223372036854775808",
         "UPDATE leaf_worker SET renewed_at = 9007199254740991",

@@ -22,6 +22,7 @@ using leaf::TagName;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
+using leaf::test::proposes;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
 using leaf::test::TemporaryFolder;
@@ -39,7 +40,7 @@ leaf::StoreOptions options_for(const std::filesystem::path& path) {
 TEST_CASE("sqlite: migrating twice applies everything once and keeps the deployment") {
   TemporaryFolder folder;
   Store store(options_for(folder.path() / "leaf.db"));
-  CHECK(error_text([&] { store.tags(); }).find("leafctl init-db") != std::string::npos);
+  CHECK(proposes(error_of([&] { store.tags(); }), {.kind = leaf::Remedy::Kind::create_store}));
   CHECK(store.pending_migrations().size() >= 1);
   CHECK(Store(options_for(folder.path() / "leaf.db")).migration_script().find("CREATE TABLE") !=
         std::string::npos);
@@ -60,7 +61,7 @@ TEST_CASE("sqlite: the script that is printed does what migrating does") {
   SqliteSession by_hand(path.string());
   REQUIRE(by_hand.run("VACUUM"));  // an empty database
   Store store(options_for(path));
-  CHECK(error_text([&] { store.tags(); }).find("leafctl init-db") != std::string::npos);
+  CHECK(proposes(error_of([&] { store.tags(); }), {.kind = leaf::Remedy::Kind::create_store}));
   REQUIRE(by_hand.run(store.migration_script()));
   CHECK(Store(options_for(path)).pending_migrations().empty());
   Store migrated(options_for(path));
@@ -75,7 +76,7 @@ TEST_CASE("sqlite: a connection that was opened before grants nothing once a lat
   CHECK(opened.grant(TagName("order"), 1).range.lo == 1);
   SqliteSession other(store.path());
   REQUIRE(other.run("UPDATE leaf_meta SET schema_version = 999, min_reader = 999, min_release = '9.1.0'"));
-  CHECK(error_text([&] { opened.grant(TagName("order"), 1); }).find("leafctl 9.1.0 or later") !=
+  CHECK(error_text([&] { opened.grant(TagName("order"), 1); }).find("release 9.1.0 or later") !=
         std::string::npos);
 }
 
@@ -83,16 +84,14 @@ TEST_CASE("sqlite: a schema of another version is refused, and says which progra
   SqliteStore store;
   SqliteSession other(store.path());
   REQUIRE(other.run("UPDATE leaf_meta SET schema_version = 0"));
-  CHECK(error_text([&] { store.open().tags(); }).find("create them with 'leafctl init-db'") !=
-        std::string::npos);
+  CHECK(proposes(error_of([&] { store.open().tags(); }), {.kind = leaf::Remedy::Kind::create_store}));
   REQUIRE(other.run("UPDATE leaf_meta SET schema_version = 1"));
-  CHECK(error_text([&] { store.open().tags(); }).find("upgrade it with 'leafctl init-db'") !=
-        std::string::npos);
+  CHECK(proposes(error_of([&] { store.open().tags(); }), {.kind = leaf::Remedy::Kind::upgrade_store}));
   REQUIRE(other.run("UPDATE leaf_meta SET schema_version = 999"));
   CHECK(store.open().tags().empty());
   CHECK(store.open().migrate().empty());
   REQUIRE(other.run("UPDATE leaf_meta SET min_reader = 999, min_release = '9.1.0'"));
-  CHECK(error_text([&] { store.open().tags(); }).find("leafctl 9.1.0 or later") != std::string::npos);
+  CHECK(error_text([&] { store.open().tags(); }).find("release 9.1.0 or later") != std::string::npos);
   CHECK(error_code([&] { store.open().tags(); }) == ErrorCode::usage);
   CHECK(error_code([&] { store.open().migrate(); }) == ErrorCode::usage);
 }

@@ -28,6 +28,15 @@ namespace leaf::range {
 /// of the ABI.
 class LEAF_EXPORT DoubleBuffer {
  public:
+  /// The parts of a word.
+  static constexpr std::uint32_t generation_of(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word >> 32);
+  }
+  static constexpr std::uint32_t offset_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+  static constexpr std::uint64_t word_of(std::uint32_t generation, std::uint32_t offset) {
+    return std::uint64_t{generation} << 32 | offset;
+  }
+
   /// The longest range that one slot holds.
   static constexpr std::uint64_t max_size = UINT32_MAX;
 
@@ -39,23 +48,32 @@ class LEAF_EXPORT DoubleBuffer {
   /// Takes the next IDs, 1 to `at_most`, from one range. `at_most` must not be 0.
   Taken take(std::uint64_t at_most) noexcept;
 
-  /// take(1) for the usual case, small enough to be inlined; false if take() has to look closer.
-  bool take_one(std::int64_t& id, bool& mark_reached) noexcept {
-    std::uint64_t word = word_.load(std::memory_order_acquire);
-    const Slot& current = slot(generation_of(word));
-    const std::uint32_t offset = offset_of(word);
-    const std::uint32_t size = current.size.load(std::memory_order_relaxed);
-    const std::int64_t lo = current.lo.load(std::memory_order_relaxed);
-    const std::uint32_t mark = current.mark.load(std::memory_order_relaxed);
-    if (offset >= size) [[unlikely]]
-      return false;
-    // The swapped values hang on nothing but the word, so that the processor reads the slot meanwhile.
-    if (!word_.compare_exchange_strong(word, word + 1, std::memory_order_acq_rel, std::memory_order_relaxed))
-        [[unlikely]] {
-      return false;
+  /// The word that its holder left the buffer with. A wrong one, such as another buffer's, costs a second
+  /// attempt and nothing else. For all threads, but each does best with one of its own.
+  class Guess {
+   public:
+    Guess() = default;
+    Guess(const Guess& other) noexcept : word_(other.load()) {}
+    Guess& operator=(const Guess& other) noexcept {
+      store(other.load());
+      return *this;
     }
-    id = lo + offset;
-    mark_reached = offset + 1 == mark;
+
+    std::uint64_t load() const noexcept { return word_.load(std::memory_order_relaxed); }
+    void store(std::uint64_t word) noexcept { word_.store(word, std::memory_order_relaxed); }
+
+   private:
+    std::atomic<std::uint64_t> word_{0};
+  };
+
+  /// take(1) for the usual case, small enough to be inlined; false if take() has to look closer. To load the
+  /// word right after the last swap of it costs more than the swap: so it is guessed.
+  bool take_one(Guess& guess, std::int64_t& id, bool& mark_reached) noexcept {
+    std::uint64_t word = guess.load();
+    if (!take_one_at(word, id, mark_reached)) [[unlikely]] {
+      if (!take_one_at(word, id, mark_reached)) return false;
+    }
+    guess.store(word + 1);
     return true;
   }
 
@@ -66,6 +84,7 @@ class LEAF_EXPORT DoubleBuffer {
     std::uint32_t label = 0;  ///< of the current range
     bool untouched = false;   ///< nothing of the current range was taken yet
     bool mark_reached = false;
+    std::uint32_t mark = 0;  ///< how many of the current range may be taken before the mark is reached
     bool has_next = false;
     Range next;  ///< the next range, if there is one
   };
@@ -75,6 +94,19 @@ class LEAF_EXPORT DoubleBuffer {
   /// Moves the cursor to `end`, in (rest.lo, rest.hi], so that all before it is the caller's or lost.
   /// False if the buffer has changed since `view`.
   bool take_up_to(const View& view, std::int64_t end) noexcept;
+
+  /// As take_up_to(), of `count` from `word`, which a view or an earlier call has told; all of them must lie
+  /// in the range that it means. False where the cursor stands elsewhere; `word` is where it stands after the
+  /// call.
+  bool take_at(std::uint64_t& word, std::uint32_t count) noexcept {
+    if (!word_.compare_exchange_strong(word, word + count, std::memory_order_acq_rel,
+                                       std::memory_order_relaxed)) {
+      return false;
+    }
+    word += count;
+    note(word);
+    return true;
+  }
 
   /// Leaves the rest of the current range and goes to the next one. False if there is none or the buffer has
   /// changed.
@@ -122,13 +154,6 @@ class LEAF_EXPORT DoubleBuffer {
     std::atomic<std::uint64_t> checksum{0};    ///< of the others
   };
 
-  static constexpr std::uint32_t generation_of(std::uint64_t word) {
-    return static_cast<std::uint32_t>(word >> 32);
-  }
-  static constexpr std::uint32_t offset_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
-  static constexpr std::uint64_t word_of(std::uint32_t generation, std::uint32_t offset) {
-    return std::uint64_t{generation} << 32 | offset;
-  }
   Slot& slot(std::uint32_t generation) noexcept { return slots_[generation & 1]; }
   const Slot& slot(std::uint32_t generation) const noexcept { return slots_[generation & 1]; }
   bool names(std::uint32_t generation) const noexcept {
@@ -140,8 +165,39 @@ class LEAF_EXPORT DoubleBuffer {
     const std::uint32_t size = slot(generation).size.load(std::memory_order_acquire);
     return {lo + (offset < size ? offset : size), lo + size};
   }
+  /// Takes the ID at `word`, if that is where the cursor stands; else `word` becomes where it does.
+  bool take_one_at(std::uint64_t& word, std::int64_t& id, bool& mark_reached) noexcept {
+    const Slot& current = slot(generation_of(word));
+    // With this generation the slot is the range that the word means, or the cursor has left that and the
+    // swap fails.
+    const std::uint32_t generation = current.generation.load(std::memory_order_acquire);
+    const std::uint32_t size = current.size.load(std::memory_order_relaxed);
+    const std::int64_t lo = current.lo.load(std::memory_order_relaxed);
+    const std::uint32_t mark = current.mark.load(std::memory_order_relaxed);
+    const std::uint32_t offset = offset_of(word);
+    if (generation != generation_of(word) || offset >= size) [[unlikely]] {
+      word = word_.load(std::memory_order_relaxed);
+      return false;
+    }
+    if (!word_.compare_exchange_strong(word, word + 1, std::memory_order_acq_rel, std::memory_order_relaxed))
+        [[unlikely]] {
+      return false;
+    }
+    id = lo + offset;
+    mark_reached = offset + 1 == mark;
+    return true;
+  }
   bool swap(std::uint64_t& expected, std::uint64_t desired) noexcept;
-  void note(std::uint64_t word) noexcept;
+  /// Generations come back.
+  static bool is_before(std::uint64_t word, std::uint64_t other) noexcept {
+    return static_cast<std::int64_t>(word - other) < 0;
+  }
+  /// One who was stopped before the store may take back what another one noted: then less is noted, until the
+  /// next one does.
+  void note(std::uint64_t word) noexcept {
+    if (is_before(noted_.load(std::memory_order_relaxed), word))
+      noted_.store(word, std::memory_order_release);
+  }
 
   // Apart from the slots: they are read by all, the word is written by all.
   alignas(64) std::atomic<std::uint64_t> word_{0};

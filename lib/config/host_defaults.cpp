@@ -1,0 +1,120 @@
+#include "leaf/host_defaults.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+
+#include "config/folders.hpp"
+#include "config/values.hpp"
+#include "leaf/detail/yes_no.hpp"
+#include "leaf/error.hpp"
+
+namespace leaf {
+
+namespace {
+
+constexpr const char* origin_default = "default";
+
+/// What libpq takes from the environment to find a database.
+std::string libpq_variables(const Surroundings& surroundings) {
+  std::string result;
+  for (const char* name :
+       {"PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
+        "PGSYSCONFDIR", "PGOPTIONS", "PGTARGETSESSIONATTRS", "PGLOADBALANCEHOSTS"}) {
+    if (const auto value = surroundings.variable(name)) result += fmt::format("{}={}\n", name, *value);
+  }
+  return result;
+}
+
+/// Where libpq looks for services, whether there are such files or not.
+std::vector<std::string> libpq_service_files(const Surroundings& surroundings) {
+  std::vector<std::string> files;
+  if (const auto own = surroundings.variable("PGSERVICEFILE")) {
+    files.push_back(*own);
+  } else if (const auto home = surroundings.variable("HOME")) {
+    files.push_back(*home + "/.pg_service.conf");
+  }
+  files.push_back(surroundings.variable("PGSYSCONFDIR").value_or("/etc/postgresql-common") +
+                  "/pg_service.conf");
+  return files;
+}
+
+std::string name_of_host() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+/// Where the values of one host are found.
+struct Source {
+  const HostConfiguration& configuration;
+  const Surroundings& surroundings;
+
+  /// The choice, the variable or the file's, checked; else what `otherwise` makes, which is not.
+  template <class Default>
+  ConfiguredValue value(const std::optional<ConfiguredValue>& choice, const char* variable,
+                        std::string_view key, Default otherwise) const {
+    const auto found = choice ? choice : configuration.find(surroundings, variable, key);
+    if (!found) return {otherwise(), origin_default};
+    config::check_value(key, found->origin, found->text);
+    return *found;
+  }
+
+  ConfiguredValue store(const std::optional<ConfiguredValue>& choice) const {
+    ConfiguredValue store = value(choice, "LEAFCTL_STORE", "store", [&] {
+      return "sqlite:" + default_store_folder(surroundings) + "/leaf.db";
+    });
+    const std::string url = configuration.url_of(store.text);
+    if (url != store.text) {
+      store.origin += fmt::format(", '{}' in {}", store.text, configuration.stores().at(store.text).place);
+      store.text = url;
+    }
+    return store;
+  }
+
+  ConfiguredValue yes_or_no(const std::optional<ConfiguredValue>& choice, const char* variable,
+                            std::string_view key, const char* otherwise) const {
+    return value(choice, variable, key, [otherwise] { return otherwise; });
+  }
+};
+
+}  // namespace
+
+Surroundings Surroundings::of_this_process() {
+  return {.variable = [](const char* name) -> std::optional<std::string> {
+            const char* value = std::getenv(name);
+            return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+          },
+          .is_root = geteuid() == 0,
+          .user_id = std::to_string(geteuid()),
+          .host_name = name_of_host()};
+}
+
+HostDefaults host_defaults(const HostConfiguration& configuration, const HostChoices& choices,
+                           const Surroundings& surroundings) {
+  const Source source{configuration, surroundings};
+  HostDefaults result;
+  result.store = source.store(choices.store);
+  result.runtime_dir = source.value(choices.runtime_dir, "LEAFCTL_RUNTIME_DIR", "runtime_dir",
+                                    [&] { return config::default_runtime_dir(surroundings); });
+  result.host_buffer = source.yes_or_no(choices.host_buffer, "LEAFCTL_HOST_BUFFER", "host_buffer", "yes");
+  result.group = source.yes_or_no(choices.group, "LEAFCTL_GROUP", "group", "no");
+  result.uses_host_buffer = detail::parse_yes_no("host_buffer", result.host_buffer.text);
+  result.host = {.folder = result.runtime_dir.text,
+                 .group = detail::parse_yes_no("group", result.group.text),
+                 .store_key = libpq_variables(surroundings),
+                 .store_files = libpq_service_files(surroundings)};
+  return result;
+}
+
+HostDefaults host_defaults(const HostChoices& choices, const std::optional<std::string>& file) {
+  const Surroundings surroundings = Surroundings::of_this_process();
+  const auto configuration = HostConfiguration::read(surroundings, file);
+  HostDefaults result = host_defaults(configuration, choices, surroundings);
+  if (configuration.unread_file() && result.store.origin == origin_default)
+    throw Error(*configuration.unread_file());
+  return result;
+}
+
+}  // namespace leaf

@@ -1,0 +1,79 @@
+#include "host/granted_record.hpp"
+
+#include <algorithm>
+
+namespace leaf::host {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+std::int64_t load(const Shared<std::int64_t>& value) {
+  return value.load(std::memory_order_relaxed);
+}
+
+void store_in(Shared<std::int64_t>& value, std::int64_t number) {
+  value.store(number, std::memory_order_relaxed);
+}
+
+range::SegmentRecord segment_record_of(const State& state) {
+  const TagRecord& tag = state.tag;
+  const std::int64_t limit = load(tag.limit);
+  return {.steps = {.step = load(tag.step),
+                    .tag_step = load(tag.tag_step),
+                    .fetches = static_cast<int>(load(tag.fetches)),
+                    .last_fetch = UnixTime(milliseconds(load(tag.last_fetch_ms))),
+                    .starved = state.starved.load(std::memory_order_relaxed) != 0},
+          .start = std::max<std::int64_t>(load(state.start), 1),
+          .limit = limit == 0 ? max_id : limit,
+          .granted_end = load(tag.granted_end)};
+}
+
+range::WindowRecord window_record_of(const State& state) {
+  const WorkerRecord& worker = state.worker;
+  return {.begin = UnixTime(milliseconds(load(worker.begin_ms))),
+          .worker = load(worker.worker),
+          .token = worker.token.get()};
+}
+
+void keep(const range::SegmentRecord& record, State& state) {
+  TagRecord& tag = state.tag;
+  store_in(tag.step, record.steps.step);
+  store_in(tag.tag_step, record.steps.tag_step);
+  store_in(tag.fetches, record.steps.fetches);
+  store_in(tag.last_fetch_ms, record.steps.last_fetch.time_since_epoch().count());
+  state.starved.store(record.steps.starved ? 1 : 0, std::memory_order_relaxed);
+  store_in(state.start, record.start);
+  store_in(tag.limit, record.limit);
+  store_in(tag.granted_end, record.granted_end);
+}
+
+void keep(const range::WindowRecord& record, State& state) {
+  WorkerRecord& worker = state.worker;
+  // The token last: with another worker's it is good for nothing, should this process die in between.
+  store_in(worker.begin_ms, record.begin.time_since_epoch().count());
+  store_in(worker.worker, record.worker);
+  worker.token.set(record.token);
+}
+
+}  // namespace
+
+range::GrantRecord record_of(const State& state) {
+  switch (state.header.kind) {
+    case FileKind::tag:
+      return segment_record_of(state);
+    case FileKind::worker:
+      return window_record_of(state);
+    case FileKind::mark:
+    case FileKind::store_name:
+      break;
+  }
+  return {};
+}
+
+void keep(const range::GrantRecord& record, State& state) {
+  if (const auto* const segment = std::get_if<range::SegmentRecord>(&record)) keep(*segment, state);
+  if (const auto* const window = std::get_if<range::WindowRecord>(&record)) keep(*window, state);
+}
+
+}  // namespace leaf::host

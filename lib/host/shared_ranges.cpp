@@ -1,0 +1,406 @@
+#include "host/shared_ranges.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "host/failure_advice.hpp"
+#include "host/granted_record.hpp"
+#include "host/host_marks.hpp"
+#include "leaf/error.hpp"
+#include "store/retry.hpp"
+#include "text/duration_text.hpp"
+#include "text/hint.hpp"
+
+namespace leaf::host {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds claim_lasts{1000};
+/// No pause is longer. A time further ahead was written before the clock was set back.
+constexpr milliseconds longest_pause{60'000};
+/// How long a call that the buffer could serve may take to ask where the store's name leads to.
+constexpr milliseconds check_patience{250};
+
+bool is_ahead(std::int64_t time_ms, std::int64_t now_ms, milliseconds at_most) {
+  return time_ms > now_ms && time_ms - now_ms <= at_most.count();
+}
+
+}  // namespace
+
+SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKind kind,
+                           const std::string& key, const StoreOptions& store, const HostOptions& host,
+                           milliseconds timeout, range::Fetcher* fetcher)
+    : RangeSource(std::move(granter)),
+      store_options_(to_keep(store, host)),
+      tries_once_(timeout == milliseconds::zero()),
+      timeout_(store::allowed(timeout)),
+      key_{.kind = kind, .name = this->granter().name(), .key = key},
+      name_(store.url, host),
+      on_fetch_change_(host.on_fetch_change),
+      fetcher_(fetcher),
+      folder_(host) {
+  draw_from(nowhere_.buffer);
+  const auto known = name_.look_up(*folder_.get(), now());
+  if (!known) return;
+  go_to(known->store);
+  go_to_current_file();
+  if (tries_once_ || !known->check_is_due || !name_.claim_check(*folder_.get(), now())) return;
+  try {
+    const std::lock_guard store_lock(store_mutex_);
+    check_name(store_until(clock().steady_now() + std::min(timeout_, check_patience)));
+  } catch (const Error&) {
+    // The store is away, which is what the buffer is for.
+  }
+}
+
+SharedRanges::~SharedRanges() {
+  if (store_process_ != getpid()) static_cast<void>(store_.release());
+}
+
+range::GrantRecord SharedRanges::record() const {
+  const State& drawn_from = state();
+  return drawn_from.buffer.published_end() == 0 ? range::GrantRecord() : record_of(drawn_from);
+}
+
+StoreIdentity SharedRanges::granted_by() const {
+  const std::lock_guard lock(files_mutex_);
+  return identity_.value_or(StoreIdentity());
+}
+
+void SharedRanges::keep_record(State& state, const range::GrantRecord& record) {
+  keep(record, state);
+}
+
+void SharedRanges::request_fetch() {
+  if (fetcher_ != nullptr && claim_fetch()) fetcher_->request(*this);
+}
+
+bool SharedRanges::is_known() {
+  {
+    const std::lock_guard lock(files_mutex_);
+    if (identity_) return true;
+  }
+  const auto known = name_.look_up(*folder_.get(), now());
+  if (known) go_to(known->store);
+  return known.has_value();
+}
+
+void SharedRanges::go_to(const StoreIdentity& store) {
+  const std::lock_guard lock(files_mutex_);
+  if (identity_ == store) return;
+  if (identity_) moves_.fetch_add(1, std::memory_order_acq_rel);
+  identity_ = store;
+}
+
+std::shared_ptr<StateFile> SharedRanges::current_file() {
+  const auto folder = folder_.get();
+  const std::lock_guard lock(files_mutex_);
+  if (!identity_) return nullptr;
+  if (files_.empty() || files_.back()->identity() != *identity_ || !files_.back()->is_current(*folder) ||
+      !files_.back()->is_intact()) {
+    FileKey key = key_;
+    key.shown_store = name_.shown();
+    key.identity = *identity_;
+    files_.push_back(StateFile::open(*folder, key));
+  }
+  return files_.back();
+}
+
+void SharedRanges::go_to_current_file() {
+  const auto current = current_file();
+  go_to(current && current->state().buffer.published_end() != 0 ? current->state() : nowhere_);
+}
+
+void SharedRanges::go_to(State& next) {
+  if (&next == &state()) return;
+  if (&next != &nowhere_) {
+    const std::string origin = next.origin.get();
+    const std::lock_guard lock(files_mutex_);
+    if (!origin_.empty()) granter().require_alike(origin_, origin);
+    origin_ = origin;
+  }
+  state_.store(&next, std::memory_order_release);
+  draw_from(next.buffer);
+}
+
+void SharedRanges::find_store(Time deadline) {
+  if (is_known()) return;
+  const std::lock_guard store_lock(store_mutex_);
+  const auto before = name_.stamp();
+  const StoreIdentity store = granter().identify(store_until(deadline));
+  name_.note(*folder_.get(), store, before, now());
+  go_to(store);
+}
+
+bool SharedRanges::leads_elsewhere(const StoreIdentity& store, const StateFile& file,
+                                   const StoreName::Stamp& before) {
+  name_.note(*folder_.get(), store, before, now());
+  go_to(store);
+  return file.identity() != store;
+}
+
+void SharedRanges::check_name(Store& store) {
+  const auto before = name_.stamp();
+  const StoreIdentity found = granter().identify(store);
+  name_.note(*folder_.get(), found, before, now());
+  go_to(found);
+  go_to_current_file();
+}
+
+void SharedRanges::check(Store& store) {
+  buffer().note();
+  go_to_current_file();
+  const std::uint64_t word = buffer().view().word;
+  if (std::exchange(checked_word_, word) == word || !is_known()) return;
+  const auto known = name_.look_up(*folder_.get(), now());
+  if (known) go_to(known->store);
+  if ((!known || known->check_is_due) && name_.claim_check(*folder_.get(), now())) check_name(store);
+  go_to_current_file();
+}
+
+/// False while all wait for the end of a pause. A failure that waiting does not cure is looked at anew by
+/// whoever needs the range: somebody may have mended it.
+bool SharedRanges::may_try(StateFile& file) {
+  const FetchRecord& record = file.state().fetch;
+  if (record.failures.load(std::memory_order_relaxed) == 0) return true;
+  const auto code = static_cast<ErrorCode>(record.failure_code.load(std::memory_order_relaxed));
+  return code != ErrorCode::unavailable ||
+         !is_ahead(record.retry_at_ms.load(std::memory_order_relaxed), now_ms(), longest_pause);
+}
+
+bool SharedRanges::claim_fetch() {
+  if (&state() == &nowhere_ && is_known()) go_to_current_file();
+  State& drawn_from = state();
+  const auto view = drawn_from.buffer.view();
+  if (view.has_next || !(view.mark_reached || view.rest.empty())) return false;
+  FetchRecord& record = drawn_from.fetch;
+  const std::int64_t now = now_ms();
+  if (record.failures.load(std::memory_order_relaxed) > 0 &&
+      is_ahead(record.retry_at_ms.load(std::memory_order_relaxed), now, longest_pause))
+    return false;
+  std::int64_t claimed = record.claimed_until_ms.load(std::memory_order_relaxed);
+  if (is_ahead(claimed, now, claim_lasts)) return false;
+  return record.claimed_until_ms.compare_exchange_strong(claimed, now + claim_lasts.count(),
+                                                         std::memory_order_relaxed);
+}
+
+void SharedRanges::await(const std::function<bool()>& ready) {
+  const Time deadline = clock().steady_now() + timeout_;
+  milliseconds length{1};
+  LockWait wait;
+  std::optional<Error> failure;
+  for (;;) {
+    try {
+      find_store(deadline);
+    } catch (const Error& error) {
+      if (tries_once_ || !error.retryable()) throw;
+      failure = error;
+    }
+    go_to_current_file();
+    if (ready()) return;
+    try_to_fetch(deadline, ready, wait);
+    go_to_current_file();
+    if (ready()) return;
+    if (clock().steady_now() >= deadline) throw timed_out(failure);
+    pause(deadline, length);
+  }
+}
+
+/// None if another holds the lock; one who has held it for long may have stopped for good, and loses the
+/// file.
+std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& file, LockWait& wait) {
+  const auto folder = folder_.get();
+  if (auto lock = file->try_lock(*folder)) {
+    file->state().fetch.fetcher.store(getpid(), std::memory_order_relaxed);
+    return lock;
+  }
+  const Time now = clock().steady_now();
+  if (wait.file != file) wait = {.file = file, .since = now};
+  if (granter().may_take_over() && now - wait.since >= timeout_ * 2 / 5) file->take_from_holder(*folder);
+  return std::nullopt;
+}
+
+/// Returns at once if another process is at it. Throws Error if waiting does not cure the failure.
+void SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait) {
+  const auto file = current_file();
+  if (!file || !(tries_once_ || may_try(*file))) return;
+  const auto lock = this->lock(file, wait);
+  if (!lock || is_done()) return;
+  const std::lock_guard store_lock(store_mutex_);
+  try {
+    fetch_locked(store_until(deadline), *file, *lock);
+  } catch (const Error& error) {
+    note_failure(*file, *lock, error);
+    if (tries_once_ || !error.retryable()) throw;
+  }
+}
+
+void SharedRanges::fetch() {
+  const Time deadline = clock().steady_now() + timeout_;
+  find_store(deadline);
+  const std::lock_guard store_lock(store_mutex_);
+  fetch(store_until(deadline));
+}
+
+void SharedRanges::fetch(Store& store) {
+  const auto file = current_file();
+  if (!file) return;
+  LockWait no_wait;
+  const auto lock = this->lock(file, no_wait);
+  if (!lock || !file->state().buffer.wants_next()) return;
+  try {
+    fetch_locked(store, *file, *lock);
+  } catch (const Error& error) {
+    note_failure(*file, *lock, error);
+    throw;
+  }
+  go_to_current_file();
+}
+
+void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
+  const Time deadline = clock().steady_now() + timeout_;
+  milliseconds length{1};
+  LockWait wait;
+  for (;;) {
+    find_store(deadline);
+    const auto file = current_file();
+    if (const auto lock = this->lock(file, wait)) {
+      const std::lock_guard store_lock(store_mutex_);
+      try {
+        if (work(store_until(deadline), *file)) return;
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::refused) note_failure(*file, *lock, error);
+        throw;
+      }
+    }
+    if (clock().steady_now() >= deadline) throw timed_out(std::nullopt);
+    pause(deadline, length);
+  }
+}
+
+void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& lock) {
+  State& state = file.state();
+  const std::uint32_t turn = state.buffer.next_turn();
+  if (!file.is_current(*folder_.get())) return;  // it was taken away, and this turn comes after that
+  const auto before = name_.stamp();
+  const range::Granted granted =
+      granter().grant(store, {state.buffer, file.identity(), state.origin.get(), record_of(state)});
+  const bool is_of_store = !leads_elsewhere(granted.store, file, before);
+  const bool is_of_origin = state.origin.empty() || state.origin.get() == granted.origin;
+  if (is_of_store && is_of_origin && file.is_current(*folder_.get())) {
+    put_in_place(state, granted, turn);
+    return;
+  }
+  if (is_of_store && !is_of_origin) {
+    // What is left is lower than what others have been granted since.
+    state.buffer.close();
+    file.throw_away(*folder_.get(), lock);
+  }
+  const auto another = current_file();
+  const auto its_lock = another->try_lock(*folder_.get());
+  // Somebody may have been faster: then this grant is lost.
+  if (!its_lock || another->state().buffer.published_end() > granted.range.lo) return;
+  if (!another->state().origin.empty() && another->state().origin.get() != granted.origin) return;
+  put_in_place(another->state(), granted, another->state().buffer.next_turn());
+}
+
+/// Of how many IDs will have been put into the buffer, and how many were taken of them.
+void SharedRanges::count(State& state, std::uint64_t granted) {
+  TagRecord& record = state.tag;
+  const std::int64_t put_in = record.granted.load(std::memory_order_relaxed);
+  record.used_before.store(record.used.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  record.used.store(put_in - static_cast<std::int64_t>(range::left_in(state.buffer)),
+                    std::memory_order_relaxed);
+  record.granted.store(put_in + static_cast<std::int64_t>(granted), std::memory_order_relaxed);
+}
+
+void SharedRanges::put_in_place(State& state, const range::Granted& granted, std::uint32_t turn) {
+  if (state.origin.empty()) state.origin.set(granted.origin);
+  state.origin_checksum.store(checksum_of_origin(granted.origin), std::memory_order_relaxed);
+  FetchRecord& record = state.fetch;
+  record.fetched_before_ms.store(record.fetched_at_ms.load(std::memory_order_relaxed),
+                                 std::memory_order_relaxed);
+  record.fetched_at_ms.store(now_ms(), std::memory_order_relaxed);
+  const bool has_recovered = record.failures.exchange(0, std::memory_order_relaxed) > 0;
+  record.fetches.store(record.fetches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  record.claimed_until_ms.store(0, std::memory_order_relaxed);
+  count(state, granted.range.size());
+  keep_record(state, granted.record);
+  state.buffer.publish(granted.range, granted.mark, granted.label, turn);
+  if (has_recovered) tell({}, {});
+}
+
+void SharedRanges::tell(const std::string& failure, const Advice& advice) const {
+  if (on_fetch_change_)
+    on_fetch_change_({.what = granter().what(),
+                      .store = name_.shown(),
+                      .failure = failure,
+                      .hint = advice.hint,
+                      .remedies = advice.remedies});
+}
+
+void SharedRanges::note_failure(StateFile& file, const FetchLock& lock, const Error& error) {
+  State& state = file.state();
+  const bool is_mistaken = error.code() == ErrorCode::usage && state.origin.empty();
+  const bool is_gone = error.code() == ErrorCode::not_found && state.buffer.view().rest.empty();
+  if (is_mistaken || is_gone) {
+    file.throw_away(*folder_.get(), lock);  // nothing is there to share
+    return;
+  }
+  FetchRecord& record = state.fetch;
+  const int failures = record.failures.load(std::memory_order_relaxed) + 1;
+  const bool is_new =
+      failures == 1 || record.failure_code.load(std::memory_order_relaxed) != static_cast<int>(error.code());
+  record.failure.set(error.what());
+  set_failure_advice(state, error.advice());
+  record.failure_code.store(static_cast<int>(error.code()), std::memory_order_relaxed);
+  record.retry_at_ms.store(now_ms() + range::pause_after(failures, error.retryable()).count(),
+                           std::memory_order_relaxed);
+  record.failures.store(failures, std::memory_order_relaxed);
+  record.failed_fetches.store(record.failed_fetches.load(std::memory_order_relaxed) + 1,
+                              std::memory_order_relaxed);
+  if (is_new) tell(error.what(), error.advice());
+}
+
+/// The store's mutex is held. After fork() the parent's connection is left alone.
+Store& SharedRanges::store_until(Time deadline) {
+  if (store_process_ != getpid()) {
+    static_cast<void>(store_.release());
+    store_ = std::make_unique<Store>(store_options_);
+    store_process_ = getpid();
+  }
+  const auto left = std::chrono::ceil<milliseconds>(deadline - clock().steady_now());
+  store_->set_timeout(tries_once_ ? milliseconds::zero() : std::max(left, milliseconds(1)));
+  return *store_;
+}
+
+void SharedRanges::pause(Time deadline, milliseconds& length) {
+  constexpr milliseconds longest{20};
+  const auto left = deadline - clock().steady_now();
+  clock().sleep_for(std::min<std::chrono::nanoseconds>(length, left));
+  length = std::min(length * 2, longest);
+}
+
+Error SharedRanges::timed_out(const std::optional<Error>& failure) {
+  const auto file = current_file();
+  if (!file && failure) return RangeSource::timed_out(timeout_, failure, {});
+  if (file && file->state().fetch.failures.load(std::memory_order_relaxed) > 0) {
+    const FetchRecord& record = file->state().fetch;
+    const Error of_another(ErrorCode::unavailable, record.failure.get(), failure_advice(file->state()));
+    return RangeSource::timed_out(timeout_, of_another, {});
+  }
+  const std::int64_t fetcher = file ? file->state().fetch.fetcher.load(std::memory_order_relaxed) : 0;
+  return RangeSource::timed_out(
+      timeout_, std::nullopt,
+      fmt::format("process {} of this host is about to fetch it; if that is stopped, let it go on or "
+                  "kill it"_hint,
+                  fetcher));
+}
+
+}  // namespace leaf::host

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/folder.hpp"
+#include "host/fork_mutex.hpp"
+#include "host/state_file.hpp"
+#include "host/store_name.hpp"
+#include "leaf/store.hpp"
+#include "range/fetcher.hpp"
+
+namespace leaf::host {
+
+/// Ranges that the processes of a host share. They are fetched by one at a time for the whole host, who holds
+/// the lock of their file; while that fails, after pauses that grow and that all keep to.
+///
+/// It belongs to a store, not to a name of it: where the name leads elsewhere takers go to that store's
+/// buffer. Thread safe. After fork() the child may go on with it: no connection is used by two processes.
+class SharedRanges : public range::RangeSource {
+ public:
+  /// Opens the file of the granter's name, if this host knows which store the URL leads to; else that is
+  /// asked when it is needed. `key` tells the file from others of its kind. `fetcher` fetches in the
+  /// background; null: the embedding program does. Throws Error as StateFile::open() does.
+  SharedRanges(std::unique_ptr<const range::Granter> granter, FileKind kind, const std::string& key,
+               const StoreOptions& store, const HostOptions& host, std::chrono::milliseconds timeout,
+               range::Fetcher* fetcher);
+  ~SharedRanges() override;
+
+  range::GrantRecord record() const override;
+  std::string origin() const override { return state().origin.get(); }
+  StoreIdentity granted_by() const override;
+
+  void await(const std::function<bool()>& ready) override;
+  void request_fetch() override;
+  /// One of all processes is told so, and for a second no other one.
+  bool claim_fetch() override;
+  void fetch() override;
+  void fetch(Store& store) override;
+  /// Leaves a file or folder that was removed, and a store that the name does not lead to any more.
+  void check(Store& store) override;
+
+ protected:
+  /// What takers draw from, and all that is known of it.
+  State& state() const noexcept { return *state_.load(std::memory_order_acquire); }
+  /// Runs `work` while this process alone may fetch, again where it returns false. Throws Error (unavailable)
+  /// if that does not come about before the timeout.
+  void alone(const std::function<bool(Store&, StateFile&)>& work);
+  /// Remembers that the store's name leads to `store`. True if `file` is of another one.
+  bool leads_elsewhere(const StoreIdentity& store, const StateFile& file, const StoreName::Stamp& before);
+  StoreName::Stamp stamp() const { return name_.stamp(); }
+  /// Another number after takers went to another store's buffer.
+  int moves() const noexcept { return moves_.load(std::memory_order_acquire); }
+
+  /// Notes in `state` what was granted, before it can be taken; the lock is held.
+  virtual void keep_record(State& state, const range::GrantRecord& record);
+
+  UnixTime now() const { return std::chrono::floor<std::chrono::milliseconds>(clock().now()); }
+  std::int64_t now_ms() const { return now().time_since_epoch().count(); }
+  Clock& clock() const noexcept { return *store_options_.clock; }
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// How long another process has held the lock of one file while a caller waits for it.
+  struct LockWait {
+    std::shared_ptr<StateFile> file{};
+    Time since{};
+  };
+
+  /// The file to fetch into, of the store that the name leads to and in the folder as it is now; null if that
+  /// store is not known yet.
+  std::shared_ptr<StateFile> current_file();
+  /// Has takers draw from the current file, once there is something in it.
+  void go_to_current_file();
+  void go_to(const StoreIdentity& store);
+  /// True if it is known which store the name leads to, to this process or another one of this host.
+  bool is_known();
+  /// Asks the store which one it is, if that is not known.
+  void find_store(Time deadline);
+  void check_name(Store& store);
+  bool may_try(StateFile& file);
+  void try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait);
+  std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
+  void fetch_locked(Store& store, StateFile& file, const FetchLock& lock);
+  static void count(State& state, std::uint64_t granted);
+  void put_in_place(State& state, const range::Granted& granted, std::uint32_t turn);
+  void tell(const std::string& failure, const Advice& advice) const;
+  void note_failure(StateFile& file, const FetchLock& lock, const Error& error);
+  Store& store_until(Time deadline);
+  void pause(Time deadline, std::chrono::milliseconds& length);
+  Error timed_out(const std::optional<Error>& failure);
+  /// Has takers draw from there.
+  void go_to(State& state);
+
+  const StoreOptions store_options_;
+  const bool tries_once_;                    ///< the timeout is zero: whoever waits does so for one attempt
+  const std::chrono::milliseconds timeout_;  ///< and that long
+  const FileKey key_;                        ///< but for the store's identity
+  const StoreName name_;
+  const std::function<void(const FetchChange&)> on_fetch_change_;
+  range::Fetcher* const fetcher_;
+  CurrentFolder folder_;
+
+  State nowhere_{};  ///< what takers find empty while there is nothing else to draw from
+  mutable ForkMutex files_mutex_;
+  std::optional<StoreIdentity> identity_;          ///< where the name leads
+  std::vector<std::shared_ptr<StateFile>> files_;  ///< the last is current; takers may still be in the others
+  std::string origin_;                             ///< of what was drawn from last
+  std::atomic<State*> state_{&nowhere_};           ///< its buffer is what takers draw from
+  std::atomic<int> moves_{0};
+  std::uint64_t checked_word_ = 0;  ///< tells whether anything was taken since the last check
+
+  ForkMutex store_mutex_;
+  std::unique_ptr<Store> store_;
+  pid_t store_process_ = 0;  ///< the one that made it
+};
+
+}  // namespace leaf::host

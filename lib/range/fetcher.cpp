@@ -1,0 +1,196 @@
+#include "range/fetcher.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <system_error>
+
+#include "store/retry.hpp"
+#include "text/hint.hpp"
+
+namespace leaf::range {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::chrono::seconds check_every{1};
+
+/// There is nothing to bridge the time to the next attempt with.
+bool is_used_up(const RangeSource& source) {
+  return source.buffer().view().rest.empty();
+}
+
+}  // namespace
+
+milliseconds pause_after(int failures, bool retryable) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  const int longest = std::min(retryable ? 2'000 : 60'000, 100 << std::min(failures - 1, 10));
+  return milliseconds(std::uniform_int_distribution<int>(longest * 3 / 4, longest)(random));
+}
+
+Fetcher::Fetcher(StoreOptions store, Options options)
+    : store_options_(std::move(store)), options_(std::move(options)), clock_(*store_options_.clock) {
+  const Store checks_the_url(store_options_);
+}
+
+Fetcher::~Fetcher() {
+  {
+    const Lock lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Fetcher::request(RangeSource& source) {
+  if (source.fetch_.requested.load(std::memory_order_relaxed)) return;
+  const Lock lock(mutex_);
+  if (!source.wants_fetch() || source.fetch_.requested.exchange(true, std::memory_order_relaxed)) return;
+  fetch_now(source, lock);
+}
+
+void Fetcher::enqueue(RangeSource& source, Time due, const Lock&) {
+  if (source.fetch_.queued) queue_.erase({source.fetch_.due, &source});
+  source.fetch_.queued = true;
+  source.fetch_.due = due;
+  queue_.emplace(due, &source);
+}
+
+bool Fetcher::fetch_now(RangeSource& source, const Lock& lock) {
+  enqueue(source, clock_.steady_now(), lock);
+  work_.notify_one();
+  // A thread that was told of other work and has not woken yet still counts as idle.
+  if (have_thread(queue_.size() > static_cast<std::size_t>(idle_threads_))) return true;
+  queue_.erase({source.fetch_.due, &source});
+  source.fetch_.queued = false;
+  source.fetch_.requested.store(false, std::memory_order_relaxed);
+  return false;
+}
+
+bool Fetcher::have_thread(bool all_busy) {
+  if (!all_busy || threads_.size() >= static_cast<std::size_t>(options_.max_threads)) return true;
+  try {
+    threads_.emplace_back([this] { run(); });
+  } catch (const std::system_error&) {
+    return !threads_.empty();
+  }
+  return true;
+}
+
+void Fetcher::watch(RangeSource& source) {
+  const Lock lock(mutex_);
+  checks_.emplace(clock_.steady_now() + check_every, &source);
+  have_thread(threads_.empty());
+  work_.notify_one();
+}
+
+void Fetcher::await(RangeSource& source, const std::function<bool()>& ready) {
+  Lock lock(mutex_);
+  const bool tries_once = options_.timeout == milliseconds::zero();
+  const Time deadline = clock_.steady_now() + store::allowed(options_.timeout);
+  const std::uint64_t begun_before = source.fetch_.begun;
+  while (!ready()) {
+    if (source.fetch_.failure && (tries_once || !source.fetch_.failure->retryable())) {
+      if (source.fetch_.begun > begun_before) throw Error(*source.fetch_.failure);
+      // Somebody may have mended it since: every caller has it looked at anew.
+      if (source.fetch_.queued) fetch_now(source, lock);
+    }
+    if (!source.fetch_.requested.exchange(true, std::memory_order_relaxed) && !fetch_now(source, lock)) {
+      throw Error(ErrorCode::unavailable,
+                  fmt::format("no thread could be started to fetch a {}", source.granter().what()),
+                  "check the limit of processes, 'ulimit -u'"_hint);
+    }
+    if (clock_.steady_now() >= deadline)
+      throw source.timed_out(store::allowed(options_.timeout), source.fetch_.failure,
+                             "the store is slow; try again"_hint);
+    clock_.wait_until(lock, source.fetch_.changed, deadline);
+  }
+}
+
+Fetcher::Task Fetcher::next_due(Lock& lock) {
+  while (!stopping_) {
+    const Time now = clock_.steady_now();
+    if (!queue_.empty() && queue_.begin()->first <= now) {
+      RangeSource* const source = queue_.begin()->second;
+      queue_.erase(queue_.begin());
+      source->fetch_.queued = false;
+      return {.source = source};
+    }
+    if (!checks_.empty() && checks_.begin()->first <= now) {
+      RangeSource* const source = checks_.begin()->second;
+      checks_.erase(checks_.begin());
+      return {.source = source, .is_check = true};
+    }
+    ++idle_threads_;
+    if (queue_.empty() && checks_.empty()) {
+      work_.wait(lock);
+    } else {
+      const Time fetch_at = queue_.empty() ? Time::max() : queue_.begin()->first;
+      const Time check_at = checks_.empty() ? Time::max() : checks_.begin()->first;
+      clock_.wait_until(lock, work_, std::min(fetch_at, check_at));
+    }
+    --idle_threads_;
+  }
+  return {};
+}
+
+void Fetcher::run() {
+  Store store(store_options_);
+  Lock lock(mutex_);
+  for (Task task = next_due(lock); task.source != nullptr; task = next_due(lock)) {
+    if (task.is_check) {
+      check(*task.source, store, lock);
+    } else {
+      fetch(*task.source, store, lock);
+    }
+  }
+}
+
+void Fetcher::check(RangeSource& source, Store& store, Lock& lock) {
+  lock.unlock();
+  try {
+    source.check(store);
+  } catch (const std::exception&) {
+    // The store is away, or a folder is: whoever needs a range is told.
+  }
+  lock.lock();
+  checks_.emplace(clock_.steady_now() + check_every, &source);
+}
+
+void Fetcher::fetch(RangeSource& source, Store& store, Lock& lock) {
+  ++source.fetch_.begun;
+  std::optional<Error> failure;
+  lock.unlock();
+  try {
+    source.fetch(store);
+  } catch (const Error& error) {
+    failure = error;
+  } catch (const std::exception& error) {
+    failure = Error(ErrorCode::failed, error.what());
+  }
+  if (failure && options_.on_failure) {
+    const std::lock_guard report(report_mutex_);
+    options_.on_failure(source, *failure);
+  }
+  lock.lock();
+
+  source.fetch_.failure = failure;
+  if (!failure) {
+    source.fetch_.failures_in_a_row = 0;
+    source.fetch_.requested.store(false, std::memory_order_relaxed);
+  } else if (failure->retryable() || !is_used_up(source)) {
+    ++source.fetch_.failures_in_a_row;
+    const auto pause = pause_after(source.fetch_.failures_in_a_row, failure->retryable());
+    // This thread, or another one that waits, comes back to it in time.
+    enqueue(source, clock_.steady_now() + pause, lock);
+  } else {
+    // Nothing to bridge: whoever calls next asks anew.
+    source.fetch_.requested.store(false, std::memory_order_relaxed);
+  }
+  source.fetch_.changed.notify_all();
+}
+
+}  // namespace leaf::range

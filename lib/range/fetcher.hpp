@@ -1,0 +1,86 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "range/range_source.hpp"
+
+namespace leaf::range {
+
+/// How long the name of a store that is in use may be relied on before the store is asked which one it is.
+inline constexpr std::chrono::seconds name_lasts{60};
+
+/// How long to wait before the next attempt, after that many failures in a row: 100 ms, doubled with each up
+/// to 2 s, less a random quarter, so that hosts that failed together come back apart. What waiting alone does
+/// not cure is looked at once a minute.
+std::chrono::milliseconds pause_after(int failures, bool retryable);
+
+/// Fetches ranges for sources, for each at most once at a time, in background threads that start when there
+/// is work for them. While a fetch fails it is tried again after a pause that grows, not with every call.
+/// Thread safe.
+class Fetcher {
+ public:
+  struct Options {
+    std::chrono::milliseconds timeout;  ///< how long await() waits
+    int max_threads = 1;                ///< each with a connection of its own
+    /// Called from a background thread, never at the same time twice, when a fetch failed; may be empty.
+    std::function<void(const RangeSource&, const Error&)> on_failure;
+  };
+
+  Fetcher(StoreOptions store, Options options);
+  /// Ends the threads; a fetch under way ends first.
+  ~Fetcher();
+  Fetcher(const Fetcher&) = delete;
+  Fetcher& operator=(const Fetcher&) = delete;
+
+  /// From now on `source` is checked each second.
+  void watch(RangeSource& source);
+
+  /// Has the next range fetched, unless that is under way or it is there already.
+  void request(RangeSource& source);
+
+  /// For a caller that found the buffer empty: returns once `ready()` is true, having requested fetches until
+  /// then. Throws the Error of a fetch that waiting does not cure, `unavailable` after the timeout.
+  void await(RangeSource& source, const std::function<bool()>& ready);
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  using Lock = std::unique_lock<std::mutex>;
+
+  void enqueue(RangeSource& source, Time due, const Lock&);
+  /// False if there is no thread to do it, and none could be started.
+  bool fetch_now(RangeSource& source, const Lock& lock);
+  struct Task {
+    RangeSource* source = nullptr;  ///< null: the fetcher ends
+    bool is_check = false;
+  };
+  /// False if there is no thread, and none could be started.
+  bool have_thread(bool all_busy);
+  Task next_due(Lock& lock);
+  void check(RangeSource& source, Store& store, Lock& lock);
+  void run();
+  void fetch(RangeSource& source, Store& store, Lock& lock);
+
+  const StoreOptions store_options_;
+  const Options options_;
+  Clock& clock_;
+  std::mutex report_mutex_;
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::set<std::pair<Time, RangeSource*>> queue_;
+  std::set<std::pair<Time, RangeSource*>> checks_;
+  std::vector<std::thread> threads_;
+  int idle_threads_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace leaf::range

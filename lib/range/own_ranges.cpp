@@ -1,0 +1,62 @@
+#include "range/own_ranges.hpp"
+
+#include <utility>
+
+namespace leaf::range {
+
+OwnRanges::OwnRanges(std::unique_ptr<const Granter> granter, const StoreOptions& store, Fetcher& fetcher)
+    : RangeSource(std::move(granter)), store_options_(store), fetcher_(fetcher) {
+  draw_from(own_buffer_);
+}
+
+GrantRecord OwnRanges::record() const {
+  const std::lock_guard lock(last_mutex_);
+  return last_.record;
+}
+
+std::string OwnRanges::origin() const {
+  const std::lock_guard lock(last_mutex_);
+  return last_.origin;
+}
+
+StoreIdentity OwnRanges::granted_by() const {
+  const std::lock_guard lock(last_mutex_);
+  return last_.store;
+}
+
+void OwnRanges::fetch() {
+  if (!wants_fetch()) return;
+  Store store(store_options_);
+  fetch(store);
+}
+
+bool OwnRanges::has_ranges_of_another(const StoreIdentity& store, const std::string& origin) const {
+  return !last_.origin.empty() && (last_.store != store || last_.origin != origin);
+}
+
+void OwnRanges::fetch(Store& store) {
+  const std::lock_guard fetch_lock(fetch_mutex_);
+  const Filled filled{own_buffer_, granted_by(), origin(), record()};
+  const Granted granted = granter().grant(store, filled);
+  if (!filled.origin.empty()) granter().require_alike(filled.origin, granted.origin);
+  {
+    const std::lock_guard lock(last_mutex_);
+    if (has_ranges_of_another(granted.store, granted.origin)) own_buffer_.drain();
+    last_.store = granted.store;
+    last_.origin = granted.origin;
+    last_.record = granted.record;
+  }
+  own_buffer_.publish(granted.range, granted.mark, granted.label);
+}
+
+void OwnRanges::check(Store& store) {
+  const auto now = store_options_.clock->steady_now();
+  const std::uint64_t word = own_buffer_.view().word;
+  if (now - checked_at_ < name_lasts || std::exchange(checked_word_, word) == word) return;
+  checked_at_ = now;
+  const StoreIdentity here = granter().identify(store);
+  const std::lock_guard lock(last_mutex_);
+  if (has_ranges_of_another(here, last_.origin)) own_buffer_.drain();
+}
+
+}  // namespace leaf::range

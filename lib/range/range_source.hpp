@@ -1,0 +1,98 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leaf/detail/double_buffer.hpp"
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "range/granter.hpp"
+
+namespace leaf::range {
+
+/// Where takers draw, and what keeps that filled with what its granter is granted. The buffer lies in this
+/// process's memory (OwnRanges) or in the host's (host::SharedRanges). For all threads.
+class RangeSource {
+ public:
+  explicit RangeSource(std::unique_ptr<const Granter> granter) : granter_(std::move(granter)) {}
+  virtual ~RangeSource() = default;
+  RangeSource(const RangeSource&) = delete;
+  RangeSource& operator=(const RangeSource&) = delete;
+
+  const Granter& granter() const noexcept { return *granter_; }
+
+  /// What to draw from now. It may be another one after any call; those of before stay where they are.
+  DoubleBuffer& buffer() const noexcept { return *buffer_.load(std::memory_order_acquire); }
+  /// For handles whose calls are inlined.
+  const std::atomic<DoubleBuffer*>& current_buffer() const noexcept { return buffer_; }
+
+  /// A run of 1 to `at_most` numbers; the next fetch is requested where it is due. Throws Error as await().
+  Range take(std::uint64_t at_most);
+  /// `count` numbers in increasing order. Throws Error as await().
+  virtual std::vector<Range> take_all(std::uint64_t count);
+
+  /// True if a fetched range can be put in place: there is no next one yet.
+  bool wants_fetch() const noexcept { return buffer().wants_next(); }
+
+  /// As of the last grant; empty before the first.
+  virtual GrantRecord record() const = 0;
+  virtual std::string origin() const = 0;
+  /// The one that what is drawn now comes from; empty before the first grant.
+  virtual StoreIdentity granted_by() const = 0;
+
+  /// Returns once `ready()` is true, having had ranges fetched until then. Throws the Error of a fetch that
+  /// waiting does not cure, `unavailable` after the timeout.
+  virtual void await(const std::function<bool()>& ready) = 0;
+  /// Has the next range fetched in the background, if that is this process's to do.
+  virtual void request_fetch() = 0;
+  /// True if a fetch is due and nobody is at it whom others wait for. The caller then has to see to it soon.
+  virtual bool claim_fetch() { return false; }
+  /// Fetches now, unless another one is at it or it is not needed any more. Throws Error.
+  virtual void fetch() = 0;
+
+  /// Has `store` grant the next range and puts it in place, also where what is buffered is of no use to
+  /// whoever waits. Called from one thread at a time. Throws Error.
+  virtual void fetch(Store& store) = 0;
+  /// Looks whether what is buffered may still be drawn. Called each second from one thread at a time, perhaps
+  /// during a fetch. Errors are of no consequence.
+  virtual void check(Store&) {}
+
+ protected:
+  void draw_from(DoubleBuffer& buffer) noexcept { buffer_.store(&buffer, std::memory_order_release); }
+  /// For a caller that has waited that long; `failure` is of the last fetch, if that failed.
+  Error timed_out(std::chrono::milliseconds waited, const std::optional<Error>& failure,
+                  const std::string& hint_without_failure) const;
+
+ private:
+  friend class Fetcher;
+
+  const std::unique_ptr<const Granter> granter_;
+  std::atomic<DoubleBuffer*> buffer_{nullptr};
+
+  /// How a Fetcher gets on with it; guarded by that one's mutex.
+  struct FetchState {
+    std::atomic<bool> requested{false};  ///< read without the mutex
+    bool queued = false;
+    std::chrono::steady_clock::time_point due;  ///< when queued: not to be fetched before
+    std::uint64_t begun = 0;
+    int failures_in_a_row = 0;
+    std::optional<Error> failure;     ///< of the last fetch, if it failed
+    std::condition_variable changed;  ///< a fetch has ended
+  };
+  FetchState fetch_;
+};
+
+/// How many numbers are left in both ranges.
+std::uint64_t left_in(const DoubleBuffer& buffer) noexcept;
+
+/// Adds `range` to ranges in increasing order.
+void append(std::vector<Range>& ranges, Range range);
+
+}  // namespace leaf::range

@@ -1,0 +1,119 @@
+#include "segment/shared_tag.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "host/granted_record.hpp"
+#include "leaf/error.hpp"
+#include "segment/segment_granter.hpp"
+#include "store/tag_error.hpp"
+
+namespace leaf::segment {
+
+using range::append;
+using range::left_in;
+
+SharedTag::SharedTag(const StoreOptions& store, const HostOptions& host, const TagName& tag,
+                     const StepBounds& bounds, std::chrono::milliseconds timeout, range::Fetcher* fetcher)
+    : SharedRanges(std::make_unique<SegmentGranter>(tag, bounds, store), host::FileKind::tag, tag.str(),
+                   store, host, timeout, fetcher),
+      tag_(tag) {}
+
+std::vector<Range> SharedTag::take_all(std::uint64_t count) {
+  for (;;) {
+    const int moves_before = moves();
+    try {
+      std::vector<Range> ranges = take_from_one_store(count);
+      // IDs of two stores would be no answer: where the name led to another one meanwhile the first are lost.
+      if (moves() == moves_before) return ranges;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::exhausted) throw counting_what_is_buffered(error);
+      throw;
+    }
+  }
+}
+
+/// A store that is used up knows nothing of what this host still has.
+Error SharedTag::counting_what_is_buffered(const Error& exhausted) {
+  std::optional<Error> counted;
+  try {
+    alone([&](Store& store, host::StateFile& file) {
+      counted = store::too_few_left(store.tag(tag_), left_in(file.state().buffer));
+      return true;
+    });
+  } catch (const Error&) {
+    // What the store said is all that is known then.
+  }
+  return counted.value_or(exhausted);
+}
+
+std::vector<Range> SharedTag::take_from_one_store(std::uint64_t count) {
+  std::vector<Range> ranges;
+  while (count > 0) {
+    if (is_more_than_a_fetch_brings(count)) {
+      for (const Range range : take_in_one_piece(count)) append(ranges, range);
+      return ranges;
+    }
+    fetch_before_taking(count);
+    const Range range = take(count);
+    count -= range.size();
+    append(ranges, range);
+  }
+  return ranges;
+}
+
+/// So that nothing is lost if the tag has no more.
+void SharedTag::fetch_before_taking(std::uint64_t count) {
+  for (;;) {
+    range::DoubleBuffer& own = buffer();
+    if (left_in(own) >= count) return;
+    const auto view = own.view();
+    if (view.has_next) {
+      if (!view.rest.empty()) return;
+      own.advance(view);
+    } else {
+      await([&] { return left_in(buffer()) >= count || !wants_fetch(); });
+    }
+  }
+}
+
+/// Not before the first fetch: the step is not known until then.
+bool SharedTag::is_more_than_a_fetch_brings(std::uint64_t count) const {
+  const auto step = static_cast<std::uint64_t>(range::record_as<range::SegmentRecord>(record()).steps.step);
+  return step > 0 && count > step && count - step > left_in(buffer());
+}
+
+std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count) {
+  std::vector<Range> ranges;
+  alone([&](Store& store, host::StateFile& file) {
+    range::DoubleBuffer& buffer = file.state().buffer;
+    ranges.clear();
+    std::vector<Range> granted;
+    const auto grant_more = [&](std::uint64_t more) {
+      const auto before = stamp();
+      const Grant grant = store.grant(tag_, static_cast<std::int64_t>(more));
+      granted.push_back(grant.range);
+      auto record = range::record_as<range::SegmentRecord>(host::record_of(file.state()));
+      record.granted_end = grant.range.hi;
+      keep_record(file.state(), record);
+      return !leads_elsewhere(grant.store, file, before);
+    };
+    // First the grant, so that nothing buffered is lost if it is refused.
+    const std::uint64_t left = left_in(buffer);
+    std::uint64_t wanted = std::min(count, left);
+    if (count > left && !grant_more(count - left)) return false;
+    // If anything was granted the buffer ends empty: whoever draws after this call gets higher IDs.
+    while (wanted > 0) {
+      const Range range = buffer.take(wanted).range;
+      if (range.empty()) break;
+      append(ranges, range);
+      wanted -= range.size();
+    }
+    if (wanted > 0 && !grant_more(wanted)) return false;  // others have taken some meanwhile
+    for (const Range range : granted) append(ranges, range);
+    return true;
+  });
+  return ranges;
+}
+
+}  // namespace leaf::segment

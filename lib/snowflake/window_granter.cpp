@@ -1,0 +1,108 @@
+#include "snowflake/window_granter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "leaf/error.hpp"
+#include "text/hint.hpp"
+
+namespace leaf::snowflake {
+
+namespace {
+
+/// `request` with a window of two units at least: a shorter one might hold no unit as a whole.
+WorkerRequest valid_request(WorkerRequest request, const Layout& layout) {
+  request.window = std::max(request.window, 2 * layout.unit());
+  return request;
+}
+
+/// Where the next window may begin: nothing of a later time was published. Not before the last lease began,
+/// for what lies before that was others'.
+UnixTime end_of_published(const range::Filled& filled, UnixTime leased) {
+  const std::int64_t end = filled.buffer.published_end();
+  if (end == 0) return leased;
+  const layout::Positions positions(Layout::parse(filled.origin));  // the store may have another layout now
+  return std::max(leased, positions.layout().time_at(positions.ticks_of(end)));
+}
+
+/// The lease that follows `lease`, with another worker if that was recycled. Throws Error as the store does.
+WorkerLease next_lease(Store& store, const WorkerLease& lease, const WorkerRequest& request) {
+  try {
+    return store.renew_worker(lease, request);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+  }
+  // Recycled. What was leased stays ours, so the new worker begins after it and IDs stay in order.
+  WorkerRequest another = request;
+  another.not_before = lease.end;
+  return store.acquire_worker(another);
+}
+
+}  // namespace
+
+std::string key_of(const WorkerRequest& request) {
+  return request.worker ? fmt::format("{} {}", request.owner, *request.worker) : request.owner;
+}
+
+Range positions_of(const WorkerLease& lease, const layout::Positions& positions) {
+  const Layout& layout = positions.layout();
+  const auto unit = layout.unit();
+  if (lease.begin < layout.epoch()) layout.ticks_at(lease.begin);  // throws
+  // Only units that lie in the window as a whole: neighbouring windows never share one.
+  const std::int64_t lo = (lease.begin - layout.epoch() + unit - std::chrono::milliseconds(1)) / unit;
+  const std::int64_t fitting = positions.ticks_of(range::DoubleBuffer::max_size);
+  const std::int64_t hi =
+      std::min({std::int64_t{(lease.end - layout.epoch()) / unit}, lo + fitting, layout.max_ticks() + 1});
+  if (lo >= hi) {
+    layout.ticks_at(lease.end);  // throws past the last bit
+    throw Error(ErrorCode::failed, "the store leased less than a unit of time");
+  }
+  return {positions.first_of(lo), positions.first_of(hi)};
+}
+
+void WindowGranter::require_alike(const std::string& last, const std::string& next) const {
+  if (last == next) return;
+  throw Error(
+      ErrorCode::refused,
+      fmt::format("the store is another deployment now, with the layout '{}'", Layout::parse(next).name()),
+      "start this program again"_hint);
+}
+
+range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) const {
+  const auto last = range::record_as<range::WindowRecord>(filled.record);
+  Layout layout = store.layout();
+  const WorkerRequest request = valid_request(request_, layout);
+  // Another store knows nothing of the last lease, and need not begin behind it.
+  const bool is_first = last.token.empty() || store.identity() != filled.store;
+  WorkerLease lease;
+  if (is_first) {
+    lease = store.acquire_worker(request);
+    layout = store.layout();  // from now on it is fixed
+  } else {
+    lease = next_lease(store,
+                       {.worker = last.worker,
+                        .token = last.token,
+                        .begin = {},
+                        .end = end_of_published(filled, last.begin)},
+                       request);
+  }
+  const Range range = positions_of(lease, layout::Positions(layout));
+  if (!is_first && lease.store == filled.store && range.lo < filled.buffer.published_end()) {
+    throw Error(
+        ErrorCode::refused,
+        "the store has leased the same time before: it was put back to a backup, or an old standby took "
+        "over",
+        "try again when that time has passed"_hint);
+  }
+  return {.range = range,
+          // Half of a window is left to wait for a store that is away.
+          .mark = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, range.size() / 2)),
+          .label = static_cast<std::uint32_t>(lease.worker),
+          .store = lease.store,
+          .origin = layout.text(),
+          .record = range::WindowRecord{.begin = lease.begin, .worker = lease.worker, .token = lease.token}};
+}
+
+}  // namespace leaf::snowflake

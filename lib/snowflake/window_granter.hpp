@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "layout/positions.hpp"
+#include "leaf/worker.hpp"
+#include "range/granter.hpp"
+
+namespace leaf::snowflake {
+
+/// The windows of one worker, as positions of the store's layout; their label is the worker, their origin the
+/// layout. Another worker takes the place of one that was recycled.
+class WindowGranter final : public range::Granter {
+ public:
+  explicit WindowGranter(const WorkerRequest& request) : request_(request) {}
+
+  std::string name() const override { return request_.owner; }
+  std::string what() const override { return "window of time"; }
+  /// Throws Error as Store::acquire_worker() and renew_worker().
+  range::Granted grant(Store& store, const range::Filled& filled) const override;
+  void require_alike(const std::string& last, const std::string& next) const override;
+  /// A pinned worker is held until the window of the one who fetches is over.
+  bool may_take_over() const override { return !request_.worker; }
+
+ private:
+  const WorkerRequest request_;
+};
+
+/// What tells the buffer of `request` from others of a host: a pinned worker has windows of its own.
+std::string key_of(const WorkerRequest& request);
+
+/// The positions of a window, cut to what fits into a buffer; the rest is leased again as part of the next
+/// one. Throws Error (exhausted) outside of the layout's time.
+Range positions_of(const WorkerLease& lease, const layout::Positions& positions);
+
+}  // namespace leaf::snowflake

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "leaf/layout.hpp"
+#include "leaf/worker.hpp"
+#include "store/connection.hpp"
+
+namespace leaf::store {
+
+/// What a store leases.
+struct WorkerPool {
+  Layout layout;
+  WorkerRange workers;
+  bool is_all;    ///< of the layout, whatever that is
+  bool is_fixed;  ///< the layout: IDs were made with it
+};
+
+/// `found` is what Sql::layout gave.
+WorkerPool pool_of(const std::vector<Row>& found);
+
+/// Until when no worker is leased, after another server took the place of the one that leased last, so that
+/// every window is over that it may not know; nothing if that is no more. `found` is what Sql::leases_from
+/// gave.
+std::optional<UnixTime> wait_for_leases(const std::vector<Row>& found, UnixTime host_now);
+
+}  // namespace leaf::store

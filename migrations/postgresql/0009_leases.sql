@@ -1,0 +1,49 @@
+-- minimum reader: 6
+-- What else a runtime role could write to make an ID come again, or to take workers that nobody uses.
+
+-- It may put back a token that it has read. Then two hold the worker, and one knows nothing of the other's windows. But
+-- who puts a token in moves held_after to where all windows before end. A holder renews from now on, or from the end of
+-- its own windows; so it has to be past held_after, as all who take a worker are. Else no row is changed, which every
+-- program takes for a worker that was recycled.
+CREATE FUNCTION leaf.leaf_worker_not_renewed() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  RETURN NULL;
+END
+$body$;
+CREATE TRIGGER leaf_worker_held_before BEFORE UPDATE OF renewed_at ON leaf.leaf_worker FOR EACH ROW
+  WHEN (NEW.token = OLD.token AND NEW.held_after = OLD.held_after
+        AND NEW.renewed_at + least(NEW.clock_offset, 0) < NEW.held_after)
+  EXECUTE FUNCTION leaf.leaf_worker_not_renewed();
+
+-- The first that was never taken. A role that could count on without taking any has left out free ones.
+ALTER TABLE leaf.leaf_meta DISABLE TRIGGER leaf_meta_never_back;
+UPDATE leaf.leaf_meta SET next_worker =
+  (SELECT min(id) FROM (SELECT first_worker AS id UNION ALL
+                        SELECT worker_id + 1 FROM leaf.leaf_worker WHERE worker_id >= first_worker) AS after_one
+   WHERE NOT EXISTS (SELECT FROM leaf.leaf_worker WHERE worker_id = id));
+ALTER TABLE leaf.leaf_meta ENABLE TRIGGER leaf_meta_never_back;
+
+CREATE FUNCTION leaf.leaf_meta_counted() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  is_taken boolean;
+BEGIN
+  EXECUTE format('SELECT EXISTS (SELECT FROM %I.leaf_worker WHERE worker_id = $1)', TG_TABLE_SCHEMA)
+  INTO is_taken USING OLD.next_worker;
+  IF NOT is_taken THEN
+    RAISE EXCEPTION 'next_worker goes on only when worker % is taken', OLD.next_worker
+      USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NULL;
+END
+$body$;
+-- At the end of the statement, which inserts the row too.
+CREATE TRIGGER leaf_meta_counted AFTER UPDATE OF next_worker ON leaf.leaf_meta FOR EACH ROW
+  WHEN (NEW.next_worker > OLD.next_worker AND NEW.first_worker = OLD.first_worker)
+  EXECUTE FUNCTION leaf.leaf_meta_counted();
+
+-- Where it is on, names are not written as these take them apart.
+ALTER FUNCTION leaf.leaf_server(oid) SET quote_all_identifiers = off;
+ALTER FUNCTION leaf.leaf_worker_table(oid) SET quote_all_identifiers = off;
+ALTER FUNCTION leaf.leaf_require_whole(oid) SET quote_all_identifiers = off;
+ALTER FUNCTION leaf.leaf_settle(oid, text, boolean) SET quote_all_identifiers = off;

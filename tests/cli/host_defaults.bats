@@ -1,0 +1,67 @@
+# A C++ program that goes by the host's defaults draws from the buffer that leafctl draws from.
+load support
+load host_support
+
+setup() {
+  new_initialized_store
+  leafctl -q add-tag order
+  config=$HOME/.config/leafctl/leafctl.yaml
+  mkdir -p "${config%/*}"
+}
+teardown() { end_host_test; }
+
+# one_order [STORE]: 1 and 2 from the shell, 3 from C++, 4 from the shell again; and nobody else has fetched.
+one_order() {
+  local named=(${1:+--store "$1"})
+  same 'from the shell' $'1\n2' "$(leafctl "${named[@]}" next order -n 2)"
+  expect 0 draw_by_defaults order "$@"
+  same 'from C++' 3 "$output"
+  same 'from the shell again' 4 "$(leafctl "${named[@]}" next order)"
+  same 'buffers of the tag' 1 "$(leafctl status -o json | grep -c '"tag":"order"')"
+}
+
+@test "by the environment" { one_order; }
+
+@test "by a configuration file" {
+  printf 'store: "%s"\nruntime_dir: %s\n' "$LEAFCTL_STORE" "$LEAFCTL_RUNTIME_DIR" >"$config"
+  unset LEAFCTL_STORE LEAFCTL_RUNTIME_DIR
+  one_order
+  LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere expect 0 draw_by_defaults order
+  [ "$output" -ge 1000 ]
+}
+
+@test "by a file that LEAFCTL_CONFIG names" {
+  printf 'store: "%s"\n' "$LEAFCTL_STORE" >"$BATS_TEST_TMPDIR/other.yaml"
+  export LEAFCTL_CONFIG=$BATS_TEST_TMPDIR/other.yaml
+  unset LEAFCTL_STORE
+  one_order
+}
+
+@test "by the name of a store" {
+  printf 'stores:\n  orders: "%s"\n' "$LEAFCTL_STORE" >"$config"
+  unset LEAFCTL_STORE
+  one_order orders
+  LEAFCTL_STORE=orders expect 0 draw_by_defaults order
+  same 'by the variable' 5 "$output"
+  expect 2 draw_by_defaults order order
+  says $'there is no store \'order\' in the configuration\nhint: did you mean \'orders\'?'
+}
+
+@test "with what libpq takes from the environment" {
+  [ "$TEST_STORE" = postgresql ] || skip 'SQLite takes nothing from there'
+  export PGDATABASE=$test_database LEAFCTL_STORE=postgresql://
+  one_order
+}
+
+@test "a file that is wrong is refused with its line, as by leafctl" {
+  printf 'store: sqlite:/a.db\nstroe: sqlite:/b.db\n' >"$config"
+  expect 2 draw_by_defaults order
+  says "$config:2: unknown key 'stroe'
+hint: did you mean 'store'?"
+}
+
+@test "where no buffers are wanted, none is used" {
+  leafctl next order
+  LEAFCTL_HOST_BUFFER=no expect 0 draw_by_defaults order
+  [ "$output" -ge 1000 ]
+}

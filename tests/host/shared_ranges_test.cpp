@@ -1,0 +1,587 @@
+#include "host/shared_ranges.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+
+#include "host/state_patch.hpp"
+#include "leaf/error.hpp"
+#include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sqlite_store.hpp"
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using leaf::Error;
+using leaf::ErrorCode;
+using leaf::Range;
+using leaf::host::SharedRanges;
+using leaf::host::State;
+using leaf::host::StateFile;
+using leaf::test::error_code;
+using leaf::test::error_text;
+using leaf::test::ManualClock;
+using leaf::test::state_file_in;
+using leaf::test::TemporaryFolder;
+
+namespace {
+
+/// The name of a store that nobody connects to, a folder of host state, and time.
+struct Bed {
+  leaf::StoreOptions store_options() { return {.url = "postgresql://h/ids", .clock = &clock}; }
+  leaf::HostOptions host() const { return {.folder = run, .fetch_ahead = false}; }
+
+  TemporaryFolder home;
+  fs::path run = home.path() / "run";
+  ManualClock clock;
+};
+
+/// What a granter that the test makes up grants, and how.
+struct Plan {
+  std::deque<Range> grants;
+  std::string deployment = "d1";
+  std::string incarnation = "o1";
+  std::function<void()> before_grant = [] {};
+  std::function<void()> before_identify = [] {};
+  bool takes_over = true;
+  int asked = 0;
+  const leaf::Store* asked_of = nullptr;
+};
+
+class PlannedGranter final : public leaf::range::Granter {
+ public:
+  PlannedGranter(std::string name, Plan& plan) : name_(std::move(name)), plan_(plan) {}
+
+  std::string name() const override { return name_; }
+  std::string what() const override { return "segment of tag '" + name_ + "'"; }
+  leaf::range::Granted grant(leaf::Store& store, const leaf::range::Filled&) const override {
+    ++plan_.asked;
+    plan_.asked_of = &store;
+    plan_.before_grant();
+    if (plan_.grants.empty()) throw Error(ErrorCode::unavailable, "the store is away", "wait");
+    const Range range = plan_.grants.front();
+    plan_.grants.pop_front();
+    return {.range = range,
+            .mark = 1,
+            .store = {plan_.deployment, ""},
+            .origin = plan_.incarnation,
+            .record = leaf::range::SegmentRecord{}};
+  }
+  leaf::StoreIdentity identify(leaf::Store&) const override {
+    plan_.before_identify();
+    return {plan_.deployment, ""};
+  }
+  bool may_take_over() const override { return plan_.takes_over; }
+
+ private:
+  const std::string name_;
+  Plan& plan_;
+};
+
+/// Shared ranges of that plan, and of one tag.
+class Buffer : public Plan, public SharedRanges {
+ public:
+  explicit Buffer(Bed& bed, const std::string& name = "order", std::chrono::milliseconds timeout = 1s,
+                  const Plan& plan = {})
+      : Plan(plan),
+        SharedRanges(std::make_unique<PlannedGranter>(name, static_cast<Plan&>(*this)),
+                     leaf::host::FileKind::tag, name, bed.store_options(), bed.host(), timeout, nullptr) {}
+
+  /// One ID, as a process draws it.
+  std::int64_t draw() { return take(1).lo; }
+
+  using SharedRanges::alone;
+  using SharedRanges::state;
+
+  std::function<void(State&)> on_note = [](State&) {};
+
+ protected:
+  void keep_record(State& state, const leaf::range::GrantRecord& record) override {
+    SharedRanges::keep_record(state, record);
+    on_note(state);
+  }
+};
+
+/// Holds the lock of the only file of host state, as a process does that fetches.
+class HeldLock {
+ public:
+  explicit HeldLock(const fs::path& folder)
+      : descriptor_(open(state_file_in(folder).c_str(), O_RDWR | O_CLOEXEC)) {
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    REQUIRE(fcntl(descriptor_, F_OFD_SETLK, &whole) == 0);
+  }
+  ~HeldLock() { close(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+TEST_CASE("shared ranges: what one has fetched the other draws, in order") {
+  Bed bed;
+  Buffer one(bed), other(bed);
+  one.grants = {{1, 4}};
+  CHECK(one.draw() == 1);
+  CHECK(other.draw() == 2);
+  CHECK(one.draw() == 3);
+  CHECK(other.asked == 0);
+  other.grants = {{10, 20}};
+  CHECK(other.draw() == 10);
+  CHECK(one.draw() == 11);
+}
+
+TEST_CASE("shared ranges: without a timeout a store that is away is tried once, whatever failed before") {
+  Bed bed;
+  Buffer buffer(bed, "order", 0ms);
+  const auto begun = bed.clock.steady_now();
+  for (int call = 1; call <= 3; ++call) {
+    CHECK(error_text([&] { buffer.draw(); }) == "the store is away | wait");
+    CHECK(buffer.asked == call);
+  }
+  buffer.grants = {{1, 4}};
+  CHECK(buffer.draw() == 1);
+  CHECK(bed.clock.steady_now() == begun);
+}
+
+TEST_CASE("shared ranges: without a timeout the attempt of another process is waited for, but not longer") {
+  Bed bed;
+  Buffer first(bed), buffer(bed, "order", 0ms);
+  first.grants = {{1, 2}};
+  CHECK(first.draw() == 1);
+  buffer.takes_over = false;
+  const HeldLock lock(bed.run);
+  const auto begun = bed.clock.steady_now();
+  CHECK(error_text([&] { buffer.draw(); }).starts_with("no segment of tag 'order' came within 1s | "));
+  CHECK(bed.clock.steady_now() - begun == 1s);
+  CHECK(buffer.asked == 0);
+}
+
+TEST_CASE("shared ranges: all is written down before the first ID can be taken") {
+  Bed bed;
+  Buffer buffer(bed);
+  buffer.grants = {{1, 2}, {5, 6}};
+  int notes = 0;
+  std::int64_t end = 0;
+  buffer.on_note = [&](State& state) {
+    ++notes;
+    CHECK(state.buffer.published_end() == end);
+    CHECK(state.origin.get() == "o1");
+    CHECK(state.fetch.fetched_at_ms.load() > 0);
+  };
+  CHECK(buffer.draw() == 1);
+  end = 2;
+  CHECK(buffer.draw() == 5);
+  CHECK(notes == 2);
+}
+
+TEST_CASE(
+    "shared ranges: a process killed before it publishes leaves the buffer as it was, and the lock free") {
+  Bed bed;
+  Buffer buffer(bed);
+  buffer.grants = {{1, 2}};
+  CHECK(buffer.draw() == 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    Buffer own(bed);
+    own.grants = {{2, 100}};
+    own.on_note = [](State&) { raise(SIGKILL); };
+    own.draw();
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  buffer.grants = {{100, 200}};
+  CHECK(buffer.draw() == 100);
+}
+
+TEST_CASE(
+    "shared ranges: a child that is forked has a connection of its own, and its parent keeps the old one") {
+  Bed bed;
+  Buffer buffer(bed);
+  buffer.grants = {{1, 2}, {2, 3}};
+  CHECK(buffer.draw() == 1);
+  const leaf::Store* const parents = buffer.asked_of;
+  const pid_t child = fork();
+  if (child == 0) {
+    buffer.draw();
+    _exit(buffer.asked_of == parents ? 1 : 0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  buffer.grants = {{3, 4}};
+  CHECK(buffer.draw() == 3);
+  CHECK(buffer.asked_of == parents);
+}
+
+TEST_CASE("shared ranges: nothing is fetched while another holds the lock; that is waited for with an end") {
+  Bed bed;
+  Buffer buffer(bed);
+  buffer.grants = {{1, 3}, {3, 4}};
+  buffer.takes_over = false;
+  CHECK(buffer.draw() == 1);
+  {
+    const HeldLock held(bed.run);
+    CHECK(buffer.draw() == 2);  // what is buffered needs no lock
+    const auto begin = bed.clock.steady_now();
+    CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::unavailable);
+    CHECK(bed.clock.steady_now() - begin >= 1s);
+    CHECK(bed.clock.steady_now() - begin < 2s);
+    CHECK(error_text([&] { buffer.draw(); }).find("let it go on or kill it") != std::string::npos);
+    CHECK(error_code([&] { buffer.alone([](leaf::Store&, StateFile&) { return true; }); }) ==
+          ErrorCode::unavailable);
+    buffer.fetch();
+    CHECK(buffer.asked == 1);
+  }
+  CHECK(buffer.draw() == 3);
+}
+
+TEST_CASE("shared ranges: a name that leads elsewhere takes its users to that store's buffer, and back") {
+  Bed bed;
+  Buffer one(bed);
+  one.grants = {{1000, 1003}, {1003, 1010}};
+  CHECK(one.draw() == 1000);
+  one.deployment = "d2";
+  one.grants = {{1, 10}};
+  SUBCASE("found at the next fetch") {
+    one.fetch();
+  }
+  SUBCASE("found by the check of each minute") {
+    bed.clock.advance(61s);
+    leaf::Store store(bed.store_options());
+    one.check(store);
+  }
+  CHECK(one.draw() == 1);
+  Buffer other(bed);
+  CHECK(other.draw() == 2);
+  CHECK(leaf::test::state_files_in(bed.run).size() == 2);
+  one.deployment = "d1";
+  one.grants = {{1010, 1020}};
+  one.fetch();
+  CHECK(one.draw() == 1001);  // what is left there is as good as it was
+}
+
+TEST_CASE("shared ranges: a name is checked once a minute, by one process, while something is drawn") {
+  Bed bed;
+  int asked = 0;
+  Buffer one(bed), other(bed);
+  for (Buffer* buffer : {&one, &other}) buffer->before_identify = [&] { ++asked; };
+  leaf::Store store(bed.store_options());
+  one.grants = {{1, 100}};
+  CHECK(one.draw() == 1);
+  CHECK(other.draw() == 2);
+  CHECK(asked == 1);
+  bed.clock.advance(59s);
+  one.check(store);
+  CHECK(asked == 1);
+  bed.clock.advance(2s);
+  one.check(store);
+  CHECK(asked == 1);  // nothing was drawn since
+  CHECK(one.draw() == 3);
+  one.check(store);
+  other.check(store);
+  CHECK(asked == 2);
+}
+
+TEST_CASE("shared ranges: a process that starts checks a name that nobody has checked for a minute") {
+  Bed bed;
+  Buffer first(bed);
+  first.grants = {{1, 100}};
+  CHECK(first.draw() == 1);
+  bed.clock.advance(61s);
+  int asked = 0;
+  Plan away;
+  away.before_identify = [&] {
+    ++asked;
+    throw Error(ErrorCode::unavailable, "the store is away");
+  };
+  // What is buffered is drawn all the same.
+  CHECK(Buffer(bed, "order", 1s, away).draw() == 2);
+  CHECK(Buffer(bed, "order", 1s, away).draw() == 3);
+  CHECK(asked == 1);
+  const leaf::host::StoreName name(bed.store_options().url, bed.host());
+  CHECK_FALSE(name.claim_check(leaf::host::Folder::open(bed.host()),
+                               std::chrono::floor<std::chrono::milliseconds>(bed.clock.now())));
+}
+
+TEST_CASE("shared ranges: users of a tag that was removed leave its buffer at once, in order") {
+  Bed bed;
+  Buffer old(bed), anew(bed);
+  old.grants = {{1000, 1003}};
+  CHECK(old.draw() == 1000);
+  anew.incarnation = "o2";
+  anew.grants = {{1010, 1020}};
+  anew.fetch();
+  CHECK(anew.asked == 1);
+  CHECK(old.draw() == 1010);
+  CHECK(Buffer(bed).draw() == 1011);
+  CHECK(old.draw() == 1012);
+  CHECK(old.asked == 1);
+}
+
+TEST_CASE("shared ranges: who has stopped while it fetches is waited for, then others go on without it") {
+  Bed bed;
+  Buffer stopped(bed, "order", 10s), other(bed, "order", 10s);
+  stopped.grants = {{1, 2}, {2, 100}};
+  other.grants = {{100, 200}};
+  CHECK(stopped.draw() == 1);
+  CHECK(other.state().buffer.view().rest.empty());
+  std::int64_t drawn = 0;
+  stopped.before_grant = [&] {
+    // As after a SIGSTOP, while another process goes on.
+    const auto begin = bed.clock.steady_now();
+    drawn = other.draw();
+    CHECK(bed.clock.steady_now() - begin >= 4s);
+    CHECK(bed.clock.steady_now() - begin < 5s);
+  };
+  stopped.fetch();
+  CHECK(drawn == 100);
+  stopped.before_grant = [] {};
+  CHECK(other.draw() == 101);
+  CHECK(stopped.draw() == 102);  // what it was granted meanwhile is lower, and lost
+  CHECK_FALSE(other.state().buffer.view().has_next);
+  CHECK(Buffer(bed).draw() == 103);
+}
+
+TEST_CASE("shared ranges: a file that was removed only makes a gap, for those at it and those that come") {
+  Bed bed;
+  Buffer old(bed);
+  old.grants = {{1, 3}};
+  CHECK(old.draw() == 1);
+  fs::remove(state_file_in(bed.run));
+  Buffer anew(bed);
+  anew.grants = {{10, 13}};
+  CHECK(anew.draw() == 10);
+  CHECK(old.draw() == 2);
+  CHECK(old.draw() == 11);
+  CHECK(anew.draw() == 12);
+}
+
+TEST_CASE(
+    "shared ranges: who draws from a file that was removed leaves it at the next check, for the new one") {
+  Bed bed;
+  Buffer old(bed), anew(bed);
+  old.grants = {{1, 100}};
+  CHECK(old.draw() == 1);
+  fs::remove(state_file_in(bed.run));
+  anew.grants = {{100, 200}};
+  CHECK(anew.draw() == 100);
+  CHECK(old.draw() == 2);
+  leaf::Store store(bed.store_options());
+  old.check(store);
+  CHECK(old.draw() == 101);
+  CHECK(anew.draw() == 102);
+}
+
+TEST_CASE("shared ranges: a folder that is removed under a process is made anew, also by another one") {
+  Bed bed;
+  Buffer one(bed), other(bed);
+  one.grants = {{1, 3}, {3, 10}};
+  CHECK(one.draw() == 1);
+  CHECK(other.draw() == 2);
+  fs::remove_all(bed.run);
+  SUBCASE("by itself") {
+    CHECK(one.draw() == 3);
+    CHECK(other.draw() == 4);
+  }
+  SUBCASE("by another process") {
+    Buffer third(bed);
+    third.grants = {{10, 20}};
+    CHECK(third.draw() == 10);
+    CHECK(one.draw() == 11);
+    CHECK(one.asked == 1);
+  }
+  CHECK(leaf::test::state_files_in(bed.run).size() == 1);
+}
+
+TEST_CASE("shared ranges: a claim is one process's for a second, and is over with the fetch") {
+  Bed bed;
+  Buffer one(bed), other(bed);
+  one.grants = {{1, 10}, {10, 20}};
+  CHECK(one.draw() == 1);
+  CHECK(one.claim_fetch());
+  CHECK_FALSE(one.claim_fetch());
+  CHECK_FALSE(other.claim_fetch());
+  bed.clock.advance(999ms);
+  CHECK_FALSE(other.claim_fetch());
+  bed.clock.advance(1ms);
+  CHECK(other.claim_fetch());
+  one.fetch();
+  CHECK_FALSE(one.claim_fetch());  // there is a next range
+  for (int i = 2; i <= 10; ++i) CHECK(other.draw() == i);
+  CHECK(one.claim_fetch());
+}
+
+TEST_CASE("shared ranges: a clock that is set back or forward keeps nobody from fetching") {
+  Bed bed;
+  Buffer buffer(bed);
+  buffer.grants = {{1, 10}};
+  CHECK(buffer.draw() == 1);
+  CHECK(buffer.claim_fetch());
+  bed.clock.set_back(1h);
+  CHECK(buffer.claim_fetch());
+  CHECK(error_code([&] { buffer.fetch(); }) == ErrorCode::unavailable);
+  CHECK_FALSE(buffer.claim_fetch());
+  bed.clock.set_back(1h);
+  CHECK(buffer.claim_fetch());
+}
+
+TEST_CASE(
+    "shared ranges: while the store is away all keep to pauses that grow, and then go on by themselves") {
+  Bed bed;
+  Buffer one(bed, "order", 10s), other(bed, "order", 10s);
+  one.grants = {{1, 3}};
+  CHECK(one.draw() == 1);
+  CHECK(error_code([&] { one.fetch(); }) == ErrorCode::unavailable);
+  CHECK_FALSE(one.claim_fetch());
+  CHECK_FALSE(other.claim_fetch());
+  CHECK(other.draw() == 2);  // from the buffer
+  const auto begin = bed.clock.steady_now();
+  CHECK(error_code([&] { other.draw(); }) == ErrorCode::unavailable);
+  CHECK(bed.clock.steady_now() - begin >= 10s);
+  CHECK(other.asked >= 5);
+  CHECK(other.asked <= 14);  // 0.1, 0.2, 0.4, 0.8, 1.6, 2, 2... s, each less up to a quarter
+  CHECK(error_text([&] { other.draw(); }).find("the store is away") != std::string::npos);
+  other.grants = {{3, 10}};
+  CHECK(other.draw() == 3);
+  CHECK(one.draw() == 4);
+  CHECK(one.state().fetch.failures.load() == 0);
+}
+
+TEST_CASE(
+    "shared ranges: what waiting does not cure is told at once, and looked at anew by the next caller") {
+  Bed bed;
+  Buffer buffer(bed);
+  buffer.before_grant = [] { throw Error(ErrorCode::exhausted, "no more"); };
+  const auto begin = bed.clock.steady_now();
+  CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::exhausted);
+  CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::exhausted);
+  CHECK(bed.clock.steady_now() == begin);
+  CHECK(buffer.asked == 2);
+}
+
+TEST_CASE("shared ranges: a tag that does not exist leaves no file") {
+  Bed bed;
+  Buffer buffer(bed);
+  buffer.before_grant = [] { throw Error(ErrorCode::not_found, "no such tag"); };
+  CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::not_found);
+  CHECK(leaf::test::state_files_in(bed.run).empty());
+}
+
+TEST_CASE("shared ranges: a store that was named by mistake leaves no file, unless one held something") {
+  Bed bed;
+  Buffer buffer(bed);
+  buffer.before_grant = [] { throw Error(ErrorCode::usage, "no such database"); };
+  CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::usage);
+  CHECK(leaf::test::state_files_in(bed.run).empty());
+  buffer.before_grant = [] {};
+  buffer.grants = {{1, 3}};
+  CHECK(buffer.draw() == 1);
+  CHECK(buffer.draw() == 2);
+  buffer.before_grant = [] { throw Error(ErrorCode::usage, "no such database"); };
+  CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::usage);
+  CHECK(leaf::test::state_files_in(bed.run).size() == 1);
+}
+
+TEST_CASE("shared ranges: tags have files of their own") {
+  Bed bed;
+  Buffer order(bed), invoice(bed, "invoice");
+  order.grants = {{1, 10}};
+  invoice.grants = {{1, 10}};
+  CHECK(order.draw() == 1);
+  CHECK(invoice.draw() == 1);
+}
+
+namespace {
+
+/// What `name` of a store is known to lead to after `noted` led to d1.
+bool is_same_name(Bed& bed, const std::string& noted, const std::string& variables, const std::string& name,
+                  const std::string& other_variables) {
+  const leaf::host::Folder folder = leaf::host::Folder::open(bed.host());
+  const auto name_of = [&](const std::string& url, const std::string& key) {
+    leaf::HostOptions host = bed.host();
+    host.store_key = key;
+    return leaf::host::StoreName(url, host);
+  };
+  const leaf::host::StoreName first = name_of(noted, variables);
+  first.note(folder, {"d1", ""}, first.stamp(), leaf::UnixTime{});
+  const bool same = name_of(name, other_variables).look_up(folder, leaf::UnixTime{}).has_value();
+  first.forget(folder);
+  return same;
+}
+
+}  // namespace
+
+TEST_CASE("store name: what may lead to different stores has different names") {
+  Bed bed;
+  CHECK_FALSE(is_same_name(bed, "sqlite:/a", "", "sqlite:/b", ""));
+  CHECK_FALSE(is_same_name(bed, "postgresql://h/a", "", "postgresql://h/b", ""));
+  CHECK_FALSE(is_same_name(bed, "postgresql://h", "PGDATABASE=a\n", "postgresql://h", "PGDATABASE=b\n"));
+  CHECK_FALSE(is_same_name(bed, "postgresql://h:5432/shop?application_name=leaf@web1", "",
+                           "postgresql://h:5432/billing?application_name=leaf@web1", ""));
+  CHECK(is_same_name(bed, "postgresql://h/a", "", "postgresql://h/a", ""));
+  const fs::path store = bed.home.path() / "store";
+  std::ofstream(store) << "one";
+  fs::create_symlink(store, bed.home.path() / "link");
+  CHECK(is_same_name(bed, "sqlite:" + store.string(), "",
+                     "sqlite:" + (bed.home.path() / "." / "link").string(), ""));
+}
+
+TEST_CASE("store name: one that goes through a file which has changed is looked up anew") {
+  Bed bed;
+  const fs::path services = bed.home.path() / "services";
+  std::ofstream(services) << "[ids]\ndbname=staging\n";
+  leaf::HostOptions host = bed.host();
+  host.store_files = {services, bed.home.path() / "none"};
+  const leaf::host::Folder folder = leaf::host::Folder::open(host);
+  const leaf::host::StoreName name("service=ids", host);
+  const auto is_known = [&] { return name.look_up(folder, leaf::UnixTime{}).has_value(); };
+  const auto before = name.stamp();
+  name.note(folder, {"d1", ""}, before, leaf::UnixTime{});
+  REQUIRE(is_known());
+  SUBCASE("edited") {
+    std::ofstream(services) << "[ids]\ndbname=production\n";
+  }
+  SUBCASE("replaced") {
+    std::ofstream(bed.home.path() / "another") << "[ids]\ndbname=staging\n";
+    fs::rename(bed.home.path() / "another", services);
+  }
+  SUBCASE("made") {
+    std::ofstream(bed.home.path() / "none") << "";
+  }
+  SUBCASE("removed") {
+    fs::remove(services);
+  }
+  CHECK_FALSE(is_known());
+  CHECK(name.led_to(folder) == leaf::StoreIdentity{"d1", ""});
+  name.note(folder, {"d2", ""}, name.stamp(), leaf::UnixTime{});
+  REQUIRE(is_known());
+  CHECK(name.look_up(folder, leaf::UnixTime{})->store.deployment == "d2");
+}
+
+TEST_CASE("store name: where it leads is checked when a minute is over, by one of all who see that") {
+  Bed bed;
+  const leaf::host::Folder folder = leaf::host::Folder::open(bed.host());
+  const leaf::host::StoreName name("postgresql://h/a", bed.host());
+  const leaf::UnixTime begin(1h);
+  name.note(folder, {"d1", ""}, name.stamp(), begin);
+  const auto is_due = [&](leaf::UnixTime now) { return name.look_up(folder, now)->check_is_due; };
+  CHECK_FALSE(is_due(begin));
+  CHECK_FALSE(is_due(begin + 59s));
+  CHECK(is_due(begin + 60s));
+  CHECK(is_due(begin - 1s));  // the clock was set back
+  CHECK(name.claim_check(folder, begin + 60s));
+  CHECK_FALSE(name.claim_check(folder, begin + 61s));
+  CHECK(name.claim_check(folder, begin + 70s));
+  name.note(folder, {"d1", ""}, name.stamp(), begin + 70s);
+  CHECK_FALSE(is_due(begin + 129s));
+}

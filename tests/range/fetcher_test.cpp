@@ -1,0 +1,121 @@
+#include "range/own_ranges.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <latch>
+#include <optional>
+
+#include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sqlite_store.hpp"
+
+using namespace std::chrono_literals;
+using leaf::Error;
+using leaf::ErrorCode;
+using leaf::Store;
+using leaf::StoreIdentity;
+using leaf::range::Fetcher;
+using leaf::range::Filled;
+using leaf::range::Granted;
+using leaf::range::Granter;
+using leaf::range::OwnRanges;
+using leaf::test::error_code;
+using leaf::test::ManualClock;
+using leaf::test::SqliteStore;
+
+namespace {
+
+/// Grants ranges by a function.
+class MadeUp final : public Granter {
+ public:
+  explicit MadeUp(std::function<Granted()> next) : next_(std::move(next)) {}
+  std::string name() const override { return "ranges"; }
+  std::string what() const override { return "range"; }
+  Granted grant(Store&, const Filled&) const override { return next_(); }
+
+ private:
+  const std::function<Granted()> next_;
+};
+
+/// After a first range each fetch fails with the given code; the first to fail waits until it is let go.
+struct Failing {
+  Granted next(ErrorCode code) {
+    const int number = fetches++;
+    if (number == 0) return {.range = {1, 2}, .mark = 1, .store = {}, .origin = "o", .record = {}};
+    if (number == 1) {
+      begun.count_down();
+      let_go.wait();
+    }
+    throw Error(code, "attempt " + std::to_string(number));
+  }
+
+  std::atomic<int> fetches{0};
+  std::latch begun{1};
+  std::latch let_go{1};
+};
+
+/// What a caller is told who comes while the first attempt is under way. Time stands still.
+std::optional<ErrorCode> told_during_an_attempt(ErrorCode failure, std::chrono::milliseconds timeout) {
+  const SqliteStore file;
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  Failing failing;
+  Fetcher fetcher(options, {.timeout = timeout, .max_threads = 1, .on_failure = {}});
+  OwnRanges source(std::make_unique<MadeUp>([&] { return failing.next(failure); }), options, fetcher);
+  source.fetch();
+  source.buffer().advance(source.buffer().view());  // there is an ID to bridge the time with
+  fetcher.request(source);
+  failing.begun.wait();
+  auto told = std::async(std::launch::async,
+                         [&] { return error_code([&] { fetcher.await(source, [] { return false; }); }); });
+  clock.wait_for_sleepers(1);
+  failing.let_go.count_down();
+  if (told.wait_for(60s) != std::future_status::ready) {
+    clock.advance(timeout + 1h);  // it waits for a time that nobody promised
+    told.wait();
+    return std::nullopt;
+  }
+  CHECK(failing.fetches == 3);
+  return told.get();
+}
+
+}  // namespace
+
+TEST_CASE("fetcher: who comes during an attempt that fails has another one made, not the pause waited for") {
+  CHECK(told_during_an_attempt(ErrorCode::unavailable, 0ms) == ErrorCode::unavailable);
+  CHECK(told_during_an_attempt(ErrorCode::not_found, 5s) == ErrorCode::not_found);
+}
+
+TEST_CASE(
+    "fetcher: what is buffered is given up once its store's name leads elsewhere, looked at each minute") {
+  const SqliteStore file;
+  Store here = file.open();
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  const auto left_after = [&](const StoreIdentity& granted_by) {
+    Fetcher fetcher(options, {.timeout = 1s, .max_threads = 1, .on_failure = {}});
+    const auto grant = [&] {
+      return Granted{.range = {1, 101}, .mark = 50, .store = granted_by, .origin = "o", .record = {}};
+    };
+    OwnRanges source(std::make_unique<MadeUp>(grant), options, fetcher);
+    source.fetch();
+    source.buffer().advance(source.buffer().view());
+    source.check(here);
+    source.buffer().take(1);
+    clock.advance(leaf::range::name_lasts);
+    source.check(here);
+    source.buffer().take(1);
+    source.check(here);
+    CHECK(source.buffer().view().rest.empty() == (granted_by != here.identity()));
+    return source.buffer().view().rest.size();
+  };
+  CHECK(left_after(here.identity()) == 98);
+  auto copy = here.identity();
+  copy.copy = "elsewhere";
+  CHECK(left_after(copy) == 0);
+}

@@ -1,0 +1,116 @@
+#include "leaf/tag_import.hpp"
+
+#include <doctest/doctest.h>
+
+#include "leaf/error.hpp"
+#include "support/sqlite_session.hpp"
+#include "support/sqlite_store.hpp"
+
+using leaf::ImportedTag;
+using leaf::TagImport;
+using Action = leaf::TagImport::Action;
+
+namespace {
+
+leaf::Tag existing() {
+  leaf::Tag tag;
+  tag.name = "order";
+  tag.next_id = 500;
+  tag.step = 10;
+  tag.limit = 1000;
+  tag.description = "orders";
+  return tag;
+}
+
+ImportedTag imported(std::int64_t next_id) {
+  return {.name = leaf::TagName("order"), .next_id = next_id, .place = "f:2:1"};
+}
+
+}  // namespace
+
+TEST_CASE("tag import: a tag that the store lacks is added with what the file says") {
+  ImportedTag tag = imported(52001);
+  CHECK(TagImport(tag, {}).action() == Action::add);
+  CHECK(TagImport(tag, {}).tag().step == leaf::default_step);
+  tag.step = 2000;
+  CHECK(TagImport(tag, {}).tag().step == 2000);
+  CHECK(TagImport(tag, {}).tag().next_id == 52001);
+}
+
+TEST_CASE("tag import: a counter is raised, never lowered, and what the file does not say stays") {
+  const TagImport raised(imported(501), existing());
+  CHECK(raised.action() == Action::raise);
+  CHECK(raised.tag().next_id == 501);
+  CHECK(raised.tag().step == 10);
+  CHECK(raised.tag().description == "orders");
+  CHECK_FALSE(raised.passed());
+
+  const TagImport same(imported(500), existing());
+  CHECK(same.action() == Action::nothing);
+  CHECK_FALSE(same.passed());
+
+  const TagImport behind(imported(499), existing());
+  CHECK(behind.action() == Action::nothing);
+  CHECK(behind.tag().next_id == 500);
+  CHECK(behind.passed() == 499);
+}
+
+TEST_CASE("tag import: step, limit and description follow the file, also where the counter stays") {
+  ImportedTag tag = imported(1);
+  tag.step = 20;
+  tag.limit = 2000;
+  tag.description = "sales";
+  const TagImport changed(tag, existing());
+  CHECK(changed.action() == Action::change);
+  CHECK(changed.passed() == 1);
+  CHECK(changed.tag().step == 20);
+  CHECK(changed.tag().limit == 2000);
+  CHECK(changed.tag().description == "sales");
+}
+
+TEST_CASE("tag import: a counter and a limit that do not fit are refused with the place") {
+  CHECK(TagImport(imported(1001), existing()).tag().next_id == 1001);
+  CHECK_THROWS_WITH_AS(TagImport(imported(1002), existing()),
+                       "f:2:1: tag 'order' would have next ID 1002 and limit 1000", leaf::Error);
+  ImportedTag low = imported(1);
+  low.limit = 498;
+  CHECK_THROWS_WITH_AS(TagImport(low, existing()), "f:2:1: tag 'order' would have next ID 500 and limit 498",
+                       leaf::Error);
+}
+
+TEST_CASE("tag import: without a place an error begins with the tag") {
+  ImportedTag tag = imported(1002);
+  tag.place.clear();
+  CHECK_THROWS_WITH_AS(TagImport(tag, existing()), "tag 'order' would have next ID 1002 and limit 1000",
+                       leaf::Error);
+}
+
+TEST_CASE("tag import: done in a store it adds, raises and changes, and done again nothing") {
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  store.add_tag({.name = leaf::TagName("order"), .step = 10, .start = 500});
+  store.add_tag({.name = leaf::TagName("ahead"), .start = 900});
+  const std::vector<ImportedTag> tags{{.name = leaf::TagName("order"), .next_id = 700, .step = 20},
+                                      {.name = leaf::TagName("ahead"), .next_id = 5},
+                                      {.name = leaf::TagName("user"), .next_id = 3, .limit = 8}};
+  auto plan = leaf::plan_import(tags, store);
+  CHECK(leaf::lost_tags(plan, store).empty());
+  for (TagImport& import : plan) import.carry_out(store);
+  CHECK(store.tag(leaf::TagName("order")).next_id == 700);
+  CHECK(store.tag(leaf::TagName("order")).step == 20);
+  CHECK(store.tag(leaf::TagName("ahead")).next_id == 900);
+  CHECK(plan[1].passed() == 5);
+  CHECK(store.tag(leaf::TagName("user")).limit == 8);
+  for (const TagImport& import : leaf::plan_import(tags, store)) CHECK(import.action() == Action::nothing);
+}
+
+TEST_CASE("tag import: a tag that the store lost is named, and so nothing needs to be changed") {
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  store.add_tag({.name = leaf::TagName("order")});
+  store.grant(leaf::TagName("order"), 10);
+  leaf::test::SqliteSession other(file.path());
+  REQUIRE(other.run("DROP TRIGGER leaf_alloc_never_gone; DELETE FROM leaf_alloc"));
+  const auto plan = leaf::plan_import({{.name = leaf::TagName("order"), .next_id = 4}}, store);
+  CHECK(leaf::lost_tags(plan, store).size() == 1);
+}
