@@ -32,7 +32,7 @@ bool is_letter(char c) {
 }
 
 // Reads a text from the left. The first part that does not fit makes it fail for good, and is what people are
-// told.
+// told: that is why a time is read here, not by a library, which says of a wrong text only that it is wrong.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text), rest_(text) {}

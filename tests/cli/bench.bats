@@ -155,7 +155,7 @@ nothing_is_left() {
 
 @test "a tag that a benchmark leaves behind is named with the command that removes it" {
   [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'
-  leafctl --timeout 300ms bench segment -n 1000000000000 >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/why" 3>&- &
+  leafctl --timeout 1s bench segment -n 1000000000000 >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/why" 3>&- &
   local bench=$! answer status=0
   until [ -n "$(leafctl -q tags list)" ]; do kill -0 "$bench"; done
   coproc LOCK { stdbuf -oL sqlite3 "$BATS_TEST_TMPDIR/leaf.db" 3>&-; }

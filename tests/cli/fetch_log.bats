@@ -8,9 +8,9 @@ setup() {
 }
 teardown() { end_host_test; }
 
-# draw COUNT: as many IDs, with what goes to the system's log noted, also by the detached process.
+# draw COUNT [OPTION...]: as many IDs, with what goes to the system's log noted, also by the detached process.
 draw() {
-  strace -f -qq -A -e trace=connect -o "$trace" leafctl --timeout 100ms next order -n "$1" >>"$BATS_TEST_TMPDIR/ids"
+  strace -f -qq -A -e trace=connect -o "$trace" leafctl next order -n "$@" >>"$BATS_TEST_TMPDIR/ids"
 }
 told() { grep -c '"/dev/log"' "$trace" || true; }
 
@@ -19,7 +19,7 @@ told() { grep -c '"/dev/log"' "$trace" || true; }
   draw 1
   same 'told of good fetches' 0 "$(told)"
   lock_store
-  for ((i = 0; i < 9; ++i)); do draw 50; done
+  for ((i = 0; i < 9; ++i)); do draw 50 --timeout 100ms; done
   until_state_of order failing
   same 'told of failures' 1 "$(told)"
   unlock_store

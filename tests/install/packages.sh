@@ -8,6 +8,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
 triple=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+# shellcheck disable=SC1091 # a file of this project, checked by itself
+. "$here/../support/dpkg_root.bash"
 
 fail() {
   echo "$*" >&2
@@ -29,33 +31,8 @@ diff "$here/packages.txt" "$work/files" >&2 || fail "the packages' files differ 
 
 lintian --fail-on error,warning --tag-display-limit 0 "${packages[@]}" >&2 || fail "lintian finds fault with a package"
 
-# A root in which the packages of others that ours depend on count as installed, as they are here: dpkg checks versions.
-mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
-printf '%s\n' "${names[@]}" >"$work/names"
-for package in "${packages[@]}"; do dpkg-deb -f "$package" Depends; done | tr ',' '\n' | sed 's/^ *//; s/ .*//' |
-  sort -u | grep -vxFf "$work/names" >"$work/others"
-# shellcheck disable=SC2016 # dpkg-query's own fields
-xargs dpkg-query -W -f 'Package: ${Package}
-Status: install ok installed
-Architecture: ${Architecture}
-Version: ${Version}
-Maintainer: ${Maintainer}
-Description: counts as installed
-
-' <"$work/others" >"$root/var/lib/dpkg/status"
-
-# Without a chroot the packages' scripts would have ldconfig write the cache of this machine, not of the root.
-mkdir "$work/bin"
-ln -s /bin/true "$work/bin/ldconfig"
-
-as_root=()
-[ "$(id -u)" -eq 0 ] || as_root=(unshare --map-root-user)
-in_root() {
-  PATH=$work/bin:$PATH "${as_root[@]}" dpkg --root="$root" --log="$work/dpkg.log" --force-script-chrootless "$@" \
-    >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "dpkg $* failed"; }
-}
-
-in_root --install "${packages[@]}"
+new_dpkg_root "$root" "${packages[@]}"
+in_dpkg_root "$root" --install "${packages[@]}"
 
 libraries=$root/usr/lib/$triple
 for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so; do
@@ -70,6 +47,6 @@ leafctl -q add-tag order
 [ "$(leafctl next order -n 3)" = $'1\n2\n3' ] || fail "the installed program does not draw 1, 2 and 3"
 gzip -t "$root"/usr/share/man/man*/*.gz
 
-in_root --purge "${names[@]}"
+in_dpkg_root "$root" --purge "${names[@]}"
 find "$root" -mindepth 1 -not -path "$root/var" -not -path "$root/var/lib" -not -path "$root/var/lib/dpkg*" >"$work/left"
 [ ! -s "$work/left" ] || { cat "$work/left" >&2; fail "removing the packages leaves files"; }
