@@ -10,7 +10,7 @@
 #include "cli/declaration.hpp"
 #include "commands.hpp"
 #include "ids/column_reader.hpp"
-#include "ids/decoded_id.hpp"
+#include "ids/decoded_record.hpp"
 #include "ids/id_form_options.hpp"
 #include "ids/layout_options.hpp"
 #include "terminal/line_reader.hpp"
@@ -55,7 +55,7 @@ class Printer {
     output_.print_list(decoded_.table_keys(), rows);
   }
 
-  DecodedId decoded_;
+  DecodedRecord decoded_;
   Output& output_;
   bool has_rows_above_ = false;
   std::string lines_;

@@ -64,7 +64,7 @@ class Doctor : public Command {
     Checks checks;
     const auto asked = check_store(checks, session, host.buffers);
     checks.push_back(host.folder);
-    append(checks, folder_checks(session.settings().runtime_dir, surroundings_of_this_process()));
+    append(checks, folder_checks(session.settings().runtime_dir, environment_of_this_process()));
     append(checks, buffer_checks(host.buffers, asked));
     if (!session.settings().runtime_dir.empty()) append(checks, lost_mark_checks(session.host_options()));
     append(checks, window_checks(host.buffers, current_time(), worker_policy(session.settings())));

@@ -6,7 +6,7 @@
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
-#include "ids/decoded_id.hpp"
+#include "ids/decoded_record.hpp"
 #include "ids/layout_options.hpp"
 #include "text/hint.hpp"
 #include "text/time_text.hpp"
@@ -74,7 +74,7 @@ class Encode : public Command {
     const auto id = layout.compose(layout.ticks_at(time), values.bits(), 0);
     if (session.output.format() == OutputFormat::json) {
       std::string line;
-      DecodedId(layout).append_json(id, line);
+      DecodedRecord(layout).append_json(id, line);
       session.output.print_text(line);
     } else {
       session.output.print_text(fmt::format("{}\n", id));

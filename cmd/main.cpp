@@ -83,15 +83,15 @@ void require_known_store(const Configuration& configuration, const Command& comm
 }
 
 int run_request(const Request& request, const GlobalOptions& options, OutputFile& file, Messages& messages) {
-  const Surroundings surroundings = surroundings_of_this_process();
+  const Environment environment = environment_of_this_process();
   Configuration configuration;
   if (request.command != nullptr && request.command->needs_settings()) {
-    configuration = resolve_settings(options, surroundings);
+    configuration = resolve_settings(options, environment);
   }
   const Settings& settings = configuration.settings;
-  Output output(file, settings.output, use_color(settings.color, file.is_terminal(), surroundings));
-  messages.set_able_terminal(has_able_terminal(surroundings));
-  messages.set_color(use_color(settings.color, messages.is_terminal(), surroundings));
+  Output output(file, settings.output, use_color(settings.color, file.is_terminal(), environment));
+  messages.set_able_terminal(has_able_terminal(environment));
+  messages.set_color(use_color(settings.color, messages.is_terminal(), environment));
   configure(messages, options, configuration);
 
   Session session{configuration, output, messages};
@@ -131,7 +131,7 @@ int answer_unknown(std::string_view why) {
 int run_and_report(std::vector<std::string> arguments) {
   OutputFile standard_error(STDERR_FILENO, "standard error");
   Messages messages(standard_error, use_color(ColorMode::automatic, standard_error.is_terminal(),
-                                              surroundings_of_this_process()));
+                                              environment_of_this_process()));
   const bool is_plugin = wants_nagios(arguments);
   try {
     return run(std::move(arguments), messages);

@@ -177,7 +177,7 @@ class Status : public Command {
       return;
     }
     const InterruptGuard guard;
-    const bool wipes = session.output.is_terminal() && has_able_terminal(surroundings_of_this_process());
+    const bool wipes = session.output.is_terminal() && has_able_terminal(environment_of_this_process());
     const bool parts = session.output.is_terminal() && !wipes;
     for (bool first = true; InterruptGuard::received() == 0; first = false) {
       if (wipes) session.output.print_text("\x1b[H\x1b[2J");

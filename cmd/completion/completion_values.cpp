@@ -19,7 +19,7 @@ using Candidates = std::vector<Candidate>;
 constexpr std::string_view sqlite = "sqlite:";
 
 leaf::Store store(const CompletionCursor& cursor) {
-  const Configuration configuration = resolve_settings(cursor.settings, surroundings_of_this_process());
+  const Configuration configuration = resolve_settings(cursor.settings, environment_of_this_process());
   return leaf::Store({.url = configuration.settings.store,
                       .timeout = std::chrono::milliseconds::zero(),
                       .program = program_name});
@@ -60,7 +60,7 @@ Candidates stores(const CompletionCursor& cursor) {
   if (cursor.value().starts_with(sqlite)) return {{"", std::string(sqlite)}};
   Candidates result;
   const auto files =
-      leaf::HostConfiguration::read(surroundings_of_this_process(), cursor.settings.config_file);
+      leaf::HostConfiguration::read(environment_of_this_process(), cursor.settings.config_file);
   for (const auto& [name, store] : files.stores())
     result.push_back({name, escape_for_terminal(leaf::redact_url(store.text))});
   result.push_back({std::string(sqlite), "a file"});

@@ -97,15 +97,15 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
   }
 }
 
-Checks folder_checks(const std::string& used, const Surroundings& surroundings) {
-  const std::string usual = leaf::usual_runtime_dir(surroundings);
-  if (usual.empty() || !leaf::belongs_to_another(usual, surroundings) ||
-      used != leaf::own_runtime_dir(surroundings))
+Checks folder_checks(const std::string& used, const Environment& environment) {
+  const std::string usual = leaf::usual_runtime_dir(environment);
+  if (usual.empty() || !leaf::belongs_to_another(usual, environment) ||
+      used != leaf::own_runtime_dir(environment))
     return {};
   return {
       {check_name, CheckState::warning,
        fmt::format("'{}' belongs to another user, so the buffers are in '{}'", usual, used),
-       fmt::format("have root run 'install -d -m 0700 -o {0} /run/leafctl-{0}'"_hint, surroundings.user_id)}};
+       fmt::format("have root run 'install -d -m 0700 -o {0} /run/leafctl-{0}'"_hint, environment.user_id)}};
 }
 
 Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional<AskedStore>& asked) {

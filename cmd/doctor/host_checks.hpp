@@ -21,7 +21,7 @@ struct HostFindings {
 HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_wanted);
 
 /// Tells where the folder that is used is not the usual one, because that belongs to another user.
-Checks folder_checks(const std::string& used, const Surroundings& surroundings);
+Checks folder_checks(const std::string& used, const Environment& environment);
 
 /// A store that answers, and what was found there.
 struct AskedStore {

@@ -51,10 +51,10 @@ leaf::HostChoices choices_of(const GlobalOptions& options) {
 
 }  // namespace
 
-Surroundings surroundings_of_this_process() {
-  Surroundings surroundings = Surroundings::of_this_process();
-  surroundings.parse_yaml = leaf::detail::parse_yaml;
-  return surroundings;
+Environment environment_of_this_process() {
+  Environment environment = Environment::of_this_process();
+  environment.parse_yaml = leaf::detail::parse_yaml;
+  return environment;
 }
 
 bool Configuration::knows_store() const {
@@ -65,12 +65,12 @@ bool Configuration::knows_store() const {
   return false;
 }
 
-Configuration resolve_settings(const GlobalOptions& options, const Surroundings& surroundings) {
+Configuration resolve_settings(const GlobalOptions& options, const Environment& environment) {
   Configuration result;
-  result.files = leaf::HostConfiguration::read(surroundings, options.config_file);
+  result.files = leaf::HostConfiguration::read(environment, options.config_file);
   for (const leaf::ConfigFile& file : result.files.files()) check_values(file);
 
-  const leaf::HostDefaults host = leaf::host_defaults(result.files, choices_of(options), surroundings);
+  const leaf::HostDefaults host = leaf::host_defaults(result.files, choices_of(options), environment);
   for (std::size_t i = 0; i < all_settings().size(); ++i) {
     const Setting& setting = all_settings()[i];
     if (setting.settled != nullptr) {
@@ -81,10 +81,10 @@ Configuration resolve_settings(const GlobalOptions& options, const Surroundings&
     Found found;
     if (options.values[i]) {
       found = {*options.values[i], setting.long_flag(), setting.long_flag()};
-    } else if (const auto value = result.files.find(surroundings, setting.variable, setting.key)) {
+    } else if (const auto value = result.files.find(environment, setting.variable, setting.key)) {
       found = {value->text, value->origin, value->origin};
     } else {
-      found = {setting.default_value(surroundings), setting.key, origin_default};
+      found = {setting.default_value(environment), setting.key, origin_default};
     }
     if (found.origin != origin_default || !found.text.empty())
       setting.assign(result.settings, found.name, found.text);
@@ -100,14 +100,14 @@ Configuration resolve_settings(const GlobalOptions& options, const Surroundings&
   return result;
 }
 
-bool has_able_terminal(const Surroundings& surroundings) {
-  const auto terminal = surroundings.variable("TERM");
+bool has_able_terminal(const Environment& environment) {
+  const auto terminal = environment.variable("TERM");
   return terminal && terminal != "dumb";
 }
 
-bool use_color(ColorMode mode, bool is_terminal, const Surroundings& surroundings) {
+bool use_color(ColorMode mode, bool is_terminal, const Environment& environment) {
   if (mode != ColorMode::automatic) return mode == ColorMode::always;
-  return is_terminal && !surroundings.variable("NO_COLOR") && has_able_terminal(surroundings);
+  return is_terminal && !environment.variable("NO_COLOR") && has_able_terminal(environment);
 }
 
 }  // namespace leafctl

@@ -49,10 +49,10 @@ struct Settings {
   std::vector<std::string> store_files;  ///< and its service files
 };
 
-using leaf::Surroundings;
+using leaf::Environment;
 
 /// Those of this process, where configuration files are read by what the program has inside.
-Surroundings surroundings_of_this_process();
+Environment environment_of_this_process();
 
 /// One setting: all that is known of it. A new setting is a row in settings_table.cpp and a field in
 /// Settings.
@@ -63,7 +63,7 @@ struct Setting {
   const char* value_name;  ///< in the help
   const char* help;
   /// Empty: none, and nothing is assigned.
-  std::string (*default_value)(const Surroundings&) = nullptr;
+  std::string (*default_value)(const Environment&) = nullptr;
   /// Parses `text`. Throws leaf::Error (usage) that speaks of `name`.
   void (*assign)(Settings&, std::string_view name, const std::string& text) = nullptr;
   /// What show-config prints instead of the text, to keep a secret; may be null.
@@ -121,14 +121,14 @@ struct Configuration {
 /// Settles every setting: flag, else variable, else the user's file, else the system's, else the default. The
 /// user's file is `--config`, `LEAFCTL_CONFIG` or leafctl/leafctl.yaml in the XDG folder. Throws leaf::Error
 /// (usage), but not for a system's file that this user may not read.
-Configuration resolve_settings(const GlobalOptions& options, const Surroundings& surroundings);
+Configuration resolve_settings(const GlobalOptions& options, const Environment& environment);
 
 /// Whether the terminal, if there is one, understands more than lines of text: a cursor that moves, colours.
 /// Not where TERM is dumb or not set.
-bool has_able_terminal(const Surroundings& surroundings);
+bool has_able_terminal(const Environment& environment);
 
 /// Whether to paint what goes to a terminal or pipe: NO_COLOR and a terminal that only takes text count
 /// unless the mode is explicit.
-bool use_color(ColorMode mode, bool is_terminal, const Surroundings& surroundings);
+bool use_color(ColorMode mode, bool is_terminal, const Environment& environment);
 
 }  // namespace leafctl

@@ -110,11 +110,11 @@ void assign_duration(Settings& settings, std::string_view name, const std::strin
   settings.*member = parse_duration(name, text, {milliseconds(shortest_ms), hours(24)});
 }
 
-std::string host_name(const Surroundings& surroundings) {
-  return is_worker_name(surroundings.host_name) ? surroundings.host_name : "localhost";
+std::string host_name(const Environment& environment) {
+  return is_worker_name(environment.host_name) ? environment.host_name : "localhost";
 }
 
-std::string nothing(const Surroundings&) {
+std::string nothing(const Environment&) {
   return {};
 }
 constexpr Setting settings_table[] = {
@@ -130,13 +130,13 @@ constexpr Setting settings_table[] = {
      .settled = &leaf::HostDefaults::store},
     {"timeout", "--timeout", "LEAFCTL_TIMEOUT", "DURATION",
      "how long to wait for the store in all, up to 24h; 0 to try once (default: 5s)",
-     [](const Surroundings&) { return std::string("5s"); }, assign_duration<&Settings::timeout, 0>},
+     [](const Environment&) { return std::string("5s"); }, assign_duration<&Settings::timeout, 0>},
     {"output", "-o,--output", "LEAFCTL_OUTPUT", "text|json",
      "how records are printed; JSON is one object per line (default: text)",
-     [](const Surroundings&) { return std::string("text"); }, assign_output},
+     [](const Environment&) { return std::string("text"); }, assign_output},
     {"color", "--color", "LEAFCTL_COLOR", "auto|always|never",
      "when to use colours (default: auto, on a terminal)",
-     [](const Surroundings&) { return std::string("auto"); }, assign_color},
+     [](const Environment&) { return std::string("auto"); }, assign_color},
     {.key = "layout",
      .flags = "--layout",
      .variable = "LEAFCTL_LAYOUT",
@@ -168,7 +168,7 @@ constexpr Setting settings_table[] = {
      .variable = "LEAFCTL_WINDOW",
      .value_name = "DURATION",
      .help = "the longest window of time to lease at once, 10ms to 24h (default: 10m)",
-     .default_value = [](const Surroundings&) { return std::string("10m"); },
+     .default_value = [](const Environment&) { return std::string("10m"); },
      .assign = assign_duration<&Settings::window, 10>,
      .is_global = false},
     {.key = "max_skew",
@@ -176,7 +176,7 @@ constexpr Setting settings_table[] = {
      .variable = "LEAFCTL_MAX_SKEW",
      .value_name = "DURATION",
      .help = "how far this host's clock may be off the store's, up to 24h (default: 5s)",
-     .default_value = [](const Surroundings&) { return std::string("5s"); },
+     .default_value = [](const Environment&) { return std::string("5s"); },
      .assign = assign_duration<&Settings::max_skew, 0>,
      .is_global = false},
     {.key = "max_backward",
@@ -184,7 +184,7 @@ constexpr Setting settings_table[] = {
      .variable = "LEAFCTL_MAX_BACKWARD",
      .value_name = "DURATION",
      .help = "how far the clock may fall behind the last ID, up to 24h (default: 2s)",
-     .default_value = [](const Surroundings&) { return std::string("2s"); },
+     .default_value = [](const Environment&) { return std::string("2s"); },
      .assign = assign_duration<&Settings::max_backward, 0>,
      .is_global = false},
     {.key = "recycle_after",
@@ -192,7 +192,7 @@ constexpr Setting settings_table[] = {
      .variable = "LEAFCTL_RECYCLE_AFTER",
      .value_name = "DURATION",
      .help = "how long an owner is silent before its worker may be given to another, up to 24h (default: 1h)",
-     .default_value = [](const Surroundings&) { return std::string("1h"); },
+     .default_value = [](const Environment&) { return std::string("1h"); },
      .assign = assign_duration<&Settings::recycle_after, 0>,
      .is_global = false},
     {.key = "runtime_dir",

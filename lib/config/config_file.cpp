@@ -82,8 +82,8 @@ std::optional<Content> read_content(const std::string& path) {
 }
 
 /// The parser of the program, or of the module.
-YamlText parse_text(const Surroundings& surroundings, const std::string& text) {
-  if (surroundings.parse_yaml != nullptr) return surroundings.parse_yaml(text);
+YamlText parse_text(const Environment& environment, const std::string& text) {
+  if (environment.parse_yaml != nullptr) return environment.parse_yaml(text);
   const auto module = store::load_module("yaml", "what reads configuration files");
   const auto* const yaml =
       module ? static_cast<const yaml::Module*>(module->symbol("leaf_yaml_module")) : nullptr;
@@ -101,8 +101,8 @@ std::string place(const std::string& path, int line) {
   return line == 0 ? path : fmt::format("{}:{}", path, line);
 }
 
-YamlNode parse(const std::string& path, const std::string& text, const Surroundings& surroundings) {
-  YamlText yaml = parse_text(surroundings, text);
+YamlNode parse(const std::string& path, const std::string& text, const Environment& environment) {
+  YamlText yaml = parse_text(environment, text);
   if (!yaml.fault.empty())
     throw Error(ErrorCode::usage, fmt::format("{}: not valid YAML: {}", place(path, yaml.line), yaml.fault));
   if (yaml.documents.size() > 1) {
@@ -199,12 +199,12 @@ std::map<std::string, ConfigEntry> stores_of(const std::string& path, const std:
 }  // namespace
 
 std::optional<ConfigFile> ConfigFile::read_if_exists(const std::string& path,
-                                                     const Surroundings& surroundings) {
+                                                     const Environment& environment) {
   const auto content = read_content(path);
   if (!content) return std::nullopt;
   refuse_writable_by_all(path, content->mode);
   ConfigFile file;
-  const YamlNode root = parse(path, content->text, surroundings);
+  const YamlNode root = parse(path, content->text, environment);
   if (root.is_null()) return file;
   if (!root.is_mapping()) {
     throw Error(ErrorCode::usage,

@@ -11,54 +11,54 @@ namespace leaf {
 
 namespace config {
 
-std::optional<std::string> xdg_folder(const Surroundings& surroundings, const char* variable,
+std::optional<std::string> xdg_folder(const Environment& environment, const char* variable,
                                       const char* in_home) {
-  if (auto folder = surroundings.variable(variable); folder && folder->front() == '/') return folder;
-  if (auto home = surroundings.variable("HOME"); home && home->front() == '/') return *home + in_home;
+  if (auto folder = environment.variable(variable); folder && folder->front() == '/') return folder;
+  if (auto home = environment.variable("HOME"); home && home->front() == '/') return *home + in_home;
   return std::nullopt;
 }
 
 /// Any user may make folders in /dev/shm: where another one has made ours, it is in a place that only this
 /// user can write to.
-std::string default_runtime_dir(const Surroundings& surroundings) {
-  const std::string usual = usual_runtime_dir(surroundings);
-  if (!usual.starts_with("/dev/shm/") || !belongs_to_another(usual, surroundings)) return usual;
-  const auto own = own_runtime_dir(surroundings);
-  return own && surroundings.is_local(std::filesystem::path(*own).parent_path()) ? *own : usual;
+std::string default_runtime_dir(const Environment& environment) {
+  const std::string usual = usual_runtime_dir(environment);
+  if (!usual.starts_with("/dev/shm/") || !belongs_to_another(usual, environment)) return usual;
+  const auto own = own_runtime_dir(environment);
+  return own && environment.is_local(std::filesystem::path(*own).parent_path()) ? *own : usual;
 }
 
 }  // namespace config
 
-bool belongs_to_another(const std::string& folder, const Surroundings& surroundings) {
+bool belongs_to_another(const std::string& folder, const Environment& environment) {
   struct stat status {};
   return lstat(folder.c_str(), &status) == 0 &&
-         (!S_ISDIR(status.st_mode) || std::to_string(status.st_uid) != surroundings.user_id);
+         (!S_ISDIR(status.st_mode) || std::to_string(status.st_uid) != environment.user_id);
 }
 
 /// The same from a login or a timer: not in XDG_RUNTIME_DIR, which only some processes have.
-std::string usual_runtime_dir(const Surroundings& surroundings) {
-  const std::string& run = surroundings.run_folder;
-  if (surroundings.is_root && surroundings.is_local(run)) return run + "/leafctl";
+std::string usual_runtime_dir(const Environment& environment) {
+  const std::string& run = environment.run_folder;
+  if (environment.is_root && environment.is_local(run)) return run + "/leafctl";
   // Made for this user by root, as by systemd-tmpfiles: nobody else can have taken its name.
-  const std::string given = run + "/leafctl-" + surroundings.user_id;
+  const std::string given = run + "/leafctl-" + environment.user_id;
   struct stat status {};
-  if (lstat(given.c_str(), &status) == 0 && !belongs_to_another(given, surroundings) &&
-      surroundings.is_local(run))
+  if (lstat(given.c_str(), &status) == 0 && !belongs_to_another(given, environment) &&
+      environment.is_local(run))
     return given;
-  return surroundings.is_local("/dev/shm") ? "/dev/shm/leafctl-" + surroundings.user_id : "";
+  return environment.is_local("/dev/shm") ? "/dev/shm/leafctl-" + environment.user_id : "";
 }
 
-std::optional<std::string> own_runtime_dir(const Surroundings& surroundings) {
-  const auto state = config::xdg_folder(surroundings, "XDG_STATE_HOME", "/.local/state");
+std::optional<std::string> own_runtime_dir(const Environment& environment) {
+  const auto state = config::xdg_folder(environment, "XDG_STATE_HOME", "/.local/state");
   if (!state) return std::nullopt;
   std::error_code failed;
   std::filesystem::create_directories(*state, failed);
   return *state + "/leafctl-run";
 }
 
-std::string default_store_folder(const Surroundings& surroundings) {
-  if (surroundings.is_root) return "/var/lib/leafctl";
-  if (const auto folder = config::xdg_folder(surroundings, "XDG_STATE_HOME", "/.local/state"))
+std::string default_store_folder(const Environment& environment) {
+  if (environment.is_root) return "/var/lib/leafctl";
+  if (const auto folder = config::xdg_folder(environment, "XDG_STATE_HOME", "/.local/state"))
     return *folder + "/leafctl";
   throw Error(ErrorCode::usage, "there is no store: none is configured, and 'HOME' is not set",
               "name one in 'LEAFCTL_STORE'"_hint);

@@ -15,20 +15,20 @@ namespace leaf {
 
 namespace {
 
-std::optional<ConfigFile> read_user_file(const Surroundings& surroundings,
+std::optional<ConfigFile> read_user_file(const Environment& environment,
                                          const std::optional<std::string>& file) {
-  if (const auto named = file ? file : surroundings.variable("LEAFCTL_CONFIG")) {
-    auto read = ConfigFile::read_if_exists(*named, surroundings);
+  if (const auto named = file ? file : environment.variable("LEAFCTL_CONFIG")) {
+    auto read = ConfigFile::read_if_exists(*named, environment);
     if (!read) throw Error(ErrorCode::usage, fmt::format("configuration file '{}' does not exist", *named));
     return read;
   }
-  const auto folder = config::xdg_folder(surroundings, "XDG_CONFIG_HOME", "/.config");
-  return folder ? ConfigFile::read_if_exists(*folder + "/leafctl/leafctl.yaml", surroundings) : std::nullopt;
+  const auto folder = config::xdg_folder(environment, "XDG_CONFIG_HOME", "/.config");
+  return folder ? ConfigFile::read_if_exists(*folder + "/leafctl/leafctl.yaml", environment) : std::nullopt;
 }
 
 }  // namespace
 
-HostConfiguration HostConfiguration::read(const Surroundings& surroundings,
+HostConfiguration HostConfiguration::read(const Environment& environment,
                                           const std::optional<std::string>& file) {
   HostConfiguration result;
   const auto add = [&](std::optional<ConfigFile> read) {
@@ -36,8 +36,8 @@ HostConfiguration HostConfiguration::read(const Surroundings& surroundings,
     result.stores_.insert(read->stores.begin(), read->stores.end());
     result.files_.push_back(std::move(*read));
   };
-  add(read_user_file(surroundings, file));
-  const std::string& path = surroundings.system_file;
+  add(read_user_file(environment, file));
+  const std::string& path = environment.system_file;
   if (access(path.c_str(), R_OK) != 0 && errno == EACCES) {
     result.unread_file_.emplace(
         ErrorCode::usage, fmt::format("configuration file '{}' may not be read by this user", path),
@@ -45,14 +45,14 @@ HostConfiguration HostConfiguration::read(const Surroundings& surroundings,
                     "names; or name the store in 'LEAFCTL_STORE'"_hint,
                     path));
   } else {
-    add(ConfigFile::read_if_exists(path, surroundings));
+    add(ConfigFile::read_if_exists(path, environment));
   }
   return result;
 }
 
-std::optional<ConfiguredValue> HostConfiguration::find(const Surroundings& surroundings, const char* variable,
+std::optional<ConfiguredValue> HostConfiguration::find(const Environment& environment, const char* variable,
                                                        std::string_view key) const {
-  if (auto value = surroundings.variable(variable)) return ConfiguredValue{std::move(*value), variable};
+  if (auto value = environment.variable(variable)) return ConfiguredValue{std::move(*value), variable};
   for (const ConfigFile& file : files_) {
     if (const ConfigEntry* entry = file.find(key)) return ConfiguredValue{entry->text, entry->place};
   }

@@ -18,25 +18,25 @@ namespace {
 constexpr const char* origin_default = "default";
 
 /// What libpq takes from the environment to find a database.
-std::string libpq_variables(const Surroundings& surroundings) {
+std::string libpq_variables(const Environment& environment) {
   std::string result;
   for (const char* name :
        {"PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
         "PGSYSCONFDIR", "PGOPTIONS", "PGTARGETSESSIONATTRS", "PGLOADBALANCEHOSTS"}) {
-    if (const auto value = surroundings.variable(name)) result += fmt::format("{}={}\n", name, *value);
+    if (const auto value = environment.variable(name)) result += fmt::format("{}={}\n", name, *value);
   }
   return result;
 }
 
 /// Where libpq looks for services, whether there are such files or not.
-std::vector<std::string> libpq_service_files(const Surroundings& surroundings) {
+std::vector<std::string> libpq_service_files(const Environment& environment) {
   std::vector<std::string> files;
-  if (const auto own = surroundings.variable("PGSERVICEFILE")) {
+  if (const auto own = environment.variable("PGSERVICEFILE")) {
     files.push_back(*own);
-  } else if (const auto home = surroundings.variable("HOME")) {
+  } else if (const auto home = environment.variable("HOME")) {
     files.push_back(*home + "/.pg_service.conf");
   }
-  files.push_back(surroundings.variable("PGSYSCONFDIR").value_or("/etc/postgresql-common") +
+  files.push_back(environment.variable("PGSYSCONFDIR").value_or("/etc/postgresql-common") +
                   "/pg_service.conf");
   return files;
 }
@@ -49,22 +49,21 @@ std::string name_of_host() {
 /// Where the values of one host are found.
 struct Source {
   const HostConfiguration& configuration;
-  const Surroundings& surroundings;
+  const Environment& environment;
 
   /// The choice, the variable or the file's, checked; else what `otherwise` makes, which is not.
   template <class Default>
   ConfiguredValue value(const std::optional<ConfiguredValue>& choice, const char* variable,
                         std::string_view key, Default otherwise) const {
-    const auto found = choice ? choice : configuration.find(surroundings, variable, key);
+    const auto found = choice ? choice : configuration.find(environment, variable, key);
     if (!found) return {otherwise(), origin_default};
     config::check_value(key, found->origin, found->text);
     return *found;
   }
 
   ConfiguredValue store(const std::optional<ConfiguredValue>& choice) const {
-    ConfiguredValue store = value(choice, "LEAFCTL_STORE", "store", [&] {
-      return "sqlite:" + default_store_folder(surroundings) + "/leaf.db";
-    });
+    ConfiguredValue store = value(choice, "LEAFCTL_STORE", "store",
+                                  [&] { return "sqlite:" + default_store_folder(environment) + "/leaf.db"; });
     const std::string url = configuration.url_of(store.text);
     if (url != store.text) {
       store.origin += fmt::format(", '{}' in {}", store.text, configuration.stores().at(store.text).place);
@@ -81,7 +80,7 @@ struct Source {
 
 }  // namespace
 
-Surroundings Surroundings::of_this_process() {
+Environment Environment::of_this_process() {
   return {.variable = [](const char* name) -> std::optional<std::string> {
             const char* value = std::getenv(name);
             return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
@@ -92,26 +91,26 @@ Surroundings Surroundings::of_this_process() {
 }
 
 HostDefaults host_defaults(const HostConfiguration& configuration, const HostChoices& choices,
-                           const Surroundings& surroundings) {
-  const Source source{configuration, surroundings};
+                           const Environment& environment) {
+  const Source source{configuration, environment};
   HostDefaults result;
   result.store = source.store(choices.store);
   result.runtime_dir = source.value(choices.runtime_dir, "LEAFCTL_RUNTIME_DIR", "runtime_dir",
-                                    [&] { return config::default_runtime_dir(surroundings); });
+                                    [&] { return config::default_runtime_dir(environment); });
   result.host_buffer = source.yes_or_no(choices.host_buffer, "LEAFCTL_HOST_BUFFER", "host_buffer", "yes");
   result.group = source.yes_or_no(choices.group, "LEAFCTL_GROUP", "group", "no");
   result.uses_host_buffer = detail::parse_yes_no("host_buffer", result.host_buffer.text);
   result.host = {.folder = result.runtime_dir.text,
                  .group = detail::parse_yes_no("group", result.group.text),
-                 .store_key = libpq_variables(surroundings),
-                 .store_files = libpq_service_files(surroundings)};
+                 .store_key = libpq_variables(environment),
+                 .store_files = libpq_service_files(environment)};
   return result;
 }
 
 HostDefaults host_defaults(const HostChoices& choices, const std::optional<std::string>& file) {
-  const Surroundings surroundings = Surroundings::of_this_process();
-  const auto configuration = HostConfiguration::read(surroundings, file);
-  HostDefaults result = host_defaults(configuration, choices, surroundings);
+  const Environment environment = Environment::of_this_process();
+  const auto configuration = HostConfiguration::read(environment, file);
+  HostDefaults result = host_defaults(configuration, choices, environment);
   if (configuration.unread_file() && result.store.origin == origin_default)
     throw Error(*configuration.unread_file());
   return result;

@@ -31,13 +31,13 @@ std::optional<Remedy> remedy_of(const std::string& line) {
   return remedy;
 }
 
-std::uint64_t checksum_of(const State& state) {
+std::uint64_t checksum_of(const SharedState& state) {
   return Hash().add(state.fetch.failure_hint.get()).value();
 }
 
 }  // namespace
 
-void set_failure_advice(State& state, const Advice& advice) {
+void set_failure_advice(SharedState& state, const Advice& advice) {
   std::string lines;
   for (const Remedy& remedy : advice.remedies) {
     const std::string line = line_of(remedy);
@@ -49,7 +49,7 @@ void set_failure_advice(State& state, const Advice& advice) {
   state.remedies.checksum_of_hint.store(checksum_of(state), std::memory_order_relaxed);
 }
 
-Advice failure_advice(const State& state) {
+Advice failure_advice(const SharedState& state) {
   Advice advice = state.fetch.failure_hint.get();
   if (state.remedies.checksum_of_hint.load(std::memory_order_relaxed) != checksum_of(state)) return advice;
   std::istringstream lines(state.remedies.lines.get());

@@ -16,7 +16,7 @@ void store_in(Shared<std::int64_t>& value, std::int64_t number) {
   value.store(number, std::memory_order_relaxed);
 }
 
-range::SegmentRecord segment_record_of(const State& state) {
+range::SegmentRecord segment_record_of(const SharedState& state) {
   const TagRecord& tag = state.tag;
   const std::int64_t limit = load(tag.limit);
   return {.steps = {.step = load(tag.step),
@@ -29,14 +29,14 @@ range::SegmentRecord segment_record_of(const State& state) {
           .granted_end = load(tag.granted_end)};
 }
 
-range::WindowRecord window_record_of(const State& state) {
+range::WindowRecord window_record_of(const SharedState& state) {
   const WorkerRecord& worker = state.worker;
   return {.begin = UnixTime(milliseconds(load(worker.begin_ms))),
           .worker = load(worker.worker),
           .token = worker.token.get()};
 }
 
-void keep(const range::SegmentRecord& record, State& state) {
+void keep(const range::SegmentRecord& record, SharedState& state) {
   TagRecord& tag = state.tag;
   store_in(tag.step, record.steps.step);
   store_in(tag.tag_step, record.steps.tag_step);
@@ -48,7 +48,7 @@ void keep(const range::SegmentRecord& record, State& state) {
   store_in(tag.granted_end, record.granted_end);
 }
 
-void keep(const range::WindowRecord& record, State& state) {
+void keep(const range::WindowRecord& record, SharedState& state) {
   WorkerRecord& worker = state.worker;
   // The token last: with another worker's it is good for nothing, should this process die in between.
   store_in(worker.begin_ms, record.begin.time_since_epoch().count());
@@ -58,7 +58,7 @@ void keep(const range::WindowRecord& record, State& state) {
 
 }  // namespace
 
-range::GrantRecord record_of(const State& state) {
+range::GrantRecord record_of(const SharedState& state) {
   switch (state.header.kind) {
     case FileKind::tag:
       return segment_record_of(state);
@@ -71,7 +71,7 @@ range::GrantRecord record_of(const State& state) {
   return {};
 }
 
-void keep(const range::GrantRecord& record, State& state) {
+void keep(const range::GrantRecord& record, SharedState& state) {
   if (const auto* const segment = std::get_if<range::SegmentRecord>(&record)) keep(*segment, state);
   if (const auto* const window = std::get_if<range::WindowRecord>(&record)) keep(*window, state);
 }

@@ -19,7 +19,7 @@ namespace leaf {
 
 namespace {
 
-using host::State;
+using host::SharedState;
 using host::StateFile;
 using std::chrono::milliseconds;
 
@@ -33,7 +33,7 @@ UnixTime time_of(const host::Shared<std::int64_t>& unix_ms) {
 }
 
 /// Since the fetch before the last one, or since the last one if that was the first.
-void describe_pace(HostBuffer& buffer, const State& state, std::int64_t left, UnixTime now) {
+void describe_pace(HostBuffer& buffer, const SharedState& state, std::int64_t left, UnixTime now) {
   const bool is_first = load(state.fetch.fetched_before_ms) == 0;
   const auto since = now - time_of(is_first ? state.fetch.fetched_at_ms : state.fetch.fetched_before_ms);
   if (since <= milliseconds::zero()) return;
@@ -43,7 +43,7 @@ void describe_pace(HostBuffer& buffer, const State& state, std::int64_t left, Un
   buffer.pace_span = since;
 }
 
-void describe_tag(HostBuffer& buffer, const State& state, UnixTime now) {
+void describe_tag(HostBuffer& buffer, const SharedState& state, UnixTime now) {
   const auto view = state.buffer.view();
   buffer.current = view.rest;
   buffer.next = view.next;
@@ -55,7 +55,7 @@ void describe_tag(HostBuffer& buffer, const State& state, UnixTime now) {
   buffer.drawn = std::max<std::int64_t>(load(state.tag.granted) - left, 0);
 }
 
-void describe_worker(HostBuffer& buffer, const State& state) {
+void describe_worker(HostBuffer& buffer, const SharedState& state) {
   const Layout layout = Layout::parse(state.origin.get());
   const layout::Positions positions(layout);
   const auto time_at = [&](std::int64_t position) { return layout.time_at(positions.ticks_of(position)); };
@@ -100,7 +100,7 @@ HostBuffer damaged(StateFile& file, const std::string& path) {
 }
 
 HostBuffer describe(StateFile& file, UnixTime now) {
-  const State& state = file.state();
+  const SharedState& state = file.state();
   HostBuffer buffer = identify(file);
   buffer.in_use = load(state.fetch.fetched_at_ms) != 0;
   buffer.fetched_at = time_of(state.fetch.fetched_at_ms);
@@ -124,7 +124,7 @@ HostBuffer describe(StateFile& file, UnixTime now) {
 }
 
 /// Whether a window of `state`, a worker's, begins or goes on so far ahead of the time that is due.
-bool is_ahead(const State& state, UnixTime now, milliseconds max_backward) {
+bool is_ahead(const SharedState& state, UnixTime now, milliseconds max_backward) {
   if (state.buffer.published_end() == 0) return false;
   const layout::Positions positions(Layout::parse(state.origin.get()));
   const Layout& layout = positions.layout();
@@ -265,7 +265,7 @@ int drop_host_windows_ahead(const StoreIdentity& store, const HostOptions& optio
   const auto folder = host::Folder::find(options);
   if (!folder) return 0;
   const auto concerns = [&](StateFile& file) {
-    const State& state = file.state();
+    const SharedState& state = file.state();
     return state.header.kind == host::FileKind::worker && file.name() == owner &&
            (!worker || load(state.worker.worker) == *worker) &&
            is_ahead(state, std::chrono::floor<milliseconds>(clock.now()), max_backward);

@@ -191,7 +191,7 @@ std::optional<Error> why_no_host_marks(const HostOptions& options) {
     if ((room.f_flag & ST_RDONLY) != 0)
       return cannot("it is read-only", advice("name another one{}, before anything is drawn"_hint,
                                               Remedy{Remedy::Kind::choose_host_folder}));
-    if (room.f_bavail * room.f_frsize < sizeof(host::State))
+    if (room.f_bavail * room.f_frsize < sizeof(host::SharedState))
       return cannot("its file system is full", "free some space there"_hint);
     return std::nullopt;
   } catch (const Error& error) {

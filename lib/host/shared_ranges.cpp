@@ -64,7 +64,7 @@ SharedRanges::~SharedRanges() {
 }
 
 range::GrantRecord SharedRanges::record() const {
-  const State& drawn_from = state();
+  const SharedState& drawn_from = state();
   return drawn_from.buffer.published_end() == 0 ? range::GrantRecord() : record_of(drawn_from);
 }
 
@@ -73,7 +73,7 @@ StoreIdentity SharedRanges::granted_by() const {
   return identity_.value_or(StoreIdentity());
 }
 
-void SharedRanges::keep_record(State& state, const range::GrantRecord& record) {
+void SharedRanges::keep_record(SharedState& state, const range::GrantRecord& record) {
   keep(record, state);
 }
 
@@ -117,7 +117,7 @@ void SharedRanges::go_to_current_file() {
   go_to(current && current->state().buffer.published_end() != 0 ? current->state() : nowhere_);
 }
 
-void SharedRanges::go_to(State& next) {
+void SharedRanges::go_to(SharedState& next) {
   if (&next == &state()) return;
   if (&next != &nowhere_) {
     const std::string origin = next.origin.get();
@@ -176,7 +176,7 @@ bool SharedRanges::may_try(StateFile& file) {
 
 bool SharedRanges::claim_fetch() {
   if (&state() == &nowhere_ && is_known()) go_to_current_file();
-  State& drawn_from = state();
+  SharedState& drawn_from = state();
   const auto view = drawn_from.buffer.view();
   if (view.has_next || !(view.mark_reached || view.rest.empty())) return false;
   FetchRecord& record = drawn_from.fetch;
@@ -285,7 +285,7 @@ void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
 }
 
 void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& lock) {
-  State& state = file.state();
+  SharedState& state = file.state();
   const std::uint32_t turn = state.buffer.next_turn();
   if (!file.is_current(*folder_.get())) return;  // it was taken away, and this turn comes after that
   const auto before = name_.stamp();
@@ -311,7 +311,7 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
 }
 
 /// Of how many IDs will have been put into the buffer, and how many were taken of them.
-void SharedRanges::count(State& state, std::uint64_t granted) {
+void SharedRanges::count(SharedState& state, std::uint64_t granted) {
   TagRecord& record = state.tag;
   const std::int64_t put_in = record.granted.load(std::memory_order_relaxed);
   record.used_before.store(record.used.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -320,7 +320,7 @@ void SharedRanges::count(State& state, std::uint64_t granted) {
   record.granted.store(put_in + static_cast<std::int64_t>(granted), std::memory_order_relaxed);
 }
 
-void SharedRanges::put_in_place(State& state, const range::Granted& granted, std::uint32_t turn) {
+void SharedRanges::put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn) {
   if (state.origin.empty()) state.origin.set(granted.origin);
   state.origin_checksum.store(checksum_of_origin(granted.origin), std::memory_order_relaxed);
   FetchRecord& record = state.fetch;
@@ -346,7 +346,7 @@ void SharedRanges::tell(const std::string& failure, const Advice& advice) const 
 }
 
 void SharedRanges::note_failure(StateFile& file, const FetchLock& lock, const Error& error) {
-  State& state = file.state();
+  SharedState& state = file.state();
   const bool is_mistaken = error.code() == ErrorCode::usage && state.origin.empty();
   const bool is_gone = error.code() == ErrorCode::not_found && state.buffer.view().rest.empty();
   if (is_mistaken || is_gone) {

@@ -47,7 +47,7 @@ class SharedRanges : public range::RangeSource {
 
  protected:
   /// What takers draw from, and all that is known of it.
-  State& state() const noexcept { return *state_.load(std::memory_order_acquire); }
+  SharedState& state() const noexcept { return *state_.load(std::memory_order_acquire); }
   /// Runs `work` while this process alone may fetch, again where it returns false. Throws Error (unavailable)
   /// if that does not come about before the timeout.
   void alone(const std::function<bool(Store&, StateFile&)>& work);
@@ -58,7 +58,7 @@ class SharedRanges : public range::RangeSource {
   int moves() const noexcept { return moves_.load(std::memory_order_acquire); }
 
   /// Notes in `state` what was granted, before it can be taken; the lock is held.
-  virtual void keep_record(State& state, const range::GrantRecord& record);
+  virtual void keep_record(SharedState& state, const range::GrantRecord& record);
 
   UnixTime now() const { return std::chrono::floor<std::chrono::milliseconds>(clock().now()); }
   std::int64_t now_ms() const { return now().time_since_epoch().count(); }
@@ -88,15 +88,15 @@ class SharedRanges : public range::RangeSource {
   void try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait);
   std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
   void fetch_locked(Store& store, StateFile& file, const FetchLock& lock);
-  static void count(State& state, std::uint64_t granted);
-  void put_in_place(State& state, const range::Granted& granted, std::uint32_t turn);
+  static void count(SharedState& state, std::uint64_t granted);
+  void put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn);
   void tell(const std::string& failure, const Advice& advice) const;
   void note_failure(StateFile& file, const FetchLock& lock, const Error& error);
   Store& store_until(Time deadline);
   void pause(Time deadline, std::chrono::milliseconds& length);
   Error timed_out(const std::optional<Error>& failure);
   /// Has takers draw from there.
-  void go_to(State& state);
+  void go_to(SharedState& state);
 
   const StoreOptions store_options_;
   const bool tries_once_;                    ///< the timeout is zero: whoever waits does so for one attempt
@@ -107,12 +107,12 @@ class SharedRanges : public range::RangeSource {
   range::Fetcher* const fetcher_;
   CurrentFolder folder_;
 
-  State nowhere_{};  ///< what takers find empty while there is nothing else to draw from
+  SharedState nowhere_{};  ///< what takers find empty while there is nothing else to draw from
   mutable ForkMutex files_mutex_;
   std::optional<StoreIdentity> identity_;          ///< where the name leads
   std::vector<std::shared_ptr<StateFile>> files_;  ///< the last is current; takers may still be in the others
   std::string origin_;                             ///< of what was drawn from last
-  std::atomic<State*> state_{&nowhere_};           ///< its buffer is what takers draw from
+  std::atomic<SharedState*> state_{&nowhere_};     ///< its buffer is what takers draw from
   std::atomic<int> moves_{0};
   std::uint64_t checked_word_ = 0;  ///< tells whether anything was taken since the last check
 

@@ -201,7 +201,7 @@ std::shared_ptr<StateFile> StateFile::map(std::string name, Descriptor descripto
     throw Error(ErrorCode::failed, fmt::format("a buffer file cannot be mapped: {}", std::strerror(errno)));
   }
   return std::shared_ptr<StateFile>(
-      new StateFile(std::move(name), std::move(descriptor), static_cast<State*>(memory)));
+      new StateFile(std::move(name), std::move(descriptor), static_cast<SharedState*>(memory)));
 }
 
 StateFile::~StateFile() {
@@ -218,7 +218,7 @@ bool StateFile::counts(const std::string& boot) const {
 }
 
 bool StateFile::is_intact() const {
-  const State& state = *state_;
+  const SharedState& state = *state_;
   if (!state.buffer.is_intact()) return false;
   return state.buffer.published_end() == 0 ||
          state.origin_checksum.load(std::memory_order_relaxed) == checksum_of_origin(state.origin.get());
@@ -270,7 +270,7 @@ std::shared_ptr<StateFile> StateFile::look(const Folder& folder, const std::stri
   if (memory == MAP_FAILED) throw cannot(folder, file_name, "read");
   const int number = descriptor.get();
   const std::shared_ptr<StateFile> file(
-      new StateFile(file_name, std::move(descriptor), static_cast<State*>(memory)));
+      new StateFile(file_name, std::move(descriptor), static_cast<SharedState*>(memory)));
   const bool is_whole = pread(number, memory, state_size, 0) == static_cast<ssize_t>(state_size);
   return is_whole && file->counts(boot_id()) ? file : nullptr;
 }
@@ -321,7 +321,7 @@ std::shared_ptr<StateFile> StateFile::make(const Folder& folder, const FileKey& 
   if (!birth) throw cannot(folder, name, "looked at");
   const std::string own_path = fmt::format("/proc/self/fd/{}", descriptor.get());
   auto file = map(name, std::move(descriptor));
-  new (file->state_) State{.header = header_of(key, *birth, boot_id())};
+  new (file->state_) SharedState{.header = header_of(key, *birth, boot_id())};
   if (linkat(AT_FDCWD, own_path.c_str(), folder.descriptor(), name.c_str(), AT_SYMLINK_FOLLOW) == 0)
     return file;
   if (errno != EEXIST) throw cannot(folder, name, "made");

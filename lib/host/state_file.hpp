@@ -8,7 +8,7 @@
 
 #include "host/descriptor.hpp"
 #include "host/folder.hpp"
-#include "host/state.hpp"
+#include "host/shared_state.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store_identity.hpp"
 
@@ -63,7 +63,7 @@ class StateFile {
   StateFile(const StateFile&) = delete;
   StateFile& operator=(const StateFile&) = delete;
 
-  State& state() noexcept { return *state_; }
+  SharedState& state() noexcept { return *state_; }
   /// False if what is buffered is not what was written. Others may be writing it.
   bool is_intact() const;
   /// What its key says.
@@ -86,7 +86,7 @@ class StateFile {
   bool take_from_holder(const Folder& folder);
 
  private:
-  StateFile(std::string name, Descriptor descriptor, State* state)
+  StateFile(std::string name, Descriptor descriptor, SharedState* state)
       : name_(std::move(name)), descriptor_(std::move(descriptor)), state_(state) {}
   static std::shared_ptr<StateFile> map(std::string name, Descriptor descriptor);
   static void throw_away_foreign(const Folder& folder, const FileKey& key);
@@ -95,7 +95,7 @@ class StateFile {
 
   std::string name_;
   Descriptor descriptor_;
-  State* state_;
+  SharedState* state_;
 };
 
 /// The names of all files of this version in `folder` that hold one of `kinds`.

@@ -14,7 +14,7 @@ using leaf::ConfigFile;
 namespace {
 
 std::optional<ConfigFile> read_file(const std::string& path) {
-  return ConfigFile::read_if_exists(path, leaf::Surroundings::of_this_process());
+  return ConfigFile::read_if_exists(path, leaf::Environment::of_this_process());
 }
 
 /// A configuration file with the mode 0600.

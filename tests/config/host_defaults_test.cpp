@@ -27,8 +27,8 @@ class Host {
   }
   std::string write_system_file(const std::string& text) const { return write("etc/leafctl.yaml", text); }
 
-  leaf::Surroundings surroundings() const {
-    leaf::Surroundings result = leaf::Surroundings::of_this_process();
+  leaf::Environment environment() const {
+    leaf::Environment result = leaf::Environment::of_this_process();
     result.variable = [this](const char* name) -> std::optional<std::string> {
       const auto found = variables.find(name);
       return found == variables.end() ? std::nullopt : std::optional(found->second);
@@ -41,7 +41,7 @@ class Host {
     return result;
   }
   leaf::HostDefaults defaults() const {
-    return leaf::host_defaults(leaf::HostConfiguration::read(surroundings()), choices, surroundings());
+    return leaf::host_defaults(leaf::HostConfiguration::read(environment()), choices, environment());
   }
   std::string error() const {
     try {
@@ -114,7 +114,7 @@ TEST_CASE("host defaults: where no buffers are wanted, or have a place, there ar
   CHECK_FALSE(host.defaults().buffers());
   CHECK(host.defaults().host.folder == "/dev/shm/leafctl-1000");
   host.variables.erase("LEAFCTL_HOST_BUFFER");
-  auto nowhere = host.surroundings();
+  auto nowhere = host.environment();
   nowhere.is_local = [](const std::string&) { return false; };
   CHECK_FALSE(leaf::host_defaults(leaf::HostConfiguration(), {}, nowhere).buffers());
 }
@@ -133,7 +133,7 @@ TEST_CASE("host defaults: the file that is asked for is the one that is read") {
   Host host;
   host.write_user_file("group: maybe\n");
   const std::string file = host.write("other.yaml", "group: yes\n");
-  CHECK(leaf::HostConfiguration::read(host.surroundings(), file).files().size() == 1);
+  CHECK(leaf::HostConfiguration::read(host.environment(), file).files().size() == 1);
   host.variables["LEAFCTL_CONFIG"] = file;
   CHECK(host.defaults().host.group);
   host.variables["LEAFCTL_CONFIG"] = "/nonexistent.yaml";

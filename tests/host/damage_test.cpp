@@ -10,29 +10,18 @@
 #include "leaf/host.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
-#include "support/manual_clock.hpp"
-#include "support/sqlite_store.hpp"
+#include "support/test_host.hpp"
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using leaf::host::State;
-using leaf::test::SqliteStore;
+using leaf::host::SharedState;
+using leaf::test::TestHost;
 
 namespace {
 
 /// In memory, for thousands of grants are made.
-struct Bed {
-  leaf::StoreOptions store_options() {
-    auto options = store.options();
-    options.clock = &clock;
-    return options;
-  }
-  leaf::HostOptions host() const { return {.folder = run, .fetch_ahead = false}; }
-
-  leaf::test::TemporaryFolder home{"/dev/shm"};
-  SqliteStore store{home.path()};
-  fs::path run = home.path() / "run";
-  leaf::test::ManualClock clock;
+struct Bed : TestHost {
+  Bed() : TestHost("/dev/shm") {}
 };
 
 /// One byte of a file, and what it becomes.
@@ -42,13 +31,14 @@ struct Damage {
 };
 
 bool lies_in_buffer(std::size_t place) {
-  return place >= offsetof(State, buffer) && place < offsetof(State, buffer) + sizeof(State::buffer);
+  return place >= offsetof(SharedState, buffer) &&
+         place < offsetof(SharedState, buffer) + sizeof(SharedState::buffer);
 }
 
 /// Each bit of what IDs are drawn from, and one of each seventh byte beside it.
 template <class Try>
 void with_each_damage(Try attempt) {
-  for (std::size_t place = 0; place < sizeof(State); ++place) {
+  for (std::size_t place = 0; place < sizeof(SharedState); ++place) {
     if (!lies_in_buffer(place) && place % 7 == 0)
       attempt(Damage{place, static_cast<unsigned char>(1 << place % 8)});
     for (int bit = 0; lies_in_buffer(place) && bit < 8; ++bit)
@@ -165,7 +155,7 @@ TEST_CASE("damage: who has mapped a file before it was damaged leaves it as soon
   leaf::SegmentAllocator running(bed.store_options(), {.timeout = 1s, .host = bed.host()});
   leaf::SegmentTag mapped = running.tag(leaf::TagName("order"));
   CHECK(mapped.next() == 1);
-  constexpr std::size_t begin_of_the_first_range = offsetof(State, buffer) + 64 + 32;
+  constexpr std::size_t begin_of_the_first_range = offsetof(SharedState, buffer) + 64 + 32;
   damage(leaf::test::state_file_in(bed.run), {begin_of_the_first_range, 0x40});
   leaf::SegmentAllocator coming(bed.store_options(), {.timeout = 1s, .host = bed.host()});
   CHECK(coming.tag(leaf::TagName("order")).next() == 11);

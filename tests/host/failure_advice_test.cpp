@@ -9,7 +9,7 @@ using leaf::Advice;
 using leaf::Remedy;
 using leaf::host::failure_advice;
 using leaf::host::set_failure_advice;
-using leaf::host::State;
+using leaf::host::SharedState;
 
 namespace {
 
@@ -22,7 +22,7 @@ Advice advice_of(std::string hint, std::vector<Remedy> remedies) {
 }  // namespace
 
 TEST_CASE("failure advice: what a hint proposes reaches the other processes of a host") {
-  const auto state = std::make_unique<State>();
+  const auto state = std::make_unique<SharedState>();
   CHECK(failure_advice(*state).remedies.empty());
   const Advice noted = advice_of("raise it, or release it",
                                  {{.kind = Remedy::Kind::raise_tag, .name = "a:b-c", .number = 4711, .at = 8},
@@ -37,7 +37,7 @@ TEST_CASE("failure advice: what a hint proposes reaches the other processes of a
 }
 
 TEST_CASE("failure advice: to the hint of an earlier program belongs nothing that a later one proposed") {
-  const auto state = std::make_unique<State>();
+  const auto state = std::make_unique<SharedState>();
   set_failure_advice(*state, advice_of("create it", {{.kind = Remedy::Kind::create_store, .at = 9}}));
   state->fetch.failure_hint.set("free some space there");
   CHECK(failure_advice(*state).hint == "free some space there");
@@ -45,7 +45,7 @@ TEST_CASE("failure advice: to the hint of an earlier program belongs nothing tha
 }
 
 TEST_CASE("failure advice: what finds no room is left out, the rest is kept") {
-  const auto state = std::make_unique<State>();
+  const auto state = std::make_unique<SharedState>();
   const Remedy small{.kind = Remedy::Kind::choose_worker, .at = 2};
   const Remedy long_name{.kind = Remedy::Kind::add_tag, .name = std::string(600, 'x'), .at = 2};
   const Remedy two_lines{.kind = Remedy::Kind::add_tag, .name = "a\n3 0 - b", .at = 2};

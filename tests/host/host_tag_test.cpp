@@ -17,9 +17,8 @@
 #include "leaf/segment.hpp"
 #include "support/bitmap.hpp"
 #include "support/error_of.hpp"
-#include "support/manual_clock.hpp"
 #include "support/sqlite_session.hpp"
-#include "support/sqlite_store.hpp"
+#include "support/test_host.hpp"
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -33,17 +32,12 @@ using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::proposes;
 using leaf::test::SqliteStore;
+using leaf::test::TestHost;
 
 namespace {
 
 /// A store, a folder of host state, and time.
-struct Bed {
-  leaf::StoreOptions store_options() {
-    auto options = store.options();
-    options.clock = &clock;
-    return options;
-  }
-  leaf::HostOptions host() const { return {.folder = run, .fetch_ahead = false}; }
+struct Bed : TestHost {
   /// As in a process of its own.
   SegmentAllocator allocator() { return SegmentAllocator(store_options(), {.timeout = 1s, .host = host()}); }
   std::uint64_t drop(std::int64_t floor) {
@@ -51,11 +45,7 @@ struct Bed {
   }
 
   const TagName order{"order"};
-  SqliteStore store;
   leaf::Store admin = store.open();
-  leaf::test::TemporaryFolder home;
-  fs::path run = home.path() / "run";
-  leaf::test::ManualClock clock;
 };
 
 }  // namespace

@@ -12,9 +12,8 @@
 #include "leaf/host.hpp"
 #include "leaf/snowflake.hpp"
 #include "support/error_of.hpp"
-#include "support/manual_clock.hpp"
 #include "support/sqlite_session.hpp"
-#include "support/sqlite_store.hpp"
+#include "support/test_host.hpp"
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -26,34 +25,25 @@ using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::proposes;
 using leaf::test::SqliteStore;
+using leaf::test::TestHost;
 
 namespace {
 
 /// A store, a folder of host state, and time that both have from the test.
-struct Bed {
-  leaf::StoreOptions store_options() {
-    auto options = store.options();
-    options.clock = &clock;
-    return options;
-  }
+struct Bed : TestHost {
   SnowflakeOptions snowflake(const std::string& owner = "here",
                              std::optional<std::int64_t> pinned = {}) const {
     SnowflakeOptions options;
     options.worker.owner = owner;
     options.worker.worker = pinned;
     options.timeout = 1s;
-    options.host = leaf::HostOptions{.folder = run, .fetch_ahead = false};
+    options.host = host();
     return options;
   }
   /// As in a process of its own.
   SnowflakeGenerator generator() { return SnowflakeGenerator(store_options(), snowflake()); }
-  std::vector<leaf::Worker> workers() { return leaf::Store(store_options()).workers(); }
-  std::vector<leaf::HostBuffer> buffers() { return leaf::host_buffers(*snowflake().host, clock); }
-
-  SqliteStore store;
-  leaf::test::TemporaryFolder home;
-  fs::path run = home.path() / "run";
-  leaf::test::ManualClock clock;
+  std::vector<leaf::Worker> workers() { return open().workers(); }
+  std::vector<leaf::HostBuffer> buffers() { return leaf::host_buffers(host(), clock); }
 };
 
 std::vector<std::int64_t> draw(SnowflakeGenerator& generator, std::size_t count) {
@@ -267,7 +257,8 @@ TEST_CASE("host windows: the worker's record is as good as none where its token 
   Bed bed;
   std::vector<std::int64_t> ids{bed.generator().next()};
   std::string bytes = leaf::test::read_bytes(leaf::test::state_file_in(bed.run));
-  const std::size_t token = offsetof(leaf::host::State, worker) + offsetof(leaf::host::WorkerRecord, token);
+  const std::size_t token =
+      offsetof(leaf::host::SharedState, worker) + offsetof(leaf::host::WorkerRecord, token);
   bytes[token] = bytes[token] == 'a' ? 'b' : 'a';
   leaf::test::write_bytes(leaf::test::state_file_in(bed.run), bytes);
   bed.clock.advance(6min);
@@ -300,8 +291,8 @@ TEST_CASE("host windows: a lease that was noted but not published is not taken t
   REQUIRE(leaf::Layout::parse("leaf").worker_of(bed.generator().next()) == 1);
   // As it was when that window was noted: the buffer is still the one before.
   std::string bytes = leaf::test::read_bytes(file());
-  constexpr std::size_t begin = offsetof(leaf::host::State, buffer);
-  constexpr std::size_t length = offsetof(leaf::host::State, origin) - begin;
+  constexpr std::size_t begin = offsetof(leaf::host::SharedState, buffer);
+  constexpr std::size_t length = offsetof(leaf::host::SharedState, origin) - begin;
   bytes.replace(begin, length, before, begin, length);
   leaf::test::write_bytes(file(), bytes);
   bed.clock.set_back(1500ms);

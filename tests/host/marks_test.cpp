@@ -10,21 +10,21 @@
 #include "host/state_patch.hpp"
 #include "leaf/host.hpp"
 #include "support/error_of.hpp"
-#include "support/sqlite_store.hpp"
+#include "support/test_host.hpp"
 
 namespace fs = std::filesystem;
 using leaf::ErrorCode;
 using leaf::TagName;
 using leaf::test::error_code;
+using leaf::test::TestHost;
 
 namespace {
 
 /// A store, and a host that remembers what it was granted.
-struct Bed {
-  leaf::HostOptions host() const { return {.folder = run, .fetch_ahead = false}; }
+struct Bed : TestHost {
   /// As in a process of its own.
   leaf::Store process() {
-    auto options = store.options();
+    auto options = store_options();
     options.marks = leaf::host_marks(host());
     return leaf::Store(options);
   }
@@ -41,9 +41,6 @@ struct Bed {
   }
 
   const TagName order{"order"};
-  leaf::test::SqliteStore store;
-  leaf::test::TemporaryFolder home;
-  fs::path run = home.path() / "run";
 };
 
 }  // namespace

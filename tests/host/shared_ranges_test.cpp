@@ -22,7 +22,7 @@ using leaf::Error;
 using leaf::ErrorCode;
 using leaf::Range;
 using leaf::host::SharedRanges;
-using leaf::host::State;
+using leaf::host::SharedState;
 using leaf::host::StateFile;
 using leaf::test::error_code;
 using leaf::test::error_text;
@@ -99,10 +99,10 @@ class Buffer : public Plan, public SharedRanges {
   using SharedRanges::alone;
   using SharedRanges::state;
 
-  std::function<void(State&)> on_note = [](State&) {};
+  std::function<void(SharedState&)> on_note = [](SharedState&) {};
 
  protected:
-  void keep_record(State& state, const leaf::range::GrantRecord& record) override {
+  void keep_record(SharedState& state, const leaf::range::GrantRecord& record) override {
     SharedRanges::keep_record(state, record);
     on_note(state);
   }
@@ -170,7 +170,7 @@ TEST_CASE("shared ranges: all is written down before the first ID can be taken")
   buffer.grants = {{1, 2}, {5, 6}};
   int notes = 0;
   std::int64_t end = 0;
-  buffer.on_note = [&](State& state) {
+  buffer.on_note = [&](SharedState& state) {
     ++notes;
     CHECK(state.buffer.published_end() == end);
     CHECK(state.origin.get() == "o1");
@@ -192,7 +192,7 @@ TEST_CASE(
   if (child == 0) {
     Buffer own(bed);
     own.grants = {{2, 100}};
-    own.on_note = [](State&) { raise(SIGKILL); };
+    own.on_note = [](SharedState&) { raise(SIGKILL); };
     own.draw();
     _exit(0);
   }

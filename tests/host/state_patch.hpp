@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "host/hash.hpp"
-#include "host/state.hpp"
+#include "host/shared_state.hpp"
 
 namespace leaf::test {
 

@@ -8,9 +8,8 @@
 
 #include "leaf/snowflake.hpp"
 #include "support/error_of.hpp"
-#include "support/manual_clock.hpp"
 #include "support/sqlite_session.hpp"
-#include "support/sqlite_store.hpp"
+#include "support/test_host.hpp"
 #include "support/wait_for.hpp"
 
 using namespace std::chrono_literals;
@@ -19,6 +18,7 @@ using leaf::Layout;
 using leaf::SnowflakeGenerator;
 using leaf::SnowflakeOptions;
 using leaf::Store;
+using leaf::test::ClockedStore;
 using leaf::test::error_code;
 using leaf::test::error_text;
 using leaf::test::ManualClock;
@@ -28,18 +28,10 @@ using leaf::test::wait_for;
 namespace {
 
 /// A store and a clock that the test sets. SQLite's clock is the host's, so both sides agree on the time.
-struct Bed {
-  leaf::StoreOptions options() {
-    auto result = store.options();
-    result.clock = &clock;
-    return result;
-  }
+struct Bed : ClockedStore {
   SnowflakeGenerator generator(const SnowflakeOptions& snowflake) {
-    return SnowflakeGenerator(options(), snowflake);
+    return SnowflakeGenerator(store_options(), snowflake);
   }
-
-  SqliteStore store;
-  ManualClock clock;
 };
 
 /// Its tick changes when the test says so, and it counts how often it is read.
@@ -79,7 +71,7 @@ std::int64_t ms_of(std::chrono::system_clock::time_point time) {
 
 TEST_CASE("generator: owners that come once and release their worker share one, and no ID repeats") {
   Bed bed;
-  Store store(bed.options());
+  Store store(bed.store_options());
   std::vector<std::int64_t> all;
   for (int i = 0; i < 50; ++i) {
     auto options = owned_by("container" + std::to_string(i));
@@ -98,14 +90,14 @@ TEST_CASE("generator: owners that come once and release their worker share one, 
   }
   CHECK(strictly_increasing(all));
   // One that keeps its worker keeps it from others.
-  { draw(*std::make_unique<SnowflakeGenerator>(bed.options(), owned_by("keeper")), 1); }
+  { draw(*std::make_unique<SnowflakeGenerator>(bed.store_options(), owned_by("keeper")), 1); }
   bed.clock.advance(2ms);
   CHECK(bed.generator(owned_by("other")).worker() == 1);
 }
 
 TEST_CASE("generator: what is released by a lease that was lost stays with who has it") {
   Bed bed;
-  Store store(bed.options());
+  Store store(bed.store_options());
   leaf::WorkerRequest request = owned_by("a").worker;
   request.worker = 0;
   const leaf::WorkerLease lost = store.acquire_worker(request);
@@ -343,7 +335,7 @@ TEST_CASE(
   const std::int64_t its_worker = stopped.worker();
 
   bed.clock.advance(3s);
-  Store(bed.options()).recycle_worker(its_worker, false);
+  Store(bed.store_options()).recycle_worker(its_worker, false);
   options.worker.owner = "b";
   auto taker = bed.generator(options);
   CHECK(taker.worker() == its_worker);
@@ -364,7 +356,7 @@ TEST_CASE("generator: a live worker recycled by force keeps its window, and its 
   options.worker.worker = 7;
   auto generator = bed.generator(options);
   generator.next();
-  Store admin(bed.options());
+  Store admin(bed.store_options());
   CHECK(error_code([&] { admin.recycle_worker(7, false); }) == ErrorCode::refused);
   admin.recycle_worker(7, true);
   CHECK(admin.workers().at(0).owner.empty());
@@ -383,7 +375,7 @@ TEST_CASE("generator: the worker that replaces a recycled one begins where the l
   options.worker.window = 2s;
   auto generator = bed.generator(options);
   generator.next();
-  Store admin(bed.options());
+  Store admin(bed.store_options());
   const auto end = admin.workers().at(0).window_end;
   admin.recycle_worker(0, true);
   bed.clock.advance(1500ms);
@@ -404,7 +396,7 @@ TEST_CASE("generator: giving up leads no further back than where the holder bega
   const auto used_until = bed.store.open().workers().at(0).window_end;
   CHECK(used_until.time_since_epoch().count() == ms_of(bed.clock.now()) + 1);
   bed.clock.advance(1s);
-  Store admin(bed.options());
+  Store admin(bed.store_options());
   const leaf::WorkerLease lease = admin.acquire_worker(options.worker);
   CHECK(admin.give_up_worker(lease, leaf::UnixTime{}));
   CHECK(bed.store.open().workers().at(0).window_end == used_until);
@@ -421,7 +413,7 @@ TEST_CASE("generator: the store away, IDs are made to the end of the window and 
   auto options = owned_by("a");
   options.worker.window = 10s;
   options.timeout = 0ms;
-  auto store_options = bed.options();
+  auto store_options = bed.store_options();
   store_options.timeout = 1ms;
   std::atomic<int> failures{0};
   options.on_renewal_failure = [&](const leaf::Error& error) {
@@ -447,14 +439,14 @@ TEST_CASE("generator: the store away, IDs are made to the end of the window and 
 TEST_CASE("generator: time before the epoch and past the last bit is exhausted, and never a negative ID") {
   {
     Bed bed;
-    Store(bed.options()).set_layout(Layout::parse("leaf@4102444800000"));  // begins in 2100
+    Store(bed.store_options()).set_layout(Layout::parse("leaf@4102444800000"));  // begins in 2100
     CHECK(error_code([&] { bed.generator(owned_by("a")); }) == ErrorCode::exhausted);
   }
   {
     Bed bed;
     const auto layout =
         Layout::parse("30,10,12@" + std::to_string(ms_of(bed.clock.now()) - (std::int64_t{1} << 30) + 2000));
-    Store(bed.options()).set_layout(layout);
+    Store(bed.store_options()).set_layout(layout);
     auto generator = bed.generator(owned_by("a"));
     CHECK(layout.time_of(generator.next()) == layout.last_time() - 1999ms);
     bed.clock.advance(1999ms);
@@ -472,7 +464,7 @@ TEST_CASE(
                            "40,8,4/10ms@1409529600000"}) {
     CAPTURE(text);
     Bed bed;
-    Store(bed.options()).set_layout(Layout::parse(text));
+    Store(bed.store_options()).set_layout(Layout::parse(text));
     auto options = owned_by("a");
     options.timeout = 1h;
     auto generator = bed.generator(options);
@@ -486,13 +478,13 @@ TEST_CASE(
 
 TEST_CASE("generator: units of time that a window holds in part are left out") {
   Bed bed;
-  Store(bed.options()).set_layout(Layout::parse("baidu@1704067200000"));  // units of a second
+  Store(bed.store_options()).set_layout(Layout::parse("baidu@1704067200000"));  // units of a second
   bed.clock.set_back(bed.clock.now() - std::chrono::floor<std::chrono::seconds>(bed.clock.now()) - 300ms);
   const leaf::UnixTime begin = std::chrono::floor<std::chrono::milliseconds>(bed.clock.now());
   auto options = owned_by("a");
   options.worker.window = 3500ms;
   options.timeout = 0ms;
-  auto store_options = bed.options();
+  auto store_options = bed.store_options();
   store_options.timeout = 1ms;
   SnowflakeGenerator generator(store_options, options);
   leaf::test::SqliteSession other(bed.store.path());
@@ -536,7 +528,7 @@ TEST_CASE(
     "generator: a unit of time that begins after the timeout is not waited for, and said to begin then") {
   Bed bed;
   const auto half_an_hour_ago = ms_of(bed.clock.now()) - 30 * 60 * 1000;
-  Store(bed.options()).set_layout(Layout::parse("31,10,22/1h@" + std::to_string(half_an_hour_ago)));
+  Store(bed.store_options()).set_layout(Layout::parse("31,10,22/1h@" + std::to_string(half_an_hour_ago)));
   SnowflakeOptions options = owned_by("a");
   for (const auto timeout : {1s, 0s, 1799s}) {
     options.timeout = timeout;

@@ -6,9 +6,8 @@
 #include "leaf/snowflake.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
-#include "support/manual_clock.hpp"
 #include "support/sqlite_session.hpp"
-#include "support/sqlite_store.hpp"
+#include "support/test_host.hpp"
 
 using namespace std::chrono_literals;
 using leaf::ErrorCode;
@@ -17,10 +16,10 @@ using leaf::Store;
 using leaf::WorkerLease;
 using leaf::WorkerRange;
 using leaf::WorkerRequest;
+using leaf::test::ClockedStore;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
-using leaf::test::ManualClock;
 using leaf::test::proposes;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
@@ -35,15 +34,8 @@ WorkerRequest request_of(const std::string& owner, std::optional<std::int64_t> w
 }
 
 /// A store of eight workers.
-struct Bed {
+struct Bed : ClockedStore {
   Bed() { open().set_layout(Layout::parse("41,3,12")); }
-  Store open() {
-    auto options = file.options();
-    options.clock = &clock;
-    return Store(options);
-  }
-  SqliteStore file;
-  ManualClock clock;
 };
 
 /// Does something when it is looked at for the nth time.
@@ -154,7 +146,7 @@ TEST_CASE("worker range: a worker that is leased at any moment of the change kee
   for (int nth = 1;; ++nth) {
     Bed bed;
     HookedClock clock(nth, [&] { bed.open().acquire_worker(request_of("a", 6)); });
-    auto options = bed.file.options();
+    auto options = bed.store.options();
     options.clock = &clock;
     Store store(options);
     const auto code = error_code([&] { store.set_worker_range(WorkerRange{0, 5}); });
@@ -172,7 +164,7 @@ TEST_CASE(
   Bed bed;
   Store store = bed.open();
   const WorkerLease lease = store.acquire_worker(request_of("a", 6));
-  auto options = bed.file.options();
+  auto options = bed.store.options();
   options.clock = &bed.clock;
   leaf::SnowflakeOptions snowflake;
   snowflake.worker = request_of("g");
@@ -195,7 +187,7 @@ TEST_CASE("worker range: programs that know nothing of it keep within, and are r
   store.acquire_worker(request_of("a", 6));
   bed.clock.advance(1h);
   store.set_worker_range(WorkerRange{0, 5});
-  SqliteSession session(bed.file.path());
+  SqliteSession session(bed.store.path());
   const std::string before = session.value("SELECT window_end FROM leaf_worker");
   CHECK(session.run("UPDATE leaf_worker SET window_end = window_end + 1"));
   CHECK(session.value("SELECT window_end FROM leaf_worker") == before);

@@ -6,9 +6,8 @@
 
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
-#include "support/manual_clock.hpp"
 #include "support/sqlite_session.hpp"
-#include "support/sqlite_store.hpp"
+#include "support/test_host.hpp"
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -17,10 +16,10 @@ using leaf::Layout;
 using leaf::Store;
 using leaf::WorkerLease;
 using leaf::WorkerRequest;
+using leaf::test::ClockedStore;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
-using leaf::test::ManualClock;
 using leaf::test::proposes;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
@@ -33,12 +32,7 @@ WorkerRequest request_of(const std::string& owner) {
   return request;
 }
 
-struct Bed {
-  Store open() {
-    auto options = store.options();
-    options.clock = &clock;
-    return Store(options);
-  }
+struct Bed : ClockedStore {
   /// All that a lease may write.
   std::string tables() const {
     return SqliteSession(store.path())
@@ -47,8 +41,6 @@ struct Bed {
             " held_after, clock_offset, grant_before)) FROM leaf_worker) ||"
             " (SELECT json_array(layout, deployment) FROM leaf_meta)");
   }
-  SqliteStore store;
-  ManualClock clock;
 };
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace leaf {
 
 /// What the defaults of a host are read from; a test makes its own.
-struct Surroundings {
+struct Environment {
   /// The variable's value; none if it is not set or empty.
   std::function<std::optional<std::string>(const char* name)> variable;
   bool is_root = false;
@@ -28,9 +28,9 @@ struct Surroundings {
   /// What reads configuration files; null: a module of the library, which is loaded where there is a file.
   detail::YamlParser parse_yaml = nullptr;
 
-  /// The environment, the effective user and the host of this process. Variables are read when they are asked
-  /// for, by getenv(): no other thread may change the environment then.
-  LEAF_EXPORT static Surroundings of_this_process();
+  /// That of this process: its variables, its effective user, its host. Variables are read when they are
+  /// asked for, by getenv(): no other thread may change them then.
+  LEAF_EXPORT static Environment of_this_process();
 };
 
 /// A value in a configuration file.
@@ -53,7 +53,7 @@ struct ConfigFile {
   /// or holds a password and can be read by group or others. The values of keys that only `leafctl` knows are
   /// not looked at.
   LEAF_EXPORT static std::optional<ConfigFile> read_if_exists(const std::string& path,
-                                                              const Surroundings& surroundings);
+                                                              const Environment& environment);
 };
 
 /// A value, and where it came from.
@@ -71,7 +71,7 @@ class HostConfiguration {
   /// Reads the user's file, which is `file`, else that of LEAFCTL_CONFIG, else leafctl/leafctl.yaml in
   /// XDG_CONFIG_HOME or ~/.config; then the system's. Throws Error (usage) as ConfigFile::read_if_exists(),
   /// and if a file that is named does not exist; but not for a system's file that this user may not read.
-  LEAF_EXPORT static HostConfiguration read(const Surroundings& surroundings,
+  LEAF_EXPORT static HostConfiguration read(const Environment& environment,
                                             const std::optional<std::string>& file = {});
 
   /// Those that there are, the one that counts most first.
@@ -82,7 +82,7 @@ class HostConfiguration {
   const std::optional<Error>& unread_file() const noexcept { return unread_file_; }
 
   /// What the environment's `variable` says, else the files at `key`.
-  LEAF_EXPORT std::optional<ConfiguredValue> find(const Surroundings& surroundings, const char* variable,
+  LEAF_EXPORT std::optional<ConfiguredValue> find(const Environment& environment, const char* variable,
                                                   std::string_view key) const;
   /// The URL that `text`, a URL or a store's name, stands for. Throws Error (usage) for an unknown name.
   LEAF_EXPORT std::string url_of(const std::string& text) const;
@@ -123,7 +123,7 @@ struct HostDefaults {
 /// LEAFCTL_HOST_BUFFER or LEAFCTL_GROUP, else what a configuration file says, else what `leafctl` does
 /// without one. Of PostgreSQL's variables those that lead to a database become part of the store's key.
 ///
-/// The only function of the library, besides those here that take `Surroundings`, that reads the environment.
+/// The only function of the library, besides those here that take `Environment`, that reads the environment.
 /// Nothing is kept: each call reads anew. Thread safe as long as no other thread changes the environment.
 /// Throws Error: `usage` for a file or value that is wrong, where there is no home for a default store, and
 /// if the system's file, which this user may not read, might name another store.
@@ -133,20 +133,20 @@ LEAF_EXPORT HostDefaults host_defaults(const HostChoices& choices = {},
 /// The same from what was read before. A file that was not read is no error: see
 /// HostConfiguration::unread_file().
 LEAF_EXPORT HostDefaults host_defaults(const HostConfiguration& configuration, const HostChoices& choices,
-                                       const Surroundings& surroundings);
+                                       const Environment& environment);
 
 /// The folder for host state that every process of this user agrees on, if nobody else has occupied it; empty
 /// if the system has no file system for it.
-LEAF_EXPORT std::string usual_runtime_dir(const Surroundings& surroundings);
+LEAF_EXPORT std::string usual_runtime_dir(const Environment& environment);
 
 /// The folder for host state where that one belongs to somebody else: in the user's home, which is made ready
 /// for it. None if there is no home.
-LEAF_EXPORT std::optional<std::string> own_runtime_dir(const Surroundings& surroundings);
+LEAF_EXPORT std::optional<std::string> own_runtime_dir(const Environment& environment);
 
 /// True if `folder` exists and does not belong to this user.
-LEAF_EXPORT bool belongs_to_another(const std::string& folder, const Surroundings& surroundings);
+LEAF_EXPORT bool belongs_to_another(const std::string& folder, const Environment& environment);
 
 /// The folder of the store that is used when none is configured. Throws Error (usage) if there is no home.
-LEAF_EXPORT std::string default_store_folder(const Surroundings& surroundings);
+LEAF_EXPORT std::string default_store_folder(const Environment& environment);
 
 }  // namespace leaf

@@ -32,7 +32,7 @@ class Machine {
   }
   std::string write_system_file(const std::string& text) const { return write("etc/leafctl.yaml", text); }
 
-  Surroundings surroundings() const {
+  Environment environment() const {
     return {.variable = [this](const char* name) -> std::optional<std::string> {
               const auto found = variables.find(name);
               return found == variables.end() ? std::nullopt : std::optional(found->second);
@@ -42,7 +42,7 @@ class Machine {
             .system_file = (folder_.path() / "etc/leafctl.yaml").string(),
             .parse_yaml = leaf::detail::parse_yaml};
   }
-  Configuration resolve() const { return resolve_settings(options, surroundings()); }
+  Configuration resolve() const { return resolve_settings(options, environment()); }
   std::string error() const {
     try {
       resolve();
@@ -243,21 +243,21 @@ TEST_CASE("settings: a store is shown without its password") {
 
 TEST_CASE("settings: colour is for terminals, unless NO_COLOR, a dumb terminal or the mode say otherwise") {
   Machine machine;
-  CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
-  CHECK_FALSE(has_able_terminal(machine.surroundings()));
-  CHECK(use_color(ColorMode::always, true, machine.surroundings()));
+  CHECK_FALSE(use_color(ColorMode::automatic, true, machine.environment()));
+  CHECK_FALSE(has_able_terminal(machine.environment()));
+  CHECK(use_color(ColorMode::always, true, machine.environment()));
   machine.variables["TERM"] = "xterm";
-  CHECK(has_able_terminal(machine.surroundings()));
-  CHECK(use_color(ColorMode::automatic, true, machine.surroundings()));
-  CHECK_FALSE(use_color(ColorMode::automatic, false, machine.surroundings()));
-  CHECK(use_color(ColorMode::always, false, machine.surroundings()));
-  CHECK_FALSE(use_color(ColorMode::never, true, machine.surroundings()));
+  CHECK(has_able_terminal(machine.environment()));
+  CHECK(use_color(ColorMode::automatic, true, machine.environment()));
+  CHECK_FALSE(use_color(ColorMode::automatic, false, machine.environment()));
+  CHECK(use_color(ColorMode::always, false, machine.environment()));
+  CHECK_FALSE(use_color(ColorMode::never, true, machine.environment()));
   machine.variables["TERM"] = "dumb";
-  CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
-  CHECK_FALSE(has_able_terminal(machine.surroundings()));
+  CHECK_FALSE(use_color(ColorMode::automatic, true, machine.environment()));
+  CHECK_FALSE(has_able_terminal(machine.environment()));
   machine.variables = {{"NO_COLOR", "1"}, {"TERM", "xterm"}};
-  CHECK_FALSE(use_color(ColorMode::automatic, true, machine.surroundings()));
-  CHECK(use_color(ColorMode::always, true, machine.surroundings()));
+  CHECK_FALSE(use_color(ColorMode::automatic, true, machine.environment()));
+  CHECK(use_color(ColorMode::always, true, machine.environment()));
 }
 
 TEST_CASE("settings: nothing is assigned where a setting has no default") {
@@ -322,10 +322,10 @@ TEST_CASE(
   machine.variables["XDG_RUNTIME_DIR"] = "/run/user/1000";
   const auto runtime_dir = [&](bool is_root, bool (*is_local)(const std::string&)) {
     machine.is_root = is_root;
-    auto surroundings = machine.surroundings();
-    surroundings.user_id = "1000";
-    surroundings.is_local = is_local;
-    return resolve_settings({}, surroundings).settings.runtime_dir;
+    auto environment = machine.environment();
+    environment.user_id = "1000";
+    environment.is_local = is_local;
+    return resolve_settings({}, environment).settings.runtime_dir;
   };
   const auto everything = [](const std::string&) { return true; };
   CHECK(runtime_dir(true, everything) == "/run/leafctl");
@@ -336,7 +336,7 @@ TEST_CASE(
 
   // Root has made one for this user.
   const auto me = std::to_string(geteuid());
-  auto given = machine.surroundings();
+  auto given = machine.environment();
   given.is_root = false;
   given.user_id = me;
   given.run_folder = machine.variables["HOME"];
@@ -353,11 +353,11 @@ TEST_CASE(
   const std::string occupied =
       "/dev/shm/leafctl-" + std::to_string(4'000'000'000U + static_cast<unsigned>(getpid()));
   const auto runtime_dir_of_occupied = [&] {
-    auto surroundings = machine.surroundings();
-    surroundings.is_root = false;
-    surroundings.user_id = occupied.substr(occupied.rfind('-') + 1);
-    surroundings.is_local = everything;
-    return resolve_settings({}, surroundings).settings.runtime_dir;
+    auto environment = machine.environment();
+    environment.is_root = false;
+    environment.user_id = occupied.substr(occupied.rfind('-') + 1);
+    environment.is_local = everything;
+    return resolve_settings({}, environment).settings.runtime_dir;
   };
   CHECK(runtime_dir_of_occupied() == occupied);
   std::filesystem::create_directory(occupied);

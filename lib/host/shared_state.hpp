@@ -101,7 +101,7 @@ struct RemedyRecord {
 };
 
 /// What lies in a file, which is new when all behind the header is zero.
-struct State {
+struct SharedState {
   FileHeader header{};
   range::DoubleBuffer buffer{};
 
@@ -129,7 +129,7 @@ inline std::uint64_t checksum_of_origin(const std::string& origin) {
 }
 
 inline constexpr std::size_t state_size = 4096;
-static_assert(sizeof(State) <= state_size);
-static_assert(std::is_standard_layout_v<FetchRecord> && std::is_trivially_destructible_v<State>);
+static_assert(sizeof(SharedState) <= state_size);
+static_assert(std::is_standard_layout_v<FetchRecord> && std::is_trivially_destructible_v<SharedState>);
 
 }  // namespace leaf::host

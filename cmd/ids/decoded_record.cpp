@@ -1,4 +1,4 @@
-#include "ids/decoded_id.hpp"
+#include "ids/decoded_record.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ void append_number(std::int64_t number, std::string& text) {
 
 }  // namespace
 
-DecodedId::DecodedId(const leaf::Layout& layout) : layout_(layout), layout_name_(layout.name()) {
+DecodedRecord::DecodedRecord(const leaf::Layout& layout) : layout_(layout), layout_name_(layout.name()) {
   for (const auto& field : layout.fields()) {
     if (field.role() == leaf::LayoutField::Role::time) continue;
     fields_.push_back({field, std::string(field.name()), fmt::format(",\"{}\":", field.name()),
@@ -26,32 +26,32 @@ DecodedId::DecodedId(const leaf::Layout& layout) : layout_(layout), layout_name_
   }
 }
 
-std::vector<const char*> DecodedId::keys() const {
+std::vector<const char*> DecodedRecord::keys() const {
   std::vector<const char*> keys{"id", "layout", "time", "unix_ms"};
   for (const auto& field : fields_) keys.push_back(field.key.c_str());
   return keys;
 }
 
-std::vector<Cell> DecodedId::row(std::int64_t id) const {
+std::vector<Cell> DecodedRecord::row(std::int64_t id) const {
   const auto time = layout_.time_of(id);
   std::vector<Cell> row{Id{id}, layout_name_, time, time.time_since_epoch().count()};
   append_fields(id, row);
   return row;
 }
 
-std::vector<const char*> DecodedId::table_keys() const {
+std::vector<const char*> DecodedRecord::table_keys() const {
   std::vector<const char*> keys{"id", "time"};
   for (const auto& field : fields_) keys.push_back(field.key.c_str());
   return keys;
 }
 
-std::vector<Cell> DecodedId::table_row(std::int64_t id) const {
+std::vector<Cell> DecodedRecord::table_row(std::int64_t id) const {
   std::vector<Cell> row{Id{id}, layout_.time_of(id)};
   append_fields(id, row);
   return row;
 }
 
-void DecodedId::append_fields(std::int64_t id, std::vector<Cell>& row) const {
+void DecodedRecord::append_fields(std::int64_t id, std::vector<Cell>& row) const {
   for (const auto& field : fields_) {
     const auto value = field.bits.of(id);
     if (field.is_text) {
@@ -62,7 +62,7 @@ void DecodedId::append_fields(std::int64_t id, std::vector<Cell>& row) const {
   }
 }
 
-void DecodedId::append_tsv(std::int64_t id, std::string& lines) const {
+void DecodedRecord::append_tsv(std::int64_t id, std::string& lines) const {
   const auto time = layout_.time_of(id);
   append_number(id, lines);
   lines += '\t';
@@ -78,7 +78,7 @@ void DecodedId::append_tsv(std::int64_t id, std::string& lines) const {
   lines += '\n';
 }
 
-void DecodedId::append_json(std::int64_t id, std::string& lines) const {
+void DecodedRecord::append_json(std::int64_t id, std::string& lines) const {
   const auto time = layout_.time_of(id);
   lines += R"({"id":")";
   append_number(id, lines);

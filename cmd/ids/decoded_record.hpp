@@ -12,9 +12,9 @@ namespace leafctl {
 /// What a snowflake ID holds, as a record: `id`, `layout`, `time`, `unix_ms`, then the layout's own fields
 /// but the time, in its order. The lines are the same that an Output makes of keys() and row(), and are made
 /// some ten times faster.
-class DecodedId {
+class DecodedRecord {
  public:
-  explicit DecodedId(const leaf::Layout& layout);
+  explicit DecodedRecord(const leaf::Layout& layout);
 
   std::vector<const char*> keys() const;
   std::vector<Cell> row(std::int64_t id) const;
