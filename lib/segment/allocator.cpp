@@ -69,6 +69,12 @@ void SegmentTag::next(std::span<std::int64_t> ids) {
 
 namespace {
 
+/// Who has set a bound of their own keeps it.
+std::int64_t max_starved_step(const SegmentOptions& options) {
+  constexpr std::int64_t usual = std::int64_t{1} << 26;
+  return options.max_starved_step.value_or(options.max_step < max_step ? options.max_step : usual);
+}
+
 range::Fetcher::Options fetcher_options(const SegmentOptions& options) {
   if (options.timeout < std::chrono::milliseconds::zero()) {
     throw Error(ErrorCode::usage, "the timeout is below zero");
@@ -76,7 +82,7 @@ range::Fetcher::Options fetcher_options(const SegmentOptions& options) {
   if (options.max_step < 1 || options.max_step > max_step) {
     throw Error(ErrorCode::usage, fmt::format("max_step is not from 1 to {}", max_step));
   }
-  if (options.max_starved_step < 1 || options.max_starved_step > max_segment) {
+  if (max_starved_step(options) < 1 || max_starved_step(options) > max_segment) {
     throw Error(ErrorCode::usage, fmt::format("max_starved_step is not from 1 to {}", max_segment));
   }
   if (options.max_connections < 1) throw Error(ErrorCode::usage, "max_connections is below 1");
@@ -113,7 +119,7 @@ class SegmentAllocator::Impl {
  private:
   std::unique_ptr<range::RangeSource> make_source(const TagName& name) {
     const segment::StepBounds bounds{.max_step = options_.max_step,
-                                     .max_starved_step = options_.max_starved_step};
+                                     .max_starved_step = max_starved_step(options_)};
     if (options_.host) {
       return std::make_unique<segment::SharedTag>(store_, *options_.host, name, bounds, options_.timeout,
                                                   options_.host->fetch_ahead ? &fetcher_ : nullptr);

@@ -96,7 +96,7 @@ SQL
 @test "snowflake IDs go on to the end of the window while the store is away, with a warning, then exit with 3" {
   leafctl -q init-db
   mkfifo "$BATS_TEST_TMPDIR/pipe"
-  leafctl next --snowflake -n 1000000000000 --window 2s --timeout 1s \
+  leafctl next --snowflake -n 1000000000000 --window 2s --timeout 300ms \
     >"$BATS_TEST_TMPDIR/pipe" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
   writer=$!
   exec 9<"$BATS_TEST_TMPDIR/pipe"
@@ -111,7 +111,7 @@ SQL
   wait "$writer" || ended=$?
   same 'the status' 3 "$ended"
   contains "$(cat "$BATS_TEST_TMPDIR/errors")" 'leafctl: warning: no further window yet: '
-  contains "$(tail -n 2 "$BATS_TEST_TMPDIR/errors")" 'leafctl: no window of time came within 1s'
+  contains "$(tail -n 2 "$BATS_TEST_TMPDIR/errors")" 'leafctl: no window of time came within 300ms'
   increasing "$BATS_TEST_TMPDIR/ids"
   echo 'COMMIT; \q' >&"${LOCK[1]}"
   wait "$LOCK_PID" || true

@@ -179,25 +179,43 @@ TEST_CASE("allocator: a limit is served to its last ID and then exhausted, until
   CHECK(error_code([&] { tag.next_range(5); }) == ErrorCode::exhausted);
 }
 
-TEST_CASE("allocator: segments that do not last for a fetch grow beyond Leaf's maximum, in whatever memory") {
+namespace {
+
+/// How long the first six segments of a tag with that step are if each is taken as a whole, so that the next
+/// one is waited for.
+std::vector<std::uint64_t> starved_segments(std::int64_t step, leaf::SegmentOptions segments) {
   SqliteStore store;
   leaf::Store admin = store.open();
-  add_tag(admin, "order", leaf::max_step);
+  add_tag(admin, "order", step);
   leaf::test::ManualClock clock;
   auto options = store.options();
   options.clock = &clock;
-  leaf::SegmentOptions segments{.max_starved_step = 5'000'000};
   const leaf::test::TemporaryFolder folder;
-  SUBCASE("a process's") {}
-  SUBCASE("a host's") {
-    segments.host = leaf::HostOptions{.folder = (folder.path() / "run").string(), .fetch_ahead = false};
-  }
+  if (segments.host) segments.host = leaf::HostOptions{.folder = folder.path() / "run", .fetch_ahead = false};
   SegmentAllocator allocator(options, segments);
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
-  std::vector<std::uint64_t> millions;
-  // Each takes a segment as a whole, so that the next one is waited for.
-  for (int i = 0; i < 6; ++i) millions.push_back(tag.next_range(UINT32_MAX).size() / 1'000'000);
-  CHECK(millions == std::vector<std::uint64_t>{1, 1, 2, 4, 5, 5});
+  std::vector<std::uint64_t> lengths;
+  for (int i = 0; i < 6; ++i) lengths.push_back(tag.next_range(UINT32_MAX).size());
+  return lengths;
+}
+
+}  // namespace
+
+TEST_CASE("allocator: segments that do not last for a fetch grow beyond Leaf's maximum, in whatever memory") {
+  using Lengths = std::vector<std::uint64_t>;
+  leaf::SegmentOptions segments;
+  SUBCASE("a process's") {}
+  SUBCASE("a host's") {
+    segments.host.emplace();
+  }
+  CHECK(starved_segments(leaf::max_step, segments) ==
+        Lengths{1'000'000, 1'000'000, 2'000'000, 4'000'000, 8'000'000, 16'000'000});
+  segments.max_starved_step = 5'000'000;
+  CHECK(starved_segments(leaf::max_step, segments) ==
+        Lengths{1'000'000, 1'000'000, 2'000'000, 4'000'000, 5'000'000, 5'000'000});
+  // A bound that was set is kept.
+  CHECK(starved_segments(100, {.max_step = 300, .host = segments.host}) ==
+        Lengths{100, 100, 200, 300, 300, 300});
 }
 
 TEST_CASE("allocator: a removed tag ends with the buffer, and comes back above it") {

@@ -25,11 +25,12 @@ struct SegmentOptions {
   /// How long a call waits for IDs when both segments of its tag are used up. Zero: until one fetch, its own
   /// or one under way, has ended, a second at most; it throws that fetch's Error if it failed.
   std::chrono::milliseconds timeout{5000};
-  /// The dynamic step never grows beyond this.
+  /// The dynamic step never grows beyond this, but for `max_starved_step`.
   std::int64_t max_step = leaf::max_step;
-  /// But for this: where a segment was used up before the next one had come, within a second, the step grows
-  /// up to here. Up to max_segment; at most as many IDs are lost with a process.
-  std::int64_t max_starved_step = std::int64_t{1} << 26;
+  /// How far the step grows where a segment was used up before the next one had come, within a second; up to
+  /// max_segment. Absent: 2^26, or max_step where that is lower than leaf::max_step. At most as many IDs are
+  /// lost with a process.
+  std::optional<std::int64_t> max_starved_step{};
   /// How many connections, each with a thread of its own, fetch segments at once. They are opened when
   /// needed.
   int max_connections = 2;
