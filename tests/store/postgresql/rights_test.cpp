@@ -306,7 +306,9 @@ TEST_CASE_FIXTURE(Stage, "rights: workers that were counted as taken before are 
       "ALTER TABLE leaf_meta DISABLE TRIGGER USER;"
       "UPDATE leaf_meta SET next_worker = 512, schema_version = 8;"
       "ALTER TABLE leaf_meta ENABLE TRIGGER USER;"
-      "DROP FUNCTION leaf_meta_counted, leaf_worker_not_renewed CASCADE");
+      "DROP FUNCTION leaf_meta_counted, leaf_worker_not_renewed CASCADE;"
+      "DROP TRIGGER leaf_alloc_guarded ON leaf_alloc;"
+      "ALTER TABLE leaf_alloc DROP COLUMN checked_since, DROP COLUMN checked_as");
   owner().acquire_worker({.owner = "pinned", .worker = 4});
   leaf::Store upgraded{{.url = url()}};
   upgraded.migrate();

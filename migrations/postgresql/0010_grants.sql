@@ -1,0 +1,98 @@
+-- minimum reader: 6
+-- A grant costs two thirds of what it did. PostgreSQL reads the conditions of triggers anew for each statement, and to name
+-- the server took as long as to change the row. So one trigger without a condition does what two did, and the server is
+-- named where it may be another one: when it has started anew, when the table lies in another file, and when somebody
+-- else has written granted_by.
+
+ALTER TABLE leaf.leaf_alloc
+  ADD COLUMN checked_since timestamptz,
+  ADD COLUMN checked_as text;
+
+COMMENT ON COLUMN leaf.leaf_alloc.checked_since IS 'when the server had started that granted_by was last compared with';
+COMMENT ON COLUMN leaf.leaf_alloc.checked_as IS 'the file of the table then, and granted_by';
+
+DROP TRIGGER IF EXISTS leaf_alloc_never_back ON leaf.leaf_alloc;
+DROP TRIGGER IF EXISTS leaf_alloc_other_server ON leaf.leaf_alloc;
+
+CREATE OR REPLACE FUNCTION leaf.leaf_alloc_refuse() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  RAISE EXCEPTION 'rows of leaf_alloc may not be deleted'
+    USING ERRCODE = 'check_violation', HINT = 'remove a tag with leafctl tags remove';
+END
+$body$;
+
+-- What every change of a tag goes through, whoever makes it: Leaf's own servers too. The counter never goes back, and
+-- leaves out the guard of 0004 where another server granted before.
+CREATE OR REPLACE FUNCTION leaf.leaf_alloc_guard() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  IF NEW.max_id < OLD.max_id OR NEW.biz_tag <> OLD.biz_tag OR NOT isfinite(NEW.update_time)
+     OR NEW.last_grant <> OLD.last_grant AND NEW.incarnation = OLD.incarnation
+        AND (NEW.last_grant < 1 OR NEW.last_grant <> NEW.max_id - OLD.max_id)
+  THEN
+    IF NEW.biz_tag <> OLD.biz_tag THEN
+      RAISE EXCEPTION 'tag ''%'' may not be renamed: its IDs could come again under the old name', OLD.biz_tag
+        USING ERRCODE = 'check_violation';
+    ELSIF NEW.max_id < OLD.max_id THEN
+      RAISE EXCEPTION 'tag ''%'': max_id may not go back from % to %', OLD.biz_tag, OLD.max_id, NEW.max_id
+        USING ERRCODE = 'check_violation';
+    END IF;
+    RAISE EXCEPTION 'tag ''%'': last_grant has to be what max_id goes on by, and update_time a time', OLD.biz_tag
+      USING ERRCODE = 'check_violation';
+  END IF;
+
+  -- A server that takes the place of another has started at another moment, and a table that is put back lies in
+  -- another file.
+  IF OLD.checked_since = pg_postmaster_start_time()
+     AND OLD.checked_as = concat(pg_relation_filepath(TG_RELID), ' ', OLD.granted_by)
+  THEN
+    RETURN NEW;
+  END IF;
+
+  DECLARE
+    room numeric := greatest(coalesce(NEW.id_limit, 9223372036854775806) + 1::numeric - NEW.max_id, 0);
+    here text;
+    guard numeric;
+    share numeric := 0;
+    servers integer := 1;
+    random text := gen_random_uuid();
+  BEGIN
+    EXECUTE format('SELECT guard_steps, %1$I.leaf_server($1) FROM %1$I.leaf_meta', TG_TABLE_SCHEMA) INTO guard, here
+    USING format('%I.leaf_meta', TG_TABLE_SCHEMA)::regclass::oid;
+    NEW.checked_since := pg_postmaster_start_time();
+    NEW.checked_as := concat(pg_relation_filepath(TG_RELID), ' ', here);
+    IF OLD.granted_by IS NOT DISTINCT FROM here THEN
+      RETURN NEW;
+    END IF;
+    guard := guard * greatest(NEW.step, NEW.last_grant, OLD.last_grant, 1);
+    IF guard > 0 THEN
+      share := least(greatest(8 * guard, 1048576), div(room, 8));
+    END IF;
+    -- Each server in between may have left out as much, share included, and lost that too.
+    IF (split_part(OLD.granted_by, '/', 1), split_part(OLD.granted_by, '/', 3))
+       = (split_part(here, '/', 1), split_part(here, '/', 3))
+    THEN
+      servers := greatest(split_part(here, '/', 2)::integer - split_part(OLD.granted_by, '/', 2)::integer, 1);
+    END IF;
+    guard := servers * guard + (servers - 1) * share;
+    -- A tag that is removed needs no room: nothing was granted past its limit.
+    IF NEW.removed_at IS NULL AND guard > room THEN
+      RAISE EXCEPTION 'tag ''%'' was last granted by another server, and the guard of % IDs goes past its limit',
+        OLD.biz_tag, guard
+        USING ERRCODE = 'LF001', HINT = 'raise its limit; or, if that server lost no commit, say so with'
+          ' ''leafctl failover settle --no-commits-lost''';
+    END IF;
+    -- 60 bits of the system's generator. That of random() may begin alike in two servers.
+    share := ('x' || left(random, 8) || substr(random, 10, 4) || right(random, 3))::bit(60)::bigint % (share + 1);
+    guard := least(guard + share, room);
+    NEW.left_out_from := OLD.max_id;
+    NEW.left_out_to := OLD.max_id + guard;
+    NEW.max_id := NEW.max_id + guard;
+    NEW.granted_by := here;
+    RETURN NEW;
+  END;
+END
+$body$;
+CREATE TRIGGER leaf_alloc_guarded BEFORE UPDATE ON leaf.leaf_alloc
+  FOR EACH ROW EXECUTE FUNCTION leaf.leaf_alloc_guard();
