@@ -69,3 +69,11 @@ EOF
   expect 5 "$scripts/chart" "$BATS_TEST_TMPDIR/figures"
   contains "$stderr" 'no row of leafctl next order'
 }
+
+@test "figures from elsewhere are read before anything is measured" {
+  printf 'a peer\tns\t4.7\tits benchmark\nanother\tns\tfast\tnone\n' >"$BATS_TEST_TMPDIR/figures"
+  expect 2 "$scripts/compare" --figures "$BATS_TEST_TMPDIR/figures"
+  prints ''
+  says "compare: $BATS_TEST_TMPDIR/figures:2: not NAME, UNIT, VALUE and COMMAND, parted by tabs"
+  nothing_was_called
+}
