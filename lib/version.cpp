@@ -1,5 +1,7 @@
 #include "leaf/version.hpp"
 
+#include "leaf/leaf.h"
+
 namespace leaf {
 
 const char* version() noexcept {
@@ -7,3 +9,7 @@ const char* version() noexcept {
 }
 
 }  // namespace leaf
+
+const char* leaf_version(void) {
+  return LEAF_VERSION;
+}

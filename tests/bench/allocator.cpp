@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <string>
 
+#include "leaf/leaf.h"
 #include "leaf/segment.hpp"
 
 namespace {
@@ -27,18 +28,29 @@ class Bench {
     store.migrate();
     store.add_tag({.name = name_, .step = leaf::max_step});
     allocator_ = std::make_unique<leaf::SegmentAllocator>(options);
+    leaf_options in_c{};
+    in_c.size = sizeof in_c;
+    in_c.use_host_defaults = LEAF_NO;
+    in_c.store = options.url.c_str();
+    allocator_in_c_ = leaf_allocator_open(&in_c, nullptr);
+    tag_in_c_ = leaf_allocator_tag(allocator_in_c_, name_.str().c_str(), nullptr);
   }
   ~Bench() {
+    leaf_tag_close(tag_in_c_);
+    leaf_allocator_close(allocator_in_c_);
     allocator_.reset();
     std::filesystem::remove_all(folder_);
   }
 
   leaf::SegmentTag tag() { return allocator_->tag(name_); }
+  leaf_tag* tag_in_c() { return tag_in_c_; }
 
  private:
   const leaf::TagName name_{"bench"};
   std::filesystem::path folder_;
   std::unique_ptr<leaf::SegmentAllocator> allocator_;
+  leaf_allocator* allocator_in_c_ = nullptr;
+  leaf_tag* tag_in_c_ = nullptr;
 };
 
 Bench& bench() {
@@ -69,6 +81,15 @@ void next_one(benchmark::State& state) {
   draw_singly(state, [&] { return tag.next(); });
 }
 
+void next_one_in_c(benchmark::State& state) {
+  leaf_tag* const tag = bench().tag_in_c();
+  draw_singly(state, [&] {
+    std::int64_t id = 0;
+    if (leaf_tag_next(tag, &id, nullptr) != LEAF_OK) state.SkipWithError("no ID");
+    return id;
+  });
+}
+
 void next_64(benchmark::State& state) {
   leaf::SegmentTag tag = bench().tag();
   std::array<std::int64_t, 64> ids{};
@@ -83,6 +104,7 @@ void next_64(benchmark::State& state) {
 BENCHMARK(atomic_add);
 BENCHMARK(next_one)->UseRealTime();
 BENCHMARK(next_one)->Threads(2)->UseRealTime();
+BENCHMARK(next_one_in_c)->UseRealTime();
 BENCHMARK(next_64)->UseRealTime();
 BENCHMARK(next_64)->Threads(2)->UseRealTime();
 

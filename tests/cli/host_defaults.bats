@@ -1,4 +1,4 @@
-# A C++ program that goes by the host's defaults draws from the buffer that leafctl draws from.
+# C++ and C programs that go by the host's defaults draw from the buffer that leafctl draws from.
 load support
 load host_support
 
@@ -10,13 +10,15 @@ setup() {
 }
 teardown() { end_host_test; }
 
-# one_order [STORE]: 1 and 2 from the shell, 3 from C++, 4 from the shell again; and nobody else has fetched.
+# one_order [STORE]: 1 and 2 from the shell, 3 from C++, 4 from C, 5 from the shell again; and nobody else has fetched.
 one_order() {
   local named=(${1:+--store "$1"})
   same 'from the shell' $'1\n2' "$(leafctl "${named[@]}" next order -n 2)"
   expect 0 draw_by_defaults order "$@"
   same 'from C++' 3 "$output"
-  same 'from the shell again' 4 "$(leafctl "${named[@]}" next order)"
+  expect 0 draw_in_c order "$@"
+  same 'from C' 4 "$output"
+  same 'from the shell again' 5 "$(leafctl "${named[@]}" next order)"
   same 'buffers of the tag' 1 "$(leafctl status -o json | grep -c '"tag":"order"')"
 }
 
@@ -42,7 +44,7 @@ one_order() {
   unset LEAFCTL_STORE
   one_order orders
   LEAFCTL_STORE=orders expect 0 draw_by_defaults order
-  same 'by the variable' 5 "$output"
+  same 'by the variable' 6 "$output"
   expect 2 draw_by_defaults order order
   says $'there is no store \'order\' in the configuration\nhint: did you mean \'orders\'?'
 }

@@ -13,9 +13,10 @@ libdir=$(dirname "$(dirname "$(find "$prefix" -name leaf.pc)")")
 (cd "$prefix" && find . ! -type d | sed "s|^\./||; /^lib.tmpfiles.d/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
 diff "$here/files.txt" "$work/files" || { echo "installed files differ from files.txt" >&2; exit 1; }
 
-symbols=$(nm -DC --defined-only "$libdir/libleaf.so" | awk '$2 ~ /[TDBRV]/' | cut -c20- |
-  grep -vE '^(leaf::|(typeinfo|typeinfo name|vtable) for leaf::)' || true)
-[ -z "$symbols" ] || { echo "libleaf.so shows more than leaf:: : $symbols" >&2; exit 1; }
+symbols=$(nm -DC --defined-only "$libdir/libleaf.so" | awk '$2 ~ /[TDBRV]/' | cut -c20- | sed 's/@@.*//' |
+  grep -vE '^(leaf::|(typeinfo|typeinfo name|vtable) for leaf::)' |
+  grep -vxE "$(sed -n 's/^LEAF_API.*[ *]\(leaf_[a-z_]*\)(.*/\1/p' "$prefix/include/leaf/leaf.h" | paste -sd '|')" || true)
+[ -z "$symbols" ] || { echo "libleaf.so shows more than leaf:: and what leaf.h declares: $symbols" >&2; exit 1; }
 
 # expect OUTPUT COMMAND...
 expect() {
@@ -50,6 +51,10 @@ for root in "$other" "$prefix"; do
   expect "$root/include/leaf/store.hpp" realpath "$(grep -m 1 -o '[^ ]*/leaf/store\.hpp' "$work/read")"
   rm -f "$work/b.db"
   expect "$ids" "$work/with-pkg-config" "sqlite:$work/b.db"
+  # shellcheck disable=SC2086
+  "${CC:-cc}" -std=c99 -pedantic -Wall -Wextra -Werror "$here/../c/draw.c" $flags -Wl,-rpath,"$folder" -o "$work/in-c"
+  "$root/bin/leafctl" -q --store "sqlite:$work/b.db" add-tag in-c
+  LEAFCTL_RUNTIME_DIR=$work/run LEAFCTL_CONFIG=/dev/null expect 1 "$work/in-c" in-c "sqlite:$work/b.db"
 done
 
 # As deep as the folder for libraries is; one outside of the prefix stays where it is.

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+namespace leaf::c {
+
+/// How many forks lie between this process and the first one that had them counted. Written by a child that
+/// has just been forked, which has one thread.
+inline std::atomic<unsigned> fork_generation{0};
+
+/// Has forks counted from now on. Throws std::bad_alloc.
+void count_forks();
+
+/// A part that does not survive fork(), such as one with threads. Its first use in a child makes it anew
+/// there. What the parent left is not destroyed in the child: its threads are gone, and its locks may be held
+/// by them.
+template <class Part>
+class PerProcess {
+ public:
+  /// `make` returns a Part, here and in get().
+  template <class Make>
+  explicit PerProcess(const Make& make) {
+    count_forks();
+    current_.store(new Made(make), std::memory_order_release);
+  }
+  ~PerProcess() {
+    Made* const made = current_.load(std::memory_order_acquire);
+    if (made->is_of_this_process()) delete made;
+  }
+  PerProcess(const PerProcess&) = delete;
+  PerProcess& operator=(const PerProcess&) = delete;
+
+  /// That of this process; `make` is called if there is none yet. Where threads do so at once one of theirs
+  /// stays.
+  template <class Make>
+  Part& get(const Make& make) {
+    Made* const made = current_.load(std::memory_order_acquire);
+    if (made->is_of_this_process()) [[likely]]
+      return made->part;
+    return anew(made, make);
+  }
+
+ private:
+  struct Made {
+    template <class Make>
+    explicit Made(const Make& make) : part(make()) {}
+
+    bool is_of_this_process() const noexcept {
+      return generation == fork_generation.load(std::memory_order_relaxed);
+    }
+
+    const unsigned generation = fork_generation.load(std::memory_order_relaxed);
+    Part part;
+  };
+
+  template <class Make>
+  Part& anew(Made* of_parent, const Make& make) {
+    auto fresh = std::make_unique<Made>(make);
+    Made* found = of_parent;
+    if (!current_.compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel)) return found->part;
+    return fresh.release()->part;
+  }
+
+  std::atomic<Made*> current_{nullptr};
+};
+
+}  // namespace leaf::c

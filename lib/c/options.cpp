@@ -1,0 +1,108 @@
+#include "c/options.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "leaf/error.hpp"
+#include "leaf/host_defaults.hpp"
+#include "text/hint.hpp"
+
+namespace leaf::c {
+
+namespace {
+
+constexpr const char* localhost = "localhost";  // as leafctl calls a host without a name
+
+bool is_known(int choice) {
+  return choice == LEAF_DEFAULT || choice == LEAF_YES || choice == LEAF_NO;
+}
+
+/// As this version knows them: what an earlier header lacks is 0.
+leaf_options known_part(const leaf_options* options) {
+  leaf_options result{};
+  if (options == nullptr) return result;
+  if (options->size < sizeof result.size)
+    throw Error(ErrorCode::usage, "leaf_options has no size",
+                "set its member 'size' to sizeof(leaf_options)"_hint);
+  std::memcpy(&result, options, std::min(options->size, sizeof result));
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(options);
+  if (options->size > sizeof result && std::any_of(bytes + sizeof result, bytes + options->size,
+                                                   [](unsigned char byte) { return byte != 0; })) {
+    throw Error(ErrorCode::usage, "leaf_options sets what this libleaf does not know",
+                "the program was compiled with the header of a later release: install that libleaf"_hint);
+  }
+  if (!is_known(result.use_host_defaults) || !is_known(result.host_buffer) || !is_known(result.group))
+    throw Error(ErrorCode::usage, "leaf_options makes a choice that is none",
+                "fill it with zeros first"_hint);
+  return result;
+}
+
+std::optional<ConfiguredValue> chosen(const char* text, const char* member) {
+  return text == nullptr ? std::nullopt : std::optional(ConfiguredValue{text, member});
+}
+
+std::optional<ConfiguredValue> chosen(int choice, const char* member) {
+  if (choice == LEAF_DEFAULT) return std::nullopt;
+  return ConfiguredValue{choice == LEAF_YES ? "yes" : "no", member};
+}
+
+std::string worker_name_of_host(const std::optional<std::string>& file) {
+  const Environment environment = Environment::of_this_process();
+  const auto found =
+      HostConfiguration::read(environment, file).find(environment, "LEAFCTL_WORKER_NAME", "worker_name");
+  if (found) return found->text;
+  return environment.host_name.empty() ? localhost : environment.host_name;
+}
+
+void take_host_defaults(const leaf_options& options, Settings& settings) {
+  const auto file =
+      options.config_file == nullptr ? std::nullopt : std::optional<std::string>(options.config_file);
+  const HostDefaults defaults =
+      host_defaults({.store = chosen(options.store, "leaf_options.store"),
+                     .runtime_dir = chosen(options.runtime_dir, "leaf_options.runtime_dir"),
+                     .host_buffer = chosen(options.host_buffer, "leaf_options.host_buffer"),
+                     .group = chosen(options.group, "leaf_options.group")},
+                    file);
+  settings.store.url = defaults.store.text;
+  settings.host = defaults.buffers();
+  if (!defaults.host.folder.empty()) settings.marks_of = defaults.host;
+  settings.worker_name = options.worker_name == nullptr ? worker_name_of_host(file) : options.worker_name;
+}
+
+void take_what_is_said(const leaf_options& options, Settings& settings) {
+  if (options.store == nullptr)
+    throw Error(ErrorCode::usage, "leaf_options names no store",
+                "set its member 'store', or use the host's defaults"_hint);
+  if (options.config_file != nullptr)
+    throw Error(ErrorCode::usage,
+                "leaf_options names a configuration file and does without the host's defaults",
+                "leave one of the two out"_hint);
+  if (options.host_buffer == LEAF_YES && options.runtime_dir == nullptr)
+    throw Error(ErrorCode::usage, "leaf_options names no folder for the host's buffers",
+                "set its member 'runtime_dir'"_hint);
+  settings.store.url = options.store;
+  if (options.runtime_dir != nullptr)
+    settings.marks_of = HostOptions{.folder = options.runtime_dir, .group = options.group == LEAF_YES};
+  if (options.host_buffer != LEAF_NO) settings.host = settings.marks_of;
+  settings.worker_name = options.worker_name == nullptr ? localhost : options.worker_name;
+}
+
+}  // namespace
+
+Settings settings_of(const leaf_options* given) {
+  const leaf_options options = known_part(given);
+  Settings settings;
+  if (options.use_host_defaults == LEAF_NO) {
+    take_what_is_said(options, settings);
+  } else {
+    take_host_defaults(options, settings);
+  }
+  if (options.timeout_ms != 0)
+    settings.store.timeout = std::chrono::milliseconds(std::max<std::int64_t>(options.timeout_ms, 0));
+  settings.timeout = settings.store.timeout;
+  if (options.program != nullptr) settings.store.program = options.program;
+  if (options.layout != nullptr) settings.layout = Layout::parse(options.layout);
+  return settings;
+}
+
+}  // namespace leaf::c

@@ -1,0 +1,176 @@
+/// libleaf for C, and for every language that can call C: unique 64-bit IDs from the buffers of this host.
+///
+///     leaf_error* error = NULL;
+///     leaf_allocator* allocator = leaf_allocator_open(NULL, &error);
+///     leaf_tag* order = leaf_allocator_tag(allocator, "order", &error);
+///     int64_t id;
+///     if (leaf_tag_next(order, &id, &error) == LEAF_OK) printf("%" PRId64 "\n", id);
+///
+/// Every function that can fail takes a place for an error, or NULL. Where it fails it puts a new one there,
+/// to be freed with leaf_error_free(), and returns its status, or NULL where it would return a handle. Where
+/// it succeeds it leaves the place alone. Functions that free or close take NULL, and do nothing then. All
+/// other pointers have to be valid; a handle must not be used while it is closed nor afterwards.
+///
+/// Texts are UTF-8 and end with a zero byte. Those that are returned belong to the handle or error that they
+/// come from. Times are Unix milliseconds.
+///
+/// Thread safe: any number of threads may use one handle at once. No exception and no C++ type crosses.
+///
+/// After fork() a child may go on with the handles that it inherits, whatever other threads did at the fork:
+/// the first call there connects anew. So a server may open its handles before it forks its workers. The
+/// exception is a generator without the host's buffer, whose worker the parent holds: its calls fail in the
+/// child.
+#ifndef LEAF_LEAF_H
+#define LEAF_LEAF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LEAF_API __attribute__((visibility("default")))
+
+// --- errors
+
+/// The values are also the exit statuses of the command line.
+typedef enum leaf_status {
+  LEAF_OK = 0,
+  LEAF_FAILED = 1,       ///< nothing below fits
+  LEAF_USAGE = 2,        ///< an argument or the configuration is wrong; trying again cannot help
+  LEAF_UNAVAILABLE = 3,  ///< the store is out of reach or did not answer in time; trying again may help
+  LEAF_NOT_FOUND = 4,    ///< no such tag or worker
+  LEAF_REFUSED = 5,      ///< refused because uniqueness could not be vouched for
+  LEAF_EXHAUSTED = 6     ///< no IDs are left: a tag's limit, the workers, the bits of a layout
+} leaf_status;
+
+typedef struct leaf_error leaf_error;
+
+LEAF_API leaf_status leaf_error_status(const leaf_error* error);
+/// One lower-case line without a final stop.
+LEAF_API const char* leaf_error_text(const leaf_error* error);
+/// What can be done about it, or an empty text.
+LEAF_API const char* leaf_error_hint(const leaf_error* error);
+/// Not 0 if the same call may succeed later without anybody changing anything.
+LEAF_API int leaf_error_is_retryable(const leaf_error* error);
+LEAF_API void leaf_error_free(leaf_error* error);
+
+// --- options
+
+/// A choice whose 0 is the default.
+typedef enum leaf_choice { LEAF_DEFAULT = 0, LEAF_YES = 1, LEAF_NO = 2 } leaf_choice;
+
+/// What to open. Fill it with zeros, set `size`, and then what is to differ. What is left at 0 is what the
+/// programs of this host go by, such as leafctl(1): the environment and the configuration files of
+/// leafctl.yaml(5) are read for that when a handle is opened, and at no other time. Without
+/// `use_host_defaults` nothing is read: `store` has to be set then, and buffers are the process's own unless
+/// `runtime_dir` is set.
+typedef struct leaf_options {
+  size_t size;              ///< sizeof(leaf_options), which tells versions of this header apart
+  int use_host_defaults;    ///< a leaf_choice: LEAF_DEFAULT: yes
+  int host_buffer;          ///< a leaf_choice: whether the processes of the host share what is buffered
+  int group;                ///< a leaf_choice: whether the group of the folder shares it too
+  const char* store;        ///< sqlite:PATH, what libpq takes, or a store's name in the configuration
+  const char* runtime_dir;  ///< the folder of the host's buffers
+  const char* config_file;  ///< in place of the user's
+  const char* program;      ///< what the program goes by in the database; NULL: its short name
+  int64_t timeout_ms;       ///< how long a call may wait; 0: 5000; below 0: one attempt
+
+  // Of leaf_generator_open() alone.
+  const char* worker_name;  ///< stays the same over restarts; NULL: this host's name
+  const char* layout;       ///< that the deployment has to have; NULL: whichever it has
+} leaf_options;
+
+// --- segments: dense IDs of a tag
+
+typedef struct leaf_allocator leaf_allocator;
+typedef struct leaf_tag leaf_tag;
+
+/// The half-open range [lo, hi) of IDs.
+typedef struct leaf_range {
+  int64_t lo;
+  int64_t hi;
+} leaf_range;
+
+/// Connects to nothing yet. `options` may be NULL, and need not outlive the call. Fails with LEAF_USAGE.
+LEAF_API leaf_allocator* leaf_allocator_open(const leaf_options* options, leaf_error** error);
+/// Waits for fetches under way, at most the timeout. Its tags have to be closed before.
+LEAF_API void leaf_allocator_close(leaf_allocator* allocator);
+/// The URL of the store, without a password.
+LEAF_API const char* leaf_allocator_store(const leaf_allocator* allocator);
+
+/// The handle of a tag; whether the tag exists is found out when an ID is drawn. Fails with LEAF_USAGE for a
+/// name that no tag can have, and where the folder of the host's buffers is of no use.
+LEAF_API leaf_tag* leaf_allocator_tag(leaf_allocator* allocator, const char* name, leaf_error** error);
+LEAF_API void leaf_tag_close(leaf_tag* tag);
+
+/// The next ID into `id`: greater than any whose call returned before this one began, in all processes that
+/// share the buffer. From memory, without a lock or a system call, while the buffer has IDs. Fails with
+/// LEAF_NOT_FOUND if the store has no such tag, LEAF_EXHAUSTED past its limit, LEAF_UNAVAILABLE if no segment
+/// came in time, LEAF_REFUSED.
+LEAF_API leaf_status leaf_tag_next(leaf_tag* tag, int64_t* id, leaf_error** error);
+/// One run of consecutive IDs into `range`, 1 to `at_most` of them; `at_most` is 1 or more.
+LEAF_API leaf_status leaf_tag_next_range(leaf_tag* tag, uint64_t at_most, leaf_range* range,
+                                         leaf_error** error);
+/// Fills `ids` with `count` IDs in increasing order, which need not be consecutive. What was drawn before it
+/// failed is lost.
+LEAF_API leaf_status leaf_tag_fill(leaf_tag* tag, int64_t* ids, size_t count, leaf_error** error);
+
+// --- snowflakes
+
+typedef struct leaf_generator leaf_generator;
+
+/// Leases a worker and its first window of time, or takes those that this host has buffered.
+LEAF_API leaf_generator* leaf_generator_open(const leaf_options* options, leaf_error** error);
+/// Gives back what no other process of the host uses, if the store can be reached.
+LEAF_API void leaf_generator_close(leaf_generator* generator);
+
+/// The next ID into `id`, ordered as those of a tag if the layout's time comes first. Takes no lock and makes
+/// no system call but to read the clock. Fails with LEAF_REFUSED if the clock is behind the last ID by more
+/// than two seconds, LEAF_EXHAUSTED, or LEAF_UNAVAILABLE if no window of time came.
+LEAF_API leaf_status leaf_generator_next(leaf_generator* generator, int64_t* id, leaf_error** error);
+/// Fills `ids` with `count` IDs in increasing order. What was made before it failed is lost.
+LEAF_API leaf_status leaf_generator_fill(leaf_generator* generator, int64_t* ids, size_t count,
+                                         leaf_error** error);
+/// The worker in use.
+LEAF_API leaf_status leaf_generator_worker(leaf_generator* generator, int64_t* worker, leaf_error** error);
+
+// --- what is in a snowflake
+
+typedef struct leaf_layout leaf_layout;
+
+typedef struct leaf_decoded {
+  int64_t unix_ms;   ///< when the unit of time began in which the ID was made
+  int64_t worker;    ///< all worker fields as one number, the leftmost the most significant
+  int64_t sequence;  ///< 0 without such a field
+} leaf_decoded;
+
+/// A known layout by name, such as leaf or twitter, or one by its bits, such as 41,10,12. Fails with
+/// LEAF_USAGE.
+LEAF_API leaf_layout* leaf_layout_parse(const char* text, leaf_error** error);
+/// That of a generator's deployment.
+LEAF_API leaf_layout* leaf_generator_layout(leaf_generator* generator, leaf_error** error);
+LEAF_API void leaf_layout_free(leaf_layout* layout);
+/// The form in which layouts are stored and compared.
+LEAF_API const char* leaf_layout_text(const leaf_layout* layout);
+
+/// Takes an ID apart. Fails with LEAF_USAGE if the layout cannot hold it.
+LEAF_API leaf_status leaf_decode(const leaf_layout* layout, int64_t id, leaf_decoded* decoded,
+                                 leaf_error** error);
+/// Puts one together. Fails with LEAF_EXHAUSTED for a time that the layout has no bits for, LEAF_USAGE for a
+/// worker or a sequence out of bounds.
+LEAF_API leaf_status leaf_encode(const leaf_layout* layout, const leaf_decoded* decoded, int64_t* id,
+                                 leaf_error** error);
+/// The least and the greatest ID of the times in [from_ms, to_ms), both included.
+LEAF_API leaf_status leaf_bounds(const leaf_layout* layout, int64_t from_ms, int64_t to_ms, int64_t* first,
+                                 int64_t* last, leaf_error** error);
+
+/// The version of the library, such as 0.1.0.
+LEAF_API const char* leaf_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,139 @@
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "c/c_store.hpp"
+
+using leaf::test::add_tag;
+using leaf::test::CStore;
+using leaf::test::Failure;
+
+namespace {
+
+constexpr int children = 6;
+constexpr std::size_t ids_of_each = 3000;
+
+using Ids = std::vector<std::int64_t>;
+
+/// A child that draws with `draw` until it has its IDs, and what it writes them to.
+class Child {
+ public:
+  template <class Draw>
+  explicit Child(const Draw& draw) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    process_ = fork();
+    REQUIRE(process_ >= 0);
+    if (process_ == 0) {
+      close(ends[0]);
+      Ids ids(ids_of_each);
+      bool is_good = true;
+      for (std::int64_t& id : ids) is_good = is_good && draw(id) == LEAF_OK;
+      const auto size = static_cast<ssize_t>(ids.size() * sizeof ids[0]);
+      const auto* from = reinterpret_cast<const char*>(ids.data());
+      for (ssize_t written = 0, now = 0; is_good && written < size; written += now) {
+        now = write(ends[1], from + written, static_cast<std::size_t>(size - written));
+        if (now <= 0) is_good = false;
+      }
+      _exit(is_good ? 0 : 1);
+    }
+    close(ends[1]);
+    pipe_ = ends[0];
+  }
+
+  /// What it has drawn; it has ended then.
+  Ids ids() {
+    Ids result(ids_of_each);
+    auto* const to = reinterpret_cast<char*>(result.data());
+    std::size_t got = 0;
+    for (ssize_t now = 0; (now = read(pipe_, to + got, result.size() * sizeof result[0] - got)) > 0;)
+      got += static_cast<std::size_t>(now);
+    close(pipe_);
+    int status = -1;
+    REQUIRE(waitpid(process_, &status, 0) == process_);
+    CHECK(status == 0);
+    CHECK(got == result.size() * sizeof result[0]);
+    return result;
+  }
+
+ private:
+  pid_t process_ = -1;
+  int pipe_ = -1;
+};
+
+/// Forks while a thread of this process draws too, and checks that no ID came twice, and each process's in
+/// order.
+template <class Draw>
+void draw_before_and_after_forks(const Draw& draw) {
+  std::set<std::int64_t> all;
+  const auto add = [&](const Ids& ids) {
+    for (std::size_t i = 1; i < ids.size(); ++i) REQUIRE(ids[i] > ids[i - 1]);
+    for (const std::int64_t id : ids) REQUIRE(all.insert(id).second);
+  };
+  Ids before(10);
+  for (std::int64_t& id : before) REQUIRE(draw(id) == LEAF_OK);
+  add(before);
+
+  std::atomic<bool> is_over{false};
+  Ids own;
+  std::thread other([&] {
+    std::int64_t id = 0;
+    while (!is_over && draw(id) == LEAF_OK) own.push_back(id);
+  });
+  std::vector<Child> forked;
+  forked.reserve(children);
+  for (int i = 0; i < children; ++i) forked.emplace_back(draw);
+  for (Child& child : forked) add(child.ids());
+  is_over = true;
+  other.join();
+  add(own);
+}
+
+}  // namespace
+
+TEST_CASE("C: children go on with the tag that their parent opened, from the host's buffer or their own") {
+  CStore store;
+  add_tag(store.admin, "order", 100);
+  leaf_options options = store.options();
+  SUBCASE("the host's") {}
+  SUBCASE("their own") {
+    options = store.options_of_one_process();
+  }
+  const auto allocator = CStore::allocator(options);
+  const auto tag = CStore::tag(allocator, "order");
+  draw_before_and_after_forks([&](std::int64_t& id) { return leaf_tag_next(tag.get(), &id, nullptr); });
+}
+
+TEST_CASE("C: children go on with the generator that their parent opened, from the host's buffer") {
+  CStore store;
+  const auto generator = store.generator();
+  draw_before_and_after_forks(
+      [&](std::int64_t& id) { return leaf_generator_next(generator.get(), &id, nullptr); });
+  CHECK(store.admin.workers().size() == 1);
+}
+
+TEST_CASE("C: a worker that the parent holds for itself is none of its children's") {
+  CStore store;
+  const auto generator = CStore::generator(store.options_of_one_process());
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    Failure failure;
+    std::int64_t id = 0;
+    if (leaf_generator_next(generator.get(), &id, failure.place()) != LEAF_FAILED) _exit(1);
+    if (failure.hint() != "open the generator after the fork, or use the host's buffer") _exit(2);
+    leaf_options options = store.options_of_one_process();
+    options.worker_name = "child";
+    _exit(leaf_generator_next(CStore::generator(options).get(), &id, nullptr) == LEAF_OK ? 0 : 3);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  std::int64_t id = 0;
+  CHECK(leaf_generator_next(generator.get(), &id, nullptr) == LEAF_OK);
+}
