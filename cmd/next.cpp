@@ -154,8 +154,10 @@ class Next : public Command {
 
   void print_ids_of_host(const leaf::HostOptions& host, Session& session) const {
     MissingMarks marks(session);
-    leaf::SegmentAllocator allocator(marks.store_options(),
-                                     {.timeout = session.settings().timeout, .host = host});
+    // No longer segments for who takes all that is left at once: the guard after a failover goes by them.
+    leaf::SegmentAllocator allocator(
+        marks.store_options(),
+        {.timeout = session.settings().timeout, .max_starved_step = leaf::max_step, .host = host});
     leaf::SegmentTag tag = allocator.tag(*tag_);
     const std::int64_t count = count_.value_or(1);
     const std::int64_t at_once = count > piece && may_go_in_pieces(count, session) ? piece : count;

@@ -26,6 +26,10 @@ BEGIN
   THEN
     RAISE EXCEPTION 'leaf_alloc belongs to another role';
   END IF;
+  -- Triggers of a partition know the partition's name and file, not the table's.
+  IF EXISTS (SELECT FROM pg_class WHERE oid = 'leaf.leaf_alloc'::regclass AND relkind <> 'r') THEN
+    RAISE EXCEPTION 'leaf_alloc is partitioned: move its rows to a plain table first';
+  END IF;
   IF EXISTS (SELECT FROM leaf.leaf_alloc WHERE biz_tag IS NULL OR max_id IS NULL OR step IS NULL) THEN
     RAISE EXCEPTION 'leaf_alloc has rows without biz_tag, max_id or step';
   END IF;

@@ -1,15 +1,15 @@
 -- minimum reader: 6
 -- A grant costs two thirds of what it did. PostgreSQL reads the conditions of triggers anew for each statement, and to name
 -- the server took as long as to change the row. So one trigger without a condition does what two did, and the server is
--- named where it may be another one: when it has started anew, when the table lies in another file, and when somebody
--- else has written granted_by.
+-- named where it may be another one: when it has started anew or has another timeline, when the table lies in another file
+-- or schema, when somebody else has written granted_by, and when a failover is settled.
 
 ALTER TABLE leaf.leaf_alloc
   ADD COLUMN checked_since timestamptz,
   ADD COLUMN checked_as text;
 
 COMMENT ON COLUMN leaf.leaf_alloc.checked_since IS 'when the server had started that granted_by was last compared with';
-COMMENT ON COLUMN leaf.leaf_alloc.checked_as IS 'the file of the table then, and granted_by';
+COMMENT ON COLUMN leaf.leaf_alloc.checked_as IS 'the timeline, the file and the schema of the table then, and granted_by';
 
 DROP TRIGGER IF EXISTS leaf_alloc_never_back ON leaf.leaf_alloc;
 DROP TRIGGER IF EXISTS leaf_alloc_other_server ON leaf.leaf_alloc;
@@ -26,6 +26,8 @@ $body$;
 -- leaves out the guard of 0004 where another server granted before.
 CREATE OR REPLACE FUNCTION leaf.leaf_alloc_guard() RETURNS trigger LANGUAGE plpgsql
   SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  place text;
 BEGIN
   IF NEW.max_id < OLD.max_id OR NEW.biz_tag <> OLD.biz_tag OR NOT isfinite(NEW.update_time)
      OR NEW.last_grant <> OLD.last_grant AND NEW.incarnation = OLD.incarnation
@@ -42,11 +44,9 @@ BEGIN
       USING ERRCODE = 'check_violation';
   END IF;
 
-  -- A server that takes the place of another has started at another moment, and a table that is put back lies in
-  -- another file.
-  IF OLD.checked_since = pg_postmaster_start_time()
-     AND OLD.checked_as = concat(pg_relation_filepath(TG_RELID), ' ', OLD.granted_by)
-  THEN
+  place := concat(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), ' ', pg_relation_filepath(TG_RELID), ' ',
+                  TG_TABLE_SCHEMA, ' ');
+  IF OLD.checked_since = pg_postmaster_start_time() AND OLD.checked_as = concat(place, OLD.granted_by) THEN
     RETURN NEW;
   END IF;
 
@@ -61,7 +61,7 @@ BEGIN
     EXECUTE format('SELECT guard_steps, %1$I.leaf_server($1) FROM %1$I.leaf_meta', TG_TABLE_SCHEMA) INTO guard, here
     USING format('%I.leaf_meta', TG_TABLE_SCHEMA)::regclass::oid;
     NEW.checked_since := pg_postmaster_start_time();
-    NEW.checked_as := concat(pg_relation_filepath(TG_RELID), ' ', here);
+    NEW.checked_as := concat(place, here);
     IF OLD.granted_by IS NOT DISTINCT FROM here THEN
       RETURN NEW;
     END IF;
@@ -96,3 +96,53 @@ END
 $body$;
 CREATE TRIGGER leaf_alloc_guarded BEFORE UPDATE ON leaf.leaf_alloc
   FOR EACH ROW EXECUTE FUNCTION leaf.leaf_alloc_guard();
+
+-- As in 0006, but for what was compared before.
+CREATE OR REPLACE FUNCTION leaf.leaf_settle(meta oid, meant text, nothing_lost boolean)
+RETURNS TABLE (tag text, room boolean, left_out_from bigint, left_out_to bigint) LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $body$
+DECLARE
+  home text := left(meta::regclass::text, -length('leaf_meta'));
+  here text;
+  steps integer;
+  is_noticed boolean;
+BEGIN
+  EXECUTE format('SELECT %1$sleaf_require_durable($1), %1$sleaf_require_durable($2)', home)
+  USING meta, (home || 'leaf_alloc')::regclass::oid;
+  -- Any change of the row notices another server; whoever else settles waits for it.
+  EXECUTE format('UPDATE %1$sleaf_meta SET layout_fixed = layout_fixed RETURNING guard_steps, %1$sleaf_server($1)', home)
+  INTO steps, here USING meta;
+  IF here IS DISTINCT FROM meant THEN
+    RAISE EXCEPTION 'another server has taken over meanwhile'
+      USING ERRCODE = 'LF006', HINT = 'look again with ''leafctl failover show'', and decide anew';
+  END IF;
+  IF nothing_lost THEN
+    -- Nobody else sees the guard of none.
+    EXECUTE format('UPDATE %sleaf_meta SET guard_steps = 0, leases_from = 0', home);
+  END IF;
+  -- Then the next change of a row looks who the server is, whatever was found out before.
+  EXECUTE format('UPDATE %sleaf_alloc SET checked_since = NULL WHERE granted_by IS DISTINCT FROM $1', home) USING here;
+  FOR tag IN EXECUTE format('SELECT biz_tag FROM %sleaf_alloc WHERE granted_by IS DISTINCT FROM $1 ORDER BY 1', home)
+    USING here
+  LOOP
+    BEGIN
+      -- Any change of the row leaves out the guard.
+      EXECUTE format('UPDATE %sleaf_alloc SET granted_by = granted_by WHERE biz_tag = $1'
+                     ' AND granted_by IS DISTINCT FROM $2'
+                     ' RETURNING true, granted_by IS NOT DISTINCT FROM $2, left_out_from, left_out_to', home)
+      INTO room, is_noticed, left_out_from, left_out_to USING tag, here;
+    EXCEPTION WHEN SQLSTATE 'LF001' THEN
+      SELECT false, true, NULL, NULL INTO room, is_noticed, left_out_from, left_out_to;
+    END;
+    CONTINUE WHEN room IS NULL;  -- somebody drew meanwhile
+    IF NOT is_noticed THEN
+      RAISE EXCEPTION 'table leaf_alloc was made anew without its triggers: IDs that were granted may come again'
+        USING ERRCODE = 'LF002', HINT = 'put back the one that was there, or the whole store from a backup';
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+  IF nothing_lost THEN
+    EXECUTE format('UPDATE %sleaf_meta SET guard_steps = $1', home) USING steps;
+  END IF;
+END
+$body$;

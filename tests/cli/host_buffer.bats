@@ -533,3 +533,17 @@ hint: nothing was changed"
   all_different 23 "$ids"
   [ "$(tail -n 1 "$ids")" -lt "$(leafctl tags show order -o json | jq -r .next_id)" ]
 }
+
+@test "who takes all that is left, again and again, gets no longer segments than a million" {
+  leafctl -q add-tag order --step 500000
+  leafctl next order >"$ids"
+  local left step=0
+  for _ in {1..12}; do
+    until_nobody_fetches
+    left=$(left_of order)
+    leafctl next order -n "$left" --ranges >>"$ids"
+  done
+  until_nobody_fetches
+  step=$(leafctl status -o json | jq -r 'select(.tag == "order").step')
+  same 'the step' 1000000 "$step"
+}

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <regex>
 #include <string>
 
 #include "leaf/error.hpp"
@@ -165,6 +166,45 @@ TEST_CASE("copies: a table of tags that is put back alone is noticed, and so is 
   }
 }
 
+TEST_CASE("copies: a table that is restored beside the one in use, and then takes its place, is noticed") {
+  TestDatabase database;
+  set_up(database.url());
+  SqlSession& sql = database.sql();
+  std::string dump = dump_of(database, {"--schema=public"});
+  dump = std::regex_replace(dump, std::regex("\\bpublic\\."), "copy.");
+  dump = std::regex_replace(dump, std::regex("CREATE SCHEMA public;"), "CREATE SCHEMA copy;");
+  restore(dump, database.name());
+  leaf::Store copy({.url = database.url() + " options=-csearch_path=copy"});
+  const std::int64_t from = copy.grant(order, 5).range.hi;
+  leaf::Store store({.url = database.url()});
+  CHECK(store.grant(order, 500).range == leaf::Range{6, 506});
+  sql.run("DROP TABLE public.leaf_alloc; ALTER TABLE copy.leaf_alloc SET SCHEMA public");
+  CHECK(is_behind_guard(leaf::Store({.url = database.url()}).grant(order, 5).range, from, guard));
+}
+
+TEST_CASE("copies: where the deployment's own table is put back alone, its failover is settled") {
+  TestDatabase database;
+  set_up(database.url());
+  leaf::Store store({.url = database.url()});
+  CHECK(store.grant(order, 5).range == leaf::Range{6, 11});
+  const std::string dump = dump_of(database, {"--table=leaf_meta"});
+  database.sql().run("DROP TABLE leaf_meta CASCADE");
+  restore(dump, database.name());
+  leaf::Store after({.url = database.url()});
+  const leaf::Failover seen = after.failover();
+  REQUIRE(seen.tags.size() == 1);
+  SUBCASE("with the guard") {
+    REQUIRE(after.settle_failover(seen, leaf::Commits::may_be_lost).size() == 1);
+    CHECK(after.failover().tags.at(0).state == leaf::FailoverTag::State::left_out);
+    CHECK(is_behind_guard(after.grant(order, 5).range, 11, guard));
+  }
+  SUBCASE("without") {
+    REQUIRE(after.settle_failover(seen, leaf::Commits::all_there).size() == 1);
+    CHECK(after.failover().tags.empty());
+    CHECK(after.grant(order, 5).range == leaf::Range{11, 16});
+  }
+}
+
 TEST_CASE("copies: a table of workers that is put back alone leases nobody a window that may run") {
   TestDatabase database;
   leaf::Store store({.url = database.url()});
@@ -199,8 +239,8 @@ TEST_CASE("copies: rows that are put back into the tables of now are noticed") {
   leaf::WorkerRequest brief{.owner = "a"};
   brief.window = std::chrono::milliseconds(1);
   CHECK(store.acquire_worker(brief).worker == 0);
-  const auto lose_and_put_back = [&](const std::string& table, const std::string& dump) {
-    database.sql().run("SET session_replication_role = replica; DELETE FROM " + table);
+  const auto lose_and_put_back = [&](const std::string& rows, const std::string& dump) {
+    database.sql().run("SET session_replication_role = replica; DELETE FROM " + rows);
     restore(dump, database.name());
   };
   SUBCASE("of tags") {
@@ -217,7 +257,9 @@ TEST_CASE("copies: rows that are put back into the tables of now are noticed") {
         lost = store.acquire_worker({.owner = "a"});
         return lost.worker == 0;
       }));
-      lose_and_put_back(table, dump);
+      // Others that were leased since keep the table from being empty meanwhile.
+      if (table == "leaf_worker") CHECK(store.acquire_worker({.owner = "b"}).worker == 1);
+      lose_and_put_back(table == "leaf_worker" ? table + " WHERE worker_id = 0" : table, dump);
       CHECK(error_of([&] { store.acquire_worker({.owner = "c"}); }).code() == leaf::ErrorCode::unavailable);
       CHECK(store.health().guard.value().leases_from >= lost.end);
     }

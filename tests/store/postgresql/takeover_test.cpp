@@ -150,6 +150,18 @@ TEST_CASE("take-over: a deferrable key, which no upsert can use, is refused") {
   CHECK(message.find("drop it first") != std::string::npos);
 }
 
+TEST_CASE("take-over: a partitioned table, which the guard cannot see through, is refused") {
+  TestDatabase database;
+  database.sql().run(
+      "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint, step integer)"
+      " PARTITION BY HASH (biz_tag);"
+      "CREATE TABLE leaf_alloc_0 PARTITION OF leaf_alloc FOR VALUES WITH (MODULUS 1, REMAINDER 0)");
+  leaf::Store store({.url = database.url()});
+  CHECK(std::string(error_of([&] { store.migrate(); }).what()).find("leaf_alloc is partitioned") !=
+        std::string::npos);
+  CHECK(database.sql().value("SELECT to_regclass('leaf_meta') IS NULL") == "t");
+}
+
 TEST_CASE("take-over: Leaf's own statements keep working beside grants") {
   TestDatabase database;
   database.sql().run(variants[0].table);
