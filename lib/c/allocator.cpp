@@ -45,6 +45,14 @@ struct leaf_tag {
   PerProcess<SegmentTag> tag;
 };
 
+namespace {
+
+[[gnu::noinline]] leaf_status next_in_child(leaf_tag* tag, int64_t* id, leaf_error** error) {
+  return guarded(error, [&] { *id = tag->get().next(); });
+}
+
+}  // namespace
+
 leaf_allocator* leaf_allocator_open(const leaf_options* options, leaf_error** error) {
   return made(error, [&] { return std::make_unique<leaf_allocator>(leaf::c::settings_of(options)); });
 }
@@ -65,8 +73,17 @@ void leaf_tag_close(leaf_tag* tag) {
   delete tag;
 }
 
+// Without a closure, which would cost a third of the call.
 leaf_status leaf_tag_next(leaf_tag* tag, int64_t* id, leaf_error** error) {
-  return guarded(error, [&] { *id = tag->get().next(); });
+  SegmentTag* const here = tag->tag.find();
+  if (here == nullptr) [[unlikely]]
+    return next_in_child(tag, id, error);
+  try {
+    *id = here->next();
+    return LEAF_OK;
+  } catch (...) {
+    return leaf::c::report(error);
+  }
 }
 
 leaf_status leaf_tag_next_range(leaf_tag* tag, uint64_t at_most, leaf_range* range, leaf_error** error) {

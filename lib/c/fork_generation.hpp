@@ -31,14 +31,16 @@ class PerProcess {
   PerProcess(const PerProcess&) = delete;
   PerProcess& operator=(const PerProcess&) = delete;
 
-  /// That of this process; `make` is called if there is none yet. Where threads do so at once one of theirs
-  /// stays.
+  /// That of this process; null if there is none yet.
+  Part* find() noexcept {
+    Made* const made = current_.load(std::memory_order_acquire);
+    return made->is_of_this_process() ? &made->part : nullptr;
+  }
+  /// The same; `make` is called if there is none yet. Where threads do so at once one of theirs stays.
   template <class Make>
   Part& get(const Make& make) {
     Made* const made = current_.load(std::memory_order_acquire);
-    if (made->is_of_this_process()) [[likely]]
-      return made->part;
-    return anew(made, make);
+    return made->is_of_this_process() ? made->part : anew(made, make);
   }
 
  private:

@@ -62,6 +62,27 @@ one_order() {
 hint: did you mean 'store'?"
 }
 
+@test "snowflakes in C are made with the worker of the shell, in one order" {
+  local ids=$BATS_TEST_TMPDIR/ids worker_name
+  for _ in 1 2 3; do
+    leafctl next --snowflake
+    draw_in_c --snowflake
+  done >"$ids"
+  increasing "$ids"
+  same 'workers' 1 "$(leafctl workers list | wc -l)"
+  for worker_name in another ''; do
+    LEAFCTL_WORKER_NAME=$worker_name draw_in_c --snowflake >>"$ids"
+  done
+  same 'workers' 2 "$(leafctl workers list | wc -l)"
+}
+
+@test "what a C program is told is what leafctl says" {
+  expect 4 draw_in_c ordr
+  contains "$stderr" "tag 'ordr' does not exist"
+  expect 2 draw_in_c 'no tag'
+  LEAFCTL_STORE=nonsense: expect 2 draw_in_c order
+}
+
 @test "where no buffers are wanted, none is used" {
   leafctl next order
   LEAFCTL_HOST_BUFFER=no expect 0 draw_by_defaults order
