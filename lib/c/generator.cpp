@@ -19,6 +19,7 @@ struct leaf_generator {
   SnowflakeGenerator make() const {
     leaf::SnowflakeOptions options;
     options.worker.owner = settings.worker_name;
+    options.worker.worker = settings.worker;
     options.worker.layout = settings.layout;
     options.timeout = settings.timeout;
     options.host = settings.host;

@@ -1,6 +1,9 @@
 #include "c/options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "leaf/error.hpp"
@@ -11,6 +14,7 @@ namespace leaf::c {
 
 namespace {
 
+constexpr std::chrono::milliseconds longest_timeout = std::chrono::hours(24);  // as of leafctl
 constexpr const char* localhost = "localhost";  // as leafctl calls a host without a name
 
 bool is_known(int choice) {
@@ -46,12 +50,39 @@ std::optional<ConfiguredValue> chosen(int choice, const char* member) {
   return ConfiguredValue{choice == LEAF_YES ? "yes" : "no", member};
 }
 
-std::string worker_name_of_host(const std::optional<std::string>& file) {
+/// The number in `pinned`, which is one, or NAME=NUMBER of several names, parted by commas; none for another
+/// `owner`.
+std::optional<std::int64_t> pinned_worker(const ConfiguredValue& pinned, const std::string& owner) {
+  std::string_view rest = pinned.text;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    const std::size_t equals = part.rfind('=');
+    const bool is_of_another = equals != std::string_view::npos && part.substr(0, equals) != owner;
+    const std::string_view number = equals == std::string_view::npos ? part : part.substr(equals + 1);
+    std::int64_t worker = -1;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), worker);
+    if (error != std::errc{} || end != number.data() + number.size() || worker < 0)
+      throw Error(ErrorCode::usage, fmt::format("'{}' names no worker: '{}'", pinned.origin, part));
+    if (!is_of_another) return worker;
+  }
+  return std::nullopt;
+}
+
+/// What a generator goes by: the same as `leafctl next --snowflake`.
+void take_worker_of_host(const leaf_options& options, const std::optional<std::string>& file,
+                         Settings& settings) {
   const Environment environment = Environment::of_this_process();
-  const auto found =
-      HostConfiguration::read(environment, file).find(environment, "LEAFCTL_WORKER_NAME", "worker_name");
-  if (found) return found->text;
-  return environment.host_name.empty() ? localhost : environment.host_name;
+  const HostConfiguration configuration = HostConfiguration::read(environment, file);
+  const auto name = configuration.find(environment, "LEAFCTL_WORKER_NAME", "worker_name");
+  settings.worker_name = options.worker_name != nullptr  ? options.worker_name
+                         : name                          ? name->text
+                         : environment.host_name.empty() ? localhost
+                                                         : environment.host_name;
+  if (const auto pinned = configuration.find(environment, "LEAFCTL_WORKER_ID", "worker_id"))
+    settings.worker = pinned_worker(*pinned, settings.worker_name);
+  if (const auto layout = configuration.find(environment, "LEAFCTL_LAYOUT", "layout"))
+    settings.layout = Layout::parse(layout->text);
 }
 
 void take_host_defaults(const leaf_options& options, Settings& settings) {
@@ -66,7 +97,7 @@ void take_host_defaults(const leaf_options& options, Settings& settings) {
   settings.store.url = defaults.store.text;
   settings.host = defaults.buffers();
   if (!defaults.host.folder.empty()) settings.marks_of = defaults.host;
-  settings.worker_name = options.worker_name == nullptr ? worker_name_of_host(file) : options.worker_name;
+  take_worker_of_host(options, file, settings);
 }
 
 void take_what_is_said(const leaf_options& options, Settings& settings) {
@@ -97,8 +128,10 @@ Settings settings_of(const leaf_options* given) {
   } else {
     take_host_defaults(options, settings);
   }
-  if (options.timeout_ms != 0)
-    settings.store.timeout = std::chrono::milliseconds(std::max<std::int64_t>(options.timeout_ms, 0));
+  if (options.timeout_ms != 0) {
+    settings.store.timeout =
+        std::chrono::milliseconds(std::clamp<std::int64_t>(options.timeout_ms, 0, longest_timeout.count()));
+  }
   settings.timeout = settings.store.timeout;
   if (options.program != nullptr) settings.store.program = options.program;
   if (options.layout != nullptr) settings.layout = Layout::parse(options.layout);

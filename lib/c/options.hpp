@@ -24,6 +24,7 @@ struct Settings {
   }
 
   std::string worker_name;
+  std::optional<std::int64_t> worker;  ///< the only one to take
   std::optional<Layout> layout;
 };
 

@@ -151,6 +151,19 @@ TEST_CASE("C: options of another version, and such as make no sense") {
   CHECK(is_refused(&options));
 }
 
+TEST_CASE("C: the longest timeout there is, is long") {
+  CStore store;
+  add_tag(store.admin, "order", 10);
+  leaf_options options = store.options();
+  options.timeout_ms = INT64_MAX;
+  const auto allocator = CStore::allocator(options);
+  const auto tag = CStore::tag(allocator, "order");
+  std::int64_t id = 0;
+  CHECK(leaf_tag_next(tag.get(), &id, nullptr) == LEAF_OK);
+  CHECK(id == 1);
+  CHECK(leaf_generator_next(CStore::generator(options).get(), &id, nullptr) == LEAF_OK);
+}
+
 TEST_CASE("C: snowflakes increase, and hold what the generator says") {
   CStore store;
   Failure failure;

@@ -76,6 +76,18 @@ hint: did you mean 'store'?"
   same 'workers' 2 "$(leafctl workers list | wc -l)"
 }
 
+@test "a C program takes the worker that is pinned for its name, and the layout that is expected" {
+  LEAFCTL_WORKER_ID=5 draw_in_c --snowflake >"$BATS_TEST_TMPDIR/id"
+  same 'the worker' 5 "$(leafctl decode -o json <"$BATS_TEST_TMPDIR/id" | jq .worker)"
+  LEAFCTL_WORKER_ID=5 expect 0 leafctl next --snowflake
+  same 'workers' 1 "$(leafctl workers list | wc -l)"
+  LEAFCTL_WORKER_NAME=web LEAFCTL_WORKER_ID=db=6,web=7 draw_in_c --snowflake >"$BATS_TEST_TMPDIR/id"
+  same 'the worker' 7 "$(leafctl decode -o json <"$BATS_TEST_TMPDIR/id" | jq .worker)"
+  LEAFCTL_WORKER_ID=5x expect 2 draw_in_c --snowflake
+  contains "$stderr" "'LEAFCTL_WORKER_ID' names no worker: '5x'"
+  LEAFCTL_LAYOUT=twitter expect 2 draw_in_c --snowflake
+}
+
 @test "what a C program is told is what leafctl says" {
   expect 4 draw_in_c ordr
   contains "$stderr" "tag 'ordr' does not exist"

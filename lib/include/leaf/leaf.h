@@ -17,9 +17,9 @@
 /// Thread safe: any number of threads may use one handle at once. No exception and no C++ type crosses.
 ///
 /// After fork() a child may go on with the handles that it inherits, whatever other threads did at the fork:
-/// the first call there connects anew. So a server may open its handles before it forks its workers. The
-/// exception is a generator without the host's buffer, whose worker the parent holds: its calls fail in the
-/// child.
+/// the first call there connects anew; but not in a child of a signal handler that interrupts a call. So a
+/// server may open its handles before it forks its workers. The exception is a generator without the host's
+/// buffer, whose worker the parent holds: its calls fail in the child.
 #ifndef LEAF_LEAF_H
 #define LEAF_LEAF_H
 
@@ -65,7 +65,8 @@ typedef enum leaf_choice { LEAF_DEFAULT = 0, LEAF_YES = 1, LEAF_NO = 2 } leaf_ch
 /// programs of this host go by, such as leafctl(1): the environment and the configuration files of
 /// leafctl.yaml(5) are read for that when a handle is opened, and at no other time. Without
 /// `use_host_defaults` nothing is read: `store` has to be set then, and buffers are the process's own unless
-/// `runtime_dir` is set.
+/// `runtime_dir` is set. Timeouts, windows and what clocks may differ by are never read: they are the
+/// library's own.
 typedef struct leaf_options {
   size_t size;              ///< sizeof(leaf_options), which tells versions of this header apart
   int use_host_defaults;    ///< a leaf_choice: LEAF_DEFAULT: yes
@@ -75,11 +76,12 @@ typedef struct leaf_options {
   const char* runtime_dir;  ///< the folder of the host's buffers
   const char* config_file;  ///< in place of the user's
   const char* program;      ///< what the program goes by in the database; NULL: its short name
-  int64_t timeout_ms;       ///< how long a call may wait; 0: 5000; below 0: one attempt
+  int64_t timeout_ms;       ///< how long a call may wait, a day at most; 0: 5000; below 0: one attempt
 
-  // Of leaf_generator_open() alone.
-  const char* worker_name;  ///< stays the same over restarts; NULL: this host's name
-  const char* layout;       ///< that the deployment has to have; NULL: whichever it has
+  // Of leaf_generator_open() alone. A worker that the configuration pins for its name is taken, and no other.
+  const char*
+      worker_name;     ///< stays the same over restarts; NULL: the configuration's, else this host's name
+  const char* layout;  ///< that the deployment has to have; NULL: the configuration's, else whichever it has
 } leaf_options;
 
 // --- segments: dense IDs of a tag

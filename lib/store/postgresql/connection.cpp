@@ -8,6 +8,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
+#include "store/fork_guard.hpp"
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/health.hpp"
 #include "store/postgresql/migrations.hpp"
@@ -351,4 +352,6 @@ const leaf::store::Driver leaf_store_driver{
     .migrations = leaf::store::postgresql::migrations(),
     .connect = &leaf::store::postgresql::connect,
     .inspect = &leaf::store::postgresql::inspect,
+    .before_fork = &leaf::store::fork_guard::before_fork,
+    .after_fork = &leaf::store::fork_guard::after_fork,
 };

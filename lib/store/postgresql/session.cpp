@@ -14,6 +14,7 @@
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
+#include "store/fork_guard.hpp"
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/resolver.hpp"
 #include "text/advice.hpp"
@@ -58,6 +59,7 @@ Session start(const std::string& connection_string, const std::string& program,
   }
   keywords.push_back(nullptr);
   values.push_back(nullptr);
+  const fork_guard::Hold no_fork;
   Session session(PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1));
   if (!session) throw Error(ErrorCode::failed, "out of memory");
   return session;
@@ -91,6 +93,11 @@ std::vector<Parameter> missing_parameters(const Options& options, milliseconds t
 }
 
 }  // namespace
+
+void FinishConnection::operator()(PGconn* connection) const noexcept {
+  const fork_guard::Hold no_fork;
+  PQfinish(connection);
+}
 
 bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadline) {
   pollfd socket{.fd = PQsocket(connection), .events = POLLIN, .revents = 0};
@@ -131,6 +138,7 @@ Session log_in(const std::string& connection_string, const std::string& program,
           advice("check the host and port, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
           sqlstate::unable_to_connect);
     }
+    const fork_guard::Hold no_fork;
     state = PQconnectPoll(session.get());
   }
   PQsetErrorVerbosity(session.get(), PQERRORS_DEFAULT);

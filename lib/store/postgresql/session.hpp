@@ -9,7 +9,7 @@
 namespace leaf::store::postgresql {
 
 struct FinishConnection {
-  void operator()(PGconn* connection) const noexcept { PQfinish(connection); }
+  void operator()(PGconn* connection) const noexcept;
 };
 struct ClearResult {
   void operator()(PGresult* result) const noexcept { PQclear(result); }

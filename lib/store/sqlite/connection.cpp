@@ -15,8 +15,8 @@
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
+#include "store/fork_guard.hpp"
 #include "store/sqlite/file.hpp"
-#include "store/sqlite/fork_guard.hpp"
 #include "store/sqlite/health.hpp"
 #include "store/sqlite/migrations.hpp"
 #include "store/sqlite/sql.hpp"
@@ -404,6 +404,6 @@ const leaf::store::Driver leaf_store_driver{
     .migrations = leaf::store::sqlite::migrations(),
     .connect = &leaf::store::sqlite::connect,
     .inspect = &leaf::store::sqlite::inspect,
-    .before_fork = &leaf::store::sqlite::fork_guard::before_fork,
-    .after_fork = &leaf::store::sqlite::fork_guard::after_fork,
+    .before_fork = &leaf::store::fork_guard::before_fork,
+    .after_fork = &leaf::store::fork_guard::after_fork,
 };

@@ -1,10 +1,10 @@
-#include "store/sqlite/fork_guard.hpp"
+#include "store/fork_guard.hpp"
 
 #include <pthread.h>
 
 #include <atomic>
 
-namespace leaf::store::sqlite::fork_guard {
+namespace leaf::store::fork_guard {
 
 namespace {
 
@@ -42,4 +42,4 @@ void after_fork(bool is_child) noexcept {
   }
 }
 
-}  // namespace leaf::store::sqlite::fork_guard
+}  // namespace leaf::store::fork_guard

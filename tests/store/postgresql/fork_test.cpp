@@ -1,0 +1,51 @@
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "leaf/store.hpp"
+#include "support/test_database.hpp"
+
+using leaf::test::TestDatabase;
+
+namespace {
+
+constexpr int forks = 300;
+constexpr unsigned patience_s = 60;  // of a child that waits for what nobody unlocks
+
+void log_in_once(const std::string& url) {
+  leaf::Store({.url = url, .timeout = std::chrono::seconds(30)}).identity();
+}
+
+}  // namespace
+
+TEST_CASE("postgresql: a child that is forked while other threads connect can connect at once") {
+  TestDatabase database;
+  leaf::Store({.url = database.url()}).migrate();
+  const std::string url = database.url();
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back([&] {
+      while (!is_over) log_in_once(url);
+    });
+  }
+  int stuck = 0;
+  for (int i = 0; i < forks && stuck == 0; ++i) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      alarm(patience_s);
+      log_in_once(url);
+      _exit(0);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    if (status != 0) ++stuck;
+  }
+  is_over = true;
+  for (std::thread& other : others) other.join();
+  CHECK(stuck == 0);
+}
