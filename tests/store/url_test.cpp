@@ -149,6 +149,7 @@ TEST_CASE("url: other targets have other identities") {
       "host='h;dbname=1:d'",
       "dbname='d;host=1:h;'",
       "dbname='d;host=h'",
+      "dbname='d;host=:h'",
       "host=h dbname=d user=me",
       "host=h dbname=d options='-c search_path=x'",
       "postgresql://a,b/d",
