@@ -112,12 +112,64 @@ LEAF_API void leaf_tag_close(leaf_tag* tag);
 /// LEAF_NOT_FOUND if the store has no such tag, LEAF_EXHAUSTED past its limit, LEAF_UNAVAILABLE if no segment
 /// came in time, LEAF_REFUSED.
 LEAF_API leaf_status leaf_tag_next(leaf_tag* tag, int64_t* id, leaf_error** error);
+/// The next ID into `id` if that is there to be taken: not 0 then. 0 where leaf_tag_next() is to be called,
+/// which may wait; `id` is left alone. For programs with threads that must not wait, such as an event loop's.
+LEAF_API int leaf_tag_try_next(leaf_tag* tag, int64_t* id);
 /// One run of consecutive IDs into `range`, 1 to `at_most` of them; `at_most` is 1 or more.
 LEAF_API leaf_status leaf_tag_next_range(leaf_tag* tag, uint64_t at_most, leaf_range* range,
                                          leaf_error** error);
 /// Fills `ids` with `count` IDs in increasing order, which need not be consecutive. What was drawn before it
 /// failed is lost.
 LEAF_API leaf_status leaf_tag_fill(leaf_tag* tag, int64_t* ids, size_t count, leaf_error** error);
+
+// --- tags and their counters
+
+/// One store, to look after its tags. A call of another thread waits until the one before has ended.
+typedef struct leaf_store leaf_store;
+
+/// The greatest ID.
+#define LEAF_MAX_ID INT64_C(9223372036854775806)
+
+/// A tag that is to be added. Fill it with zeros, set `size` and `name`; what is left at 0 takes its default.
+typedef struct leaf_new_tag {
+  size_t size;  ///< sizeof(leaf_new_tag)
+  const char* name;
+  const char* description;  ///< 256 characters at most
+  int64_t step;             ///< IDs in a segment, a million at most; 0: 1000
+  int64_t start;            ///< the first ID, 1 or more; 0: 1
+  int64_t limit;            ///< the last ID; 0: LEAF_MAX_ID
+} leaf_new_tag;
+
+/// A tag as the store has it. Later releases may add members.
+typedef struct leaf_tag_info {
+  const char* name;
+  const char* description;  ///< empty if there is none
+  int64_t next_id;     ///< the first ID that has not been granted to a host; past LEAF_MAX_ID if none is left
+  int64_t step;        ///< IDs in a segment
+  int64_t start;       ///< the first ID that it ever had; 1 where that is not known
+  int64_t limit;       ///< the last ID that it may give
+  int64_t updated_ms;  ///< when somebody added or changed it last
+  int64_t granted_ms;  ///< the last grant; INT64_MIN if there was none
+} leaf_tag_info;
+
+typedef struct leaf_tag_list leaf_tag_list;
+
+/// Connects to nothing yet. As leaf_allocator_open().
+LEAF_API leaf_store* leaf_store_open(const leaf_options* options, leaf_error** error);
+LEAF_API void leaf_store_close(leaf_store* store);
+/// Adds a tag. One that exists with the same values is no error. Fails with LEAF_USAGE for values out of
+/// bounds, LEAF_FAILED if the tag exists with other values or was removed after it had given out `start`,
+/// LEAF_REFUSED if the store is known to have lost it.
+LEAF_API leaf_status leaf_store_add_tag(leaf_store* store, const leaf_new_tag* tag, leaf_error** error);
+/// The tag of that name. Fails with LEAF_NOT_FOUND.
+LEAF_API leaf_tag_list* leaf_store_tag(leaf_store* store, const char* name, leaf_error** error);
+/// All tags, by name.
+LEAF_API leaf_tag_list* leaf_store_tags(leaf_store* store, leaf_error** error);
+
+LEAF_API size_t leaf_tag_list_size(const leaf_tag_list* list);
+/// The tag at `index`, below the size; it lives as long as its list.
+LEAF_API const leaf_tag_info* leaf_tag_list_at(const leaf_tag_list* list, size_t index);
+LEAF_API void leaf_tag_list_free(leaf_tag_list* list);
 
 // --- snowflakes
 
@@ -132,6 +184,9 @@ LEAF_API void leaf_generator_close(leaf_generator* generator);
 /// no system call but to read the clock. Fails with LEAF_REFUSED if the clock is behind the last ID by more
 /// than two seconds, LEAF_EXHAUSTED, or LEAF_UNAVAILABLE if no window of time came.
 LEAF_API leaf_status leaf_generator_next(leaf_generator* generator, int64_t* id, leaf_error** error);
+/// As leaf_tag_try_next(). Only a thread that draws one ID after the other gets any; to others
+/// leaf_generator_next() is as quick.
+LEAF_API int leaf_generator_try_next(leaf_generator* generator, int64_t* id);
 /// Fills `ids` with `count` IDs in increasing order. What was made before it failed is lost.
 LEAF_API leaf_status leaf_generator_fill(leaf_generator* generator, int64_t* ids, size_t count,
                                          leaf_error** error);
