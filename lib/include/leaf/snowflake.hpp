@@ -77,8 +77,12 @@ class LEAF_EXPORT SnowflakeGenerator {
   void next(std::span<std::int64_t> ids);
 
   /// With HostOptions::fetch_ahead off: true if the next window is due and nobody of this host is at it.
-  /// Whoever gets true has to call fetch() soon, in another process perhaps.
+  bool is_fetch_due();
+  /// The same. Whoever gets true has to call fetch() soon, in another process perhaps.
   bool claim_fetch();
+  /// With HostOptions::fetch_ahead off: true if the store has to be asked whether it is still the same, as a
+  /// handle does that is made anew with a timeout.
+  bool is_check_due();
   /// Leases the next window, unless that is not needed any more. Throws Error as next().
   void fetch();
 
