@@ -88,7 +88,8 @@ bool draw(const Command& command) {
   MemoryDraws* const memory = state().memory.get();
   if (memory == nullptr || (command.variable == nullptr && memory->has_output_form())) return false;
   const auto ids = std::span(state().ids).first(command.count);
-  if (command.kind == Command::Kind::tag ? memory->draw_of_tag(command.tag, ids) : memory->draw_snowflakes(ids))
+  if (command.kind == Command::Kind::tag ? memory->draw_of_tag(command.tag, ids)
+                                         : memory->draw_snowflakes(ids))
     return true;
   state().memory.forget();
   return false;
@@ -156,7 +157,8 @@ int run_leafctl(const Command& command) {
 
 int assign_lines(const Command& command) {
   const auto& values = state().values;
-  if (!command.has_count && values.size() == 1) return shell::assign(command.variable, values.front().c_str());
+  if (!command.has_count && values.size() == 1)
+    return shell::assign(command.variable, values.front().c_str());
   return shell::assign_array(command.variable, values);
 }
 
@@ -275,6 +277,7 @@ LEAF_EXPORT struct builtin leaf_struct = {
     .function = leaf_builtin,
     .flags = BUILTIN_ENABLED | ARRAYREF_BUILTIN,
     .long_doc = const_cast<char* const*>(long_doc),
-    .short_doc = "leaf next [-v VAR] [-n N] {TAG | --snowflake} or leaf decode [-v VAR] ID or leaf COMMAND [ARG ...]",
+    .short_doc =
+        "leaf next [-v VAR] [-n N] {TAG | --snowflake} or leaf decode [-v VAR] ID or leaf COMMAND [ARG ...]",
     .handle = nullptr};
 }

@@ -26,7 +26,8 @@ bool read_count(std::string_view text, std::uint64_t& count) {
 }
 
 /// The value of an option that is `word`, or the word after it; null if there is none.
-const char* value_of(const char* word, std::string_view option, char joined_by, Words& words, Command& command) {
+const char* value_of(const char* word, std::string_view option, char joined_by, Words& words,
+                     Command& command) {
   const std::string_view text(word);
   if (text == option) {
     if (!words.has_more()) return nullptr;

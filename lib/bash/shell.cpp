@@ -1,5 +1,5 @@
-#include "bash/bash_headers.hpp"
 #include "bash/shell.hpp"
+#include "bash/bash_headers.hpp"
 
 #include <cinttypes>
 #include <cstdio>

@@ -35,7 +35,7 @@ new_dpkg_root "$root" "${packages[@]}"
 in_dpkg_root "$root" --install "${packages[@]}"
 
 libraries=$root/usr/lib/$triple
-for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so; do
+for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so "$root/usr/lib/bash/leaf.so"; do
   readelf -d "$file" >"$work/dynamic"
   ! grep -E 'R(UN)?PATH' "$work/dynamic" >&2 || fail "'$file' has the loader search a folder of its own"
 done
@@ -45,6 +45,9 @@ leafctl() { "$root/usr/bin/leafctl" "$@"; }
 leafctl -q init-db
 leafctl -q add-tag order
 [ "$(leafctl next order -n 3)" = $'1\n2\n3' ] || fail "the installed program does not draw 1, 2 and 3"
+# shellcheck disable=SC2016 # for the other shell
+[ "$(bash -c 'enable -f "$1" leaf && leaf next order -v id && echo "$id"' bash "$root/usr/lib/bash/leaf.so")" = 4 ] ||
+  fail "the installed builtin does not draw 4"
 gzip -t "$root"/usr/share/man/man*/*.gz
 
 in_dpkg_root "$root" --purge "${names[@]}"
