@@ -8,8 +8,10 @@ public class Draw {
     Leaf LIB = Native.load("libleaf.so.0", Leaf.class);
 
     Pointer leaf_allocator_open(Pointer options, PointerByReference e);
-    Pointer leaf_allocator_tag(Pointer a, String name, PointerByReference e);
-    int leaf_tag_next(Pointer tag, LongByReference id, PointerByReference e);
+    Pointer leaf_allocator_tag(
+        Pointer a, String name, PointerByReference e);
+    int leaf_tag_next(
+        Pointer tag, LongByReference id, PointerByReference e);
     Pointer leaf_generator_open(Pointer options, PointerByReference e);
     int leaf_generator_next(
         Pointer g, LongByReference id, PointerByReference e);

@@ -1,7 +1,7 @@
 # Prints an ID of the tag that is named and a snowflake ID.
 require "fiddle/import"
 
-module LibLeaf
+module Leaf
   extend Fiddle::Importer
   dlload "libleaf.so.0"
   extern "void* leaf_allocator_open(void*, void*)"
@@ -29,8 +29,8 @@ module LibLeaf
   end
 end
 
-allocator = LibLeaf.call { |e| LibLeaf.leaf_allocator_open(nil, e) }
-tag = LibLeaf.call { |e| LibLeaf.leaf_allocator_tag(allocator, ARGV[0], e) }
-puts LibLeaf.id { |id, e| LibLeaf.leaf_tag_next(tag, id, e) }
-flakes = LibLeaf.call { |e| LibLeaf.leaf_generator_open(nil, e) }
-puts LibLeaf.id { |id, e| LibLeaf.leaf_generator_next(flakes, id, e) }
+allocator = Leaf.call { |e| Leaf.leaf_allocator_open(nil, e) }
+tag = Leaf.call { |e| Leaf.leaf_allocator_tag(allocator, ARGV[0], e) }
+puts Leaf.id { |id, e| Leaf.leaf_tag_next(tag, id, e) }
+flakes = Leaf.call { |e| Leaf.leaf_generator_open(nil, e) }
+puts Leaf.id { |id, e| Leaf.leaf_generator_next(flakes, id, e) }

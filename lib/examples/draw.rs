@@ -3,23 +3,22 @@ use std::ffi::{CStr, CString};
 use std::os::raw::{c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
-type Handle = *mut c_void;
+type Ptr = *mut c_void;
 
 #[link(name = "leaf")]
 extern "C" {
-    fn leaf_allocator_open(options: *const c_void, e: *mut Handle) -> Handle;
-    fn leaf_allocator_tag(a: Handle, name: *const c_char, e: *mut Handle)
-        -> Handle;
-    fn leaf_tag_next(tag: Handle, id: *mut i64, e: *mut Handle) -> c_int;
-    fn leaf_generator_open(options: *const c_void, e: *mut Handle) -> Handle;
-    fn leaf_generator_next(g: Handle, id: *mut i64, e: *mut Handle) -> c_int;
-    fn leaf_error_status(error: Handle) -> c_int;
-    fn leaf_error_text(error: Handle) -> *const c_char;
+    fn leaf_allocator_open(options: *const c_void, e: *mut Ptr) -> Ptr;
+    fn leaf_allocator_tag(a: Ptr, name: *const c_char, e: *mut Ptr) -> Ptr;
+    fn leaf_tag_next(tag: Ptr, id: *mut i64, e: *mut Ptr) -> c_int;
+    fn leaf_generator_open(options: *const c_void, e: *mut Ptr) -> Ptr;
+    fn leaf_generator_next(g: Ptr, id: *mut i64, e: *mut Ptr) -> c_int;
+    fn leaf_error_status(error: Ptr) -> c_int;
+    fn leaf_error_text(error: Ptr) -> *const c_char;
 }
 
 /// Gives the call a place for an error, and ends where one came.
-fn call<T>(work: impl FnOnce(*mut Handle) -> T) -> T {
-    let mut error: Handle = null_mut();
+fn call<T>(work: impl FnOnce(*mut Ptr) -> T) -> T {
+    let mut error: Ptr = null_mut();
     let result = work(&mut error);
     if error.is_null() {
         return result;

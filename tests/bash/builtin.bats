@@ -363,3 +363,15 @@ hint: create it with 'leafctl add-tag nope'"
   LEAFCTL_HOST_BUFFER=no in_shell 0 'leaf next order; leaf next order -v id; echo "$id"'
   prints $'1\n2'
 }
+
+@test "valgrind finds nothing in what the shell itself does" {
+  command -v valgrind >/dev/null || skip 'there is no valgrind'
+  prime order
+  leafctl -q next --snowflake >/dev/null
+  printf 'enable -f "%s" leaf\n%s\n' "$BUILTIN" 'leaf next order -v id; leaf next order -n 5 -v ids; leaf next order
+    leaf next --snowflake -v flake; leaf decode "$flake" -v parts; leaf next order -n 2000 -v many
+    ( leaf next order ); LEAFCTL_WORKER_NAME=other leaf next --snowflake -v flake; readonly id; leaf next order -v id
+    enable -d leaf; exit 0' >script
+  expect 0 valgrind -q --trace-children=no --error-exitcode=99 bash script
+  lacks "$stderr" '=='
+}
