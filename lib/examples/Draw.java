@@ -34,7 +34,8 @@ public class Draw {
     var leaf = Leaf.LIB;
     var id = new LongByReference();
     Pointer allocator = call(e -> leaf.leaf_allocator_open(null, e));
-    Pointer tag = call(e -> leaf.leaf_allocator_tag(allocator, args[0], e));
+    Pointer tag =
+        call(e -> leaf.leaf_allocator_tag(allocator, args[0], e));
     call(e -> leaf.leaf_tag_next(tag, id, e));
     System.out.println(id.getValue());
     Pointer generator = call(e -> leaf.leaf_generator_open(null, e));

@@ -33,8 +33,8 @@ fn main() {
     let name = CString::new(name).expect("no zero bytes");
     let mut id = 0;
     unsafe {
-        let allocator = call(|e| leaf_allocator_open(null(), e));
-        let tag = call(|e| leaf_allocator_tag(allocator, name.as_ptr(), e));
+        let all = call(|e| leaf_allocator_open(null(), e));
+        let tag = call(|e| leaf_allocator_tag(all, name.as_ptr(), e));
         call(|e| leaf_tag_next(tag, &mut id, e));
         println!("{id}");
         let generator = call(|e| leaf_generator_open(null(), e));
