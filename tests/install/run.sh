@@ -10,7 +10,7 @@ prefix=$work/usr
 
 cmake --install "$build" --prefix "$prefix" >/dev/null
 libdir=$(dirname "$(dirname "$(find "$prefix" -name leaf.pc)")")
-(cd "$prefix" && find . ! -type d | sed "s|^\./||; /^lib.tmpfiles.d/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
+(cd "$prefix" && find . ! -type d | sed "s|^\./||; /^lib.\(tmpfiles.d\|bash\)/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
 without=^$
 grep -q '^LEAF_BASH:BOOL=ON' "$build/CMakeCache.txt" || without+='|^lib/bash/'
 grep -q '^LEAF_PHP:BOOL=ON' "$build/CMakeCache.txt" || without+='|^share/php/'
