@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
@@ -122,9 +123,14 @@ class Child:
 
 @contextlib.contextmanager
 def silent_server():
-    """A server that accepts connections and says nothing, as a store's URL, and the socket to accept with."""
-    import socket
-
+    """A server whose connections wait until refuse() ends them: a store's URL, and the socket to accept with."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(30)
         yield f"postgresql://127.0.0.1:{server.getsockname()[1]}/ids?sslmode=disable&gssencmode=disable", server
+
+
+def refuse(connection):
+    """As PostgreSQL does where a password is wrong, so that nobody tries again."""
+    fields = b"SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed\0\0"
+    connection.sendall(b"E" + struct.pack("!i", len(fields) + 4) + fields)
+    connection.close()

@@ -6,7 +6,7 @@ import unittest
 
 import leaf
 import leaf.aio
-from support import StoreCase, silent_server
+from support import StoreCase, refuse, silent_server
 
 
 class Loops(StoreCase):
@@ -42,7 +42,7 @@ class Loops(StoreCase):
                     connection, _ = await asyncio.get_running_loop().sock_accept(server)
                     self.assertFalse(drawing.done(), "the loop stood still")
                     drawing.cancel()
-                    connection.close()
+                    refuse(connection)
                     with self.assertRaises(asyncio.CancelledError):
                         await drawing
 
@@ -51,11 +51,6 @@ class Loops(StoreCase):
             asyncio.run(serve(url, server))
 
     def test_what_is_there_comes_without_the_executor(self):
-        async def draw(order):
-            asyncio.get_running_loop().set_default_executor(None)
-            return [await leaf.aio.next(order) for _ in range(5)]
-
-        order = self.tag()
         with self.store() as store:
             store.add("wide", step=1000)
         wide = self.tag("wide")
@@ -64,7 +59,6 @@ class Loops(StoreCase):
         with self.assertRaises(StopIteration) as ended:
             coroutine.send(None)
         self.assertEqual(ended.exception.value, first + 1)
-        order.close()
 
 
 if __name__ == "__main__":

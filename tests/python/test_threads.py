@@ -4,7 +4,7 @@ import threading
 import unittest
 
 import leaf
-from support import StoreCase, silent_server
+from support import StoreCase, refuse, silent_server
 
 
 class Threads(StoreCase):
@@ -73,15 +73,7 @@ class Threads(StoreCase):
         handle.close()
         self.assertTrue(handle.closed)
         self.assertFalse(ended.is_set(), "close() has waited for the call")
-        connection.sendall(b"N")  # no PostgreSQL: an error, and none to try again after
-        connection.close()
-        while not ended.is_set():
-            server.settimeout(0.05)
-            try:
-                server.accept()[0].close()
-            except TimeoutError:
-                pass
-        server.settimeout(30)
+        refuse(connection)
         thread.join()
         self.assertEqual(len(errors), 1)
         with self.assertRaises(leaf.UsageError):

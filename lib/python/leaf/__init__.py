@@ -31,7 +31,7 @@ try:
         store,
     )
 except ImportError as _error:
-    if "undefined symbol: leaf_" not in str(_error):
+    if "undefined symbol: leaf_" not in str(_error) and "version `LEAF_" not in str(_error):
         raise
     raise ImportError(f"libleaf is older than this module needs: upgrade libleaf ({_error})") from _error
 

@@ -38,3 +38,4 @@ class Exhausted(Error):
 
 for _class in (Error, UsageError, Unavailable, NotFound, Refused, Exhausted):
     _class.__module__ = "leaf"  # where they are found, by pickle too
+del _class

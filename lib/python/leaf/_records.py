@@ -1,7 +1,7 @@
 """What the library tells of IDs and tags, and how it tells times."""
 
+import typing
 from datetime import datetime, timedelta, timezone
-from typing import NamedTuple, Optional
 
 from ._errors import UsageError
 
@@ -23,7 +23,7 @@ def unix_ms_of(time: datetime, up: bool = False) -> int:
     return -(-since // _MILLISECOND) if up else since // _MILLISECOND
 
 
-class Decoded(NamedTuple):
+class Decoded(typing.NamedTuple):
     """What a snowflake holds."""
 
     time: datetime
@@ -39,14 +39,14 @@ class Decoded(NamedTuple):
         return unix_ms_of(self.time)
 
 
-class Bounds(NamedTuple):
+class Bounds(typing.NamedTuple):
     """The least and the greatest ID of a stretch of time, both included."""
 
     first: int
     last: int
 
 
-class TagInfo(NamedTuple):
+class TagInfo(typing.NamedTuple):
     """A tag as the store has it."""
 
     name: str
@@ -61,9 +61,10 @@ class TagInfo(NamedTuple):
     """The last ID that it may give."""
     updated: datetime
     """When somebody added or changed it last."""
-    granted: Optional[datetime]
+    granted: typing.Optional[datetime]
     """The last grant."""
 
 
 for _class in (Decoded, Bounds, TagInfo):
     _class.__module__ = "leaf"
+del _class

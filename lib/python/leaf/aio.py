@@ -10,7 +10,6 @@ IDs of a call that is cancelled are lost.
 """
 
 import asyncio as _asyncio
-import builtins as _builtins
 from array import array as _array
 from typing import Union as _Union
 
@@ -23,7 +22,7 @@ __all__ = ["next", "take"]
 async def next(source: _Union[_Tag, _Snowflake], /) -> int:
     """The next ID of a Tag or Snowflake: at once if it is there to be taken."""
     id = source.try_next()
-    return await _asyncio.to_thread(_builtins.next, source) if id is None else id
+    return await _asyncio.to_thread(source.__next__) if id is None else id
 
 
 async def take(source: _Union[_Tag, _Snowflake], count: int, /) -> "_array[int]":
