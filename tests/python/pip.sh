@@ -51,8 +51,9 @@ for file in src/handle.h src/module.c leaf/py.typed leaf/__init__.pyi README.md 
   grep -q "/$file\$" "$work/files" || fail "the source archive lacks '$file'"
 done
 pip wheel --no-build-isolation --no-index --no-deps -w "$work/dist" "$work"/dist/libleaf-*.tar.gz
-[ -e "$work"/dist/libleaf-*-cp311-abi3-linux_*.whl ] || fail "the wheel is not of the stable ABI: $(ls "$work/dist")"
-pip install --no-index "$work"/dist/libleaf-*.whl
+wheels=("$work"/dist/*.whl)
+[[ ${wheels[*]} == *-cp311-abi3-linux_*.whl ]] || fail "the wheel is not of the stable ABI: ${wheels[*]}"
+pip install --no-index "${wheels[@]}"
 draws 'the wheel of the source archive'
 
 PKG_CONFIG_PATH=$work/none

@@ -25,7 +25,7 @@ class Leaks(StoreCase):
         for _ in range(rounds):
             work()
         gc.collect()
-        self.assertLess(sys.getallocatedblocks() - blocks, rounds // 10)
+        self.assertLess(sys.getallocatedblocks() - blocks, rounds // 2)
         self.assertLess(resident_bytes() - resident, rounds * bytes_of_round + 2_000_000)
 
     def test_draws(self):
