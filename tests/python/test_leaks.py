@@ -61,6 +61,14 @@ class Leaks(StoreCase):
 
             self.assertNothingLeft(fail, 2000)
 
+        def fail_quickly():
+            try:
+                layout.decode(-1)
+            except leaf.UsageError:
+                pass
+
+        self.assertNothingLeft(fail_quickly, 50_000, 10)
+
         def fail_in_the_store():
             with self.assertRaises(leaf.NotFound):
                 store.tag("ordr")

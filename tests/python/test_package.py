@@ -69,7 +69,7 @@ class Interpreters(StoreCase):
             import _xxsubinterpreters as interpreters
         except ImportError:
             self.skipTest("this Python has no such module")
-        other = interpreters.create()
+        other = interpreters.create(isolated=False)  # with the same GIL
         program = f"""
 import leaf
 with leaf.allocator(**{self.options()!r}) as allocator:
