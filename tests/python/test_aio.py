@@ -17,11 +17,12 @@ class Loops(StoreCase):
             ids += await asyncio.gather(*(leaf.aio.next(source) for _ in range(100)))
             return ids
 
-        ids = asyncio.run(draw(self.tag()))
-        self.assertEqual(sorted(ids), list(range(1, 107)))
-        generator = self.snowflake()
-        self.assertNoneTwice(asyncio.run(draw(generator)))
-        self.assertIsInstance(asyncio.run(leaf.aio.take(generator, 2)), array.array)
+        for source in self.tag(), self.snowflake():
+            ids = asyncio.run(draw(source))
+            self.assertEqual(len(ids), 106)
+            self.assertNoneTwice(ids)
+            self.assertIncreasing(ids[:6])
+            self.assertIsInstance(asyncio.run(leaf.aio.take(source, 2)), array.array)
 
     def test_errors_come_back(self):
         with self.assertRaises(leaf.NotFound):

@@ -14,6 +14,8 @@ from support import StoreCase
 
 
 class Tags(StoreCase):
+    step = 1000  # one segment for a test: where two fetches meet, IDs may be left out
+
     def test_one_many_and_a_run(self):
         order = self.tag()
         self.assertEqual(next(order), 1)
@@ -39,6 +41,12 @@ class Tags(StoreCase):
             got += run
         self.assertEqual(got, list(range(1, len(got) + 1)))
         self.assertGreater(len(order.range(2**63 - 1)), 0)
+
+    def test_more_than_a_segment(self):
+        order = self.tag()
+        drawn = [order.take(2500), [next(order)], order.take(100_000), order.range(10**6), order.take(1)]
+        self.assertIncreasing([id for ids in drawn for id in ids])
+        self.assertEqual([len(ids) for ids in drawn if not isinstance(ids, range)], [2500, 1, 100_000, 1])
 
     def test_the_shell_and_this_process_draw_in_turn(self):
         self.leafctl("next", "order", "-n", "40")
