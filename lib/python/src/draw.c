@@ -26,8 +26,7 @@ PyObject* draw_if_there(PyObject* object, PyObject* unused) {
   int64_t id = 0;
   const int is_there = source->try_next(handle, &id);
   handle_leave(&source->base.handle);
-  if (is_there) return PyLong_FromLongLong(id);
-  Py_RETURN_NONE;
+  return is_there ? PyLong_FromLongLong(id) : Py_NewRef(Py_None);
 }
 
 /* The library writes right into the array: it cannot be resized while its memory is in use. */

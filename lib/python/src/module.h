@@ -43,9 +43,6 @@ PyObject* open_allocator(PyObject* module, PyObject* arguments, PyObject* keywor
 PyObject* open_snowflake(PyObject* module, PyObject* arguments, PyObject* keywords);
 PyObject* open_store(PyObject* module, PyObject* arguments, PyObject* keywords);
 
-/* The handle of a tag, for Allocator.tag(). */
-PyObject* open_tag(PyObject* allocator, PyObject* name);
-
 /* Takes over the handle. */
 PyObject* layout_of(ModuleState* state, leaf_layout* handle);
 

@@ -6,7 +6,8 @@
 
 #include "module.h"
 
-/* What may be None, and leaves `number` alone then, is false. */
+/* All return false, or NULL, with an exception set where the value is not as they want it. */
+
 bool get_integer(const ModuleState* state, PyObject* value, const char* name, int64_t least, int64_t greatest,
                  int64_t* number);
 
