@@ -35,7 +35,7 @@ new_dpkg_root "$root" "${packages[@]}"
 in_dpkg_root "$root" --install "${packages[@]}"
 
 libraries=$root/usr/lib/$triple
-for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so; do
+for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so "$libraries/nodejs/leaf/leaf.node"; do
   readelf -d "$file" >"$work/dynamic"
   ! grep -E 'R(UN)?PATH' "$work/dynamic" >&2 || fail "'$file' has the loader search a folder of its own"
 done
@@ -45,6 +45,45 @@ leafctl() { "$root/usr/bin/leafctl" "$@"; }
 leafctl -q init-db
 leafctl -q add-tag order
 [ "$(leafctl next order -n 3)" = $'1\n2\n3' ] || fail "the installed program does not draw 1, 2 and 3"
+
+drawn=$(NODE_PATH=$libraries/nodejs nodejs -p "require('leaf').allocator().tag('order').next()")
+[ "$drawn" = 4n ] || fail "Node.js draws '$drawn', not 4n"
+
+mkdir "$work/program"
+cat >"$work/program/go.mod" <<END
+module program
+
+go 1.19
+
+require example.org/leaf v0.0.0
+
+replace example.org/leaf => $root/usr/share/gocode/src/example.org/leaf
+END
+cat >"$work/program/main.go" <<'END'
+package main
+
+import (
+	"fmt"
+
+	"example.org/leaf"
+)
+
+func main() {
+	alloc, err := leaf.Open(leaf.Options{})
+	if err != nil {
+		panic(err)
+	}
+	order, err := alloc.Tag("order")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(order.Next())
+}
+END
+drawn=$(cd "$work/program" && GOFLAGS=-mod=mod GOPROXY=off GOCACHE=$work/cache CGO_LDFLAGS=-L$libraries \
+  PKG_CONFIG_PATH=$libraries/pkgconfig go run .)
+[ "$drawn" = '5 <nil>' ] || fail "Go draws '$drawn', not '5 <nil>'"
+
 gzip -t "$root"/usr/share/man/man*/*.gz
 
 in_dpkg_root "$root" --purge "${names[@]}"

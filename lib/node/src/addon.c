@@ -63,8 +63,9 @@ NAPI_MODULE_INIT() {
     return NULL;
   }
   if (FAILS(napi_add_env_cleanup_hook(env, environment_ends, of)) || !define_drawn(env, exports, of) ||
-      !set_text(env, exports, "builtFor", LEAF_BUILT_FOR) || !set_text(env, exports, "version", leaf_version()) ||
-      !set_bigint(env, exports, "maxId", LEAF_MAX_ID) || !define(env, exports, "useErrorClass", use_error_class) ||
+      !set_text(env, exports, "builtFor", LEAF_BUILT_FOR) ||
+      !set_text(env, exports, "version", leaf_version()) || !set_bigint(env, exports, "maxId", LEAF_MAX_ID) ||
+      !define(env, exports, "useErrorClass", use_error_class) ||
       !define(env, exports, "close", close_handle) || !define_allocator(env, exports) ||
       !define_generator(env, exports) || !define_layout(env, exports) || !define_source(env, exports) ||
       !define_store(env, exports))

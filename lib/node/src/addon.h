@@ -42,8 +42,8 @@ typedef union leaf_pointer {
   leaf_layout* layout;
 } leaf_pointer;
 
-/* A handle of libleaf. It is open until close() or the garbage collector closes it; libleaf closes it, in a task, when
- * nothing uses it any more: no call under way, no tag of an allocator. */
+/* A handle of libleaf. It is open until close() or the garbage collector closes it; libleaf closes it, in a
+ * task, when nothing uses it any more: no call under way, no tag of an allocator. */
 typedef struct handle {
   uint64_t magic;
   handle_kind kind;
@@ -87,9 +87,9 @@ struct task {
   napi_ref kept; /* what the call writes to */
   leaf_error* error;
   leaf_status status;
-  leaf_status (*run)(task*);                  /* in another thread */
-  napi_value (*result)(napi_env env, task*);  /* NULL: undefined */
-  void (*dispose)(task*);                     /* may be NULL */
+  leaf_status (*run)(task*);                 /* in another thread */
+  napi_value (*result)(napi_env env, task*); /* NULL: undefined */
+  void (*dispose)(task*);                    /* may be NULL */
   union {
     int64_t id;
     struct {
@@ -116,8 +116,8 @@ struct task {
   } as;
 };
 
-/* A copy of `model` under way on `of`, which may be NULL: its promise, or NULL with an exception pending. What
- * `model` owns is disposed of in each case. */
+/* A copy of `model` under way on `of`, which may be NULL: its promise, or NULL with an exception pending.
+ * What `model` owns is disposed of in each case. */
 napi_value task_start(napi_env env, const task* model, handle* of, napi_value kept);
 
 /* --- values */

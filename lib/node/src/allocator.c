@@ -20,7 +20,8 @@ static napi_value store_of_allocator(napi_env env, napi_callback_info info) {
   napi_value text;
   if (!arguments(env, info, 1, &value)) return NULL;
   handle* const of = handle_of(env, value, OF_ALLOCATOR);
-  if (of == NULL || FAILS(napi_create_string_utf8(env, leaf_allocator_store(of->leaf.allocator), NAPI_AUTO_LENGTH, &text)))
+  if (of == NULL ||
+      FAILS(napi_create_string_utf8(env, leaf_allocator_store(of->leaf.allocator), NAPI_AUTO_LENGTH, &text)))
     return NULL;
   return text;
 }
@@ -63,6 +64,6 @@ static napi_value range(napi_env env, napi_callback_info info) {
 
 bool define_allocator(napi_env env, napi_value exports) {
   return define(env, exports, "openAllocator", open_allocator) &&
-         define(env, exports, "storeOfAllocator", store_of_allocator) && define(env, exports, "openTag", open_tag) &&
-         define(env, exports, "range", range);
+         define(env, exports, "storeOfAllocator", store_of_allocator) &&
+         define(env, exports, "openTag", open_tag) && define(env, exports, "range", range);
 }

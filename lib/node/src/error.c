@@ -1,6 +1,7 @@
 #include "addon.h"
 
-static napi_value make(napi_env env, const char* text, const char* code, const char* hint, bool is_retryable) {
+static napi_value make(napi_env env, const char* text, const char* code, const char* hint,
+                       bool is_retryable) {
   instance* const of = instance_of(env);
   napi_value values[4];
   napi_value constructor;
@@ -36,8 +37,8 @@ static const char* code_of(leaf_status status) {
 }
 
 napi_value error_new(napi_env env, leaf_error* error) {
-  napi_value made = make(env, leaf_error_text(error), code_of(leaf_error_status(error)), leaf_error_hint(error),
-                         leaf_error_is_retryable(error) != 0);
+  napi_value made = make(env, leaf_error_text(error), code_of(leaf_error_status(error)),
+                         leaf_error_hint(error), leaf_error_is_retryable(error) != 0);
   leaf_error_free(error);
   return made;
 }
@@ -52,7 +53,8 @@ napi_value error_throw(napi_env env, leaf_error* error) {
 }
 
 napi_value error_throw_closed(napi_env env, handle_kind kind) {
-  static const char* const texts[] = {"the allocator is closed", "the tag is closed", "the generator is closed",
-                                      "the store is closed", "the layout is closed"};
+  static const char* const texts[] = {"the allocator is closed", "the tag is closed",
+                                      "the generator is closed", "the store is closed",
+                                      "the layout is closed"};
   return throw_value(env, make(env, texts[kind], "CLOSED", "", false));
 }

@@ -19,7 +19,8 @@ static napi_value layout_text(napi_env env, napi_callback_info info) {
   napi_value result;
   if (!arguments(env, info, 1, &value)) return NULL;
   handle* const of = handle_of(env, value, OF_LAYOUT);
-  if (of == NULL || FAILS(napi_create_string_utf8(env, leaf_layout_text(of->leaf.layout), NAPI_AUTO_LENGTH, &result)))
+  if (of == NULL ||
+      FAILS(napi_create_string_utf8(env, leaf_layout_text(of->leaf.layout), NAPI_AUTO_LENGTH, &result)))
     return NULL;
   return result;
 }
@@ -35,7 +36,8 @@ static napi_value decode(napi_env env, napi_callback_info info) {
   if (of == NULL || !int64_of(env, values[1], &id)) return NULL;
   if (leaf_decode(of->leaf.layout, id, &decoded, &error) != LEAF_OK) return error_throw(env, error);
   if (FAILS(napi_create_object(env, &result)) || !set_number(env, result, "unixMs", decoded.unix_ms) ||
-      !set_bigint(env, result, "worker", decoded.worker) || !set_bigint(env, result, "sequence", decoded.sequence))
+      !set_bigint(env, result, "worker", decoded.worker) ||
+      !set_bigint(env, result, "sequence", decoded.sequence))
     return NULL;
   return result;
 }
@@ -48,8 +50,8 @@ static napi_value encode(napi_env env, napi_callback_info info) {
   int64_t id;
   if (!arguments(env, info, 4, values)) return NULL;
   handle* const of = handle_of(env, values[0], OF_LAYOUT);
-  if (of == NULL || !int64_of(env, values[1], &decoded.unix_ms) || !int64_of(env, values[2], &decoded.worker) ||
-      !int64_of(env, values[3], &decoded.sequence))
+  if (of == NULL || !int64_of(env, values[1], &decoded.unix_ms) ||
+      !int64_of(env, values[2], &decoded.worker) || !int64_of(env, values[3], &decoded.sequence))
     return NULL;
   if (leaf_encode(of->leaf.layout, &decoded, &id, &error) != LEAF_OK) return error_throw(env, error);
   return FAILS(napi_create_bigint_int64(env, id, &result)) ? NULL : result;
@@ -66,7 +68,8 @@ static napi_value bounds(napi_env env, napi_callback_info info) {
   if (!arguments(env, info, 3, values)) return NULL;
   handle* const of = handle_of(env, values[0], OF_LAYOUT);
   if (of == NULL || !int64_of(env, values[1], &from) || !int64_of(env, values[2], &to)) return NULL;
-  if (leaf_bounds(of->leaf.layout, from, to, &first, &last, &error) != LEAF_OK) return error_throw(env, error);
+  if (leaf_bounds(of->leaf.layout, from, to, &first, &last, &error) != LEAF_OK)
+    return error_throw(env, error);
   if (FAILS(napi_create_object(env, &result)) || !set_bigint(env, result, "first", first) ||
       !set_bigint(env, result, "last", last))
     return NULL;
@@ -74,7 +77,7 @@ static napi_value bounds(napi_env env, napi_callback_info info) {
 }
 
 bool define_layout(napi_env env, napi_value exports) {
-  return define(env, exports, "parseLayout", parse_layout) && define(env, exports, "layoutText", layout_text) &&
-         define(env, exports, "decode", decode) && define(env, exports, "encode", encode) &&
-         define(env, exports, "bounds", bounds);
+  return define(env, exports, "parseLayout", parse_layout) &&
+         define(env, exports, "layoutText", layout_text) && define(env, exports, "decode", decode) &&
+         define(env, exports, "encode", encode) && define(env, exports, "bounds", bounds);
 }

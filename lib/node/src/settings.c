@@ -24,7 +24,8 @@ settings* settings_of(napi_env env, napi_value object) {
                                    &options->program, &options->worker_name, &options->layout};
   int* const to_choices[] = {&options->use_host_defaults, &options->host_buffer, &options->group};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
-    if (FAILS(napi_get_named_property(env, object, texts[i], &value)) || !text_or_none(env, value, &made->texts[i]))
+    if (FAILS(napi_get_named_property(env, object, texts[i], &value)) ||
+        !text_or_none(env, value, &made->texts[i]))
       goto failed;
     *to_texts[i] = made->texts[i];
   }
@@ -35,7 +36,8 @@ settings* settings_of(napi_env env, napi_value object) {
       goto failed;
     *to_choices[i] = choice;
   }
-  if (FAILS(napi_get_named_property(env, object, "timeout", &value)) || !int64_of(env, value, &options->timeout_ms))
+  if (FAILS(napi_get_named_property(env, object, "timeout", &value)) ||
+      !int64_of(env, value, &options->timeout_ms))
     goto failed;
   return made;
 

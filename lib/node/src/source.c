@@ -42,8 +42,9 @@ static napi_value drawer(napi_env env, napi_callback_info info) {
   napi_value function;
   if (!arguments(env, info, 1, &value)) return NULL;
   handle* const of = source_of(env, value);
-  if (of == NULL || FAILS(napi_create_function(env, "draw", NAPI_AUTO_LENGTH,
-                                               of->kind == OF_TAG ? draw_of_tag : draw_of_generator, of, &function)))
+  if (of == NULL ||
+      FAILS(napi_create_function(env, "draw", NAPI_AUTO_LENGTH,
+                                 of->kind == OF_TAG ? draw_of_tag : draw_of_generator, of, &function)))
     return NULL;
   handle_hold(of);
   if (FAILS(napi_add_finalizer(env, function, of, drawer_is_collected, NULL, NULL))) {

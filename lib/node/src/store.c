@@ -33,7 +33,8 @@ static napi_value add_tag(napi_env env, napi_callback_info info) {
   if (!arguments(env, info, 6, values)) return NULL;
   handle* const of = handle_of(env, values[0], OF_STORE);
   if (of == NULL || !int64_of(env, values[3], &model.as.add.tag.step) ||
-      !int64_of(env, values[4], &model.as.add.tag.start) || !int64_of(env, values[5], &model.as.add.tag.limit))
+      !int64_of(env, values[4], &model.as.add.tag.start) ||
+      !int64_of(env, values[5], &model.as.add.tag.limit))
     return NULL;
   model.as.add.name = text_of(env, values[1]);
   if (model.as.add.name == NULL || !text_or_none(env, values[2], &model.as.add.description)) {
@@ -47,10 +48,11 @@ static napi_value info_value(napi_env env, const leaf_tag_info* info) {
   napi_value result;
   napi_value granted;
   if (FAILS(napi_create_object(env, &result)) || !set_text(env, result, "name", info->name) ||
-      !set_text(env, result, "description", info->description) || !set_bigint(env, result, "nextId", info->next_id) ||
-      !set_number(env, result, "step", info->step) || !set_bigint(env, result, "start", info->start) ||
-      !set_bigint(env, result, "limit", info->limit) ||
-      FAILS(napi_create_date(env, (double)info->updated_ms, &granted)) || !set(env, result, "updated", granted))
+      !set_text(env, result, "description", info->description) ||
+      !set_bigint(env, result, "nextId", info->next_id) || !set_number(env, result, "step", info->step) ||
+      !set_bigint(env, result, "start", info->start) || !set_bigint(env, result, "limit", info->limit) ||
+      FAILS(napi_create_date(env, (double)info->updated_ms, &granted)) ||
+      !set(env, result, "updated", granted))
     return NULL;
   const napi_status status = info->granted_ms == INT64_MIN
                                  ? napi_get_null(env, &granted)

@@ -5,7 +5,8 @@
 
 void throw_internal(napi_env env, const char* what) {
   bool is_pending = false;
-  if (napi_is_exception_pending(env, &is_pending) == napi_ok && !is_pending) napi_throw_type_error(env, NULL, what);
+  if (napi_is_exception_pending(env, &is_pending) == napi_ok && !is_pending)
+    napi_throw_type_error(env, NULL, what);
 }
 
 bool arguments(napi_env env, napi_callback_info info, size_t count, napi_value* values) {
@@ -71,5 +72,6 @@ bool set_number(napi_env env, napi_value object, const char* name, int64_t numbe
 
 bool set_text(napi_env env, napi_value object, const char* name, const char* text) {
   napi_value value;
-  return napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value) == napi_ok && set(env, object, name, value);
+  return napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value) == napi_ok &&
+         set(env, object, name, value);
 }
