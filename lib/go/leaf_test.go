@@ -450,3 +450,26 @@ func TestGarbageCollectorCloses(t *testing.T) {
 	}
 	must[int64](t)(kept.Next())
 }
+
+func TestOlderLibraryIsNamed(t *testing.T) {
+	folder := newStore(t, "order")
+	for name, text := range map[string]string{
+		"a.c": `const char* leaf_version(void) { return "0.0.9"; }`, "map": "LEAF_C_0 { global: leaf_*; local: *; };",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	library := filepath.Join(folder, "libleaf.so.0")
+	compiler := exec.Command("cc", "-shared", "-fPIC", "-Wl,-soname,libleaf.so.0",
+		"-Wl,--version-script="+filepath.Join(folder, "map"), "-o", library, filepath.Join(folder, "a.c"))
+	if output, err := compiler.CombinedOutput(); err != nil {
+		t.Fatal(err, string(output))
+	}
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), childDraws+"=1", "LD_LIBRARY_PATH="+folder)
+	output, err := child.CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "libleaf 0.0.9 is installed, but this program was built for ") {
+		t.Fatal(err, string(output))
+	}
+}

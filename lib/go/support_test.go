@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"example.org/leaf"
 )
@@ -28,8 +29,15 @@ func TestMain(m *testing.M) {
 	useStore(folder) // of examples and benchmarks
 	leafctl("add-tag", "-q", "order")
 	status := m.Run()
-	os.RemoveAll(folder)
+	remove(folder)
 	os.Exit(status)
+}
+
+// remove goes on while who fetches ahead in the background writes into it.
+func remove(folder string) {
+	for i := 0; i < 200 && os.RemoveAll(folder) != nil; i++ {
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 func draw(count string) {
@@ -90,7 +98,11 @@ func newStore(t *testing.T, tags ...string) string {
 	for _, name := range []string{"HOME", "LEAFCTL_STORE", "LEAFCTL_RUNTIME_DIR"} {
 		t.Setenv(name, os.Getenv(name)) // restored at the end
 	}
-	folder := t.TempDir()
+	folder, err := os.MkdirTemp("", "leaf-go-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { remove(folder) })
 	useStore(folder)
 	for _, tag := range tags {
 		leafctl(append([]string{"add-tag", "-q"}, strings.Fields(tag)...)...)

@@ -45,7 +45,7 @@ function repeat(next) {
 
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'leaf-bench-'));
-  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
   Object.assign(process.env, {
     LEAFCTL_STORE: `sqlite:${folder}/leaf.db`,
     LEAFCTL_RUNTIME_DIR: `${folder}/run`,

@@ -105,6 +105,10 @@ class Handle {
     return object.#native;
   }
 
+  static closingOf(object) {
+    return object.#closing;
+  }
+
   close() {
     return (this.#closing ??= Promise.resolve(native.close(this.#native)));
   }
@@ -170,6 +174,10 @@ class Tag extends Source {
 
   get allocator() {
     return this.#allocator;
+  }
+
+  close() {
+    return Handle.closingOf(this.#allocator) ?? super.close();
   }
 
   async range(atMost) {

@@ -17,6 +17,7 @@ test('a closed handle throws, and closes again without harm', async () => {
     assert.strictEqual(await handle.close(), undefined);
     assert.strictEqual(await handle.close(), undefined);
   }
+  if (Symbol.asyncDispose) await order[Symbol.asyncDispose]();
   assert.throws(() => order.next(), closed);
   await assert.rejects(order.nextAsync(), closed);
   await assert.rejects(order.take(1), closed);
@@ -38,6 +39,7 @@ test('an allocator closes its tags; what it gave before stays', async () => {
   const layout = leaf.layout('leaf');
   const closing = allocator.close();
   for (const tag of tags) assert.throws(() => tag.next(), closed);
+  assert.strictEqual(tags[0].close(), closing);
   await closing;
   assert.ok(layout.decode(1n));
 });

@@ -172,3 +172,16 @@ test('modules of ECMAScript import it by name', async () => {
     });`).ended;
   assert.deepStrictEqual([status, lines], [0, [`1n function ${leaf.version}`]]);
 });
+
+test('the types name all that there is', async () => {
+  newStore('order');
+  const types = fs.readFileSync(path.join(process.env.LEAF_NODE_PACKAGE, 'index.d.ts'), 'utf8');
+  const names = Object.keys(leaf);
+  const snowflake = await leaf.snowflake();
+  for (const object of [leaf.allocator(), leaf.allocator().tag('order'), leaf.store(), snowflake, snowflake.layout])
+    for (let shape = Object.getPrototypeOf(object); shape !== Object.prototype; shape = Object.getPrototypeOf(shape))
+      names.push(...Object.getOwnPropertyNames(shape));
+  const missing = names.filter((name) => !['constructor', 'toString'].includes(name))
+    .filter((name) => !new RegExp(`(^ *(readonly )?|(class|function|const) )${name}\\b`, 'm').test(types));
+  assert.deepStrictEqual(missing, []);
+});

@@ -10,7 +10,8 @@ const leaf = require(process.env.LEAF_NODE_PACKAGE);
 
 const folders = [];
 process.on('exit', () => {
-  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
+  // Who fetches ahead in the background may still write into it.
+  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
 });
 
 function newFolder() {
