@@ -71,6 +71,29 @@ One file, leaf.php: dense IDs and snowflake IDs from the buffers that all
 programs of a host share, by libleaf and FFI.")
   set(CPACK_DEBIAN_PHP-LEAF_PACKAGE_ARCHITECTURE all)
 endif()
+if(LEAF_PYTHON)
+  leaf_add_package(python3-leaf SECTION python DEPENDS ${library} NEEDS "python3 (>= 3.11)"
+    SUGGESTS libleaf-sqlite libleaf-postgresql
+    DESCRIPTION "unique 64-bit IDs for Python programs
+The package leaf: dense IDs and snowflake IDs from the buffers that all
+programs of a host share, by libleaf.")
+  set(CPACK_DEBIAN_PYTHON3-LEAF_PACKAGE_CONTROL_EXTRA
+    ${CMAKE_CURRENT_LIST_DIR}/debian/python3-leaf/postinst ${CMAKE_CURRENT_LIST_DIR}/debian/python3-leaf/prerm)
+endif()
+if(LEAF_NODE)
+  leaf_add_package(node-leaf SECTION javascript DEPENDS ${library} NEEDS "nodejs (>= 18)"
+    SUGGESTS libleaf-sqlite libleaf-postgresql
+    DESCRIPTION "unique 64-bit IDs for Node.js programs
+The package leaf: dense IDs and snowflake IDs from the buffers that all
+programs of a host share, by libleaf.")
+endif()
+if(LEAF_GO)
+  leaf_add_package(golang-leaf-dev SECTION golang DEPENDS libleaf-dev SUGGESTS libleaf-sqlite libleaf-postgresql
+    DESCRIPTION "unique 64-bit IDs for Go programs (development files)
+The source of package leaf: dense IDs and snowflake IDs from the buffers that
+all programs of a host share, by libleaf. Programs are compiled with cgo.")
+  set(CPACK_DEBIAN_GOLANG-LEAF-DEV_PACKAGE_ARCHITECTURE all)
+endif()
 
 string(TOUPPER ${library} component)
 set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/triggers)
