@@ -154,6 +154,7 @@ DECLARE
   reader integer;
   highest bigint;
   shown text;
+  as_word text;
 BEGIN
   IF coalesce(tag, '') = '' OR octet_length(tag) > 128 OR tag ~ '[^A-Za-z0-9._:-]' COLLATE "C" THEN
     -- Nothing that moves the cursor of a terminal.
@@ -184,14 +185,15 @@ BEGIN
 
     SELECT coalesce(t.id_limit, 9223372036854775806), t.max_id INTO highest, past
     FROM @store@leaf_alloc AS t WHERE t.biz_tag = $1 AND t.removed_at IS NULL;
+    as_word := CASE WHEN left(tag, 1) = '-' THEN '-- ' ELSE '' END || tag;
     IF highest IS NULL THEN
       RAISE EXCEPTION 'tag ''%'' does not exist', tag
-        USING ERRCODE = 'undefined_object', HINT = format('create it with ''leafctl add-tag %s''', tag);
+        USING ERRCODE = 'undefined_object', HINT = format('create it with ''leafctl add-tag %s''', as_word);
     ELSIF n - 1 > highest - past AND highest < 9223372036854775806 THEN
       RAISE EXCEPTION 'tag ''%'' has % left up to its limit %', tag,
         CASE highest - past WHEN 0 THEN '1 ID' ELSE format('%s IDs', highest - past + 1) END, highest
         USING ERRCODE = 'sequence_generator_limit_exceeded',
-          HINT = format('raise it with ''leafctl tags update %s --limit ID''', tag);
+          HINT = format('raise it with ''leafctl tags update --limit ID %s''', as_word);
     ELSIF n - 1 > highest - past THEN
       RAISE EXCEPTION 'tag ''%'' has % left up to its limit %', tag,
         CASE highest - past WHEN 0 THEN '1 ID' ELSE format('%s IDs', highest - past + 1) END, highest

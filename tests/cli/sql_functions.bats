@@ -58,20 +58,21 @@ hint: create it with CREATE SCHEMA, or name another one"
 @test "the functions take apart what decode does" {
   leafctl -q init-db --functions --layout twitter
   leafctl next --snowflake -n 1000 >ids
-  leafctl decode --layout twitter -o csv --columns id,time,sequence <ids | tail -n +2 >wanted || leafctl decode --help
-  psql -qAtX -F , -d "$test_database" -c 'CREATE TABLE ids (id bigint)' -c '\copy ids FROM ids' \
+  leafctl decode --layout twitter <ids | cut -f 1,3,7 >wanted
+  psql -qAtX -F $'\t' -d "$test_database" -c 'CREATE TABLE ids (id bigint)' -c '\copy ids FROM ids' \
     -c "SELECT id, to_char(leaf_time(id) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), leaf_sequence(id) FROM ids ORDER BY id" >got
-  diff wanted got
-  same 'the worker' "$(ask 'SELECT DISTINCT leaf_worker(id) FROM ids')" "$(leafctl workers list -o json | jq -r '.id // .worker_id // .worker' | head -n 1)"
-  read -r first last <<<"$(leafctl bounds --from 2026-01-01 --to 2026-02-01 --layout twitter | xargs)"
-  same 'bounds' "$first $last" "$(ask "SELECT concat(first, ' ', last) FROM leaf_bounds('2026-01-01Z', '2026-02-01Z')")"
+  diff wanted <(grep -v '^1000$' got)
+  same 'the worker' 0 "$(ask 'SELECT DISTINCT leaf_worker(id) FROM ids')"
+  same 'bounds' "$(leafctl bounds --from 2026-01-01 --to 2026-02-01 --layout twitter)" \
+    "$(psql -qAtX -F $'\t' -d "$test_database" -c "SELECT * FROM leaf_bounds('2026-01-01Z', '2026-02-01Z')")"
 }
 
 @test "who changes the layout or the deployment gets the functions renewed" {
   leafctl -q init-db --functions
   expect 0 leafctl init-db --layout sonyflake
   contains "$stderr" "renewed the functions in schema 'public'"
-  same 'as sonyflake' "$(leafctl decode --layout sonyflake 1099511627776 -o json | jq -r .sequence)" "$(ask 'SELECT leaf_sequence(1099511627776)')"
+  same 'as sonyflake' "$(leafctl decode --layout sonyflake 541165879411867649 -o json | jq -r .sequence)" \
+    "$(ask 'SELECT leaf_sequence(541165879411867649)')"
   leafctl -q add-tag order
   expect 0 leafctl init-db --new-deployment --yes
   contains "$stderr" "renewed the functions in schema 'public'"
@@ -103,7 +104,6 @@ hint: create it with CREATE SCHEMA, or name another one"
 
 @test "functions of another owner stay, and are named with what renews them" {
   leafctl -q init-db --functions
-  ask "CREATE ROLE ${test_database}_owner SUPERUSER LOGIN"
   ask "CREATE ROLE ${test_database}_role LOGIN PASSWORD 'secret'"
   ask "ALTER TABLE leaf_alloc OWNER TO ${test_database}_role; ALTER TABLE leaf_meta OWNER TO ${test_database}_role; ALTER TABLE leaf_worker OWNER TO ${test_database}_role; ALTER TABLE leaf_event OWNER TO ${test_database}_role; GRANT CREATE ON SCHEMA public TO ${test_database}_role"
   PGUSER=${test_database}_role PGPASSWORD=secret PGPASSFILE=/dev/null expect 0 leafctl init-db --layout twitter
@@ -112,31 +112,34 @@ hint: create it with CREATE SCHEMA, or name another one"
   ask "ALTER TABLE leaf_alloc OWNER TO CURRENT_USER; ALTER TABLE leaf_meta OWNER TO CURRENT_USER; ALTER TABLE leaf_worker OWNER TO CURRENT_USER; ALTER TABLE leaf_event OWNER TO CURRENT_USER; DROP OWNED BY ${test_database}_role"
   expect 0 leafctl init-db --functions public
   dropuser "${test_database}_role"
-  dropuser "${test_database}_owner"
 }
 
-@test "each hint of leaf_next says what helps" {
+@test "each hint of the functions says what helps" {
   leafctl -q init-db --functions
   hinted "SELECT leaf_next('order')" "create it with 'leafctl add-tag order'"
   expect 0 leafctl add-tag order --limit 2
-  hinted "SELECT leaf_next('order', 3)" "raise it with 'leafctl tags update order --limit ID'"
-  expect 0 leafctl tags update order --limit 3
+  hinted "SELECT leaf_next('order', 3)" "raise it with 'leafctl tags update --limit ID order'"
+  expect 0 leafctl tags update --limit 3 order
   same 'three' '1 2 3' "$(ask "SELECT leaf_next('order', 3)" | xargs)"
+  hinted "SELECT leaf_next('-x')" "create it with 'leafctl add-tag -- -x'"
+  expect 0 leafctl add-tag -- -x
   leafctl -q add-tag last --start 9223372036854775806
   same 'the last ID' 9223372036854775806 "$(ask "SELECT leaf_next('last')")"
   hinted "SELECT leaf_next('last')" 'go on with another tag: no ID is greater'
   hinted "SELECT leaf_next('a b')" "a tag's name has 1 to 128 characters of A-Z a-z 0-9 . _ : -"
-  hinted 'SELECT leaf_time(-1 # (1::bigint << 62))' 'they end with' || true
   hinted "SELECT leaf_id_at('1999-01-01')" 'its first time is 2010-11-04T01:42:54.657Z'
   hinted "SELECT leaf_id_at('2999-01-01')" 'its last time is 2080-07-10T17:30:30.208Z'
-  same 'the first and the last' '0 9223372032559808512' \
+  same 'the first and the last' '0 9223372036850581504' \
     "$(ask "SELECT leaf_id_at('2010-11-04T01:42:54.657Z')") $(ask "SELECT leaf_id_at('2080-07-10T17:30:30.208Z')")"
   hinted "SELECT * FROM leaf_bounds('2026-01-01 00:00:00.0001', '2026-01-01 00:00:00.0002')" 'its times are 1ms apart; take a longer stretch'
+  leafctl -q init-db --layout time:51,sequence:12/1h@0
+  hinted 'SELECT leaf_time(9223372036854775807)' 'they end with 288307169050623 in 9999-12-31T23:00:00.000Z'
+  same 'the last one' 4095 "$(ask 'SELECT leaf_sequence(288307169050623)')"
+  leafctl -q init-db --layout leaf
   same 'a row' 1 "$(ask "SELECT count(*) FROM leaf_bounds('2026-01-01 00:00:00.0001', '2026-01-01 00:00:00.002')")"
 }
 
 @test "what refuses the functions names what helps" {
-  leafctl -q init-db --functions --dry-run >before.sql || true
   leafctl -q init-db
   leafctl -q init-db --dry-run --functions >functions.sql
   leafctl -q init-db --layout twitter

@@ -114,7 +114,7 @@ TEST_CASE_FIXTURE(Stage, "draw in SQL: a limit holds to the last ID, all or none
   };
   CHECK(
       next("'few', 6") ==
-      "2200H|tag 'few' has 5 IDs left up to its limit 9|raise it with 'leafctl tags update few --limit ID'");
+      "2200H|tag 'few' has 5 IDs left up to its limit 9|raise it with 'leafctl tags update --limit ID few'");
   CHECK(next("'few', 4") == "8");
   CHECK(next("'few', 2").starts_with("2200H|tag 'few' has 1 ID left up to its limit 9|"));
   CHECK(next("'few'") == "9");
