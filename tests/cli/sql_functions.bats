@@ -133,8 +133,8 @@ hint: create it with CREATE SCHEMA, or name another one"
     "$(ask "SELECT leaf_id_at('2010-11-04T01:42:54.657Z')") $(ask "SELECT leaf_id_at('2080-07-10T17:30:30.208Z')")"
   hinted "SELECT * FROM leaf_bounds('2026-01-01 00:00:00.0001', '2026-01-01 00:00:00.0002')" 'its times are 1ms apart; take a longer stretch'
   leafctl -q init-db --layout time:51,sequence:12/1h@0
-  hinted 'SELECT leaf_time(9223372036854775807)' 'they end with 288307169050623 in 9999-12-31T23:00:00.000Z'
-  same 'the last one' 4095 "$(ask 'SELECT leaf_sequence(288307169050623)')"
+  hinted 'SELECT leaf_time(9223372036854775807)' 'they end with 288315506687 in 9999-12-31T23:00:00.000Z'
+  same 'the last one' 4095 "$(ask 'SELECT leaf_sequence(288315506687)')"
   leafctl -q init-db --layout leaf
   same 'a row' 1 "$(ask "SELECT count(*) FROM leaf_bounds('2026-01-01 00:00:00.0001', '2026-01-01 00:00:00.002')")"
 }
