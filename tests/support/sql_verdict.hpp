@@ -8,7 +8,8 @@ namespace leaf::test {
 
 /// What a query of one value gives in `session`, or how it fails: "SQLSTATE|message|hint".
 inline std::string verdict(SqlSession& session, const std::string& query) {
-  if (session.value("SELECT to_regprocedure('pg_temp.verdict(text)') IS NULL") == "t") session.run(R"(CREATE FUNCTION pg_temp.verdict(query text) RETURNS text LANGUAGE plpgsql AS $$
+  if (session.value("SELECT to_regprocedure('pg_temp.verdict(text)') IS NULL") == "t")
+    session.run(R"(CREATE FUNCTION pg_temp.verdict(query text) RETURNS text LANGUAGE plpgsql AS $$
     DECLARE
       state text; message text; advice text; result text;
     BEGIN

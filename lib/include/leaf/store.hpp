@@ -113,9 +113,9 @@ class LEAF_EXPORT Store {
   /// `leaf_time(id)`, `leaf_worker(id)`, `leaf_sequence(id)`, `leaf_id_at(time)` and `leaf_bounds(from, to)`
   /// of the present layout, and `leaf_next(tag)` and `leaf_next(tag, n)`, which draw IDs in the caller's
   /// transaction. An empty `schema` is that of the tables. They have to be made again where the layout or the
-  /// deployment changes: see StoreHealth::functions. Returns the schema. Throws `usage` for a store that can have none, a schema
-  /// that does not exist, and a role that is not the tables' owner; `refused` where the schema has functions
-  /// of these names that are others, or another role's.
+  /// deployment changes: see StoreHealth::functions. Returns the schema. Throws `usage` for a store that can
+  /// have none, a schema that does not exist, and a role that is not the tables' owner; `refused` where the
+  /// schema has functions of these names that are others, or another role's.
   std::string install_functions(const std::string& schema = {});
   /// The SQL, in one transaction, that does by hand what install_functions() would. Throws `usage` for a
   /// store that can have none, and a schema that does not exist.
