@@ -35,7 +35,8 @@ new_dpkg_root "$root" "${packages[@]}"
 in_dpkg_root "$root" --install "${packages[@]}"
 
 libraries=$root/usr/lib/$triple
-for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so; do
+modules=$root/usr/lib/python3/dist-packages
+for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so "$modules"/leaf/*.so; do
   readelf -d "$file" >"$work/dynamic"
   ! grep -E 'R(UN)?PATH' "$work/dynamic" >&2 || fail "'$file' has the loader search a folder of its own"
 done
@@ -45,6 +46,8 @@ leafctl() { "$root/usr/bin/leafctl" "$@"; }
 leafctl -q init-db
 leafctl -q add-tag order
 [ "$(leafctl next order -n 3)" = $'1\n2\n3' ] || fail "the installed program does not draw 1, 2 and 3"
+[ "$(PYTHONPATH=$modules /usr/bin/python3 -Bc 'import leaf; print(next(leaf.allocator().tag("order")))')" = 4 ] ||
+  fail "the installed package for Python does not draw 4"
 gzip -t "$root"/usr/share/man/man*/*.gz
 
 in_dpkg_root "$root" --purge "${names[@]}"

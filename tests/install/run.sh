@@ -10,8 +10,9 @@ prefix=$work/usr
 
 cmake --install "$build" --prefix "$prefix" >/dev/null
 libdir=$(dirname "$(dirname "$(find "$prefix" -name leaf.pc)")")
-(cd "$prefix" && find . ! -type d | sed "s|^\./||; /^lib.tmpfiles.d/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
-diff "$here/files.txt" "$work/files" || { echo "installed files differ from files.txt" >&2; exit 1; }
+(cd "$prefix" && find . ! -type d | sed "s|^\./||; s|^lib/python3[^/]*/dist-packages/|PYTHONDIR/|; /^lib.tmpfiles.d/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
+if grep -q '^LEAF_PYTHON:BOOL=ON' "$build/CMakeCache.txt"; then without=^$; else without=^PYTHONDIR/; fi
+diff <(grep -v "$without" "$here/files.txt") "$work/files" || { echo "installed files differ from files.txt" >&2; exit 1; }
 
 symbols=$(nm -DC --defined-only "$libdir/libleaf.so" | awk '$2 ~ /[TDBRV]/' | cut -c20- | sed 's/@@.*//' |
   grep -vE '^(leaf::|(typeinfo|typeinfo name|vtable) for leaf::)' |
