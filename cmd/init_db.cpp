@@ -5,6 +5,7 @@
 #include "cli/declaration.hpp"
 #include "commands.hpp"
 #include "leaf/detail/counted.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/health.hpp"
 #include "settings/store_folder.hpp"
@@ -16,6 +17,8 @@
 namespace leafctl {
 
 namespace {
+
+using leaf::detail::shell_word;
 
 std::string migration_name(const leaf::Migration& migration) {
   return fmt::format("{:04}_{}", migration.number, migration.name);
@@ -34,6 +37,7 @@ struct Outcome {
   std::optional<leaf::WorkerRange> former_workers;  ///< where they were changed, but for a new store
   std::optional<std::string> runtime_role;
   std::optional<std::int64_t> guard_steps;
+  std::vector<std::string> functions;        ///< the schemas where they were made
   std::optional<std::int64_t> former_guard;  ///< where it was changed
   std::int64_t schema_version = 0;
   std::int64_t minimum_reader = 0;
@@ -57,6 +61,7 @@ constexpr Column<Outcome> outcome_columns[] = {
      [](const Outcome& outcome) -> Cell {
        return outcome.guard_steps ? Cell(*outcome.guard_steps) : Cell();
      }},
+    {"functions", [](const Outcome& outcome) -> Cell { return outcome.functions; }},
 };
 
 /// A copy that has become a deployment of its own.
@@ -108,6 +113,10 @@ class InitDb : public Command {
         "--guard-steps", "N", guard_steps_, {0, std::numeric_limits<std::int32_t>::max()},
         "steps that a tag leaves out after a failover or restore: the database may have lost grants; 0 for "
         "none (PostgreSQL only; default: as it is, 100 in a new store)");
+    command.add_text_option_or_flag(
+        "--functions", "[SCHEMA]", functions_,
+        "install functions for SQL, such as leaf_time(id) and leaf_next(tag), in this schema "
+        "(PostgreSQL only; default: that of the tables)");
     command.add_flag(
         "--adopt", adopt_,
         "take over what another role has made, dropping what would run its code; shows it and asks first "
@@ -127,11 +136,15 @@ class InitDb : public Command {
         "A copy of a store, such as one for tests, shares what each host remembers of IDs\n"
         "that were granted: drawing from one has the other refused as gone back. With\n"
         "--new-deployment in the copy they have nothing in common any more.\n\n"
+        "The functions take IDs apart as 'leafctl decode' does, and draw them in a\n"
+        "transaction of yours: DEFAULT leaf_next('order'). A rollback gives an ID back,\n"
+        "and somebody else gets it.\n\n"
         "Examples:\n"
         "  leafctl init-db\n"
         "  leafctl init-db --layout twitter\n"
         "  leafctl init-db --workers 0-511\n"
         "  leafctl init-db --store service=ids --runtime-role shop\n"
+        "  leafctl init-db --store service=ids --functions app\n"
         "  leafctl init-db --store postgresql://db.example.org/ids --dry-run");
   }
 
@@ -158,6 +171,7 @@ class InitDb : public Command {
                                                    {"--workers", workers_.has_value()},
                                                    {"--runtime-role", runtime_role_.has_value()},
                                                    {"--guard-steps", guard_steps_.has_value()},
+                                                   {"--functions", functions_.has_value()},
                                                    {"--adopt", adopt_},
                                                    {"--dry-run", dry_run_}};
     for (const auto& [other, is_given] : others) {
@@ -178,6 +192,7 @@ class InitDb : public Command {
     }
     const leaf::StoreIdentity now = store.begin_new_deployment(former.deployment);
     leave_deployment(former, store, session);
+    renew_functions(store, messages);
     messages.info(
         fmt::format("store '{}' is deployment {} now, and was {}", shown, now.deployment, former.deployment));
     messages.info("its IDs may never be mixed with those of the store that it is a copy of: they repeat");
@@ -213,6 +228,10 @@ class InitDb : public Command {
       pieces.push_back({0, "runtime_role", store.runtime_role_script(*runtime_role_)});
       script += (script.empty() ? "" : "\n") + pieces.back().sql;
     }
+    if (functions_) {
+      pieces.push_back({0, "functions", store.functions_script(*functions_)});
+      script += (script.empty() ? "" : "\n") + pieces.back().sql;
+    }
     if (pieces.empty()) session.messages.info("the store is up to date");
     if (session.output.format() == OutputFormat::json) {
       session.output.print_list(script_columns, pieces);
@@ -229,6 +248,7 @@ class InitDb : public Command {
     // Before anything is changed: not every store has roles and a server.
     if (runtime_role_) store.runtime_role_script(*runtime_role_);
     if (guard_steps_) store.require_guard_steps(*guard_steps_);
+    if (functions_) store.functions_script(*functions_);
     create_default_store_folder(session.configuration);
     share_store_file(session.settings());
     Outcome outcome;
@@ -259,6 +279,15 @@ class InitDb : public Command {
           fmt::format("role '{}' may draw IDs and lease workers, and no more", *runtime_role_));
       warn_of_creators(store, session.messages);
     }
+    if (functions_) {
+      outcome.functions.push_back(store.install_functions(*functions_));
+      session.messages.info(fmt::format(
+          "installed functions in schema '{}': leaf_time, leaf_worker, leaf_sequence, leaf_id_at, "
+          "leaf_bounds, leaf_next",
+          outcome.functions.back()));
+    }
+    for (const std::string& schema : renew_functions(store, session.messages))
+      outcome.functions.push_back(schema);
     if (session.output.format() == OutputFormat::json) session.output.print_one(outcome_columns, outcome);
   }
 
@@ -275,6 +304,26 @@ class InitDb : public Command {
     require_yes(fmt::format("take over or drop {} of other roles?", objects), "nothing was taken over",
                 messages);
     return found;
+  }
+
+  /// Those of before that go with another layout or deployment, or an earlier release. Returns their schemas.
+  static std::vector<std::string> renew_functions(leaf::Store& store, Messages& messages) {
+    const leaf::StoreHealth health = store.health();
+    std::vector<std::string> renewed;
+    if (health.schema_version.value_or(0) > health.newest_schema_version) return renewed;
+    for (const leaf::StoreFunctions& functions : health.functions) {
+      if (functions.state == leaf::StoreFunctions::State::current) continue;
+      if (!functions.may_be_replaced) {
+        messages.warning(fmt::format("the functions in schema '{}' are another role's, and stay as they were",
+                                     functions.schema),
+                         fmt::format("as that role, run 'leafctl init-db --functions {}'"_hint,
+                                     shell_word(functions.schema)));
+        continue;
+      }
+      renewed.push_back(store.install_functions(functions.schema));
+      messages.info(fmt::format("renewed the functions in schema '{}'", renewed.back()));
+    }
+    return renewed;
   }
 
   /// What they create is not called, but is in the way of a later version's tables.
@@ -352,6 +401,7 @@ class InitDb : public Command {
   std::optional<std::string> layout_;
   std::optional<std::string> workers_;
   std::optional<std::int64_t> guard_steps_;
+  std::optional<std::string> functions_;  ///< empty: where the tables are
   bool adopt_ = false;
   bool new_deployment_ = false;
   bool yes_ = false;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "leaf/detail/rfc3339.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "text/hint.hpp"
 #include "text/numbers.hpp"
 #include "text/rough_duration.hpp"
@@ -132,6 +133,29 @@ std::optional<Check> check_events(const StoreHealth& health) {
                fmt::format("the log of changes lacks {}: changes are refused or not noted",
                            fmt::join(health.missing_events, ", ")),
                "find out who dropped it, and make it anew with 'leafctl init-db'"_hint};
+}
+
+/// What they were made for is another store, or was.
+Check check_functions(const leaf::StoreFunctions& functions) {
+  using State = leaf::StoreFunctions::State;
+  const auto found = [&]() -> std::string {
+    switch (functions.state) {
+      case State::other_layout:
+        return fmt::format("take IDs apart in layout {}, which is not the store's", functions.layout);
+      case State::other_deployment:
+        return "are for another deployment: leaf_next draws no IDs";
+      case State::refused:
+        return "are of an earlier release than the store asks for: leaf_next draws no IDs";
+      case State::older:
+      case State::current:
+        break;
+    }
+    return "are of an earlier release";
+  };
+  return {"schema", CheckState::warning,
+          fmt::format("the functions in schema '{}' {}", functions.schema, found()),
+          fmt::format("as their owner, install them again with 'leafctl init-db --functions {}'"_hint,
+                      leaf::detail::shell_word(functions.schema))};
 }
 
 Check check_rights(const StoreHealth& health) {
@@ -329,6 +353,9 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   if (is_server(health)) checks.push_back(check_primary(health));
   if (health.schema_version) checks.push_back(check_schema(health));
   if (auto check = check_events(health)) checks.push_back(std::move(*check));
+  for (const leaf::StoreFunctions& functions : health.functions) {
+    if (functions.state != leaf::StoreFunctions::State::current) checks.push_back(check_functions(functions));
+  }
   if (health.schema_version != 0) checks.push_back(check_rights(health));
   if (const auto check = check_creators(health)) checks.push_back(*check);
   for (const leaf::StoreLock& lock : health.locks) checks.push_back(check_lock(lock));

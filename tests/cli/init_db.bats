@@ -22,7 +22,7 @@ teardown() { remove_store; }
 
 @test "init-db -o json prints one object" {
   expect 0 leafctl init-db -o json
-  same 'the keys' 'store deployment layout workers schema_version minimum_reader applied adopted runtime_role guard_steps' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
+  same 'the keys' 'store deployment layout workers schema_version minimum_reader applied adopted runtime_role guard_steps functions' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
   same 'the first migration' 0001_tags "$(jq -r '.applied[0]' <<<"$output")"
   expect 0 leafctl init-db -o json
   same 'nothing more to apply' 0 "$(jq '.applied | length' <<<"$output")"
@@ -111,6 +111,18 @@ teardown() { remove_store; }
   [ ! -e "${LEAFCTL_STORE#sqlite:}" ]
   expect 0 leafctl init-db -o json
   same 'the guard' null "$(jq .guard_steps <<<"$output")"
+}
+
+@test "init-db --functions is refused where there can be none, before anything is made" {
+  [ "$TEST_STORE" = sqlite ] || skip "its store has some"
+  for how in '' --dry-run; do
+    expect 2 leafctl init-db --functions $how
+    says 'leafctl: a SQLite store keeps no functions
+hint: only a store in PostgreSQL has them'
+    [ ! -e "${LEAFCTL_STORE#sqlite:}" ]
+  done
+  expect 0 leafctl init-db -o json
+  same 'the functions' '[]' "$(jq -c .functions <<<"$output")"
 }
 
 @test "init-db --workers limits the workers, and without it a store keeps its own" {

@@ -59,6 +59,21 @@ need_host() {
   setpriv --reuid 65501 --clear-groups leafctl --version >/dev/null || skip 'other users cannot run the program'
 }
 
+@test "Draw and read IDs in PostgreSQL" {
+  [ "$TEST_STORE" = postgresql ] || skip 'is about PostgreSQL'
+  leafctl -q init-db
+  leafctl -q add-tag order
+  psql -qX -d "$test_database" -c 'CREATE ROLE shop'
+  follow 'Draw and read IDs in PostgreSQL'
+  recipe 'Draw and read IDs in PostgreSQL' 2 >orders.sql
+  recipe 'Draw and read IDs in PostgreSQL' 3 >day.sql
+  psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c 'GRANT CREATE ON SCHEMA public TO shop' -c 'SET ROLE shop' \
+    -f orders.sql
+  same 'a day' 1001 "$(PGTZ=UTC psql -qAtX -v ON_ERROR_STOP=1 -d "$test_database" -f day.sql | grep -c '|2022-06-28 00:00:00+00|0$')"
+  same 'IDs' '1 1001 1001' "$(psql -qAtX -F ' ' -d "$test_database" -c 'SELECT min(id), max(id), count(*) FROM orders')"
+  psql -qX -d "$test_database" -c 'DROP OWNED BY shop' -c 'DROP ROLE shop'
+}
+
 @test "the rows of a CSV file are numbered" {
   follow DESCRIPTION
   printf 'customer,total\nann,10\nbert,20\ncleo,30\n' >orders.csv

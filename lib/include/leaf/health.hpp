@@ -53,6 +53,22 @@ struct StoreLock {
   std::optional<UnixTime> since;  ///< its transaction began; absent also if the present role may not know
 };
 
+/// The functions for SQL in one schema: see Store::install_functions().
+struct StoreFunctions {
+  enum class State {
+    current,
+    older,             ///< of an earlier release, and they go on
+    refused,           ///< likewise, but the store has come to ask for later ones: they draw no IDs
+    other_layout,      ///< than the store's: they take its IDs apart in a wrong way
+    other_deployment,  ///< than this one: they draw no IDs
+  };
+
+  std::string schema;
+  std::string layout;  ///< its name or text: what they take IDs apart in
+  State state = State::current;
+  bool may_be_replaced = false;  ///< by the present role
+};
+
 /// What a store is and how it is set up, as the present login finds it: nothing is judged. What a kind of
 /// store does not have is empty.
 struct StoreHealth {
@@ -88,6 +104,7 @@ struct StoreHealth {
   /// Roles, and PUBLIC, that may create objects beside the tables though they do not own them, and where.
   std::vector<std::string> schema_creators;
   std::string schema;
+  std::vector<StoreFunctions> functions;     ///< for SQL, by schema
   std::vector<std::string> unlogged_tables;  ///< which a crash of the server empties
   std::vector<StoreSetting> settings;
   StoreMedium medium = StoreMedium::server;

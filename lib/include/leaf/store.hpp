@@ -109,6 +109,17 @@ class LEAF_EXPORT Store {
   /// The SQL, in one transaction, that does by hand what grant_runtime_role() would. Throws `usage` for a
   /// store without roles.
   std::string runtime_role_script(const std::string& role);
+  /// Makes functions for those who look at IDs in the database itself, or replaces those of before:
+  /// `leaf_time(id)`, `leaf_worker(id)`, `leaf_sequence(id)`, `leaf_id_at(time)` and `leaf_bounds(from, to)`
+  /// of the present layout, and `leaf_next(tag)` and `leaf_next(tag, n)`, which draw IDs in the caller's
+  /// transaction. An empty `schema` is that of the tables. They have to be made again where the layout or the
+  /// deployment changes: see StoreHealth::functions. Returns the schema. Throws `usage` for a store that can
+  /// have none, a schema that does not exist, and a role that is not the tables' owner; `refused` where the
+  /// schema has functions of these names that are others, or another role's.
+  std::string install_functions(const std::string& schema = {});
+  /// The SQL, in one transaction, that does by hand what install_functions() would. Throws `usage` for a
+  /// store that can have none, and a schema that does not exist.
+  std::string functions_script(const std::string& schema = {});
   /// Asks which store this is.
   StoreIdentity identity();
   /// Makes the store a deployment of its own in the place of `former`, with tags and workers as they are: for

@@ -124,6 +124,25 @@ TEST_CASE("store checks: without tables nothing is said of rights, and without a
   CHECK(found(health).hint == "as the owner of the tables, run 'leafctl init-db --runtime-role shop'");
 }
 
+TEST_CASE("store checks: functions that the store has outgrown are a warning, and say what they still do") {
+  using State = leaf::StoreFunctions::State;
+  leaf::StoreHealth health = healthy_server();
+  health.functions = {{.schema = "app", .layout = "leaf", .state = State::current, .may_be_replaced = true}};
+  for (const Check& check : judge(health)) CHECK(check.state == CheckState::ok);
+  const std::pair<State, const char*> cases[] = {
+      {State::older, "are of an earlier release"},
+      {State::refused, "are of an earlier release than the store asks for: leaf_next draws no IDs"},
+      {State::other_layout, "take IDs apart in layout leaf, which is not the store's"},
+      {State::other_deployment, "are for another deployment: leaf_next draws no IDs"}};
+  for (const auto& [state, text] : cases) {
+    health.functions[0].state = state;
+    const Check check = found(health);
+    CHECK(check.state == CheckState::warning);
+    CHECK(check.detail == std::string("the functions in schema 'app' ") + text);
+    CHECK(check.hint == "as their owner, install them again with 'leafctl init-db --functions app'");
+  }
+}
+
 TEST_CASE("store checks: in the role of a replica no IDs are drawn") {
   leaf::StoreHealth health = healthy_server();
   health.settings.push_back({"session_replication_role", "replica", "user"});

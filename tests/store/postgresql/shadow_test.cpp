@@ -128,9 +128,11 @@ struct Stage {
     store.recycle_silent_workers(std::chrono::milliseconds(0));
     store.set_guard_steps(7);
     store.set_layout(leaf::Layout::parse("leaf"));
+    CHECK(store.install_functions() == "public");
     store.grant_runtime_role(role.name());
     CHECK(store.identity().deployment.size() == 36);
     CHECK(store.health().schema_version);
+    CHECK(store.health().functions.size() == 1);
     CHECK_NOTHROW(store.settle_failover(store.failover(), leaf::Commits::may_be_lost));
     store.remove_tag(order);
   }
