@@ -240,7 +240,7 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
   first=$(sed -n '/libc\.so/=' "$trace" | tail -n 1) # what comes before is the loader's
   for what in 'next order --direct' 'next order' 'next --snowflake --window 10ms'; do
     for ((at = first + 1; ; ++at)); do
-      until rm -rf "$LEAFCTL_RUNTIME_DIR" 2>/dev/null; do :; done  # a detached fetch may be at it
+      eventually rm -rf "$LEAFCTL_RUNTIME_DIR" 2>/dev/null  # a detached fetch may be at it
       status=0
       # shellcheck disable=SC2086 # several words
       strace -qq -o "$trace" -e trace=openat -e inject="openat:error=EMFILE:when=$at+" \

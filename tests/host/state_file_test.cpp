@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,6 +15,7 @@
 #include "leaf/error.hpp"
 #include "support/error_of.hpp"
 #include "support/sqlite_store.hpp"
+#include "support/wait_for.hpp"
 
 namespace fs = std::filesystem;
 using leaf::ErrorCode;
@@ -282,7 +282,8 @@ TEST_CASE("state file: many that need it first at once all map the same one") {
         const auto lock = file->try_lock(fixture.folder);
         if (lock && file->state().buffer.published_end() == 0) file->state().buffer.publish({1, 100}, 1);
         std::int64_t id = 0;
-        for (; id == 0; sched_yield()) id = file->state().buffer.take(1).range.lo;
+        const auto take = [&] { return (id = file->state().buffer.take(1).range.lo) != 0; };
+        if (!leaf::test::wait_for(take, std::chrono::seconds(20))) _exit(4);
         _exit(write(pipe_ends[1], &id, sizeof id) == sizeof id ? 0 : 1);
       } catch (...) {
         _exit(2);
