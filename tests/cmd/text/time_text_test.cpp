@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "leaf/error.hpp"
+#include "support/usage_error.hpp"
 
 using leafctl::parse_date;
 using leafctl::parse_time;
@@ -23,14 +24,7 @@ std::int64_t unix_ms(const std::string& text) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    parse_time("--time", text, now);
-  } catch (const leaf::Error& error) {
-    CHECK(error.code() == leaf::ErrorCode::usage);
-    CHECK_FALSE(error.hint().empty());
-    return error.what();
-  }
-  return "no error";
+  return leaf::test::hinted_usage_error([&] { parse_time("--time", text, now); });
 }
 
 }  // namespace
