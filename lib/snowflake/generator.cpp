@@ -109,6 +109,8 @@ class SnowflakeGenerator::Impl {
 
   /// Makes at least one of `ids`; returns how many.
   std::size_t draw(std::span<std::int64_t> ids);
+  /// The same by the thread's last reading of the clock; 0 where that does not serve any more. Never waits.
+  std::size_t draw_by_last_reading(std::span<std::int64_t> ids);
 
   const Layout& layout() const noexcept { return positions_->layout(); }
   range::RangeSource& windows() noexcept { return *windows_; }
@@ -190,11 +192,14 @@ void SnowflakeGenerator::Impl::give_back(const range::OwnRanges& windows) {
 }
 
 std::size_t SnowflakeGenerator::Impl::draw(std::span<std::int64_t> ids) {
+  const std::size_t drawn = draw_by_last_reading(ids);
+  return drawn > 0 ? drawn : draw_by_the_clock(unit_in_use, ids);
+}
+
+inline std::size_t SnowflakeGenerator::Impl::draw_by_last_reading(std::span<std::int64_t> ids) {
   UnitInUse& unit = unit_in_use;
-  if (unit.generator == number_ && unit.draws_left > 0 && clock_.tick() == unit.tick) {
-    if (const std::size_t drawn = draw_from(unit, ids); drawn > 0) return drawn;
-  }
-  return draw_by_the_clock(unit, ids);
+  if (unit.generator != number_ || unit.draws_left <= 0 || clock_.tick() != unit.tick) return 0;
+  return draw_from(unit, ids);
 }
 
 void SnowflakeGenerator::Impl::compose(std::span<std::int64_t> ids, std::int64_t position,
@@ -353,6 +358,10 @@ std::int64_t SnowflakeGenerator::next() {
   std::int64_t id = 0;
   impl_->draw({&id, 1});
   return id;
+}
+
+bool SnowflakeGenerator::try_next(std::int64_t& id) noexcept {
+  return impl_->draw_by_last_reading({&id, 1}) > 0;
 }
 
 void SnowflakeGenerator::next(std::span<std::int64_t> ids) {

@@ -158,7 +158,8 @@ std::string complaint_about_refused(const std::string& text, const std::string& 
   const auto authority = text.find("://");
   if (authority == std::string::npos || text.find('[') != std::string::npos) return {};
   const auto colon = text.find(':', authority + 3);
-  if (colon == std::string::npos || text.find_first_of("/?@", authority + 3) < colon) return {};
+  // Behind white space another parameter begins, whose colon need not be one of a URL.
+  if (colon == std::string::npos || text.find_first_of("/?@ \t\n\v\f\r", authority + 3) < colon) return {};
   return text.find('@', colon) == std::string::npos ? std::string() : secret_at(colon + 1);
 }
 
