@@ -34,7 +34,7 @@ char parse_separator(std::string_view text) {
                     (text[0] < 'a' || text[0] > 'z') && text[0] != '"';
   if (fits) return text[0];
   throw usage(fmt::format("'--separator' takes one character, not '{}'", text),
-              "take one that is no letter, digit or quote, such as , ; | or the word tab"_hint);
+              "choose one that is not a letter, digit or quote, such as , ; | or the word tab"_hint);
 }
 
 /// The separator in a first line: a tab, else a comma, else a semicolon, outside of quotes if there are any.

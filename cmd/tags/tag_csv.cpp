@@ -73,7 +73,7 @@ TagColumns columns_of_head(const InputFile& file, const DelimitedRecord& head) {
     }
     const bool is_repeated =
         *key != TagKey::ignored && std::ranges::find(columns, *key, &TagColumn::key) != columns.end();
-    if (is_repeated) throw place_of(file, field).error(fmt::format("column '{}' is there twice", name));
+    if (is_repeated) throw place_of(file, field).error(fmt::format("column '{}' appears twice", name));
     columns.push_back({*key, name});
   }
   return columns;
@@ -91,7 +91,7 @@ TagColumns leaf_columns(const InputFile& file, const DelimitedRecord& first) {
     throw place_of(file, first.front())
         .error(fmt::format("a line without a header above it has 3 to 5 fields, not {}", first.size()),
                first.size() == 1 ? "separate the fields with commas or tabs, as 'mysql -B' does"_hint
-                                 : "put a line with the columns' names on top, or write "
+                                 : "begin with a line of column names, or write "
                                    "biz_tag,max_id,step,description,update_time"_hint);
   }
   columns.resize(first.size());

@@ -111,12 +111,11 @@ void Store::Impl::require_above_mark(const WorkerLease& lease,
         "taking it{}"_hint,
         *worker, Remedy{.kind = Remedy::Kind::choose_worker, .number = *worker});
   }
-  throw Error(
-      ErrorCode::refused,
-      fmt::format("the store has leased worker {} up to {} before: it was put back to a backup, or an "
-                  "old standby took over",
-                  lease.worker, to_rfc3339(mark)),
-      what_helps);
+  throw Error(ErrorCode::refused,
+              fmt::format("the store has leased worker {} up to {} before: it was restored from a backup, or "
+                          "an old standby took over",
+                          lease.worker, to_rfc3339(mark)),
+              what_helps);
 }
 
 void Store::Impl::raise_mark(const WorkerLease& lease) {

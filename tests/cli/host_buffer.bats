@@ -350,7 +350,7 @@ is_new_and_locked() {
   kill -STOP "$fetcher"
   unlock_store
   expect 3 leafctl --timeout 100ms next --snowflake --worker-name b --worker-id 7
-  named=$(sed -n 's/^hint: process \([0-9]*\) of this host is about to fetch it; if that is stopped, let it go on or kill it$/\1/p' <<<"$stderr")
+  named=$(sed -n 's/^hint: process \([0-9]*\) of this host is fetching it; if it is stopped, let it go on or kill it$/\1/p' <<<"$stderr")
   same 'the process' "$fetcher" "$named"
   kill -CONT "$named"
   wait "$fetcher"

@@ -60,7 +60,7 @@ await_end() {
   says "leafctl: argument 'TAG' is missing
 hint: name a tag, or say '--snowflake' for IDs of no tag"
   expect 2 leafctl next order --snowflake
-  says "leafctl: '--snowflake' goes without a tag, such as 'order'"
+  says "leafctl: '--snowflake' takes no tag, such as 'order'"
   expect 2 leafctl next --snowflake --ranges
   says "leafctl: '--ranges' is for tags, not for '--snowflake'"
   expect 2 leafctl next --snowflake --direct
