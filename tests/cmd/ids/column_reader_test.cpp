@@ -54,7 +54,7 @@ TEST_CASE("column reader: a column is found by number or name, whatever parts th
   CHECK(shown("\"a\tx\",b\n", {.column = "2"}) == "1 [b]\n");
   CHECK(shown("a,b;c\n", {.column = "2", .separator = ";"}) == "1 [c]\n");
   CHECK(shown("a,b\n1,2\n3,4\n", {.column = "b"}) == "2 [2]\n3 [4]\n");
-  CHECK(shown("a,b\n1,2\n", {.column = "2", .has_head = true}) == "2 [2]\n");
+  CHECK(shown("a,b\n1,2\n", {.column = "2", .has_header = true}) == "2 [2]\n");
   CHECK(shown("\"a\nb\",c\n\"x\ny\",z\n", {.column = "c"}) == "3 [z]\n");
   CHECK(shown("1\n2\n", {.column = "1"}) == "1 [1]\n2 [2]\n");
 }
