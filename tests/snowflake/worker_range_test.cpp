@@ -8,6 +8,7 @@
 #include "support/error_of.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
+#include "support/worker_request.hpp"
 
 using namespace std::chrono_literals;
 using leaf::ErrorCode;
@@ -15,23 +16,16 @@ using leaf::Layout;
 using leaf::Store;
 using leaf::WorkerLease;
 using leaf::WorkerRange;
-using leaf::WorkerRequest;
 using leaf::test::ClockedStore;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::proposes;
+using leaf::test::request_of;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
 
 namespace {
-
-WorkerRequest request_of(const std::string& owner, std::optional<std::int64_t> worker = {}) {
-  WorkerRequest request;
-  request.owner = owner;
-  request.worker = worker;
-  return request;
-}
 
 /// A store of eight workers.
 struct EightWorkerStore : ClockedStore {

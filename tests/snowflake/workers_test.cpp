@@ -8,6 +8,7 @@
 #include "support/error_of.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
+#include "support/worker_request.hpp"
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -21,16 +22,11 @@ using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::proposes;
+using leaf::test::request_of;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
 
 namespace {
-
-WorkerRequest request_of(const std::string& owner) {
-  WorkerRequest request;
-  request.owner = owner;
-  return request;
-}
 
 struct LeaseFixture : ClockedStore {
   /// All that a lease may write.

@@ -10,27 +10,21 @@
 #include "support/error_of.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
+#include "support/worker_request.hpp"
 
 using namespace std::chrono_literals;
 using leaf::ErrorCode;
 using leaf::Layout;
 using leaf::Store;
 using leaf::WorkerRange;
-using leaf::WorkerRequest;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
+using leaf::test::request_of;
 using leaf::test::SqlSession;
 using leaf::test::TestDatabase;
 
 namespace {
-
-WorkerRequest request_of(const std::string& owner, std::optional<std::int64_t> worker = {}) {
-  WorkerRequest request;
-  request.owner = owner;
-  request.worker = worker;
-  return request;
-}
 
 /// A store of eight workers.
 struct EightWorkerDatabase {

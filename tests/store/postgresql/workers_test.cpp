@@ -15,6 +15,7 @@
 #include "support/manual_clock.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
+#include "support/worker_request.hpp"
 
 using namespace std::chrono_literals;
 using leaf::ErrorCode;
@@ -26,6 +27,7 @@ using leaf::WorkerRequest;
 using leaf::test::error_code;
 using leaf::test::error_text;
 using leaf::test::ManualClock;
+using leaf::test::request_of;
 using leaf::test::TestDatabase;
 
 namespace {
@@ -72,12 +74,6 @@ class AuditedWorkers {
  private:
   TestDatabase database_;
 };
-
-WorkerRequest request_of(const std::string& owner) {
-  WorkerRequest request;
-  request.owner = owner;
-  return request;
-}
 
 }  // namespace
 
