@@ -18,9 +18,9 @@
 /// interface.
 ///
 /// After fork() a child may go on with the handles that it inherits, whatever other threads did at the fork:
-/// the first call there connects anew; but not in a child of a signal handler that interrupts a call. So a
-/// server may open its handles before it forks its workers. The exception is a generator without the host's
-/// buffer, whose worker the parent holds: its calls fail in the child.
+/// its first call connects again. So a server may open its handles before it forks its workers. There are two
+/// exceptions: a child that is forked in a signal handler that interrupts a call; and a generator without the
+/// host's buffer, whose worker the parent holds, so that its calls fail in the child.
 #ifndef LEAF_LEAF_H
 #define LEAF_LEAF_H
 
