@@ -77,7 +77,7 @@ TEST_CASE("marks: a file that is no mark any more is told of, and grants go on")
   }
   SUBCASE("one that others may write") {
     REQUIRE(chmod(mark.c_str(), 0666) == 0);
-    what = "may be used by others";
+    what = "is open to other users";
   }
   SUBCASE("nothing") {
     fs::resize_file(mark, 0);
@@ -92,7 +92,7 @@ TEST_CASE("marks: a file that is no mark any more is told of, and grants go on")
     fs::resize_file(mark, 4096);
     is_replaced = true;
   }
-  SUBCASE("a damaged head") {
+  SUBCASE("a damaged header") {
     std::string bytes = leaf::test::read_bytes(mark);
     bytes[offsetof(leaf::host::FileHeader, name)] ^= 1;
     leaf::test::write_bytes(mark, bytes);
