@@ -44,8 +44,8 @@ void require_durable(const Row& row, std::size_t column) {
   }
   if (durability == 3) {
     throw Error(ErrorCode::refused,
-                "table leaf_alloc was recreated without its triggers: IDs that were granted may come again",
-                "put the former one back, or restore the whole store from a backup"_hint);
+                "table leaf_alloc was made anew without its triggers: IDs that were granted may come again",
+                "put back the one that was there, or the whole store from a backup"_hint);
   }
   if (durability == 4) {
     throw Error(
@@ -54,7 +54,7 @@ void require_durable(const Row& row, std::size_t column) {
         "leave it at its default for this role and database, and out of PGOPTIONS"_hint);
   }
   throw Error(ErrorCode::refused,
-              "the store does not guarantee its commits: 'synchronous_commit' is off, or "
+              "the store does not vouch for its commits: 'synchronous_commit' is off, or "
               "'client_min_messages' hides its warnings",
               "leave both at their defaults for this role and database, and out of PGOPTIONS"_hint);
 }

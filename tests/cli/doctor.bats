@@ -245,14 +245,14 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
 }
 
 @test "doctor names a folder that cannot be made, and makes none itself" {
-  contains "$(checks ok)" "the first call makes '$LEAFCTL_RUNTIME_DIR'"
+  contains "$(checks ok)" "the first call creates '$LEAFCTL_RUNTIME_DIR'"
   [ ! -e "$LEAFCTL_RUNTIME_DIR" ]
   export LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/a/b/c
-  contains "$(checks failed)" "host_buffer: folder '$LEAFCTL_RUNTIME_DIR' cannot be made"
+  contains "$(checks failed)" "host_buffer: folder '$LEAFCTL_RUNTIME_DIR' cannot be created"
   $(command_in "$(hint host_buffer)")
   same 'those that failed' '' "$(checks failed)"
   export LEAFCTL_RUNTIME_DIR=/proc/leafctl
-  contains "$(checks failed)" "host_buffer: folder '/proc/leafctl' cannot be made"
+  contains "$(checks failed)" "host_buffer: folder '/proc/leafctl' cannot be created"
   contains "$(checks ok --no-host-buffer)" 'host_buffer: not used'
 }
 

@@ -55,7 +55,7 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   expect 2 leafctl failover settle --no-commits-lost
   contains "$stderr" "use '--yes'"
   on_terminal 'leafctl failover settle --no-commits-lost' $'n\n'
-  contains "$output" 'Where commits were lost, IDs repeat'
+  contains "$output" 'If commits were lost, IDs repeat'
   contains "$output" 'nothing was settled'
   expect 3 leafctl workers acquire
   # As the hint says.

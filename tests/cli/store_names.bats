@@ -192,7 +192,7 @@ make_copy() {
   copy=$(jq -r .deployment <<<"$output")
   [ "$copy" != "$original" ]
   contains "$stderr" "is deployment $copy now, and was $original"
-  contains "$stderr" 'its IDs may never be mixed with those of the store that it is a copy of'
+  contains "$stderr" 'never mix its IDs with those of the original'
   same 'of the copy' "$copy" "$(other leafctl -q init-db -o json | jq -r .deployment)"
   same 'of the original' "$original" "$(leafctl -q init-db -o json | jq -r .deployment)"
   same 'the event' "deployment	$original to $copy" \
@@ -296,7 +296,7 @@ make_copy() {
   leafctl -q add-tag order --step 10
   leafctl next order >"$ids"
   until_left order 19
-  local mark way arguments said='leafctl: warning: this host does not know what it was granted, and would not notice a store'
+  local mark way arguments said='leafctl: warning: this host does not know what it was granted, and would not notice a restored store'
   mark=$(echo "$LEAFCTL_RUNTIME_DIR"/mark-*)
   for way in mkdir mkfifo; do
     rm -r "$mark"
