@@ -96,23 +96,20 @@ class InitDb : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Creates the store's tables, or upgrades them. Run again, it does nothing, except to replace a log "
-        "of changes that is gone. A table 'leaf_alloc' of Leaf's own is taken over with its rows.");
-    command.add_text_option(
-        "--layout", "LAYOUT", layout_,
-        "how snowflake IDs are divided, as for 'leafctl decode'; for good once the first is made "
-        "(default: as it is, leaf in a new store)");
+        "of changes that is gone. Leaf's own table 'leaf_alloc' is taken over with its rows.");
+    command.add_text_option("--layout", "LAYOUT", layout_,
+                            "how snowflake IDs are divided, as for 'leafctl decode'; fixed once the first is "
+                            "made (default: unchanged, leaf in a new store)");
     command.add_text_option("--workers", "FIRST-LAST", workers_,
-                            "lease these workers alone, such as 0-511, or all; a store with others makes no "
-                            "snowflake ID that this "
-                            "one makes (default: as it is, all in a new store)");
-    command.add_text_option(
-        "--runtime-role", "NAME", runtime_role_,
-        "let this role of the database draw IDs and lease workers; what else it may do with the "
-        "tables is revoked (PostgreSQL only)");
+                            "lease only these workers, such as 0-511, or all; a store with others makes no "
+                            "snowflake ID that this one makes (default: unchanged, all in a new store)");
+    command.add_text_option("--runtime-role", "NAME", runtime_role_,
+                            "let this role of the database draw IDs and lease workers; its other rights on "
+                            "the tables are revoked (PostgreSQL only)");
     command.add_integer_option(
         "--guard-steps", "N", guard_steps_, {0, std::numeric_limits<std::int32_t>::max()},
         "steps that a tag leaves out after a failover or restore: the database may have lost grants; 0 for "
-        "none (PostgreSQL only; default: as it is, 100 in a new store)");
+        "none (PostgreSQL only; default: unchanged, 100 in a new store)");
     command.add_text_option_or_flag(
         "--functions", "[SCHEMA]", functions_,
         "install functions for SQL, such as leaf_time(id) and leaf_next(tag), in this schema "
@@ -185,7 +182,7 @@ class InitDb : public Command {
     const leaf::StoreIdentity former = store.identity();
     if (!yes_) {
       require_terminal_to_ask("making the store a deployment of its own", messages);
-      require_yes(fmt::format("make store '{}' a deployment of its own? Only for a copy: where its IDs are "
+      require_yes(fmt::format("make store '{}' a deployment of its own? Only for a copy: if its IDs are "
                               "mixed with those of deployment {}, they repeat",
                               shown, former.deployment),
                   "nothing was changed", messages);
@@ -195,8 +192,8 @@ class InitDb : public Command {
     renew_functions(store, messages);
     messages.info(
         fmt::format("store '{}' is deployment {} now, and was {}", shown, now.deployment, former.deployment));
-    messages.info("its IDs may never be mixed with those of the store that it is a copy of: they repeat");
-    messages.info("other hosts and names give up what they have buffered of it within a minute");
+    messages.info("never mix its IDs with those of the original: they repeat");
+    messages.info("other hosts and names give up what they have buffered from it within a minute");
     if (session.output.format() == OutputFormat::json)
       session.output.print_one(deployment_columns, NewDeployment{shown, now.deployment, former.deployment});
   }
@@ -204,10 +201,10 @@ class InitDb : public Command {
   /// What is no SQL for somebody else to run.
   void require_no_settings() const {
     const auto refuse = [](const char* option, const auto& value, const char* what) {
-      throw leaf::Error(leaf::ErrorCode::usage,
-                        fmt::format("'--dry-run' and '{}' exclude each other", option),
-                        fmt::format("the SQL makes the tables; 'leafctl init-db {} {}' then sets the {}"_hint,
-                                    option, value, what));
+      throw leaf::Error(
+          leaf::ErrorCode::usage, fmt::format("'--dry-run' and '{}' exclude each other", option),
+          fmt::format("the SQL creates the tables; 'leafctl init-db {} {}' then sets the {}"_hint, option,
+                      value, what));
     };
     if (layout_) refuse("--layout", *layout_, "layout");
     if (workers_) refuse("--workers", *workers_, "workers");
@@ -373,14 +370,14 @@ class InitDb : public Command {
                                               : "upgraded",
                     outcome.store, outcome.deployment, outcome.layout,
                     outcome.has_all_workers ? "" : ", workers " + format_worker_range(outcome.workers)));
-    if (outcome.made_log) messages.info("made the log of changes anew");
+    if (outcome.made_log) messages.info("recreated the log of changes");
     if (!outcome.applied.empty()) messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
     if (!outcome.applied.empty() && !created) {
-      messages.info(fmt::format("programs that know schema version {} go on with it, older ones are refused",
+      messages.info(fmt::format("programs that know schema version {} keep working, older ones are refused",
                                 outcome.minimum_reader));
     }
     if (outcome.schema_version > outcome.known_version) {
-      messages.info(fmt::format("its schema has version {}; this program knows {}, and goes with it",
+      messages.info(fmt::format("its schema has version {}; this program knows {}, and works with it",
                                 outcome.schema_version, outcome.known_version));
     }
     if (!outcome.former_layout.empty()) {

@@ -86,7 +86,7 @@ teardown() { remove_store; }
   expect 2 leafctl init-db --layout leef
   contains "$stderr" "'leef' is not a layout"
   expect 2 leafctl init-db --dry-run --layout leaf
-  contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --layout leaf' then sets the layout"
+  contains "$stderr" "hint: the SQL creates the tables; 'leafctl init-db --layout leaf' then sets the layout"
 }
 
 @test "init-db --guard-steps says what tags leave out after a failover" {
@@ -101,7 +101,7 @@ teardown() { remove_store; }
   same 'what is kept' 0 "$(leafctl -q init-db -o json | jq .guard_steps)"
   expect 2 leafctl init-db --guard-steps -1
   expect 2 leafctl init-db --guard-steps 5 --dry-run
-  contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --guard-steps 5' then sets the guard"
+  contains "$stderr" "hint: the SQL creates the tables; 'leafctl init-db --guard-steps 5' then sets the guard"
 }
 
 @test "init-db --guard-steps is refused where there is no server, before anything is made" {
@@ -180,7 +180,7 @@ hint: it has workers from 0 to 1023"
   done
   expect 2 leafctl init-db --dry-run --workers 0-511
   contains "$stderr" "'--dry-run' and '--workers' exclude each other"
-  contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --workers 0-511' then sets the workers"
+  contains "$stderr" "hint: the SQL creates the tables; 'leafctl init-db --workers 0-511' then sets the workers"
 }
 
 @test "init-db --layout and --workers are set both or neither" {

@@ -104,11 +104,11 @@ TEST_CASE("store checks: an old server, a standby and a schema of another versio
     health.schema_version = 3;
     health.minimum_reader = 2;
     CHECK(found(health).state == CheckState::warning);
-    CHECK(found(health).detail == "version 3, deployment d; this program knows 2, and goes with it");
+    CHECK(found(health).detail == "version 3, deployment d; this program knows 2, and works with it");
     CHECK(found(health).hint == "upgrade leafctl on this host as well");
     health.minimum_reader = 3;
     health.minimum_release = "9.1.0";
-    CHECK(found(health).hint == "use leafctl 9.1.0 or later; leafctl-operations(7) tells the way back");
+    CHECK(found(health).hint == "use leafctl 9.1.0 or later; leafctl-operations(7) describes the way back");
   }
   CHECK(found(health).state == CheckState::failed);
 }

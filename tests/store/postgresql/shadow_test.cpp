@@ -202,7 +202,7 @@ TEST_CASE_FIXTURE(Stage, "shadows: what looks like a store, in front of it, is r
         "CREATE VIEW leaf_meta AS SELECT trap() AS schema_version, gen_random_uuid() AS deployment");
     const leaf::Error error = error_of([&] { leaf::Store({.url = url}).tags(); });
     CHECK(error.code() == leaf::ErrorCode::refused);
-    CHECK(std::string(error.what()) == "'public.leaf_meta' is no table, and no store's");
+    CHECK(std::string(error.what()) == "'public.leaf_meta' is not a table of a store");
   }
   CHECK(leaf::Store({.url = database.url("options='-c search_path=ids'")}).tags().empty());
 }
