@@ -53,6 +53,21 @@ function(leaf_embed_migrations target database)
     COMPONENT libleaf-${database})
 endfunction()
 
+# leaf_embed_functions(TARGET DATABASE): compiles migrations/DATABASE/functions.sql into TARGET as the text
+# leaf::store::DATABASE::functions.
+function(leaf_embed_functions target database)
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/${database}_functions.cpp)
+  set(file ${PROJECT_SOURCE_DIR}/migrations/${database}/functions.sql)
+  add_custom_command(OUTPUT ${generated}
+    COMMAND ${CMAKE_COMMAND} -DDATABASE=${database} -DOUTPUT=${generated} -DFILE=${file}
+            -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFunctions.cmake
+    DEPENDS ${file} ${PROJECT_SOURCE_DIR}/cmake/EmbedFunctions.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${generated})
+  add_custom_target(${target}-functions DEPENDS ${generated})
+  add_dependencies(${target} ${target}-functions)
+endfunction()
+
 # leaf_find_library_from(TARGET FOLDER): installed in FOLDER, TARGET finds libleaf wherever the tree is moved to. In a
 # folder that the loader searches anyway nothing is said: each start would pay for one more search.
 function(leaf_find_library_from target folder)

@@ -36,7 +36,7 @@ std::span<const CommandEntry> commands() {
       {"show-config", "show each setting and where it comes from", make_show_config},
       {"help", "show help for a command", make_help},
       {.name = "complete",
-       .summary = "list what may stand next in a command line, for shells",
+       .summary = "complete a command line, for shells",
        .make = make_complete,
        .hidden = true},
   };

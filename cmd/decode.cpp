@@ -244,7 +244,7 @@ class Decode : public Command {
   void check_column_options() const {
     if (!column_ && (separator_ || header_)) {
       throw leaf::Error(leaf::ErrorCode::usage,
-                        fmt::format("'{}' goes with '--column'", separator_ ? "--separator" : "--header"));
+                        fmt::format("'{}' requires '--column'", separator_ ? "--separator" : "--header"));
     }
     if (column_ && std::ranges::find(ids_, "-") == ids_.end()) {
       throw leaf::Error(leaf::ErrorCode::usage, "'--column' is for standard input, which no ID asks for",

@@ -18,7 +18,7 @@ const (
 	Usage       Status = C.LEAF_USAGE       // an argument or the configuration is wrong
 	Unavailable Status = C.LEAF_UNAVAILABLE // the store is out of reach or did not answer in time
 	NotFound    Status = C.LEAF_NOT_FOUND   // no such tag or worker
-	Refused     Status = C.LEAF_REFUSED     // uniqueness could not be vouched for
+	Refused     Status = C.LEAF_REFUSED     // uniqueness could not be guaranteed
 	Exhausted   Status = C.LEAF_EXHAUSTED   // no IDs are left
 )
 

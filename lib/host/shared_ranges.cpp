@@ -416,8 +416,7 @@ Error SharedRanges::timed_out(const std::optional<Error>& failure) {
   const std::int64_t fetcher = file ? file->state().fetch.fetcher.load(std::memory_order_relaxed) : 0;
   return RangeSource::timed_out(
       timeout_, std::nullopt,
-      fmt::format("process {} of this host is about to fetch it; if that is stopped, let it go on or "
-                  "kill it"_hint,
+      fmt::format("process {} of this host is fetching it; if it is stopped, let it go on or kill it"_hint,
                   fetcher));
 }
 

@@ -96,7 +96,7 @@ class Connection {
 
 /// What mends a log of changes that is gone.
 inline Advice make_events_anew() {
-  return advice("make the log of changes anew{}"_hint, Remedy{Remedy::Kind::upgrade_store});
+  return advice("recreate the log of changes{}"_hint, Remedy{Remedy::Kind::upgrade_store});
 }
 /// What mends a table that a crash of the server would empty.
 inline Advice unlogged_advice() {

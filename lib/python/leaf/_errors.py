@@ -29,7 +29,7 @@ class NotFound(Error, LookupError):
 
 
 class Refused(Error):
-    """Refused because uniqueness could not be vouched for."""
+    """Refused because uniqueness could not be guaranteed."""
 
 
 class Exhausted(Error):

@@ -101,7 +101,7 @@ class PostgresqlConnection final : public Connection {
 
   std::string placed(const std::string& migration) const override {
     if (schema().empty()) {
-      throw Error(ErrorCode::usage, "the search_path names no schema where tables could be made",
+      throw Error(ErrorCode::usage, "the search_path names no schema where tables could be created",
                   "create one, or name one with options='-c search_path=SCHEMA' in the store's URL"_hint);
     }
     return migration_in_schema(migration, schema());
@@ -136,8 +136,8 @@ class PostgresqlConnection final : public Connection {
         "SET "
         "search_path"_hint;
     if (found.integer(2) == 0) {
-      throw Error(ErrorCode::refused,
-                  fmt::format("'{}.leaf_meta' is no table, and no store's", found.text(0)), hint);
+      throw Error(ErrorCode::refused, fmt::format("'{}.leaf_meta' is not a table of a store", found.text(0)),
+                  hint);
     }
     if (found.is_null(3)) return;
     throw Error(ErrorCode::refused,
