@@ -89,12 +89,13 @@ Findings dense_exhaustion(std::int64_t least, std::int64_t greatest, std::option
     if (since && *since < now && greatest > least) {
       const double per_ms =
           static_cast<double>(greatest - least) / static_cast<double>((now - *since).count());
+      one.detail += fmt::format("; at {:.3g} a day ", per_ms * 86'400'000);
       if (const auto end = end_of(static_cast<double>(left), per_ms, now)) {
-        one.detail += fmt::format(", until {} at {:.3g} a day", day(*end), per_ms * 86'400'000);
+        one.detail += "they last until " + day(*end);
         one.state = state_at(*end, now);
         one.measures.push_back(measures_at(*end).front());
       } else {
-        one.detail += ", for longer than to the year 9999";
+        one.detail += "they last past the year 9999";
       }
     }
     findings.push_back(one);
