@@ -1,20 +1,12 @@
 # leafctl audit, as its users call it. Its parts are tested in tests/cmd/audit.
 load support
+load audit_support
 
 setup() {
   new_store
   cd "$BATS_TEST_TMPDIR"
 }
 teardown() { remove_store; }
-
-on_sqlite() { [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'; }
-on_postgresql() { [ "$TEST_STORE" = postgresql ] || skip 'queries are for PostgreSQL'; }
-
-# found NAME [COLUMN]: a column of the first finding of that name in $output; 2, the state, if none is named.
-found() { awk -F '\t' -v name="$1" -v column="${2:-2}" '$1 == name { print $column; exit }' <<<"$output"; }
-
-# measure FINDING NAME
-measure() { found "$1" 5 | tr , '\n' | sed -n "s/^$2=//p"; }
 
 # snowflakes COUNT: IDs of layout leaf, two workers in turn, one a second, up to 2026-11-20.
 snowflakes() {
@@ -24,7 +16,6 @@ snowflakes() {
 }
 
 @test "audit: IDs without a fault are reported as ok, with status 0" {
-  on_sqlite
   snowflakes 300 >ids
   expect 0 leafctl audit <ids
   says ''
@@ -39,7 +30,6 @@ snowflakes() {
 }
 
 @test "audit: repeats are found in any order, and the exit status is 1" {
-  on_sqlite
   snowflakes 300 >ids
   head -n 2 ids >more
   { shuf --random-source=ids ids; cat more more; } >all
@@ -59,7 +49,6 @@ snowflakes() {
 }
 
 @test "audit: the verdict is the one of sort and uniq, however little memory there is" {
-  on_sqlite
   seq 1000000000000000000 7777777 1000000777777700000 >ids
   sed -n '5p;77777p;99000p' ids >more
   cat ids more | shuf --random-source=ids >all
@@ -74,7 +63,6 @@ snowflakes() {
 }
 
 @test "audit: what is sorted needs no temporary file, what is not says where it was to lie" {
-  on_sqlite
   seq 1000000000000000000 7777777 1000000777777700000 >ids
   TMPDIR=$PWD/nowhere expect 0 leafctl audit --layout dense --memory 64K <ids
   tac ids >falling
@@ -89,7 +77,6 @@ snowflakes() {
 }
 
 @test "audit: dense IDs: gaps, and when they run out" {
-  on_sqlite
   { seq 1 1000; seq 1011 1020; seq 1050 2000; } >ids
   expect 0 leafctl audit <ids
   same layout dense "$(found layout 4)"
@@ -107,7 +94,6 @@ snowflakes() {
 }
 
 @test "audit: lines that are no ID are told by number, at most ten of them, and the exit status is 1" {
-  on_sqlite
   expect 1 leafctl audit < <(printf '1\r\nx\n2\r\n\n-3\n'; yes y | head -n 20)
   same invalid 23 "$(measure ids invalid)"
   same count 2 "$(measure ids count)"
@@ -119,13 +105,11 @@ snowflakes() {
 }
 
 @test "audit: nothing gives nothing, with status 0" {
-  on_sqlite
   expect 0 leafctl audit </dev/null
   prints $'ids\tok\tnone\t\tcount=0,distinct=0,invalid=0'
 }
 
 @test "audit: columns and forms, as decode has them" {
-  on_sqlite
   expect 1 leafctl audit --column id < <(printf 'name,id\n"a, b",7\nc,8\nd,7\n')
   same repeat 7 "$(found repeat 4)"
   expect 0 leafctl audit --column 2 --header --separator '|' < <(printf 'name|id\na|7\nb|8')
@@ -133,15 +117,14 @@ snowflakes() {
   expect 1 leafctl audit --format hex < <(printf '000000000000000a\n000000000000000b\n000000000000000A\n')
   same repeat 10 "$(found repeat 4)"
   expect 0 leafctl audit --template 'O-{id:>04}' < <(printf 'O-0001\nO-0002\n')
-  expect 0 leafctl audit --layout leaf --template 'O-{date}-{id}' <<<O-20200502-1256557484213448722
-  same worker 619 "$(found worker 4)"
   expect 2 leafctl audit --template 'O-{date}-{id}' <<<O-20200502-1256557484213448722
   same hint "hint: name the layout of the IDs with '--layout'" "${stderr_lines[1]}"
+  expect 0 leafctl audit --layout leaf --template 'O-{date}-{id}' <<<O-20200502-1256557484213448722
+  same worker 619 "$(found worker 4)"
   expect 2 leafctl audit --header </dev/null
 }
 
 @test "audit: JSON is an object a line, its measures numbers" {
-  on_sqlite
   expect 1 leafctl audit -o json < <(snowflakes 20; snowflakes 20 | tail -n 1)
   same keys '["finding","state","detail","subject","measures"]' "$(jq -c 'keys_unsorted' <<<"$output" | sort -u)"
   same repeats 1 "$(jq 'select(.finding == "repeats").measures.repeats' <<<"$output")"
@@ -150,7 +133,6 @@ snowflakes() {
 }
 
 @test "audit: the rate is drawn on a terminal as wide as that is, and in a pipe only where asked for" {
-  on_sqlite
   snowflakes 300 >ids
   LC_ALL=C.UTF-8 on_terminal 'stty cols 60; leafctl audit --color never <ids'
   contains "$output" '█'
@@ -167,7 +149,6 @@ snowflakes() {
 }
 
 @test "audit: options that do not fit are usage errors" {
-  on_sqlite
   expect 2 leafctl audit --memory 63K </dev/null
   says "leafctl: '--memory' takes a size from 64K to 16T, not '63K'"
   expect 2 leafctl audit --fail-on repeat </dev/null
@@ -181,32 +162,7 @@ snowflakes() {
 }
 
 @test "audit: it loads no library of a database unless it is asked to" {
-  on_sqlite
-  command -v strace >/dev/null || skip 'there is no strace'
+  strace -qq -o /dev/null true 2>/dev/null || skip 'needs strace'
   run -0 strace -f -e trace=openat -o trace leafctl audit </dev/null
   lacks "$(cat trace)" libpq
-}
-
-@test "audit --sql: the rows of a query are read, and nothing is changed" {
-  on_postgresql
-  url=postgresql:///$test_database
-  psql -qd "$test_database" -c 'CREATE TABLE orders (id bigint)' \
-    -c 'INSERT INTO orders SELECT i FROM generate_series(1, 200000) i' -c 'INSERT INTO orders VALUES (777), (NULL)'
-  expect 1 leafctl audit --sql 'SELECT id FROM orders;' --dsn "$url"
-  same count 200001 "$(measure ids count)"
-  same repeat 777 "$(found repeat 4)"
-  same null "leafctl: row 200002: '\\\\N' is not an ID" "${stderr_lines[0]}"
-  PGDATABASE=$test_database expect 0 leafctl audit --sql 'SELECT DISTINCT id FROM orders WHERE id > 0 -- all'
-  same count 200000 "$(measure ids count)"
-  expect 2 leafctl audit --sql 'SELECT id, 1 FROM orders' --dsn "$url"
-  says 'leafctl: the query gives 2 columns, not one'
-  expect 2 leafctl audit --sql 'SELECT id FROM order' --dsn "$url"
-  contains "$stderr" 'leafctl: the query failed: syntax error'
-  expect 2 leafctl audit --sql 'DELETE FROM orders RETURNING id' --dsn "$url"
-  contains "$stderr" 'in a read-only transaction'
-  psql -qd "$test_database" -c 'CREATE SEQUENCE s'
-  expect 2 leafctl audit --sql "SELECT nextval('s')" --dsn "$url"
-  expect 1 leafctl audit --sql 'SELECT 1 / (3 - i) FROM generate_series(1, 3) i' --dsn "$url"
-  contains "$stderr" 'leafctl: the query failed: division by zero'
-  expect 3 leafctl audit --sql 'SELECT 1' --dsn 'host=127.0.0.1 port=1'
 }
