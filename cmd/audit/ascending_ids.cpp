@@ -15,6 +15,9 @@ constexpr std::size_t shares = 8;
 constexpr std::size_t runs_share = 4;
 constexpr std::size_t bitmap_share = 3;
 
+/// What there is room for at once: few IDs do not take all the memory that many would.
+constexpr std::size_t first_ids = 8192;
+
 /// Several runs as one.
 class Merge {
  public:
@@ -97,7 +100,8 @@ AscendingIds::AscendingIds(AscendingSink& sink, const Options& options)
       block_size_(std::clamp<std::size_t>(memory_ / 1024, IdRunWriter::smallest_block, 64UL * 1024)),
       most_runs_(std::max<std::size_t>(memory_ / shares / block_size_, 8)),
       store_(memory_ / shares * runs_share, options.folder),
-      buffer_(memory_ / shares / sizeof(std::int64_t)) {}
+      most_ids_(memory_ / shares / sizeof(std::int64_t)),
+      buffer_(std::min(most_ids_, first_ids)) {}
 
 void AscendingIds::add(std::span<const std::int64_t> ids) {
   while (!ids.empty()) {
@@ -105,7 +109,12 @@ void AscendingIds::add(std::span<const std::int64_t> ids) {
     std::ranges::copy(ids.first(count), buffer_.begin() + static_cast<std::ptrdiff_t>(filled_));
     filled_ += count;
     ids = ids.subspan(count);
-    if (filled_ == buffer_.size()) flush(false);
+    if (filled_ < buffer_.size()) continue;
+    if (buffer_.size() < most_ids_) {
+      buffer_.resize(std::min(2 * buffer_.size(), most_ids_));
+    } else {
+      flush(false);
+    }
   }
 }
 

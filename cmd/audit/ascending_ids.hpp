@@ -72,6 +72,7 @@ class AscendingIds {
   std::size_t most_runs_;  ///< that are merged at once
   BlockStore store_;
 
+  std::size_t most_ids_;  ///< that are sorted at once
   std::vector<std::int64_t> buffer_;
   std::vector<std::int64_t> scratch_;
   std::size_t filled_ = 0;

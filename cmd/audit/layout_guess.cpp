@@ -19,7 +19,7 @@ using std::chrono::days;
 
 constexpr leaf::UnixTime earliest = std::chrono::sys_days(std::chrono::year(2010) / 1 / 1);
 constexpr double likely = 0.3;
-constexpr double rival = 0.6;  ///< of the first one's score
+constexpr std::chrono::milliseconds recent = days(30);
 
 std::vector<std::int64_t> sorted_distinct(std::span<const std::int64_t> sample) {
   std::vector<std::int64_t> ids(sample.begin(), sample.end());
@@ -84,6 +84,7 @@ LayoutCandidate judged(std::string name, const leaf::Layout& layout, const std::
       std::log2(std::min(static_cast<double>(layout.max_worker()) + 1, static_cast<double>(ids.size())));
   const double evenness = most_bits == 0 ? 0 : entropy(std::move(workers)) / most_bits;
   const double sound = share_of_sound_sequences(ids, fields);
+  candidate.newest = newest;
   candidate.score = std::pow(share_in_time, 4) * age * start * (1 - 0.7 * evenness) * (0.4 + 0.6 * sound);
   candidate.why =
       fmt::format("up to {:%Y-%m-%d}, workers {:.0f}% even, {:.0f}% of the sequence numbers sound",
@@ -106,6 +107,13 @@ LayoutCandidate dense(const std::vector<std::int64_t>& ids) {
           .score = score,
           .why = fmt::format("{:.3g}% of the numbers from {} to {} are there", 100 * density, ids.front(),
                              ids.back())};
+}
+
+/// Whether two layouts differ in nothing but when their time begins: only the age of IDs speaks for one.
+bool differ_by_epoch(const LayoutCandidate& left, const LayoutCandidate& right) {
+  return left.layout && right.layout && left.layout->epoch() != right.layout->epoch() &&
+         left.layout->unit() == right.layout->unit() &&
+         left.layout->field("time")->shift() == right.layout->field("time")->shift();
 }
 
 /// Whether both tell the same time of each ID.
@@ -134,9 +142,16 @@ LayoutGuess guess_layout(std::span<const std::int64_t> sample, const std::option
   std::ranges::stable_sort(guess.candidates, std::greater{}, &LayoutCandidate::score);
   const LayoutCandidate& first = guess.candidates.front();
   guess.is_known = first.score >= likely;
-  guess.is_sure = guess.is_known && std::ranges::none_of(guess.candidates, [&](const LayoutCandidate& other) {
-                    return other.score >= rival * first.score && !have_same_times(other, first);
-                  });
+  // By chance IDs hardly end at this very time.
+  const auto is_of_now = [&](const LayoutCandidate& one) { return one.newest && *one.newest > now - recent; };
+  const auto is_rival = [&](const LayoutCandidate& other) {
+    if (have_same_times(other, first)) return false;
+    const double near = is_of_now(first) && !is_of_now(other) ? 0.9
+                        : differ_by_epoch(other, first)       ? likely
+                                                              : 0.7;
+    return other.score >= near * first.score;
+  };
+  guess.is_sure = guess.is_known && std::ranges::none_of(guess.candidates, is_rival);
   return guess;
 }
 

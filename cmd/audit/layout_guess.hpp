@@ -12,10 +12,11 @@ namespace leafctl {
 
 /// What IDs may be.
 struct LayoutCandidate {
-  std::string name;                    ///< of the layout; `dense` for numbers that are counted up
-  std::optional<leaf::Layout> layout;  ///< absent: dense
-  double score = 0;                    ///< from 0 to 1
-  std::string why;                     ///< in a few words, what speaks for it or against it
+  std::string name;                        ///< of the layout; `dense` for numbers that are counted up
+  std::optional<leaf::Layout> layout;      ///< absent: dense
+  double score = 0;                        ///< from 0 to 1
+  std::string why;                         ///< in a few words, what speaks for it or against it
+  std::optional<leaf::UnixTime> newest{};  ///< the latest of the times that are likely; absent: few are
 };
 
 /// What a sample of IDs is taken for.
@@ -30,7 +31,8 @@ inline constexpr std::size_t guess_sample = 65536;
 
 /// Takes a guess at the layout of `sample`, IDs in the order in which they came, among all known ones and
 /// `own`. What counts is that times lie between 2010 and a day after `now`, better late than early; that
-/// workers are few; and that sequence numbers begin low and go on by one.
+/// workers are few; and that sequence numbers begin low and go on by one. Layouts that differ in their epoch
+/// alone are told apart by the age of IDs: sure is one by which they are of now.
 LayoutGuess guess_layout(std::span<const std::int64_t> sample, const std::optional<leaf::Layout>& own,
                          leaf::UnixTime now);
 
