@@ -86,6 +86,17 @@ leaf_status leaf_tag_next(leaf_tag* tag, int64_t* id, leaf_error** error) {
   }
 }
 
+int leaf_tag_try_next(leaf_tag* tag, int64_t* id) {
+  SegmentTag* const here = tag->tag.find();
+  if (here == nullptr) [[unlikely]]
+    return 0;
+  try {
+    return here->try_next(*id) ? 1 : 0;
+  } catch (...) {  // the ID is lost, and leaf_tag_next() says why
+    return 0;
+  }
+}
+
 leaf_status leaf_tag_next_range(leaf_tag* tag, uint64_t at_most, leaf_range* range, leaf_error** error) {
   return guarded(error, [&] {
     if (at_most == 0) throw leaf::Error(leaf::ErrorCode::usage, "a range of no IDs was asked for");

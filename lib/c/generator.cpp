@@ -51,6 +51,11 @@ leaf_status leaf_generator_next(leaf_generator* generator, int64_t* id, leaf_err
   return guarded(error, [&] { *id = generator->get().next(); });
 }
 
+int leaf_generator_try_next(leaf_generator* generator, int64_t* id) {
+  SnowflakeGenerator* const here = generator->generator.find();
+  return here != nullptr && here->try_next(*id) ? 1 : 0;
+}
+
 leaf_status leaf_generator_fill(leaf_generator* generator, int64_t* ids, size_t count, leaf_error** error) {
   return guarded(error, [&] { generator->get().next(std::span(ids, count)); });
 }

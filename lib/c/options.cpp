@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
+#include "c/versioned_struct.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host_defaults.hpp"
 #include "text/hint.hpp"
@@ -21,20 +21,9 @@ bool is_known(int choice) {
   return choice == LEAF_DEFAULT || choice == LEAF_YES || choice == LEAF_NO;
 }
 
-/// As this version knows them: what an earlier header lacks is 0.
-leaf_options known_part(const leaf_options* options) {
-  leaf_options result{};
-  if (options == nullptr) return result;
-  if (options->size < sizeof result.size)
-    throw Error(ErrorCode::usage, "leaf_options has no size",
-                "set its member 'size' to sizeof(leaf_options)"_hint);
-  std::memcpy(&result, options, std::min(options->size, sizeof result));
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(options);
-  if (options->size > sizeof result && std::any_of(bytes + sizeof result, bytes + options->size,
-                                                   [](unsigned char byte) { return byte != 0; })) {
-    throw Error(ErrorCode::usage, "leaf_options sets what this libleaf does not know",
-                "the program was compiled with the header of a later release: install that libleaf"_hint);
-  }
+leaf_options valid(const leaf_options* options) {
+  if (options == nullptr) return {};
+  const leaf_options result = known_part(*options, "leaf_options");
   if (!is_known(result.use_host_defaults) || !is_known(result.host_buffer) || !is_known(result.group))
     throw Error(ErrorCode::usage, "leaf_options makes a choice that is none",
                 "fill it with zeros first"_hint);
@@ -121,7 +110,7 @@ void take_what_is_said(const leaf_options& options, Settings& settings) {
 }  // namespace
 
 Settings settings_of(const leaf_options* given) {
-  const leaf_options options = known_part(given);
+  const leaf_options options = valid(given);
   Settings settings;
   if (options.use_host_defaults == LEAF_NO) {
     take_what_is_said(options, settings);

@@ -18,11 +18,14 @@ struct CStore {
     void operator()(leaf_allocator* allocator) const { leaf_allocator_close(allocator); }
     void operator()(leaf_tag* tag) const { leaf_tag_close(tag); }
     void operator()(leaf_generator* generator) const { leaf_generator_close(generator); }
+    void operator()(leaf_store* store) const { leaf_store_close(store); }
+    void operator()(leaf_tag_list* list) const { leaf_tag_list_free(list); }
     void operator()(leaf_layout* layout) const { leaf_layout_free(layout); }
   };
   using Allocator = std::unique_ptr<leaf_allocator, Close>;
   using Tag = std::unique_ptr<leaf_tag, Close>;
   using Generator = std::unique_ptr<leaf_generator, Close>;
+  using TagList = std::unique_ptr<leaf_tag_list, Close>;
 
   leaf_options options() const {
     leaf_options result{};

@@ -194,6 +194,34 @@ TEST_CASE("generator: draws one after the other share a reading of the clock, 10
   }
 }
 
+TEST_CASE("generator: to try for the next ID reads no clock, and gives none where the clock is due") {
+  const SqliteStore file;
+  CountingClock clock;
+  auto store = file.options();
+  store.clock = &clock;
+  SnowflakeGenerator generator(store, owned_by("here"));
+  std::int64_t id = 0;
+  CHECK_FALSE(generator.try_next(id));
+  std::int64_t last = draw(generator, 2000).back();
+  while (generator.try_next(id)) {  // to the end of a reading
+    CHECK(id > last);
+    last = id;
+  }
+  last = generator.next();
+  const int before = clock.readings;
+  int tried = 0;
+  while (generator.try_next(id)) {
+    CHECK(id == last + 1);
+    last = id;
+    ++tried;
+  }
+  CHECK(tried == 100);
+  CHECK(clock.readings == before);
+  CHECK(generator.next() == last + 1);
+  ++clock.ticks;
+  CHECK_FALSE(generator.try_next(id));
+}
+
 TEST_CASE("generator: a reading that is shared leads to no window but the one it was made for") {
   const SqliteStore file;
   CountingClock clock;

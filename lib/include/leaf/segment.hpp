@@ -66,6 +66,16 @@ class LEAF_EXPORT SegmentTag {
     return id;
   }
 
+  /// The next ID, if it can be taken from memory at once. False where next() is to be called, which may wait.
+  /// For threads that must not, such as an event loop's.
+  bool try_next(std::int64_t& id) {
+    bool mark_reached;
+    if (!buffer_->load(std::memory_order_acquire)->take_one(guess_, id, mark_reached)) return false;
+    if (mark_reached) [[unlikely]]
+      request_fetch();
+    return true;
+  }
+
   /// One run of consecutive IDs, 1 to `at_most` of them (`at_most` >= 1), none drawn by anybody else. Throws
   /// as next().
   Range next_range(std::uint64_t at_most);

@@ -70,6 +70,9 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// taken; `unavailable` if no window was to be had, or the clock stood still, for the timeout, or the next
   /// unit of time begins after it.
   std::int64_t next();
+  /// The next ID, if the thread's last reading of the clock still serves. False where next() is to be called,
+  /// which may wait; always for a thread that does not draw one ID after the other.
+  bool try_next(std::int64_t& id) noexcept;
   /// Fills `ids` in increasing order. Throws as next(); what was made until then is lost.
   void next(std::span<std::int64_t> ids);
 
