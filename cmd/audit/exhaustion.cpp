@@ -89,7 +89,7 @@ Findings dense_exhaustion(std::int64_t least, std::int64_t greatest, std::option
     if (since && *since < now && greatest > least) {
       const double per_ms =
           static_cast<double>(greatest - least) / static_cast<double>((now - *since).count());
-      one.detail += fmt::format("; at {:.3g} a day ", per_ms * 86'400'000);
+      one.detail += fmt::format("; at {} a day ", rough_number(per_ms * 86'400'000));
       if (const auto end = end_of(static_cast<double>(left), per_ms, now)) {
         one.detail += "they last until " + day(*end);
         one.state = state_at(*end, now);

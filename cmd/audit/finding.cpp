@@ -1,5 +1,13 @@
 #include "audit/finding.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "text/color.hpp"
+#include "text/line_wrap.hpp"
+
 namespace leafctl {
 
 namespace {
@@ -7,17 +15,50 @@ namespace {
 constexpr Column<Finding> all_columns[] = {
     {"finding", [](const Finding& finding) -> Cell { return finding.name; }},
     {"state", [](const Finding& finding) -> Cell { return std::string(name_of(finding.state)); }},
-    {"detail", [](const Finding& finding) -> Cell { return Remark{finding.detail}; }},
+    {"detail", [](const Finding& finding) -> Cell { return finding.detail; }},
     {"subject", [](const Finding& finding) -> Cell { return finding.subject; }},
     {"measures", [](const Finding& finding) -> Cell { return finding.measures; }},
 };
 
-constexpr Column<Finding> columns_for_people[] = {
-    {"finding", all_columns[0].cell},
-    {"subject", all_columns[3].cell},
-    {"state", all_columns[1].cell},
-    {"detail", all_columns[2].cell},
-};
+constexpr std::size_t gap = 2;
+
+std::string_view color_of(FindingState state) {
+  switch (state) {
+    case FindingState::ok:
+      return green;
+    case FindingState::unknown:
+      return cyan;
+    case FindingState::warning:
+      return yellow;
+    case FindingState::failed:
+      break;
+  }
+  return red;
+}
+
+std::string table(const Findings& findings, bool color, std::size_t line_width) {
+  std::size_t names = 0, subjects = 0, states = 0;
+  const auto widen = [&](std::string_view name, std::string_view subject, std::string_view state) {
+    names = std::max(names, name.size() + gap);
+    subjects = std::max(subjects, subject.size() + gap);
+    states = std::max(states, state.size() + gap);
+  };
+  widen("finding", "subject", "state");
+  for (const Finding& finding : findings) widen(finding.name, finding.subject, name_of(finding.state));
+  const std::size_t indent = names + subjects + states;
+  std::string result =
+      paint(bold,
+            fmt::format("{:<{}}{:<{}}{:<{}}detail", "finding", names, "subject", subjects, "state", states),
+            color) +
+      "\n";
+  for (const Finding& finding : findings) {
+    const std::string_view state = name_of(finding.state);
+    result += fmt::format("{:<{}}{:<{}}{}{:{}}", finding.name, names, finding.subject, subjects,
+                          paint(color_of(finding.state), state, color), "", states - state.size());
+    result += block(finding.detail, indent, line_width);
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -37,7 +78,7 @@ std::string_view name_of(FindingState state) {
 
 void print_findings(const Findings& findings, Output& output) {
   if (output.format() == OutputFormat::text && output.is_terminal()) {
-    output.print_list(columns_for_people, findings);
+    output.print_text(table(findings, output.has_color(), output.flushed_file().line_width()));
   } else {
     output.print_list(all_columns, findings);
   }

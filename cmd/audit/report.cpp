@@ -299,7 +299,7 @@ class Reporter {
     const double average = static_cast<double>(in_layout()) / seconds;
     Finding rate{
         .name = "rate",
-        .detail = fmt::format("{:.3g} a second on average, from {} to {}", average,
+        .detail = fmt::format("{} a second on average, from {} to {}", rough_number(average),
                               format_rfc3339(layout.time_at(first)), format_rfc3339(layout.time_at(last))),
         .measures = {
             {"average", average}, {"first_unix_ms", unix_ms(first)}, {"last_unix_ms", unix_ms(last)}}};
