@@ -1,7 +1,8 @@
 # What every target of the project is built with.
 
 add_library(leaf_build_options INTERFACE)
-target_compile_options(leaf_build_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor)
+target_compile_options(leaf_build_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 target_link_options(leaf_build_options INTERFACE -Wl,--no-undefined -Wl,--as-needed)
 # Fortified functions need optimization, and hide from sanitizers what they look for.
 if(LEAF_HARDEN)
