@@ -98,10 +98,10 @@ LayoutCandidate dense(const std::vector<std::int64_t>& ids) {
       1;
   const double density = static_cast<double>(ids.size()) / range;
   constexpr double far = 1LL << 40;
-  const double score = density >= 0.5                          ? 0.95
-                       : density >= 0.05                       ? 0.7
-                       : static_cast<double>(ids.back()) < far ? 0.4
-                                                               : 0.05 + 0.3 * density;
+  const double score = density >= 0.5                                             ? 0.95
+                       : density >= 0.05                                          ? 0.7
+                       : density >= 1e-6 && static_cast<double>(ids.back()) < far ? 0.4
+                                                                                  : 0.05 + 0.3 * density;
   return {.name = "dense",
           .layout = std::nullopt,
           .score = score,
