@@ -58,6 +58,19 @@ leaf_add_package(libleaf-dev SECTION libdevel DEPENDS ${library} SUGGESTS liblea
   DESCRIPTION "unique 64-bit IDs for C++ programs (development files)
 The headers of libleaf, its manual page, and what CMake and pkg-config need
 to find it.")
+if(LEAF_BASH)
+  leaf_add_package(leafctl-bash SECTION shells DEPENDS leafctl ${library} NEEDS "bash (>= 5.2)"
+    DESCRIPTION "unique 64-bit IDs for bash, without a process
+The builtin leaf, which bash loads: it draws the IDs that this host has
+buffered into variables, and runs leafctl for the rest.")
+endif()
+if(LEAF_PHP)
+  leaf_add_package(php-leaf SECTION php DEPENDS ${library} NEEDS "php-ffi" SUGGESTS libleaf-sqlite libleaf-postgresql
+    DESCRIPTION "unique 64-bit IDs for PHP programs
+One file, leaf.php: dense IDs and snowflake IDs from the buffers that all
+programs of a host share, by libleaf and FFI.")
+  set(CPACK_DEBIAN_PHP-LEAF_PACKAGE_ARCHITECTURE all)
+endif()
 if(LEAF_PYTHON)
   leaf_add_package(python3-leaf SECTION python DEPENDS ${library} NEEDS "python3 (>= 3.11)"
     SUGGESTS libleaf-sqlite libleaf-postgresql

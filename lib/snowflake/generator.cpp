@@ -379,8 +379,16 @@ std::int64_t SnowflakeGenerator::worker() const noexcept {
   return impl_->worker();
 }
 
+bool SnowflakeGenerator::is_fetch_due() {
+  return impl_->windows().is_fetch_due();
+}
+
 bool SnowflakeGenerator::claim_fetch() {
   return impl_->windows().claim_fetch();
+}
+
+bool SnowflakeGenerator::is_check_due() {
+  return impl_->windows().is_check_due();
 }
 
 void SnowflakeGenerator::fetch() {

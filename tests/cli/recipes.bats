@@ -92,6 +92,14 @@ need_host() {
   same 'the rows' $'id,customer,note\r\n1,ann,"two\nlines"\r\n2,bert,"a ""b"", c"\r' "$(cat numbered.csv)"
 }
 
+@test "bash draws with its builtin" {
+  [ -n "${BUILTIN:-}" ] || skip 'the builtin is not built'
+  follow DESCRIPTION
+  { recipe 'Bash, without a process' 1; recipe 'Bash, without a process' 2; } >script
+  BASH_LOADABLES_PATH=${BUILTIN%/*} expect 0 bash -euo pipefail script
+  prints '1 2 3 4 0'
+}
+
 @test "a program in Python draws in batches" {
   need python3
   follow DESCRIPTION

@@ -298,7 +298,9 @@ TEST_CASE("shared ranges: a process that starts checks a name that nobody has ch
   Buffer first(fixture);
   first.grants = {{1, 100}};
   CHECK(first.draw() == 1);
+  CHECK_FALSE(first.is_check_due());
   fixture.clock.advance(61s);
+  CHECK(first.is_check_due());
   int asked = 0;
   Plan away;
   away.before_identify = [&] {
@@ -409,15 +411,20 @@ TEST_CASE("shared ranges: a claim is one process's for a second, and is over wit
   Buffer one(fixture), other(fixture);
   one.grants = {{1, 10}, {10, 20}};
   CHECK(one.draw() == 1);
+  CHECK(other.is_fetch_due());
+  CHECK(other.is_fetch_due());  // that is no claim
   CHECK(one.claim_fetch());
   CHECK_FALSE(one.claim_fetch());
   CHECK_FALSE(other.claim_fetch());
+  CHECK_FALSE(other.is_fetch_due());
   fixture.clock.advance(999ms);
   CHECK_FALSE(other.claim_fetch());
   fixture.clock.advance(1ms);
+  CHECK(other.is_fetch_due());
   CHECK(other.claim_fetch());
   one.fetch();
   CHECK_FALSE(one.claim_fetch());  // there is a next range
+  CHECK_FALSE(one.is_fetch_due());
   for (int i = 2; i <= 10; ++i) CHECK(other.draw() == i);
   CHECK(one.claim_fetch());
 }
@@ -445,6 +452,7 @@ TEST_CASE(
   CHECK(error_code([&] { one.fetch(); }) == ErrorCode::unavailable);
   CHECK_FALSE(one.claim_fetch());
   CHECK_FALSE(other.claim_fetch());
+  CHECK_FALSE(other.is_fetch_due());
   CHECK(other.draw() == 2);  // from the buffer
   const auto begin = fixture.clock.steady_now();
   CHECK(error_code([&] { other.draw(); }) == ErrorCode::unavailable);

@@ -37,7 +37,7 @@ in_dpkg_root "$root" --install "${packages[@]}"
 libraries=$root/usr/lib/$triple
 modules=$root/usr/lib/python3/dist-packages
 for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so "$modules"/leaf/*.so \
-  "$libraries/nodejs/leaf/leaf.node"; do
+  "$libraries/nodejs/leaf/leaf.node" "$root/usr/lib/bash/leaf.so"; do
   readelf -d "$file" >"$work/dynamic"
   ! grep -E 'R(UN)?PATH' "$work/dynamic" >&2 || fail "'$file' has the loader search a folder of its own"
 done
@@ -88,6 +88,9 @@ drawn=$(cd "$work/program" && GOFLAGS=-mod=mod GOPROXY=off GOCACHE=$work/cache C
   PKG_CONFIG_PATH=$libraries/pkgconfig go run .)
 [ "$drawn" = '6 <nil>' ] || fail "Go draws '$drawn', not '6 <nil>'"
 
+# shellcheck disable=SC2016 # for the other shell
+[ "$(bash -c 'enable -f "$1" leaf && leaf next order -v id && echo "$id"' bash "$root/usr/lib/bash/leaf.so")" = 7 ] ||
+  fail "the installed builtin does not draw 7"
 gzip -t "$root"/usr/share/man/man*/*.gz
 
 in_dpkg_root "$root" --purge "${names[@]}"

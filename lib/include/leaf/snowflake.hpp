@@ -77,8 +77,13 @@ class LEAF_EXPORT SnowflakeGenerator {
   void next(std::span<std::int64_t> ids);
 
   /// With HostOptions::fetch_ahead off: true if the next window is due and no process of this host is leasing
-  /// it. Whoever gets true must call fetch() soon, perhaps in another process.
+  /// it.
+  bool is_fetch_due();
+  /// The same, but whoever gets true must call fetch() soon, perhaps in another process.
   bool claim_fetch();
+  /// With HostOptions::fetch_ahead off: true if it is time to ask the store whether it is still the same one,
+  /// which a new generator does.
+  bool is_check_due();
   /// Leases the next window, unless it is no longer needed. Throws Error as next().
   void fetch();
 
