@@ -28,6 +28,7 @@ std::span<const CommandEntry> commands() {
       {"decode", "show the time, worker and sequence in snowflake IDs", make_decode},
       {"encode", "compose a snowflake ID from a time, worker and sequence", make_encode},
       {"bounds", "print the first and last snowflake ID of a time range", make_bounds},
+      {"audit", "look for repeats, shared workers and gaps in IDs of any system", make_audit},
       {"bench", "measure how fast IDs are drawn, granted and decoded", nullptr},
       {"bench segment", "draw IDs of a tag from memory", make_bench_segment},
       {"bench snowflake", "make snowflake IDs, compared with the layout's ceiling", make_bench_snowflake},

@@ -107,8 +107,8 @@ class LEAF_EXPORT SegmentTag {
   bool is_fetch_due();
   /// The same, but whoever gets true must call fetch() soon, perhaps in another process.
   bool claim_fetch();
-  /// With HostOptions::fetch_ahead off: true if it is time to ask the store whether it is still the same one.
-  /// A new handle with a timeout does so.
+  /// With HostOptions::fetch_ahead off: true if it is time to ask the store whether it is still the same one,
+  /// which a new handle does.
   bool is_check_due();
   /// Fetches the next segment, unless it is no longer needed. Throws Error as next().
   void fetch();

@@ -12,6 +12,7 @@
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/health.hpp"
 #include "store/postgresql/migrations.hpp"
+#include "store/postgresql/query.hpp"
 #include "store/postgresql/schema_names.hpp"
 #include "store/postgresql/session.hpp"
 #include "store/postgresql/sql.hpp"
@@ -352,6 +353,7 @@ const leaf::store::Driver leaf_store_driver{
     .migrations = leaf::store::postgresql::migrations(),
     .connect = &leaf::store::postgresql::connect,
     .inspect = &leaf::store::postgresql::inspect,
+    .query_lines = &leaf::store::postgresql::query_lines,
     .before_fork = &leaf::store::fork_guard::before_fork,
     .after_fork = &leaf::store::fork_guard::after_fork,
 };
