@@ -112,7 +112,7 @@ class InitDb : public Command {
         "none (PostgreSQL only; default: unchanged, 100 in a new store)");
     command.add_text_option_or_flag(
         "--functions", "[SCHEMA]", functions_,
-        "install functions for SQL, such as leaf_time(id) and leaf_next(tag), in this schema "
+        "install SQL functions such as leaf_time(id) and leaf_next(tag) in this schema "
         "(PostgreSQL only; default: that of the tables)");
     command.add_flag(
         "--adopt", adopt_,

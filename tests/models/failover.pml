@@ -1,0 +1,95 @@
+/* A tag's counter where a standby that lacks commits takes over, as leaf_alloc_guard of migrations/postgresql/ has it:
+ * each row knows the server of its last change, and at the first change under another one leaves out what may have been
+ * lost. Promised: no ID comes twice, as long as no more is lost than the guard leaves out. Assumed: a standby that takes
+ * over has what the guard left out after the failover before. Of two standbys of which the second knows nothing of the
+ * first, TWO_STANDBYS shows what can happen: there a random share, which is not in this model, makes it unlikely.
+ *
+ * controls: NO_GUARD GUARD_OF_LESS SERVER_OF_THE_HOST TWO_STANDBYS
+ */
+#define IDS 11
+#define LOST 2            /* grants that are lost at most */
+#ifdef NO_GUARD
+#define GUARD 0
+#else
+#ifdef GUARD_OF_LESS
+#define GUARD (LOST - 1)
+#else
+#define GUARD LOST
+#endif
+#endif
+#define FAILOVERS 2
+#define HOSTS 2
+#define UNKNOWN 255
+
+byte server;              /* whose commits count */
+byte next_id;             /* the row: the counter, and the server of its last change */
+byte row_server;
+byte standby_id;          /* the same as the standby has it, */
+byte standby_server;
+byte lag;                 /* so many grants behind */
+byte failovers;
+bool given[IDS];
+
+active [HOSTS] proctype host() {
+  byte id;
+  bool has_left_out;
+#ifdef SERVER_OF_THE_HOST
+  byte known = UNKNOWN;   /* a control: what a host has seen is no part of the row */
+#endif
+  do
+  :: atomic {             /* a grant of one ID; whether its reply arrives makes no difference to the store */
+       id = next_id;
+#ifdef SERVER_OF_THE_HOST
+       if
+       :: known != server && known != UNKNOWN -> id = id + GUARD; known = server; has_left_out = true
+       :: else -> known = server
+       fi;
+#else
+       if
+       :: row_server != server -> id = id + GUARD; has_left_out = true
+       :: else
+       fi;
+#endif
+       if
+       :: id >= IDS -> goto over
+       :: else
+       fi;
+       next_id = id + 1;
+       row_server = server;
+       if
+#ifndef TWO_STANDBYS
+       :: has_left_out -> standby_id = next_id; standby_server = row_server; lag = 0
+#endif
+#ifdef TWO_STANDBYS
+       :: lag < LOST -> lag++
+#else
+       :: lag < LOST && !has_left_out -> lag++
+#endif
+       :: else -> standby_id = next_id; standby_server = row_server; lag = 0   /* it is never further behind */
+       fi;
+       has_left_out = false;
+       if
+       :: assert(!given[id]); given[id] = true
+       :: skip            /* the reply was lost */
+       fi;
+       id = 0
+     }
+  od;
+over:
+  skip
+}
+
+active proctype world() {
+  do
+  :: atomic { standby_id = next_id; standby_server = row_server; lag = 0 }      /* it catches up */
+  :: atomic {
+       failovers < FAILOVERS ->
+       failovers++;
+       server++;
+       next_id = standby_id;
+       row_server = standby_server;
+       lag = 0
+     }
+  :: break
+  od
+}
