@@ -187,7 +187,7 @@ class AuditCommand : public Command {
 
   void read(IdInput& input, Session& session) const {
     const auto column = columns_.options();
-    if (dsn_ && !query_) throw usage("'--dsn' goes with '--sql'");
+    if (dsn_ && !query_) throw usage("'--dsn' requires '--sql'");
     if (query_) {
       if (column) throw usage("'--column' is for standard input, not for '--sql'");
       if (dsn_ && leaf::redact_url(*dsn_) != *dsn_) {

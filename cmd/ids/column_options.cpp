@@ -19,7 +19,7 @@ std::optional<ColumnReader::Options> ColumnOptions::options() const {
   if (column_) return ColumnReader::Options{*column_, separator_, header_};
   if (!separator_ && !header_) return std::nullopt;
   throw leaf::Error(leaf::ErrorCode::usage,
-                    fmt::format("'{}' goes with '--column'", separator_ ? "--separator" : "--header"));
+                    fmt::format("'{}' requires '--column'", separator_ ? "--separator" : "--header"));
 }
 
 }  // namespace leafctl

@@ -154,7 +154,7 @@ snowflakes() {
   expect 2 leafctl audit --fail-on repeat </dev/null
   contains "$stderr" "'--fail-on' takes none or some of repeats,"
   expect 2 leafctl audit --dsn service=x </dev/null
-  says "leafctl: '--dsn' goes with '--sql'"
+  says "leafctl: '--dsn' requires '--sql'"
   expect 2 leafctl audit --sql 'SELECT 1' --column 1
   expect 2 leafctl audit --sql 'SELECT 1' --dsn sqlite:x.db
   says "leafctl: queries are for PostgreSQL, and 'sqlite:' names another database"
