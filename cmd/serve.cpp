@@ -79,7 +79,7 @@ class Serve : public Command {
         "long as it lasts, then 503. --timeout is how long a request waits for the store.\n\n"
         "Examples:\n"
         "  leafctl serve\n"
-        "  leafctl serve --http 127.0.0.1:8080 --redis unix:/run/leafctl/redis.sock\n"
+        "  leafctl serve --http 127.0.0.1:8080 --redis unix:/run/leafctl-serve/redis.sock\n"
         "  curl http://127.0.0.1:8080/v1/tags/order/next?n=10\n"
         "  curl http://127.0.0.1:8080/api/segment/get/order\n"
         "  redis-cli -p 6380 incr order");

@@ -22,7 +22,13 @@ bool Drawing::try_next(std::string_view tag, std::int64_t& id) {
   const auto found = sources_.find(tag);
   if (found == sources_.end()) return false;
   Source& source = *found->second;
-  return source.is_open && source.waiting.empty() && source.ids.try_next(id);
+  if (!source.is_open || !source.waiting.empty()) return false;
+  if (source.generator == nullptr) return source.ids.try_next(id);
+  try {
+    return source.generator->try_next({&id, 1}) == 1;
+  } catch (const leaf::Error&) {
+    return false;  // begin() meets it again
+  }
 }
 
 /// True if it has ended. Those who came before are served first.

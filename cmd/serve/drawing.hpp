@@ -50,7 +50,7 @@ class Drawing {
           std::chrono::milliseconds patience)
       : loop_(loop), pool_(pool), shared_(shared), patience_(patience) {}
 
-  /// One ID, if it is in memory. False where begin() is to be called.
+  /// One ID of a tag, or with none a snowflake ID, if it is in memory. False where begin() is to be called.
   bool try_next(std::string_view tag, std::int64_t& id);
 
   /// Takes what is asked for. True if it has ended; else its drawer is told when it has. `tag` is a

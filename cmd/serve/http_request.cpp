@@ -85,8 +85,6 @@ HttpRequest::Parsed wrong(HttpRequest& request, const error_code& error) {
   if (error == http::error::body_limit) return wrong(request, 413, "the body is too long");
   if (error == http::error::bad_version)
     return wrong(request, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
-  if (error == http::error::bad_transfer_encoding)
-    return wrong(request, 501, "the transfer encoding is unknown");
   request.status = 400;
   request.mistake = "this is no request: " + error.message();
   return HttpRequest::Parsed::wrong;

@@ -104,7 +104,8 @@ std::string leaf_decoded_json(std::string_view text) {
   const std::int64_t seconds = time >= 0 ? time / 1000 : (time - 999) / 1000;
   return fmt::format(
       R"json({{"timestamp":"{}({:%Y-%m-%d %H:%M:%S}.{:03})","sequenceId":"{}","workerId":"{}"}})json", time,
-      fmt::localtime(static_cast<std::time_t>(seconds)), time - seconds * 1000, id & 0xFFF, (id >> 12) & 0x3FF);
+      fmt::localtime(static_cast<std::time_t>(seconds)), time - seconds * 1000, id & 0xFFF,
+      (id >> 12) & 0x3FF);
 }
 
 }  // namespace leafctl::serve

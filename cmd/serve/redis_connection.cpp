@@ -222,16 +222,7 @@ Connection::Step RedisConnection::run_drawing(Words words, std::string& out) {
     return fail("ERR", "a tag has 1 to 128 characters of A-Z a-z 0-9 . _ : -", Outcome::bad_request, out);
   tag_ = tag;
   if (!may_draw(tag, out)) return Step::handled;
-  if (is_command(name, "INCR")) {
-    std::int64_t id = 0;
-    if (loop().drawing().try_next(tag, id)) {
-      append_resp_integer(id, out);
-      loop().statistics().count_ids(Kind::segment, 1);
-      note(Kind::segment, Outcome::ok);
-      return Step::handled;
-    }
-    return draw(tag, 1, Shape::any, Form::one, out);
-  }
+  if (is_command(name, "INCR")) return draw(tag, 1, Shape::any, Form::one, out);
   if (is_command(name, "INCRBY")) {
     if (!count_in(words[2], count, out)) return Step::handled;
     return draw(tag, count, Shape::consecutive, Form::one, out);
@@ -275,6 +266,14 @@ bool RedisConnection::may_draw(std::string_view right, std::string& out) {
 
 Connection::Step RedisConnection::draw(std::string_view tag, std::uint64_t count, Shape shape, Form form,
                                        std::string& out) {
+  std::int64_t id = 0;
+  if (form == Form::one && count == 1 && loop().drawing().try_next(tag, id)) {
+    const Kind kind = tag.empty() ? Kind::snowflake : Kind::segment;
+    append_resp_integer(id, out);
+    loop().statistics().count_ids(kind, 1);
+    note(kind, Outcome::ok);
+    return Step::handled;
+  }
   form_ = form;
   draw_ = std::make_shared<Draw>(Draw{.count = count, .shape = shape, .drawer = this});
   if (!loop().drawing().begin(tag, draw_)) return Step::waits;

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/tag.hpp"
 #include "text/hint.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t shortest_token = 8;
 
-leaf::Error usage(const std::string& what, const char* hint = "") {
+leaf::Error usage(const std::string& what, const std::string& hint = {}) {
   return {leaf::ErrorCode::usage, what, hint};
 }
 
@@ -46,7 +47,8 @@ Tokens Tokens::read(const std::string& file) {
   if (!stream || stat(file.c_str(), &status) != 0)
     throw usage(fmt::format("token file '{}' cannot be read: {}", file, std::strerror(errno)));
   if ((status.st_mode & S_IFMT) == S_IFREG && (status.st_mode & 0007) != 0)
-    throw usage(fmt::format("everybody can read token file '{}'", file), "run 'chmod o= FILE'"_hint);
+    throw usage(fmt::format("everybody can read token file '{}'", file),
+                fmt::format("run 'chmod o= {}'"_hint, leaf::detail::shell_word(file)));
   Tokens tokens;
   std::size_t number = 0;
   for (std::string line; std::getline(stream, line);) {

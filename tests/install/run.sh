@@ -10,8 +10,11 @@ prefix=$work/usr
 
 cmake --install "$build" --prefix "$prefix" >/dev/null
 libdir=$(dirname "$(dirname "$(find "$prefix" -name leaf.pc)")")
-(cd "$prefix" && find . ! -type d | sed "s|^\./||; /^lib.tmpfiles.d/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
-diff "$here/files.txt" "$work/files" || { echo "installed files differ from files.txt" >&2; exit 1; }
+(cd "$prefix" && find . ! -type d | sed "s|^\./||; /^lib.\(systemd\|sysusers.d\|tmpfiles.d\)/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
+# The server is a part of its own.
+serve='libleaf-serve|lib/(systemd|sysusers.d)/'
+grep -qE "$serve" "$work/files" && serve='^$'
+diff <(grep -vE "$serve" "$here/files.txt") "$work/files" || { echo "installed files differ from files.txt" >&2; exit 1; }
 
 symbols=$(nm -DC --defined-only "$libdir/libleaf.so" | awk '$2 ~ /[TDBRV]/' | cut -c20- | sed 's/@@.*//' |
   grep -vE '^(leaf::|(typeinfo|typeinfo name|vtable) for leaf::)' |

@@ -64,7 +64,8 @@ TEST_CASE("http: connections stay open as of the version") {
 
 TEST_CASE("http: nothing is kept of a request before") {
   HttpRequest request;
-  REQUIRE(request.parse("POST /a?b HTTP/1.1\r\nAuthorization: x\r\nContent-Length: 1\r\n\r\nc") == Parsed::complete);
+  REQUIRE(request.parse("POST /a?b HTTP/1.1\r\nAuthorization: x\r\nContent-Length: 1\r\n\r\nc") ==
+          Parsed::complete);
   REQUIRE(request.parse("GET / HTTP/1.1\r\n\r\n") == Parsed::complete);
   CHECK(request.authorization.empty());
   CHECK(request.query.empty());
@@ -73,7 +74,8 @@ TEST_CASE("http: nothing is kept of a request before") {
 
 TEST_CASE("http: whoever waits for leave to send a body is known") {
   HttpRequest request;
-  CHECK(request.parse("POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n") == Parsed::incomplete);
+  CHECK(request.parse("POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n") ==
+        Parsed::incomplete);
   CHECK(request.expects_continue);
 }
 
@@ -89,7 +91,8 @@ TEST_CASE("http: what is no request is refused before more of it is waited for")
   CHECK(status_of("POST / HTTP/1.1\r\nContent-Length: 10000000\r\n\r\n") == 413);
   CHECK(status_of("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n") == 400);
   CHECK(status_of("POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab") == 400);
-  CHECK(status_of("POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") == 400);
+  CHECK(status_of("POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") ==
+        400);
   CHECK(status_of("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n") == 400);
   std::string chunks = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (int i = 0; i < 9000; ++i) chunks += "1;" + std::string(8, 'e') + "\r\na\r\n";

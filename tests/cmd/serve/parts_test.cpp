@@ -25,7 +25,8 @@ std::string json_of(std::string_view text) {
 }
 
 /// A token file of that content, for its owner alone.
-std::string file_of(const leaf::test::TemporaryFolder& folder, const std::string& content, mode_t mode = 0600) {
+std::string file_of(const leaf::test::TemporaryFolder& folder, const std::string& content,
+                    mode_t mode = 0600) {
   const std::string file = (folder.path() / "tokens").string();
   std::ofstream(file) << content;
   REQUIRE(chmod(file.c_str(), mode) == 0);
@@ -40,8 +41,8 @@ TEST_CASE("addresses are a host with a port, or a path") {
   CHECK(parse_address("--http", "[::1]:0").text() == "[::1]:0");
   CHECK(parse_address("--http", "localhost:80").text() == "localhost:80");
   CHECK(parse_address("--http", "unix:/run/a.sock").path == "/run/a.sock");
-  const std::string wrong[] = {"", "8080", ":8080", "::1:80", "a:", "a:65536", "a:-1", "a:8x", "unix:",
-                               "unix:" + std::string(108, 'a')};
+  const std::string wrong[] = {"",        "8080", ":8080", "::1:80", "a:",
+                               "a:65536", "a:-1", "a:8x",  "unix:",  "unix:" + std::string(108, 'a')};
   for (const std::string& text : wrong) {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_address("--http", text), leaf::Error);
@@ -73,7 +74,8 @@ TEST_CASE("texts become JSON, whatever is in them") {
 
 TEST_CASE("a token is for the tags behind it, or for all") {
   const leaf::test::TemporaryFolder folder;
-  const Tokens tokens = Tokens::read(file_of(folder, "# who draws\n\nfirst-token\nsecond-token order @snowflake\n"));
+  const Tokens tokens =
+      Tokens::read(file_of(folder, "# who draws\n\nfirst-token\nsecond-token order @snowflake\n"));
   REQUIRE(tokens.is_needed());
   REQUIRE(tokens.find("first-token") != nullptr);
   CHECK(tokens.find("first-token")->allows("any"));
@@ -92,7 +94,8 @@ TEST_CASE("a token file that would let in anybody is refused") {
   const leaf::test::TemporaryFolder folder;
   CHECK_THROWS_AS(Tokens::read((folder.path() / "none").string()), leaf::Error);
   CHECK_THROWS_AS(Tokens::read(file_of(folder, "a-long-token\n", 0644)), leaf::Error);
-  for (const char* const content : {"", "# nothing\n", "short\n", "a-long-token no/tag\n", "a-long-token\na-long-token x\n"}) {
+  for (const char* const content :
+       {"", "# nothing\n", "short\n", "a-long-token no/tag\n", "a-long-token\na-long-token x\n"}) {
     CAPTURE(content);
     CHECK_THROWS_AS(Tokens::read(file_of(folder, content)), leaf::Error);
   }
@@ -112,8 +115,9 @@ TEST_CASE("IDs are taken apart as Leaf does it") {
   setenv("TZ", "Asia/Shanghai", 1);
   tzset();
   const std::int64_t id = (1567733700834 - 1288834974657) << 22 | 39 << 12 | 3448;
-  CHECK(leaf_decoded_json(std::to_string(id)) ==
-        R"json({"timestamp":"1567733700834(2019-09-06 09:35:00.834)","sequenceId":"3448","workerId":"39"})json");
+  CHECK(
+      leaf_decoded_json(std::to_string(id)) ==
+      R"json({"timestamp":"1567733700834(2019-09-06 09:35:00.834)","sequenceId":"3448","workerId":"39"})json");
   CHECK(leaf_decoded_json("abc") == "{\"errorMsg\":\"snowflake Id反解析发生异常!\"}");
   CHECK(leaf_decoded_json("9223372036854775808").find("errorMsg") != std::string::npos);
 }

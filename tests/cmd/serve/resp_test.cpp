@@ -28,19 +28,22 @@ std::string mistake_in(const std::string& input) {
 TEST_CASE("resp: a command is read with its size, and what follows it is left") {
   RespCommand command;
   const std::string input = "*3\r\n$6\r\nINCRBY\r\n$5\r\norder\r\n$2\r\n10\r\n";
-  REQUIRE(command.parse(input + "*1\r\n$4\r\nPING\r\n") == Parsed::complete);
+  const std::string both = input + "*1\r\n$4\r\nPING\r\n";
+  REQUIRE(command.parse(both) == Parsed::complete);
   CHECK(words_of(command) == std::vector<std::string>{"INCRBY", "order", "10"});
   CHECK(command.size() == input.size());
 }
 
 TEST_CASE("resp: bulks hold any bytes, also none") {
   RespCommand command;
-  REQUIRE(command.parse("*3\r\n$4\r\nECHO\r\n$4\r\n\0\r\n\xff\r\n$0\r\n\r\n"s) == Parsed::complete);
+  const std::string input = "*3\r\n$4\r\nECHO\r\n$4\r\n\0\r\n\xff\r\n$0\r\n\r\n"s;
+  REQUIRE(command.parse(input) == Parsed::complete);
   CHECK(words_of(command) == std::vector<std::string>{"ECHO", std::string("\0\r\n\xff", 4), ""});
 }
 
 TEST_CASE("resp: a command that is cut anywhere is incomplete") {
-  const std::string commands[] = {"*2\r\n$4\r\nINCR\r\n$5\r\norder\r\n", "INCR order\r\n", "*0\r\n", "*-1\r\n", "\r\n"};
+  const std::string commands[] = {"*2\r\n$4\r\nINCR\r\n$5\r\norder\r\n", "INCR order\r\n", "*0\r\n",
+                                  "*-1\r\n", "\r\n"};
   for (const std::string& whole : commands) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       RespCommand command;
@@ -89,7 +92,8 @@ TEST_CASE("resp: integers are read as Redis reads them") {
   CHECK(parse_resp_integer("-1") == -1);
   CHECK(parse_resp_integer("9223372036854775807") == INT64_MAX);
   CHECK(parse_resp_integer("-9223372036854775808") == INT64_MIN);
-  for (const char* const text : {"", "-", "-0", "+1", "01", " 1", "1 ", "1.0", "0x10", "9223372036854775808"}) {
+  for (const char* const text :
+       {"", "-", "-0", "+1", "01", " 1", "1 ", "1.0", "0x10", "9223372036854775808"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_resp_integer(text).has_value());
   }
