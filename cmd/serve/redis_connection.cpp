@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <charconv>
 #include <utility>
+#include <vector>
 
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/version.hpp"
@@ -76,6 +77,20 @@ void append_command(const Known& known, std::string& out) {
   append_resp_integer(known.first_key, out);
   append_resp_integer(known.first_key, out);
   append_resp_integer(known.first_key, out);
+}
+
+/// What redis-benchmark wants to know of a server. No other setting is told.
+void append_settings(std::span<const std::string_view> names, int protocol, std::string& out) {
+  std::vector<std::pair<std::string_view, std::string_view>> settings;
+  for (const std::string_view name : names) {
+    if (is_command(name, "SAVE")) settings.emplace_back("save", "");
+    if (is_command(name, "APPENDONLY")) settings.emplace_back("appendonly", "no");
+  }
+  append_resp_map(settings.size(), protocol, out);
+  for (const auto& [name, value] : settings) {
+    append_resp_bulk(name, out);
+    append_resp_bulk(value, out);
+  }
 }
 
 std::string quoted_arguments(std::span<const std::string_view> words) {
@@ -190,7 +205,7 @@ Connection::Step RedisConnection::run(Words words, std::string& out) {
     if (!is_command(words[1], "GET"))
       return fail("ERR", fmt::format("unknown subcommand '{}'.", words[1].substr(0, shown_arguments)),
                   Outcome::bad_request, out);
-    append_resp_map(0, protocol_, out);
+    append_settings(words.subspan(2), protocol_, out);
   } else if (is_command(name, "INFO")) {
     info(out);
   } else if (is_command(name, "RESET")) {
