@@ -1,7 +1,8 @@
 # What every target of the project is built with.
 
 add_library(leaf_build_options INTERFACE)
-target_compile_options(leaf_build_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor)
+target_compile_options(leaf_build_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 target_link_options(leaf_build_options INTERFACE -Wl,--no-undefined -Wl,--as-needed)
 # Fortified functions need optimization, and hide from sanitizers what they look for.
 if(LEAF_HARDEN)
@@ -50,6 +51,21 @@ function(leaf_embed_migrations target database)
   add_dependencies(${target} ${target}-migrations)
   install(FILES ${files} DESTINATION ${CMAKE_INSTALL_DATADIR}/leafctl/migrations/${database}
     COMPONENT libleaf-${database})
+endfunction()
+
+# leaf_embed_functions(TARGET DATABASE): compiles migrations/DATABASE/functions.sql into TARGET as the text
+# leaf::store::DATABASE::functions.
+function(leaf_embed_functions target database)
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/${database}_functions.cpp)
+  set(file ${PROJECT_SOURCE_DIR}/migrations/${database}/functions.sql)
+  add_custom_command(OUTPUT ${generated}
+    COMMAND ${CMAKE_COMMAND} -DDATABASE=${database} -DOUTPUT=${generated} -DFILE=${file}
+            -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFunctions.cmake
+    DEPENDS ${file} ${PROJECT_SOURCE_DIR}/cmake/EmbedFunctions.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${generated})
+  add_custom_target(${target}-functions DEPENDS ${generated})
+  add_dependencies(${target} ${target}-functions)
 endfunction()
 
 # leaf_find_library_from(TARGET FOLDER): installed in FOLDER, TARGET finds libleaf wherever the tree is moved to. In a

@@ -20,12 +20,13 @@ set(package_version ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 set(library libleaf${PROJECT_VERSION_MAJOR})
 set(CPACK_COMPONENTS_ALL)
 
-# leaf_add_package(NAME SECTION s DESCRIPTION text [DEPENDS ...] [SUGGESTS ...]): NAME is the component and the package.
-# What it depends on is of its own version: driver and library know each other's insides.
+# leaf_add_package(NAME SECTION s DESCRIPTION text [DEPENDS ...] [NEEDS ...] [SUGGESTS ...]): NAME is the component and the
+# package. What it depends on is of its own version: driver and library know each other's insides. What it needs is others'.
 function(leaf_add_package name)
-  cmake_parse_arguments(arg "" "SECTION;DESCRIPTION" "DEPENDS;SUGGESTS" ${ARGN})
+  cmake_parse_arguments(arg "" "SECTION;DESCRIPTION" "DEPENDS;NEEDS;SUGGESTS" ${ARGN})
   string(TOUPPER ${name} component)
   list(TRANSFORM arg_DEPENDS APPEND " (= ${package_version})")
+  list(APPEND arg_DEPENDS ${arg_NEEDS})
   list(JOIN arg_DEPENDS ", " depends)
   list(JOIN arg_SUGGESTS ", " suggests)
   set(CPACK_COMPONENTS_ALL ${CPACK_COMPONENTS_ALL} ${name} PARENT_SCOPE)
@@ -63,6 +64,42 @@ leaf_add_package(libleaf-dev SECTION libdevel DEPENDS ${library} SUGGESTS liblea
   DESCRIPTION "unique 64-bit IDs for C++ programs (development files)
 The headers of libleaf, its manual page, and what CMake and pkg-config need
 to find it.")
+if(LEAF_BASH)
+  leaf_add_package(leafctl-bash SECTION shells DEPENDS leafctl ${library} NEEDS "bash (>= 5.2)"
+    DESCRIPTION "unique 64-bit IDs for bash, without a process
+The builtin leaf, which bash loads: it draws the IDs that this host has
+buffered into variables, and runs leafctl for the rest.")
+endif()
+if(LEAF_PHP)
+  leaf_add_package(php-leaf SECTION php DEPENDS ${library} NEEDS "php-ffi" SUGGESTS libleaf-sqlite libleaf-postgresql
+    DESCRIPTION "unique 64-bit IDs for PHP programs
+One file, leaf.php: dense IDs and snowflake IDs from the buffers that all
+programs of a host share, by libleaf and FFI.")
+  set(CPACK_DEBIAN_PHP-LEAF_PACKAGE_ARCHITECTURE all)
+endif()
+if(LEAF_PYTHON)
+  leaf_add_package(python3-leaf SECTION python DEPENDS ${library} NEEDS "python3 (>= 3.11)"
+    SUGGESTS libleaf-sqlite libleaf-postgresql
+    DESCRIPTION "unique 64-bit IDs for Python programs
+The package leaf: dense IDs and snowflake IDs from the buffers that all
+programs of a host share, by libleaf.")
+  set(CPACK_DEBIAN_PYTHON3-LEAF_PACKAGE_CONTROL_EXTRA
+    ${CMAKE_CURRENT_LIST_DIR}/debian/python3-leaf/postinst ${CMAKE_CURRENT_LIST_DIR}/debian/python3-leaf/prerm)
+endif()
+if(LEAF_NODE)
+  leaf_add_package(node-leaf SECTION javascript DEPENDS ${library} NEEDS "nodejs (>= 18)"
+    SUGGESTS libleaf-sqlite libleaf-postgresql
+    DESCRIPTION "unique 64-bit IDs for Node.js programs
+The package leaf: dense IDs and snowflake IDs from the buffers that all
+programs of a host share, by libleaf.")
+endif()
+if(LEAF_GO)
+  leaf_add_package(golang-leaf-dev SECTION golang DEPENDS libleaf-dev SUGGESTS libleaf-sqlite libleaf-postgresql
+    DESCRIPTION "unique 64-bit IDs for Go programs (development files)
+The source of package leaf: dense IDs and snowflake IDs from the buffers that
+all programs of a host share, by libleaf. Programs are compiled with cgo.")
+  set(CPACK_DEBIAN_GOLANG-LEAF-DEV_PACKAGE_ARCHITECTURE all)
+endif()
 
 string(TOUPPER ${library} component)
 set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/triggers)

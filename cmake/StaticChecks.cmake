@@ -18,5 +18,5 @@ if(CPPCHECK)
       --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet
     VERBATIM)
   # cppcheck wants every file of the project to be there, also those that it is not to read.
-  add_dependencies(check-cppcheck leaf-postgresql-migrations leaf-sqlite-migrations)
+  add_dependencies(check-cppcheck leaf-postgresql-migrations leaf-postgresql-functions leaf-sqlite-migrations)
 endif()

@@ -45,7 +45,7 @@ class AddTag : public Command {
     const bool existed = exists(store, *name_);
     const leaf::Tag tag = store.add_tag({*name_, step_, start_, limit_, description_});
     if (existed) {
-      session.messages.info(fmt::format("tag '{}' is there already: {}", tag.name, describe(tag)));
+      session.messages.info(fmt::format("tag '{}' already exists: {}", tag.name, describe(tag)));
     } else {
       session.messages.info(
           fmt::format("added tag '{}': first ID {}, step {}", tag.name, tag.next_id, tag.step));

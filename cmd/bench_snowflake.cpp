@@ -116,9 +116,9 @@ class BenchSnowflake : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Measures how fast snowflake IDs are made, beside the ceiling that the layout's sequence numbers "
-        "set. "
-        "Each process leases a worker of its own, unless told otherwise, and frees it afterwards.");
+        "Measures how fast snowflake IDs are made, and compares that with the ceiling set by the layout's "
+        "sequence numbers. Each process leases a worker of its own, unless told otherwise, and frees it "
+        "afterwards.");
     plan_.declare(command, {.item = "IDs", .batch = true, .verify = true, .host_buffer = true});
     command.add_examples(
         bench_footer("  leafctl bench snowflake\n"

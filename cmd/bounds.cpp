@@ -45,7 +45,7 @@ class Bounds : public Command {
     layout_.declare(command);
     command.add_examples(
         "Prints the first and the last ID, both included, of the times from --from to\n"
-        "just before --to: stretches that follow each other share no ID and miss none.\n"
+        "just before --to: adjacent ranges share no ID and miss none.\n"
         "The time of an ID is the one that 'leafctl decode' prints.\n\n"
         "Examples:\n"
         "  leafctl bounds --from 2022-06-28 --to 2022-06-29\n"

@@ -29,6 +29,7 @@ std::span<const CommandEntry> commands() {
       {"decode", "show the time, worker and sequence in snowflake IDs", make_decode},
       {"encode", "compose a snowflake ID from a time, worker and sequence", make_encode},
       {"bounds", "print the first and last snowflake ID of a time range", make_bounds},
+      {"audit", "look for repeats, shared workers and gaps in IDs of any system", make_audit},
       {"bench", "measure how fast IDs are drawn, granted and decoded", nullptr},
       {"bench segment", "draw IDs of a tag from memory", make_bench_segment},
       {"bench snowflake", "make snowflake IDs, compared with the layout's ceiling", make_bench_snowflake},
@@ -37,7 +38,7 @@ std::span<const CommandEntry> commands() {
       {"show-config", "show each setting and where it comes from", make_show_config},
       {"help", "show help for a command", make_help},
       {.name = "complete",
-       .summary = "list what may stand next in a command line, for shells",
+       .summary = "complete a command line, for shells",
        .make = make_complete,
        .hidden = true},
   };

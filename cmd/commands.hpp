@@ -24,6 +24,7 @@ std::unique_ptr<Command> make_workers_release();
 std::unique_ptr<Command> make_workers_recycle();
 std::unique_ptr<Command> make_failover_show();
 std::unique_ptr<Command> make_failover_settle();
+std::unique_ptr<Command> make_audit();
 std::unique_ptr<Command> make_decode();
 std::unique_ptr<Command> make_encode();
 std::unique_ptr<Command> make_bounds();

@@ -17,8 +17,8 @@ class Complete : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Lists what may stand at the end of a command line in place of its last word, which may be empty. "
-        "For shells: says nothing where it fails, changes nothing, and never takes long.");
+        "Lists what can take the place of the last word of a command line, which may be empty. For shells: "
+        "says nothing if it fails, changes nothing, and never takes long.");
     command.add_texts_argument("WORD", "", words_,
                                "the words of the command line after the program's name; '--' comes first");
     command.add_examples(

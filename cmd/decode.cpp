@@ -9,6 +9,7 @@
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
+#include "ids/column_options.hpp"
 #include "ids/column_reader.hpp"
 #include "ids/decoded_record.hpp"
 #include "ids/id_form_options.hpp"
@@ -184,12 +185,7 @@ class Decode : public Command {
         "Prints what snowflake IDs hold: the time each was made, its worker and its sequence number.");
     command.add_texts_argument("ID", "", ids_,
                                "IDs to decode; with - or none, read from standard input, one per line");
-    command.add_text_option("--column", "N|NAME", column_,
-                            "read a column of a CSV or TSV, by its number or its name in the first line");
-    command.add_text_option("--separator", "CHAR|tab", separator_,
-                            "the column separator (default: a tab, comma or semicolon, by the first line)");
-    command.add_flag("--header", header_,
-                     "the first line names the columns, also where one is told by its number");
+    columns_.declare(command);
     form_.declare(command, "read each ID");
     layout_.declare(command);
     command.add_examples(
@@ -215,7 +211,7 @@ class Decode : public Command {
     const auto layout = layout_.layout(session.settings());
     IdReader reader(layout, form_.form());
     if (ids_.empty()) ids_ = {"-"};
-    check_column_options();
+    const auto column = column_options();
     for (const auto& text : ids_) {
       if (text != "-" && !reader.read(text)) throw reader.error(text);
     }
@@ -224,8 +220,8 @@ class Decode : public Command {
     for (const auto& text : ids_) {
       if (text == "-") {
         printer.flush();
-        if (column_) {
-          input.decode_column({*column_, separator_, header_});
+        if (column) {
+          input.decode_column(*column);
         } else {
           input.decode_lines();
         }
@@ -241,21 +237,17 @@ class Decode : public Command {
   }
 
  private:
-  void check_column_options() const {
-    if (!column_ && (separator_ || header_)) {
-      throw leaf::Error(leaf::ErrorCode::usage,
-                        fmt::format("'{}' goes with '--column'", separator_ ? "--separator" : "--header"));
-    }
-    if (column_ && std::ranges::find(ids_, "-") == ids_.end()) {
+  std::optional<ColumnReader::Options> column_options() const {
+    auto options = columns_.options();
+    if (options && std::ranges::find(ids_, "-") == ids_.end()) {
       throw leaf::Error(leaf::ErrorCode::usage, "'--column' is for standard input, which no ID asks for",
                         "leave the IDs out, or name - among them"_hint);
     }
+    return options;
   }
 
   std::vector<std::string> ids_;
-  std::optional<std::string> column_;
-  std::optional<std::string> separator_;
-  bool header_ = false;
+  ColumnOptions columns_;
   IdFormOptions form_;
   LayoutOptions layout_;
 };

@@ -30,10 +30,10 @@ class Doctor : public Command {
     command.add_text_option("--format", "nagios", format_,
                             "print one line and exit with 0 to 3, as Nagios and Icinga expect");
     command.add_examples(
-        "Prints check, state (ok, warning or failed), detail and hint: what to do. There\n"
-        "may be several lines of a check. In a pipe they are tab-separated, with the\n"
-        "subject, such as a tag, and measures, which are numbers by name, behind them;\n"
-        "with -o json the keys are the same.\n\n"
+        "Prints check, state (ok, warning or failed), detail and hint: what to do. A\n"
+        "check may print several lines. In a pipe they are tab-separated, followed by\n"
+        "the subject, such as a tag, and measures, which are numbers by name; with -o\n"
+        "json the keys are the same.\n\n"
         "With --format nagios the exit status is 0 if all is well, 1 after a warning,\n"
         "2 if a check failed and 3 if nothing could be checked.\n\n"
         "Examples:\n"

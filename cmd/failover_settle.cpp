@@ -25,19 +25,18 @@ class FailoverSettle : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Ends what waits since the database's server became another one. Tags leave out the guard now, and "
-        "not "
-        "when they are drawn from next; workers are leased once every window is over that the server may "
-        "have lost. Nothing repeats. PostgreSQL only.");
+        "Ends the waits that began when the database's server changed. Tags leave out the guard now instead "
+        "of at their next grant; workers are leased once every window is over that the server may have lost. "
+        "Nothing repeats. PostgreSQL only.");
     command.add_flag(
         "--no-commits-lost", all_there_,
         "the server has all that was committed: tags go on where they were, and workers are leased "
         "at once; asks on a terminal");
     command.add_flag("--yes", yes_, "do not ask; required with --no-commits-lost where there is no terminal");
     command.add_examples(
-        "Commits are all there after a switchover for which the old primary was stopped\n"
-        "in good order and the standby had received everything, or with a synchronous\n"
-        "standby. Where that is wrong, what the lost commits granted is granted again.\n\n"
+        "No commits are lost in a switchover for which the old primary was stopped\n"
+        "cleanly and the standby had received everything, or with a synchronous standby.\n"
+        "If that is wrong, what the lost commits granted is granted again.\n\n"
         "Prints what 'leafctl failover show' does, with the states left_out, kept (the\n"
         "tag goes on where it was) and no_room (the guard goes past the tag's limit, so\n"
         "that it grants nothing).\n\n"
@@ -66,7 +65,7 @@ class FailoverSettle : public Command {
   static void ask(std::int64_t waiting, Messages& messages) {
     require_terminal_to_ask("settling a failover without the guard", messages);
     require_yes(
-        fmt::format("go on without the guard, with {} and all workers? Where commits were lost, IDs repeat",
+        fmt::format("go on without the guard, with {} and all workers? If commits were lost, IDs repeat",
                     leaf::detail::counted(waiting, "tag")),
         "nothing was settled", messages);
   }

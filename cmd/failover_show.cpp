@@ -12,16 +12,14 @@ class FailoverShow : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Shows what waits since the database's server became another one, after a failover, a switchover or "
-        "a "
+        "Shows what waits because the database's server changed, after a failover, a switchover or a "
         "restore, and what tags have left out because of that. Changes nothing. PostgreSQL only.");
     command.add_examples(
         "Prints kind (tag or workers), name, state, left_out_first, left_out_last, until\n"
         "and granted_by: the server that last changed a tag that waits.\n\n"
         "States:\n"
-        "  waiting    a tag leaves out the guard when it is drawn from next; workers are\n"
-        "             not leased before until, or for a while from the first that is\n"
-        "             asked for\n"
+        "  waiting    a tag leaves out the guard at its next grant; workers are not\n"
+        "             leased before until, or for a while after the first is asked for\n"
         "  left_out   the tag goes on after the IDs that it left out\n"
         "  leased     workers are leased\n\n"
         "Examples:\n"
@@ -39,10 +37,9 @@ class FailoverShow : public Command {
       return tag.state == leaf::FailoverTag::State::waiting;
     });
     session.messages.info(
-        tags_wait ? "the server is another one than before: 'leafctl failover settle' ends the wait of tags"
-        : found.leases_wait ? "the server is another one than before: workers wait, or if it lost no commit, "
-                              "'leafctl failover "
-                              "settle --no-commits-lost' ends their wait"
+        tags_wait           ? "the server has changed: 'leafctl failover settle' ends the wait of tags"
+        : found.leases_wait ? "the server has changed: workers wait, or if it lost no commit, 'leafctl "
+                              "failover settle --no-commits-lost' ends their wait"
                             : "nothing waits");
   }
 };

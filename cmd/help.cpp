@@ -11,8 +11,8 @@ class Help : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Shows the manual page of a command on a terminal, where man and the page are installed; else prints "
-        "the same as the command's --help.");
+        "Shows the manual page of a command on a terminal, if man and the page are installed; otherwise "
+        "prints what the command's --help prints.");
     command.add_texts_argument("COMMAND", "COMMAND", words_, "the command's words");
     command.add_examples(
         "Examples:\n"

@@ -5,6 +5,7 @@
 #include "cli/declaration.hpp"
 #include "commands.hpp"
 #include "leaf/detail/counted.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/health.hpp"
 #include "settings/store_folder.hpp"
@@ -16,6 +17,8 @@
 namespace leafctl {
 
 namespace {
+
+using leaf::detail::shell_word;
 
 std::string migration_name(const leaf::Migration& migration) {
   return fmt::format("{:04}_{}", migration.number, migration.name);
@@ -34,6 +37,7 @@ struct Outcome {
   std::optional<leaf::WorkerRange> former_workers;  ///< where they were changed, but for a new store
   std::optional<std::string> runtime_role;
   std::optional<std::int64_t> guard_steps;
+  std::vector<std::string> functions;        ///< the schemas where they were made
   std::optional<std::int64_t> former_guard;  ///< where it was changed
   std::int64_t schema_version = 0;
   std::int64_t minimum_reader = 0;
@@ -57,6 +61,7 @@ constexpr Column<Outcome> outcome_columns[] = {
      [](const Outcome& outcome) -> Cell {
        return outcome.guard_steps ? Cell(*outcome.guard_steps) : Cell();
      }},
+    {"functions", [](const Outcome& outcome) -> Cell { return outcome.functions; }},
 };
 
 /// A copy that has become a deployment of its own.
@@ -91,23 +96,24 @@ class InitDb : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Creates the store's tables, or upgrades them. Run again, it does nothing, except to replace a log "
-        "of changes that is gone. A table 'leaf_alloc' of Leaf's own is taken over with its rows.");
-    command.add_text_option(
-        "--layout", "LAYOUT", layout_,
-        "how snowflake IDs are divided, as for 'leafctl decode'; for good once the first is made "
-        "(default: as it is, leaf in a new store)");
+        "of changes that is gone. Leaf's own table 'leaf_alloc' is taken over with its rows.");
+    command.add_text_option("--layout", "LAYOUT", layout_,
+                            "how snowflake IDs are divided, as for 'leafctl decode'; fixed once the first is "
+                            "made (default: unchanged, leaf in a new store)");
     command.add_text_option("--workers", "FIRST-LAST", workers_,
-                            "lease these workers alone, such as 0-511, or all; a store with others makes no "
-                            "snowflake ID that this "
-                            "one makes (default: as it is, all in a new store)");
-    command.add_text_option(
-        "--runtime-role", "NAME", runtime_role_,
-        "let this role of the database draw IDs and lease workers; what else it may do with the "
-        "tables is revoked (PostgreSQL only)");
+                            "lease only these workers, such as 0-511, or all; a store with others makes no "
+                            "snowflake ID that this one makes (default: unchanged, all in a new store)");
+    command.add_text_option("--runtime-role", "NAME", runtime_role_,
+                            "let this role of the database draw IDs and lease workers; its other rights on "
+                            "the tables are revoked (PostgreSQL only)");
     command.add_integer_option(
         "--guard-steps", "N", guard_steps_, {0, std::numeric_limits<std::int32_t>::max()},
         "steps that a tag leaves out after a failover or restore: the database may have lost grants; 0 for "
-        "none (PostgreSQL only; default: as it is, 100 in a new store)");
+        "none (PostgreSQL only; default: unchanged, 100 in a new store)");
+    command.add_text_option_or_flag(
+        "--functions", "[SCHEMA]", functions_,
+        "install functions for SQL, such as leaf_time(id) and leaf_next(tag), in this schema "
+        "(PostgreSQL only; default: that of the tables)");
     command.add_flag(
         "--adopt", adopt_,
         "take over what another role has made, dropping what would run its code; shows it and asks first "
@@ -127,11 +133,15 @@ class InitDb : public Command {
         "A copy of a store, such as one for tests, shares what each host remembers of IDs\n"
         "that were granted: drawing from one has the other refused as gone back. With\n"
         "--new-deployment in the copy they have nothing in common any more.\n\n"
+        "The functions take IDs apart as 'leafctl decode' does, and draw them in a\n"
+        "transaction of yours: DEFAULT leaf_next('order'). A rollback gives an ID back,\n"
+        "and somebody else gets it.\n\n"
         "Examples:\n"
         "  leafctl init-db\n"
         "  leafctl init-db --layout twitter\n"
         "  leafctl init-db --workers 0-511\n"
         "  leafctl init-db --store service=ids --runtime-role shop\n"
+        "  leafctl init-db --store service=ids --functions app\n"
         "  leafctl init-db --store postgresql://db.example.org/ids --dry-run");
   }
 
@@ -158,6 +168,7 @@ class InitDb : public Command {
                                                    {"--workers", workers_.has_value()},
                                                    {"--runtime-role", runtime_role_.has_value()},
                                                    {"--guard-steps", guard_steps_.has_value()},
+                                                   {"--functions", functions_.has_value()},
                                                    {"--adopt", adopt_},
                                                    {"--dry-run", dry_run_}};
     for (const auto& [other, is_given] : others) {
@@ -171,17 +182,18 @@ class InitDb : public Command {
     const leaf::StoreIdentity former = store.identity();
     if (!yes_) {
       require_terminal_to_ask("making the store a deployment of its own", messages);
-      require_yes(fmt::format("make store '{}' a deployment of its own? Only for a copy: where its IDs are "
+      require_yes(fmt::format("make store '{}' a deployment of its own? Only for a copy: if its IDs are "
                               "mixed with those of deployment {}, they repeat",
                               shown, former.deployment),
                   "nothing was changed", messages);
     }
     const leaf::StoreIdentity now = store.begin_new_deployment(former.deployment);
     leave_deployment(former, store, session);
+    renew_functions(store, messages);
     messages.info(
         fmt::format("store '{}' is deployment {} now, and was {}", shown, now.deployment, former.deployment));
-    messages.info("its IDs may never be mixed with those of the store that it is a copy of: they repeat");
-    messages.info("other hosts and names give up what they have buffered of it within a minute");
+    messages.info("never mix its IDs with those of the original: they repeat");
+    messages.info("other hosts and names give up what they have buffered from it within a minute");
     if (session.output.format() == OutputFormat::json)
       session.output.print_one(deployment_columns, NewDeployment{shown, now.deployment, former.deployment});
   }
@@ -189,10 +201,10 @@ class InitDb : public Command {
   /// What is no SQL for somebody else to run.
   void require_no_settings() const {
     const auto refuse = [](const char* option, const auto& value, const char* what) {
-      throw leaf::Error(leaf::ErrorCode::usage,
-                        fmt::format("'--dry-run' and '{}' exclude each other", option),
-                        fmt::format("the SQL makes the tables; 'leafctl init-db {} {}' then sets the {}"_hint,
-                                    option, value, what));
+      throw leaf::Error(
+          leaf::ErrorCode::usage, fmt::format("'--dry-run' and '{}' exclude each other", option),
+          fmt::format("the SQL creates the tables; 'leafctl init-db {} {}' then sets the {}"_hint, option,
+                      value, what));
     };
     if (layout_) refuse("--layout", *layout_, "layout");
     if (workers_) refuse("--workers", *workers_, "workers");
@@ -213,6 +225,10 @@ class InitDb : public Command {
       pieces.push_back({0, "runtime_role", store.runtime_role_script(*runtime_role_)});
       script += (script.empty() ? "" : "\n") + pieces.back().sql;
     }
+    if (functions_) {
+      pieces.push_back({0, "functions", store.functions_script(*functions_)});
+      script += (script.empty() ? "" : "\n") + pieces.back().sql;
+    }
     if (pieces.empty()) session.messages.info("the store is up to date");
     if (session.output.format() == OutputFormat::json) {
       session.output.print_list(script_columns, pieces);
@@ -229,6 +245,7 @@ class InitDb : public Command {
     // Before anything is changed: not every store has roles and a server.
     if (runtime_role_) store.runtime_role_script(*runtime_role_);
     if (guard_steps_) store.require_guard_steps(*guard_steps_);
+    if (functions_) store.functions_script(*functions_);
     create_default_store_folder(session.configuration);
     share_store_file(session.settings());
     Outcome outcome;
@@ -259,6 +276,15 @@ class InitDb : public Command {
           fmt::format("role '{}' may draw IDs and lease workers, and no more", *runtime_role_));
       warn_of_creators(store, session.messages);
     }
+    if (functions_) {
+      outcome.functions.push_back(store.install_functions(*functions_));
+      session.messages.info(fmt::format(
+          "installed functions in schema '{}': leaf_time, leaf_worker, leaf_sequence, leaf_id_at, "
+          "leaf_bounds, leaf_next",
+          outcome.functions.back()));
+    }
+    for (const std::string& schema : renew_functions(store, session.messages))
+      outcome.functions.push_back(schema);
     if (session.output.format() == OutputFormat::json) session.output.print_one(outcome_columns, outcome);
   }
 
@@ -275,6 +301,26 @@ class InitDb : public Command {
     require_yes(fmt::format("take over or drop {} of other roles?", objects), "nothing was taken over",
                 messages);
     return found;
+  }
+
+  /// Those of before that go with another layout or deployment, or an earlier release. Returns their schemas.
+  static std::vector<std::string> renew_functions(leaf::Store& store, Messages& messages) {
+    const leaf::StoreHealth health = store.health();
+    std::vector<std::string> renewed;
+    if (health.schema_version.value_or(0) > health.newest_schema_version) return renewed;
+    for (const leaf::StoreFunctions& functions : health.functions) {
+      if (functions.state == leaf::StoreFunctions::State::current) continue;
+      if (!functions.may_be_replaced) {
+        messages.warning(fmt::format("the functions in schema '{}' are another role's, and stay as they were",
+                                     functions.schema),
+                         fmt::format("as that role, run 'leafctl init-db --functions {}'"_hint,
+                                     shell_word(functions.schema)));
+        continue;
+      }
+      renewed.push_back(store.install_functions(functions.schema));
+      messages.info(fmt::format("renewed the functions in schema '{}'", renewed.back()));
+    }
+    return renewed;
   }
 
   /// What they create is not called, but is in the way of a later version's tables.
@@ -324,14 +370,14 @@ class InitDb : public Command {
                                               : "upgraded",
                     outcome.store, outcome.deployment, outcome.layout,
                     outcome.has_all_workers ? "" : ", workers " + format_worker_range(outcome.workers)));
-    if (outcome.made_log) messages.info("made the log of changes anew");
+    if (outcome.made_log) messages.info("recreated the log of changes");
     if (!outcome.applied.empty()) messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
     if (!outcome.applied.empty() && !created) {
-      messages.info(fmt::format("programs that know schema version {} go on with it, older ones are refused",
+      messages.info(fmt::format("programs that know schema version {} keep working, older ones are refused",
                                 outcome.minimum_reader));
     }
     if (outcome.schema_version > outcome.known_version) {
-      messages.info(fmt::format("its schema has version {}; this program knows {}, and goes with it",
+      messages.info(fmt::format("its schema has version {}; this program knows {}, and works with it",
                                 outcome.schema_version, outcome.known_version));
     }
     if (!outcome.former_layout.empty()) {
@@ -352,6 +398,7 @@ class InitDb : public Command {
   std::optional<std::string> layout_;
   std::optional<std::string> workers_;
   std::optional<std::int64_t> guard_steps_;
+  std::optional<std::string> functions_;  ///< empty: where the tables are
   bool adopt_ = false;
   bool new_deployment_ = false;
   bool yes_ = false;

@@ -34,9 +34,9 @@ class Log : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Prints who added, changed, raised and removed tags and freed workers, and when, the oldest first. "
-        "Drawing IDs and leasing workers is not logged. The store keeps the last 10,000 "
-        "changes of tags, and as many workers that were freed.");
+        "Prints who added, changed, raised and removed tags and freed workers, and when, oldest first. "
+        "Drawing IDs and leasing workers is not logged. The store keeps the last 10,000 changes of tags, and "
+        "as many freed workers.");
     command.add_tag_argument(tag_, "only changes of this tag", Presence::optional);
     command.add_text_option("--since", "TIME", since_,
                             "only later changes: 2022-06-28, today, now-1h or as for bounds (default: all)");

@@ -121,7 +121,7 @@ class Next : public Command {
       throw usage("argument 'TAG' is missing", "name a tag, or say '--snowflake' for IDs of no tag"_hint);
     }
     if (tag_ && snowflake_) {
-      throw usage(fmt::format("'--snowflake' goes without a tag, such as '{}'", tag_->str()));
+      throw usage(fmt::format("'--snowflake' takes no tag, such as '{}'", tag_->str()));
     }
     if (snowflake_ && (direct_ || ranges_)) {
       throw usage(fmt::format("'{}' is for tags, not for '--snowflake'", direct_ ? "--direct" : "--ranges"));

@@ -21,9 +21,8 @@ class ShowConfig : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Prints each setting, its value and where that came from: a flag, a variable, a line of a file, or "
-        "the default; the first of these that names it counts; then the stores that have names. Passwords "
-        "are left "
+        "Prints each setting, its value and its origin: a flag, a variable, a line of a file, or the "
+        "default; the first of these that names it counts. The named stores follow. Passwords are left "
         "out.\n\n"
         "The variable of a setting is LEAFCTL_ and its key in capitals, such as LEAFCTL_STORE. A file holds "
         "keys and values in YAML, such as 'timeout: 10s'.");

@@ -113,9 +113,7 @@ class Status : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Prints what this host has buffered: for each tag how many IDs are left, the next one, the step in "
-        "use, "
-        "how fast they go and when they were fetched; for each worker until when its windows last. The "
-        "buffers "
+        "use, how fast they go and when they were fetched; for each worker when its windows end. The buffers "
         "of all stores are shown. Only --forget changes anything, and only --metrics asks the store.");
     command.add_flag("--watch", watch_, "print it again and again until interrupted");
     command.add_text_option("--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
@@ -128,12 +126,12 @@ class Status : public Command {
         "In a pipe there is one tab-separated line for each buffer: tag, left, next_id,\n"
         "step, per_minute, fetched, state, failure and store; or worker, owner, layout,\n"
         "window_end, fetched, state, failure and store. With -o json the keys are the\n"
-        "same. A buffer is empty before anything was fetched, failing while its last\n"
-        "fetch failed, what is left being used meanwhile, damaged where its file was\n"
-        "changed by others, and former where its store was put back, or its name leads\n"
-        "to another one: nobody draws from it any more.\n\n"
-        "With --metrics the configured store is asked for tags, workers and its clock.\n"
-        "Where it does not answer, leafctl_store_up is 0 and the rest is there.\n\n"
+        "same. A buffer is empty before anything was fetched; failing if the last fetch\n"
+        "failed, while what is left is still drawn; damaged if something else changed its\n"
+        "file; former if its store was restored, or its name leads to another one: nobody\n"
+        "draws from it any more.\n\n"
+        "With --metrics the configured store is asked for its tags, workers and clock.\n"
+        "If it does not answer, leafctl_store_up is 0 and the rest is still printed.\n\n"
         "Examples:\n"
         "  leafctl status\n"
         "  leafctl status --metrics\n"
@@ -151,7 +149,7 @@ class Status : public Command {
   void run(Session& session) override {
     if (!stores_.empty() && !forget_) {
       throw leaf::Error(leaf::ErrorCode::usage,
-                        fmt::format("argument '{}' goes with '--forget'", leaf::redact_url(stores_.front())));
+                        fmt::format("argument '{}' requires '--forget'", leaf::redact_url(stores_.front())));
     }
     if (metrics_) {
       require_no_other_work();
@@ -195,7 +193,8 @@ class Status : public Command {
                               : all_users_ ? "--all-users"
                                            : nullptr;
     if (other != nullptr) {
-      throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'--metrics' does not go with '{}'", other));
+      throw leaf::Error(leaf::ErrorCode::usage,
+                        fmt::format("'--metrics' and '{}' exclude each other", other));
     }
   }
 
@@ -224,7 +223,7 @@ class Status : public Command {
 
   void require_may_see_all_users() const {
     if (forget_)
-      throw leaf::Error(leaf::ErrorCode::usage, "'--all-users' does not go with '--forget'",
+      throw leaf::Error(leaf::ErrorCode::usage, "'--all-users' and '--forget' exclude each other",
                         "give up what a user has buffered as that user"_hint);
     if (geteuid() != 0)
       throw leaf::Error(leaf::ErrorCode::usage, "'--all-users' is for root", "run it with sudo"_hint);

@@ -21,8 +21,8 @@ class TagsExport : public Command {
     selection_.declare(command);
     format_.declare(command, "yaml");
     command.add_examples(
-        "The file has each tag's next_id, the first ID not yet granted: what is drawn\n"
-        "afterwards is not in it. So stop drawing before you move, or IDs come twice.\n\n"
+        "The file has each tag's next_id, the first ID not yet granted: it does not\n"
+        "cover what is drawn afterwards. So stop drawing before you move, or IDs repeat.\n\n"
         "Examples:\n"
         "  leafctl tags export >tags.yaml\n"
         "  leafctl tags export --format csv 'order*' >orders.csv\n"
@@ -43,12 +43,12 @@ class TagsExport : public Command {
     try {
       static_cast<void>(leaf::TagName(tag.name));
     } catch (const leaf::Error& error) {
-      messages.warning(fmt::format("{}: no import takes it", error.what()), "rename it in the file"_hint);
+      messages.warning(fmt::format("{}: it cannot be imported", error.what()), "rename it in the file"_hint);
     }
     if (tag.step >= 1 && tag.step <= leaf::max_step) return;
     const bool is_high = tag.step > leaf::max_step;
-    messages.warning(fmt::format("tag '{}' has step {}, {} than {}: no import takes it", tag.name, tag.step,
-                                 is_high ? "more" : "less", is_high ? leaf::max_step : 1),
+    messages.warning(fmt::format("tag '{}' has step {}, {} than {}: it cannot be imported", tag.name,
+                                 tag.step, is_high ? "more" : "less", is_high ? leaf::max_step : 1),
                      fmt::format("{} its step in the file"_hint, is_high ? "lower" : "raise"));
   }
 

@@ -68,8 +68,8 @@ class TagsImport : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Adds the tags of a file, raises those that are behind it, and sets step, limit and description as "
-        "in the "
-        "file. No counter is lowered, what the file does not say stays, and done again it changes nothing.");
+        "in the file. No counter is lowered, values missing from the file stay, and importing again changes "
+        "nothing.");
     command.add_text_option("FILE", "FILE", file_, "what to import; - reads standard input",
                             Presence::required);
     format_.declare(command, "by the file's name or first line");
@@ -94,7 +94,7 @@ class TagsImport : public Command {
     const InputFile file = InputFile::read(*file_);
     if (file.text.find_first_not_of(" \t\r\n") == std::string::npos) {
       throw leaf::Error(leaf::ErrorCode::usage, fmt::format("{} is empty", file.name),
-                        "see whether what was to write it has failed"_hint);
+                        "check whether the program that writes it has failed"_hint);
     }
     const TagFormat format = named.value_or(format_of(file));
     const TagFile content = format == TagFormat::yaml ? read_tag_yaml(file) : read_tag_csv(file);

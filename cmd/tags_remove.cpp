@@ -20,9 +20,8 @@ class TagsRemove : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Removes a tag, after asking on a terminal. Its IDs stay used: a tag of this name that is added "
-        "later goes on "
-        "where it ended.");
+        "Removes a tag, after asking on a terminal. Its IDs stay used: a tag added later under this name "
+        "goes on where it ended.");
     command.add_tag_argument(name_, "the tag to remove");
     command.add_flag("--yes", yes_, "do not ask; required where there is no terminal");
     command.add_examples(

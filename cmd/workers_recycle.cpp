@@ -28,10 +28,10 @@ class WorkersRecycle : public Command {
     command.add_examples(
         "Recycling cannot make an ID repeat, not even with --force: whoever takes the\n"
         "worker gets only time after the last window that was leased with it, and a\n"
-        "holder that lives keeps to that window and takes another worker then.\n\n"
-        "Exit status: 4 for a worker that nobody holds, 5 for one whose window is not\n"
-        "over where --force is missing. Of several that fail, the first one's; the\n"
-        "others are recycled all the same.\n\n"
+        "holder that is alive keeps to that window and then takes another worker.\n\n"
+        "Exit status: 4 if nobody holds the worker, 5 if its window is not over and\n"
+        "--force is missing. With several workers it is that of the first that failed;\n"
+        "the others are still recycled.\n\n"
         "Examples:\n"
         "  leafctl workers recycle --recycle-after 24h\n"
         "  leafctl workers recycle 3 4 --force --yes");
@@ -50,7 +50,7 @@ class WorkersRecycle : public Command {
  private:
   void recycle_silent(Session& session) const {
     if (force_) {
-      throw leaf::Error(leaf::ErrorCode::usage, "'--force' wants the workers named",
+      throw leaf::Error(leaf::ErrorCode::usage, "'--force' needs the numbers of the workers",
                         "see 'leafctl workers list'"_hint);
     }
     const auto silence = session.settings().recycle_after;

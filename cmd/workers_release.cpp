@@ -14,15 +14,14 @@ class WorkersRelease : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Frees a worker that this host holds, for others, or all that it holds. A program that still uses "
-        "one "
-        "goes on to the end of its window and takes another worker then; no ID repeats.");
-    command.add_worker_argument(worker_, "the worker, which has to be this host's (default: all of them)");
+        "Frees a worker that this host holds, or all of them, for others. A program that still uses one goes "
+        "on to the end of its window and then takes another; no ID repeats.");
+    command.add_worker_argument(worker_, "the worker, one of this host's (default: all of them)");
     command.add_examples(
-        "Whoever takes the worker gets only time after its window_end. What a host holds\n"
-        "goes by its worker name, which --worker-name gives.\n\n"
-        "After a clock that was ahead was set right, this host takes another worker. Its\n"
-        "IDs begin by the clock then, lower than those it made with the wrong time.\n\n"
+        "Whoever takes the worker gets only time after its window_end. A host's workers\n"
+        "are those of its worker name, see --worker-name.\n\n"
+        "Once a clock that was ahead is set right, this host takes another worker. Its\n"
+        "IDs then follow the clock, and are lower than those made with the wrong time.\n\n"
         "Examples:\n"
         "  leafctl workers release\n"
         "  leafctl workers release 3 --worker-name billing-1");

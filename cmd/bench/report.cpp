@@ -102,10 +102,11 @@ std::string bench_footer(const char* examples) {
   return fmt::format(
       "Prints a report with a histogram on a terminal, a tab-separated line in a pipe,\n"
       "an object with -o json. Latencies are of single calls and at most 0.8% too\n"
-      "high. Of calls that take nanoseconds some are timed, at random, so that the\n"
-      "clock does not count; yet the maximum is of all, up to the run of untimed calls\n"
-      "around it. Ctrl-C ends the run and prints what there is so far.\n\n"
-      "Examples:\n{}",
+      "high. Of calls that take nanoseconds, a random sample is timed, so that reading\n"
+      "the clock does not count; yet the maximum covers all calls, up to the run of\n"
+      "untimed calls around it. Ctrl-C ends the run and prints the results so far.\n\n"
+      "Examples:\n"
+      "{}",
       examples);
 }
 

@@ -56,7 +56,7 @@ void require_commands_before_dashes(CLI::App& root, const std::vector<std::strin
   }
   if (app->get_subcommands([](CLI::App*) { return true; }).empty()) return;
   if (has_unknown && (dashes + 1 == arguments.end() || subcommand(*app, dashes[1]) == nullptr)) return;
-  throw leaf::Error(leaf::ErrorCode::usage, "'--' stands before the command",
+  throw leaf::Error(leaf::ErrorCode::usage, "'--' comes before the command",
                     "put it after the command, before arguments that begin with '-'"_hint);
 }
 

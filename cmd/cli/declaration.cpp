@@ -71,6 +71,14 @@ void Declaration::add_text_option(std::string_view names, std::string_view value
   })->required(presence == Presence::required);
 }
 
+void Declaration::add_text_option_or_flag(std::string_view names, std::string_view value_name,
+                                          std::optional<std::string>& target, std::string_view help) {
+  if (leaves_out(names)) return;
+  add_converted(app_, names, value_name, help, [&target](const std::string& text) {
+    target = text;
+  })->expected(0, 1);
+}
+
 void Declaration::add_texts_option(std::string_view names, std::string_view value_name,
                                    std::vector<std::string>& target, std::string_view help) {
   if (!leaves_out(names)) add_many(app_, names, value_name, help, keep_in(target))->allow_extra_args(false);

@@ -44,6 +44,11 @@ class Declaration {
                        std::optional<std::string>& target, std::string_view help,
                        Presence presence = Presence::optional);
 
+  /// An option whose value may be left out: `target` is empty then. It takes the next word unless that is an
+  /// option, so it is for commands without arguments. `value_name` says so by brackets: "[SCHEMA]".
+  void add_text_option_or_flag(std::string_view names, std::string_view value_name,
+                               std::optional<std::string>& target, std::string_view help);
+
   /// An option that may be repeated: `target` gets all texts.
   void add_texts_option(std::string_view names, std::string_view value_name, std::vector<std::string>& target,
                         std::string_view help);

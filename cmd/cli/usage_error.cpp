@@ -38,7 +38,7 @@ Error unknown_option(const CLI::App& app, const std::string& argument) {
   }
   const std::string name = argument.starts_with("--") ? without_value(argument) : argument.substr(0, 2);
   if (std::ranges::find(names, name) != names.end()) {
-    return {ErrorCode::usage, fmt::format("option '{}' stands before its command", name),
+    return {ErrorCode::usage, fmt::format("option '{}' comes before its command", name),
             fmt::format("put it after '{}'"_hint, full_name(app))};
   }
   const std::string near =
@@ -69,7 +69,7 @@ Error missing_value(const CLI::App& app, const std::vector<std::string>& argumen
   }
   const std::string& last = arguments.back();
   const std::string name = last.starts_with("--") ? last : fmt::format("-{}", last.back());
-  return {ErrorCode::usage, fmt::format("option '{}' wants a value", name), see_help(app)};
+  return {ErrorCode::usage, fmt::format("option '{}' needs a value", name), see_help(app)};
 }
 
 Error missing_argument(const CLI::App& app) {

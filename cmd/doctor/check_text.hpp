@@ -19,8 +19,8 @@ inline constexpr Column<Check> check_columns[] = {
     {"measures", [](const Check& check) -> Cell { return check.measures; }},
 };
 
-/// For a terminal of 80 columns: each check below a head, its hint on lines of its own. `color` paints head
-/// and states.
+/// For a terminal of 80 columns: each check below a header, its hint on lines of its own. `color` paints
+/// header and states.
 std::string check_table(const Checks& checks, bool color, std::size_t line_width = 80);
 
 }  // namespace leafctl

@@ -29,7 +29,7 @@ constexpr const char* elsewhere =
 Check check_place_for(const std::string& folder) {
   const fs::path parent = fs::path(folder).parent_path();
   const auto cannot = [&](const std::string& why) -> Check {
-    return {check_name, CheckState::failed, fmt::format("folder '{}' cannot be made: {}", folder, why),
+    return {check_name, CheckState::failed, fmt::format("folder '{}' cannot be created: {}", folder, why),
             elsewhere};
   };
   if (access(parent.c_str(), F_OK) != 0) {
@@ -42,7 +42,7 @@ Check check_place_for(const std::string& folder) {
     return cannot(fmt::format("this user may not write in '{}'", parent.string()));
   if (!leaf::is_local_file_system(parent))
     return cannot(fmt::format("'{}' is not on a local file system", parent.string()));
-  return {check_name, CheckState::ok, fmt::format("nothing yet; the first call makes '{}'", folder)};
+  return {check_name, CheckState::ok, fmt::format("nothing yet; the first call creates '{}'", folder)};
 }
 
 std::string subject(const HostBuffer& buffer) {
@@ -157,12 +157,11 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional
 Checks lost_mark_checks(const leaf::HostOptions& host) {
   Checks checks;
   for (const leaf::Error& lost : leaf::lost_host_marks(host)) {
-    checks.push_back(
-        {check_name, CheckState::warning,
-         fmt::format("this host has forgotten how far a tag or worker was granted, and would not notice a "
-                     "store that was put back: {}",
-                     lost.what()),
-         hint_text(lost)});
+    checks.push_back({check_name, CheckState::warning,
+                      fmt::format("this host has forgotten how far a tag or worker was granted, and would "
+                                  "not notice a restored store: {}",
+                                  lost.what()),
+                      hint_text(lost)});
   }
   return checks;
 }
@@ -181,7 +180,7 @@ Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::
           : fmt::format("the store's name led to deployment {} until now", former->deployment);
   return {{check_name, CheckState::warning,
            seen + "; from now on this host draws from the store that it leads to now",
-           "if the name was not to lead elsewhere, set it right"_hint}};
+           "if the name should not lead elsewhere, correct it"_hint}};
 }
 
 Checks lost_tag_checks(leaf::Store& store) {

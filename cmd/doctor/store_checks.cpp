@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "leaf/detail/rfc3339.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "text/hint.hpp"
 #include "text/numbers.hpp"
 #include "text/rough_duration.hpp"
@@ -55,17 +56,17 @@ std::string reset(const StoreSetting& setting, const StoreHealth& health, std::s
 
 Check check_primary(const StoreHealth& health) {
   if (health.is_standby) {
-    return {"primary", CheckState::failed, "this server is a standby and takes no writes",
+    return {"primary", CheckState::failed, "this server is a standby and accepts no writes",
             "name the primary in --store, or all servers as host=A,B"_hint};
   }
   if (health.is_read_only) {
     const auto setting = std::ranges::find(health.settings, read_only_setting, &StoreSetting::name);
     return {"primary", CheckState::failed,
-            fmt::format("the server takes no writes of this role: {} is on", read_only_setting),
-            setting == health.settings.end() ? "connect to a server that takes writes"_hint
+            fmt::format("the server accepts no writes from this role: {} is on", read_only_setting),
+            setting == health.settings.end() ? "connect to a server that accepts writes"_hint
                                              : reset(*setting, health, "off")};
   }
-  return {"primary", CheckState::ok, "the server takes writes"};
+  return {"primary", CheckState::ok, "the server accepts writes"};
 }
 
 Check check_schema(const StoreHealth& health) {
@@ -94,15 +95,15 @@ Check check_schema(const StoreHealth& health) {
   if (health.minimum_reader > known) {
     return {"schema",
             CheckState::failed,
-            fmt::format("{}; it asks for programs that know {}, and this one knows {}", seen,
+            fmt::format("{}; it requires programs that know {}, and this one knows {}", seen,
                         health.minimum_reader, known),
-            fmt::format("use {}; leafctl-operations(7) tells the way back"_hint, release),
+            fmt::format("use {}; leafctl-operations(7) describes the way back"_hint, release),
             {},
             measures};
   }
   return {"schema",
           CheckState::warning,
-          fmt::format("{}; this program knows {}, and goes with it", seen, known),
+          fmt::format("{}; this program knows {}, and works with it", seen, known),
           "upgrade leafctl on this host as well"_hint,
           {},
           measures};
@@ -131,7 +132,30 @@ std::optional<Check> check_events(const StoreHealth& health) {
   return Check{"schema", CheckState::warning,
                fmt::format("the log of changes lacks {}: changes are refused or not noted",
                            fmt::join(health.missing_events, ", ")),
-               "find out who dropped it, and make it anew with 'leafctl init-db'"_hint};
+               "find out who dropped it, and recreate it with 'leafctl init-db'"_hint};
+}
+
+/// What they were made for is another store, or was.
+Check check_functions(const leaf::StoreFunctions& functions) {
+  using State = leaf::StoreFunctions::State;
+  const auto found = [&]() -> std::string {
+    switch (functions.state) {
+      case State::other_layout:
+        return fmt::format("take IDs apart in layout {}, which is not the store's", functions.layout);
+      case State::other_deployment:
+        return "are for another deployment: leaf_next draws no IDs";
+      case State::refused:
+        return "are of an earlier release than the store asks for: leaf_next draws no IDs";
+      case State::older:
+      case State::current:
+        break;
+    }
+    return "are of an earlier release";
+  };
+  return {"schema", CheckState::warning,
+          fmt::format("the functions in schema '{}' {}", functions.schema, found()),
+          fmt::format("as their owner, install them again with 'leafctl init-db --functions {}'"_hint,
+                      leaf::detail::shell_word(functions.schema))};
 }
 
 Check check_rights(const StoreHealth& health) {
@@ -264,7 +288,8 @@ std::string guard_hint(const leaf::ServerGuard& guard) {
   const char* const ends_the_wait =
       "if the server lost no commit, 'leafctl failover settle --no-commits-lost' ends the wait"_hint;
   if (guard.tags_ahead > 0) {
-    return "'leafctl failover settle' has tags leave out the guard now, and begins the wait for workers; "_hint +
+    return "'leafctl failover settle' has tags leave out the guard now, and "
+           "begins the wait for workers; "_hint +
            std::string(ends_the_wait) +
            "; if it lost more grants than the guard leaves out, raise tags with 'leafctl tags update TAG "
            "--raise-to ID'"_hint;
@@ -329,6 +354,9 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   if (is_server(health)) checks.push_back(check_primary(health));
   if (health.schema_version) checks.push_back(check_schema(health));
   if (auto check = check_events(health)) checks.push_back(std::move(*check));
+  for (const leaf::StoreFunctions& functions : health.functions) {
+    if (functions.state != leaf::StoreFunctions::State::current) checks.push_back(check_functions(functions));
+  }
   if (health.schema_version != 0) checks.push_back(check_rights(health));
   if (const auto check = check_creators(health)) checks.push_back(*check);
   for (const leaf::StoreLock& lock : health.locks) checks.push_back(check_lock(lock));

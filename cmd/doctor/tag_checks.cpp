@@ -49,7 +49,7 @@ std::optional<Check> check_limit(const Tag& tag, const TagOutlook& outlook) {
   return Check{"tags",
                left > 0 ? CheckState::warning : CheckState::failed,
                seen,
-               tag.limit ? "raise it with "_hint + raise_command(tag) + ", or take it away with --limit none"
+               tag.limit ? "raise it with "_hint + raise_command(tag) + ", or remove it with --limit none"
                          : "go on with another tag: no ID is greater"_hint,
                tag.name,
                measures_of(outlook)};
@@ -107,9 +107,9 @@ Checks tag_checks(const std::vector<Tag>& tags, const std::vector<TagOnHost>& on
   constexpr std::int64_t greatest_32_bit = (std::int64_t{1} << 31) - 1;
   constexpr std::int64_t greatest_in_javascript = (std::int64_t{1} << 53) - 1;
   tell_of_width(checks, tags, greatest_32_bit, greatest_in_javascript,
-                "past 2^31, too great for 32-bit columns");
+                "past 2^31, too large for 32-bit columns");
   tell_of_width(checks, tags, greatest_in_javascript, leaf::max_id + 1,
-                "past 2^53, which JavaScript keeps only as texts");
+                "past 2^53, which JavaScript keeps only as strings");
   return checks;
 }
 

@@ -101,7 +101,7 @@ Check check_free(const std::vector<Worker>& workers, const Layout& layout, const
                         range.first, range.last);
   }
   const std::string hint =
-      "see 'leafctl workers list', and free what is not used any more with 'leafctl workers recycle'"_hint;
+      "see 'leafctl workers list', and free those no longer used with 'leafctl workers recycle'"_hint;
   if (available == 0 && !has_own) return {"workers", CheckState::failed, seen, hint, {}, measures};
   constexpr std::int64_t share = 10;
   if (total >= share && available < total / share)
@@ -134,7 +134,7 @@ Check layout_check(const Layout& layout, const std::optional<Layout>& expected, 
         "layout", CheckState::failed,
         fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
                     expected->name()),
-        "name the right store or the right layout; 'leafctl show-config' tells where both come from"_hint};
+        "name the right store or the right layout; 'leafctl show-config' shows where both come from"_hint};
   }
   const std::string name = fmt::format("layout '{}'", layout.name());
   if (now < layout.epoch()) {

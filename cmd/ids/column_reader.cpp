@@ -34,7 +34,7 @@ char parse_separator(std::string_view text) {
                     (text[0] < 'a' || text[0] > 'z') && text[0] != '"';
   if (fits) return text[0];
   throw usage(fmt::format("'--separator' takes one character, not '{}'", text),
-              "take one that is no letter, digit or quote, such as , ; | or the word tab"_hint);
+              "choose one that is not a letter, digit or quote, such as , ; | or the word tab"_hint);
 }
 
 /// The separator in a first line: a tab, else a comma, else a semicolon, outside of quotes if there are any.
@@ -60,7 +60,7 @@ std::string joined(const DelimitedRecord& fields) {
 
 }  // namespace
 
-ColumnReader::ColumnReader(const Options& options) : is_head_next_(options.has_head) {
+ColumnReader::ColumnReader(const Options& options) : is_header_next_(options.has_header) {
   if (options.separator) form_ = form_of(parse_separator(*options.separator));
   if (!options.column.empty() && std::ranges::all_of(options.column, is_digit)) {
     constexpr auto most = std::numeric_limits<std::int32_t>::max();
@@ -69,7 +69,7 @@ ColumnReader::ColumnReader(const Options& options) : is_head_next_(options.has_h
   }
   if (options.column.empty()) throw usage("'--column' takes a number from 1 or a name, not ''");
   name_ = options.column;
-  is_head_next_ = true;
+  is_header_next_ = true;
 }
 
 void ColumnReader::add(std::string_view lines) {
@@ -90,13 +90,13 @@ std::optional<ColumnReader::Field> ColumnReader::next(bool is_last) {
     if (!record.mistake.empty()) {
       // What the quote has swallowed may be good.
       consume(std::min(rest.find('\n'), rest.size() - 1) + 1);
-      if (std::exchange(is_head_next_, false) && !name_.empty()) {
+      if (std::exchange(is_header_next_, false) && !name_.empty()) {
         throw usage(fmt::format("line {}, which names the columns, has {}", line, record.mistake));
       }
       return Field{line, {}, fmt::format("it has {}", record.mistake)};
     }
     consume(record.size);
-    if (std::exchange(is_head_next_, false)) {
+    if (std::exchange(is_header_next_, false)) {
       if (!name_.empty()) find_column(record.fields);
     } else if (index_ >= record.fields.size()) {
       const std::size_t count = record.fields.size();
@@ -116,23 +116,23 @@ void ColumnReader::choose_form() {
   form_ = form_of(separator_in(rest.substr(0, rest.find('\n'))));
 }
 
-void ColumnReader::find_column(const DelimitedRecord& head) {
+void ColumnReader::find_column(const DelimitedRecord& header) {
   const auto is_it = [this](const DelimitedField& field) { return field.text == name_; };
-  const auto found = std::ranges::find_if(head, is_it);
-  if (found == head.end()) {
+  const auto found = std::ranges::find_if(header, is_it);
+  if (found == header.end()) {
     throw usage(
         fmt::format("no column is called '{}'", name_),
-        head.size() == 1
+        header.size() == 1
             ? fmt::format(
                   "the first line is one column, {}: name what separates columns with '--separator'"_hint,
-                  joined(head))
-            : fmt::format("the first line names the columns {}"_hint, joined(head)));
+                  joined(header))
+            : fmt::format("the first line names the columns {}"_hint, joined(header)));
   }
-  if (std::find_if(found + 1, head.end(), is_it) != head.end()) {
+  if (std::find_if(found + 1, header.end(), is_it) != header.end()) {
     throw usage(fmt::format("more than one column is called '{}'", name_),
                 "name the column by its number, with '--header'"_hint);
   }
-  index_ = static_cast<std::size_t>(found - head.begin());
+  index_ = static_cast<std::size_t>(found - header.begin());
 }
 
 void ColumnReader::consume(std::size_t size) {

@@ -16,7 +16,7 @@ class ColumnReader {
   struct Options {
     std::string column;                      ///< a number from 1, or a name in the first record
     std::optional<std::string> separator{};  ///< absent: told by the first line
-    bool has_head = false;                   ///< the first record is no data even if `column` is a number
+    bool has_header = false;                 ///< the first record is no data even if `column` is a number
   };
 
   /// What a record has in the column.
@@ -44,12 +44,12 @@ class ColumnReader {
 
  private:
   void choose_form();
-  void find_column(const DelimitedRecord& head);
+  void find_column(const DelimitedRecord& header);
   void consume(std::size_t size);
 
   std::string name_;       ///< of the column; empty if it has a number
   std::size_t index_ = 0;  ///< of the column, from 0
-  bool is_head_next_;
+  bool is_header_next_;
   std::optional<DelimitedForm> form_;
 
   std::string text_;

@@ -11,19 +11,17 @@ namespace leafctl {
 
 namespace {
 
-std::string layout_help() {
+std::string layout_help(std::string_view otherwise) {
   std::string names;
   for (const auto& known : leaf::known_layouts()) names += fmt::format("{}, ", known.name);
-  return fmt::format(
-      "how IDs are divided: {}NAME:WIDTHS or FIELD:BITS,.../UNIT@EPOCH (default: the setting 'layout', else "
-      "leaf)",
-      names);
+  return fmt::format("how IDs are divided: {}NAME:WIDTHS or FIELD:BITS,.../UNIT@EPOCH (default: {})", names,
+                     otherwise);
 }
 
 }  // namespace
 
-void LayoutOptions::declare(Declaration& command) {
-  command.add_text_option("--layout", "LAYOUT", layout_, layout_help());
+void LayoutOptions::declare(Declaration& command, std::string_view otherwise) {
+  command.add_text_option("--layout", "LAYOUT", layout_, layout_help(otherwise));
   command.add_text_option(
       "--bits", "WIDTHS", bits_,
       "instead of a layout: the bits of time, worker and sequence, or fields by name such as "

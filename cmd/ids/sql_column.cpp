@@ -178,13 +178,13 @@ std::string sql_column(std::string_view option, std::string_view name) {
   for (std::string_view rest = name;;) {
     const bool is_quoted = rest.starts_with('"');
     const std::size_t size = is_quoted ? quoted_size(rest) : std::min(rest.find('.'), rest.size());
-    if (size == std::string_view::npos) throw refuse("a quote in it does not end");
+    if (size == std::string_view::npos) throw refuse("a quote in it is not closed");
     const std::string_view part = rest.substr(0, size);
     if (part.empty() || part == "\"\"") throw refuse("a part of it is empty");
     result += is_quoted || is_plain(part) ? std::string(part) : quoted(part);
     rest.remove_prefix(size);
     if (rest.empty()) return result;
-    if (rest[0] != '.') throw refuse("text stands behind a closing quote");
+    if (rest[0] != '.') throw refuse("text follows a closing quote");
     result += '.';
     rest.remove_prefix(1);
   }

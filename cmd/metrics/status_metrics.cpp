@@ -45,20 +45,20 @@ constexpr FetchMetrics window_fetches{
     {"leafctl_window_last_fetch_timestamp_seconds", gauge,
      "When this host was last leased a window, as Unix time."}};
 
-constexpr Metric store_up{"leafctl_store_up", gauge, "1 if the store answered all that was asked, else 0."};
-constexpr Metric store_info{"leafctl_store_info", gauge, "The store that is configured."};
+constexpr Metric store_up{"leafctl_store_up", gauge, "1 if the store answered every question, else 0."};
+constexpr Metric store_info{"leafctl_store_info", gauge, "The configured store."};
 constexpr Metric schema_version{"leafctl_store_schema_version", gauge, "The version of the store's tables."};
 constexpr Metric needed_schema_version{"leafctl_store_schema_version_needed", gauge,
                                        "The version of tables that this program works with."};
 constexpr Metric clock_offset{"leafctl_store_clock_offset_seconds", gauge,
-                              "This host's clock less the store's."};
+                              "This host's clock minus the store's."};
 constexpr Metric tag_granted{"leafctl_tag_granted_ids_total", counter,
                              "IDs of a tag that the store has granted or left out, to all hosts."};
 constexpr Metric tag_ids_left{"leafctl_tag_ids_left", gauge,
                               "IDs of a tag up to its limit, with those that this host has buffered."};
 constexpr Metric tag_seconds_left{"leafctl_tag_seconds_left", gauge,
                                   "How long a tag's IDs last at the pace of this host alone."};
-constexpr Metric workers{"leafctl_workers", gauge, "Workers of snowflake IDs, by whether they may be had."};
+constexpr Metric workers{"leafctl_workers", gauge, "Workers of snowflake IDs, by state: free or taken."};
 constexpr Metric layout_seconds_left{"leafctl_layout_seconds_left", gauge,
                                      "How long the timestamps of the store's layout last."};
 

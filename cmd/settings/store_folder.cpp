@@ -54,7 +54,7 @@ void share(const std::string& path, gid_t group) {
   const int error = errno;
   if (descriptor >= 0) close(descriptor);
   if (is_link) {
-    throw leaf::Error(leaf::ErrorCode::refused, fmt::format("'{}' is a link, or no file at all", path),
+    throw leaf::Error(leaf::ErrorCode::refused, fmt::format("'{}' is a link, or not a file", path),
                       "remove it if somebody else has put it there"_hint);
   }
   errno = error;

@@ -96,8 +96,8 @@ void refuse_repeated(TagFile& file) {
     if (is_new) {
       tags.push_back(std::move(tag));
     } else {
-      file.errors.push_back(tag.place.error(
-          fmt::format("tag '{}' is there already, in line {}", tag.name.str(), first->second.line)));
+      file.errors.push_back(
+          tag.place.error(fmt::format("tag '{}' is already in line {}", tag.name.str(), first->second.line)));
     }
   }
   file.tags = std::move(tags);

@@ -21,7 +21,7 @@ struct TagColumn {
 };
 using TagColumns = std::vector<TagColumn>;
 
-const std::vector<std::string> export_head{"tag", "next_id", "step", "limit", "updated", "description"};
+const std::vector<std::string> export_header{"tag", "next_id", "step", "limit", "updated", "description"};
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -30,7 +30,7 @@ std::string lower(std::string text) {
 }
 
 /// Whether the first line names a column as tags_as_csv() does, and Leaf's table does not.
-bool has_own_head(std::string_view first_line) {
+bool has_own_header(std::string_view first_line) {
   while (!first_line.empty()) {
     const std::size_t comma = std::min(first_line.find(','), first_line.size());
     if (lower(std::string(first_line.substr(0, comma))) == "next_id") return true;
@@ -44,7 +44,7 @@ DelimitedForm form_of(std::string_view text) {
   if (first_line.find('\t') != std::string_view::npos) {
     return {.separator = '\t', .has_quotes = false, .is_mysql = true};
   }
-  return {.separator = ',', .has_quotes = true, .is_mysql = !has_own_head(first_line)};
+  return {.separator = ',', .has_quotes = true, .is_mysql = !has_own_header(first_line)};
 }
 
 FilePlace place_of(const InputFile& file, const DelimitedField& field) {
@@ -52,7 +52,7 @@ FilePlace place_of(const InputFile& file, const DelimitedField& field) {
 }
 
 /// Whether a record names columns: a tag may have the name of a column, but not a number as well.
-bool is_head(const DelimitedRecord& record) {
+bool is_header(const DelimitedRecord& record) {
   const auto names = [&](TagKey key) {
     return std::ranges::any_of(record, [&](const DelimitedField& field) {
       return find_tag_key(lower(field.text.value_or(""))) == key;
@@ -61,9 +61,9 @@ bool is_head(const DelimitedRecord& record) {
   return names(TagKey::tag) && names(TagKey::next_id);
 }
 
-TagColumns columns_of_head(const InputFile& file, const DelimitedRecord& head) {
+TagColumns columns_of_header(const InputFile& file, const DelimitedRecord& header) {
   TagColumns columns;
-  for (const DelimitedField& field : head) {
+  for (const DelimitedField& field : header) {
     const std::string name = field.text.value_or("NULL");
     const auto key = find_tag_key(lower(name));
     if (!key) {
@@ -73,7 +73,7 @@ TagColumns columns_of_head(const InputFile& file, const DelimitedRecord& head) {
     }
     const bool is_repeated =
         *key != TagKey::ignored && std::ranges::find(columns, *key, &TagColumn::key) != columns.end();
-    if (is_repeated) throw place_of(file, field).error(fmt::format("column '{}' is there twice", name));
+    if (is_repeated) throw place_of(file, field).error(fmt::format("column '{}' appears twice", name));
     columns.push_back({*key, name});
   }
   return columns;
@@ -91,7 +91,7 @@ TagColumns leaf_columns(const InputFile& file, const DelimitedRecord& first) {
     throw place_of(file, first.front())
         .error(fmt::format("a line without a header above it has 3 to 5 fields, not {}", first.size()),
                first.size() == 1 ? "separate the fields with commas or tabs, as 'mysql -B' does"_hint
-                                 : "put a line with the columns' names on top, or write "
+                                 : "begin with a line of column names, or write "
                                    "biz_tag,max_id,step,description,update_time"_hint);
   }
   columns.resize(first.size());
@@ -121,10 +121,10 @@ TagFile read_tag_csv(const InputFile& file) {
   const auto records = read_delimited(file.text, form_of(file.text), file.name);
   TagFile result;
   if (records.empty()) return result;
-  const bool has_head = is_head(records.front());
+  const bool has_header = is_header(records.front());
   const TagColumns columns =
-      has_head ? columns_of_head(file, records.front()) : leaf_columns(file, records.front());
-  for (std::size_t i = has_head ? 1 : 0; i < records.size(); ++i) {
+      has_header ? columns_of_header(file, records.front()) : leaf_columns(file, records.front());
+  for (std::size_t i = has_header ? 1 : 0; i < records.size(); ++i) {
     try {
       result.tags.push_back(tag_of(file, columns, records[i]));
     } catch (const leaf::Error& error) {
@@ -136,7 +136,7 @@ TagFile read_tag_csv(const InputFile& file) {
 }
 
 std::string tags_as_csv(const std::vector<leaf::Tag>& tags) {
-  std::string text = csv_line(export_head);
+  std::string text = csv_line(export_header);
   for (const leaf::Tag& tag : tags) {
     text += csv_line({tag.name, std::to_string(tag.next_id), std::to_string(tag.step),
                       tag.limit ? std::to_string(*tag.limit) : "",

@@ -64,7 +64,7 @@ struct Column {
 /// Every call may throw as OutputFile::write() does.
 class Output {
  public:
-  /// `file` is borrowed. `color` paints the head of a table.
+  /// `file` is borrowed. `color` paints the header of a table.
   Output(OutputFile& file, OutputFormat format, bool color) : file_(file), format_(format), color_(color) {}
 
   OutputFormat format() const noexcept { return format_; }
@@ -72,7 +72,7 @@ class Output {
   std::size_t prose_width() const noexcept { return file_.prose_width(); }
   bool has_color() const noexcept { return color_; }
 
-  /// One line for each record; on a terminal below a head.
+  /// One line for each record; on a terminal below a header.
   template <class T, std::size_t n, class Records>
   void print_list(const Column<T> (&columns)[n], const Records& records) {
     std::vector<Row> rows;

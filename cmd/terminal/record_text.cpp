@@ -82,7 +82,7 @@ bool is_number(const Cell& cell) {
 }
 
 /// What a table calls the column of `cell`.
-std::string head(std::string_view key, const Cell& cell) {
+std::string header(std::string_view key, const Cell& cell) {
   constexpr std::string_view unit = "_ms";
   if (std::holds_alternative<milliseconds>(cell) && key.ends_with(unit)) key.remove_suffix(unit.size());
   return std::string(key);
@@ -143,7 +143,7 @@ std::string tsv_line(const Row& row) {
 
 std::string table(Keys keys, const std::vector<Row>& rows, bool color, std::size_t line_width) {
   std::vector<std::vector<std::string>> texts(1);
-  for (std::size_t i = 0; i < keys.size(); ++i) texts[0].push_back(head(keys[i], rows.front()[i]));
+  for (std::size_t i = 0; i < keys.size(); ++i) texts[0].push_back(header(keys[i], rows.front()[i]));
   std::vector<bool> right(keys.size());
   for (const Row& row : rows) {
     texts.emplace_back();
@@ -184,10 +184,10 @@ std::string table(Keys keys, const std::vector<Row>& rows, bool color, std::size
 
 std::string key_value_lines(Keys keys, const Row& row, std::size_t line_width) {
   std::size_t width = 0;
-  for (std::size_t i = 0; i < keys.size(); ++i) width = std::max(width, head(keys[i], row[i]).size());
+  for (std::size_t i = 0; i < keys.size(); ++i) width = std::max(width, header(keys[i], row[i]).size());
   std::string result;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    std::string line = head(keys[i], row[i]);
+    std::string line = header(keys[i], row[i]);
     pad(line, width - line.size() + gap);
     line += block(terminal_text(row[i]), width + gap, line_width);
     line.pop_back();

@@ -13,8 +13,8 @@ std::string json_line(Keys keys, const Row& row);
 /// `row` as one tab-separated line.
 std::string tsv_line(const Row& row);
 
-/// `rows`, of which there is one at least, below a head, aligned; `color` makes the head bold. Remarks that
-/// do not fit in `line_width` stand below their row; if the rest does not fit, each row is a block of
+/// `rows`, of which there is one at least, below a header, aligned; `color` makes the header bold. Remarks
+/// that do not fit in `line_width` stand below their row; if the rest does not fit, each row is a block of
 /// key_value_lines().
 std::string table(Keys keys, const std::vector<Row>& rows, bool color, std::size_t line_width = 80);
 

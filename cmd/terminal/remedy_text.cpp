@@ -50,7 +50,7 @@ std::string words_for(const Remedy& remedy) {
     case Kind::check_store:
       return " with 'leafctl doctor'";
     case Kind::check_settings:
-      return "; 'leafctl show-config' tells where both come from";
+      return "; 'leafctl show-config' shows where both come from";
     case Kind::add_tag:
       if (!remedy.number && !remedy.name.empty()) return command_on(remedy.name, "add-tag");
       return command_on(remedy.name, "add-tag", "--start " + number_or("ID", remedy));

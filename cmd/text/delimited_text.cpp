@@ -85,7 +85,7 @@ class Reader {
     take();
     while (true) {
       if (rest_.empty()) {
-        mistake_ = {field.line, field.column, "a quote that does not end", true};
+        mistake_ = {field.line, field.column, "a quote that is not closed", true};
         return;
       }
       if (rest_[0] != '"') {
@@ -96,7 +96,7 @@ class Reader {
       if (!rest_.starts_with('"')) break;
       *field.text += take();
     }
-    if (!at_end()) mistake_ = {line_, column_, "text behind a closing quote", false};
+    if (!at_end()) mistake_ = {line_, column_, "text after a closing quote", false};
   }
 
   /// The next character of a field, an escape counting as the one that it stands for.

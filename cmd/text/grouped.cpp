@@ -1,5 +1,9 @@
 #include "text/grouped.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 namespace leafctl {
 
 namespace {
@@ -18,6 +22,10 @@ std::string grouped(std::uint64_t number) {
 
 std::string grouped(std::int64_t number) {
   return part(std::to_string(number), number < 0 ? 1 : 0);
+}
+
+std::string rough_number(double number) {
+  return number < 99.95 ? fmt::format("{:.3g}", number) : grouped(std::int64_t{std::llround(number)});
 }
 
 }  // namespace leafctl

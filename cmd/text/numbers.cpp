@@ -43,6 +43,21 @@ std::optional<milliseconds> duration(std::string_view text) {
   return std::nullopt;
 }
 
+constexpr std::string_view size_units = "KMGT";
+
+std::optional<std::int64_t> size(std::string_view text) {
+  const auto unit = text.empty() ? size_units.npos : size_units.find(text.back());
+  std::int64_t factor = 1;
+  if (unit != size_units.npos) {
+    factor <<= 10 * (unit + 1);
+    text.remove_suffix(1);
+  }
+  const auto count = decimal(text);
+  std::int64_t result = 0;
+  if (!count || __builtin_mul_overflow(*count, factor, &result)) return std::nullopt;
+  return result;
+}
+
 }  // namespace
 
 std::int64_t parse_integer(std::string_view name, std::string_view text, IntegerBounds bounds) {
@@ -50,6 +65,20 @@ std::int64_t parse_integer(std::string_view name, std::string_view text, Integer
   if (value && *value >= bounds.lowest && *value <= bounds.highest) return *value;
   throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'{}' takes a number from {} to {}, not '{}'", name,
                                                         bounds.lowest, bounds.highest, text));
+}
+
+std::int64_t parse_size(std::string_view name, std::string_view text, IntegerBounds bounds) {
+  const auto value = size(text);
+  if (value && *value >= bounds.lowest && *value <= bounds.highest) return *value;
+  throw leaf::Error(leaf::ErrorCode::usage,
+                    fmt::format("'{}' takes a size from {} to {}, not '{}'", name, format_size(bounds.lowest),
+                                format_size(bounds.highest), text));
+}
+
+std::string format_size(std::int64_t bytes) {
+  std::size_t unit = 0;
+  for (; bytes != 0 && bytes % 1024 == 0 && unit < size_units.size(); ++unit) bytes /= 1024;
+  return std::to_string(bytes) + (unit == 0 ? "" : std::string(1, size_units[unit - 1]));
 }
 
 milliseconds parse_duration(std::string_view name, std::string_view text, DurationBounds bounds) {

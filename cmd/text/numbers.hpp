@@ -20,6 +20,13 @@ inline constexpr IntegerBounds worker_bounds{0, std::numeric_limits<std::int32_t
 /// Throws leaf::Error (usage) that says what `name`, an option or key, takes.
 std::int64_t parse_integer(std::string_view name, std::string_view text, IntegerBounds bounds);
 
+/// A whole number of bytes, or of K, M, G or T of them (1024 each time): `64K`, `2G`. Throws as
+/// parse_integer() does.
+std::int64_t parse_size(std::string_view name, std::string_view text, IntegerBounds bounds);
+
+/// The shortest text that parse_size() reads as `bytes`.
+std::string format_size(std::int64_t bytes);
+
 struct DurationBounds {
   std::chrono::milliseconds shortest;
   std::chrono::milliseconds longest;

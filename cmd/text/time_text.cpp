@@ -58,9 +58,9 @@ class Scanner {
   char one_of(std::string_view allowed, std::string_view what = {}) {
     const std::string wanted = what.empty() ? fmt::format("'{}'", allowed[0]) : std::string(what);
     if (rest_.empty()) {
-      fail(fmt::format("{} is missing behind '{}'", wanted, done()));
+      fail(fmt::format("{} is missing after '{}'", wanted, done()));
     } else if (allowed.find(rest_[0]) == std::string_view::npos) {
-      fail(fmt::format("'{}' behind '{}' is not {}", part(), done(), wanted));
+      fail(fmt::format("'{}' after '{}' is not {}", part(), done(), wanted));
     }
     if (!ok()) return '\0';
     const char c = rest_[0];
@@ -72,7 +72,7 @@ class Scanner {
   unsigned fraction() {
     if (!rest_.starts_with('.')) return 0;
     rest_.remove_prefix(1);
-    if (!next_is_digit()) fail(fmt::format("digits are missing behind '{}'", done()));
+    if (!next_is_digit()) fail(fmt::format("digits are missing after '{}'", done()));
     unsigned value = 0;
     for (unsigned weight = 100; next_is_digit(); weight /= 10) value += weight * digit();
     return value;
@@ -222,7 +222,7 @@ UnixTime parse_time(std::string_view name, std::string_view text, UnixTime now) 
   if (!begin) time.refuse(fmt::format("'{}' is neither a date nor now, today, yesterday or tomorrow", word));
   if (distance.empty()) return time.checked(*begin);
   if (distance[0] != '-' && distance[0] != '+') {
-    time.refuse(fmt::format("'{}' behind '{}' is no distance such as -1h", distance, word));
+    time.refuse(fmt::format("'{}' after '{}' is not an offset such as -1h", distance, word));
   }
   const auto length = parse_duration(name, distance.substr(1), {milliseconds(0), furthest});
   return time.checked(distance[0] == '-' ? *begin - length : *begin + length);

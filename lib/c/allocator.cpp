@@ -1,16 +1,10 @@
-#include "c/error.hpp"
-#include "c/fork_generation.hpp"
-#include "c/options.hpp"
+#include "c/handle.hpp"
 #include "leaf/leaf.h"
 #include "leaf/segment.hpp"
 #include "leaf/store.hpp"
 
 using leaf::SegmentAllocator;
 using leaf::SegmentTag;
-using leaf::c::guarded;
-using leaf::c::made;
-using leaf::c::PerProcess;
-using leaf::c::Settings;
 
 struct leaf_allocator {
   explicit leaf_allocator(Settings said)

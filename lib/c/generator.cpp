@@ -1,17 +1,11 @@
-#include "c/error.hpp"
-#include "c/fork_generation.hpp"
+#include "c/handle.hpp"
 #include "c/layout.hpp"
-#include "c/options.hpp"
 #include "leaf/leaf.h"
 #include "leaf/snowflake.hpp"
 #include "text/hint.hpp"
 
 using leaf::operator""_hint;
 using leaf::SnowflakeGenerator;
-using leaf::c::guarded;
-using leaf::c::made;
-using leaf::c::PerProcess;
-using leaf::c::Settings;
 
 struct leaf_generator {
   explicit leaf_generator(Settings said) : settings(std::move(said)), generator([this] { return make(); }) {}

@@ -4,19 +4,13 @@
 #include <mutex>
 #include <vector>
 
-#include "c/error.hpp"
-#include "c/fork_generation.hpp"
-#include "c/options.hpp"
+#include "c/handle.hpp"
 #include "c/versioned_struct.hpp"
 #include "leaf/leaf.h"
 
 using leaf::Store;
 using leaf::Tag;
 using leaf::TagName;
-using leaf::c::guarded;
-using leaf::c::made;
-using leaf::c::PerProcess;
-using leaf::c::Settings;
 
 static_assert(LEAF_MAX_ID == leaf::max_id);
 

@@ -16,8 +16,8 @@ namespace leaf::c {
 template <class Struct>
 Struct known_part(const Struct& given, const char* name) {
   Struct result{};
-  if (given.size < sizeof result.size) {
-    throw Error(ErrorCode::usage, fmt::format("{} has no size", name),
+  if (given.size < sizeof result.size || given.size % alignof(Struct) != 0) {
+    throw Error(ErrorCode::usage, fmt::format("{} has no size that it can have", name),
                 advice("set its member 'size' to sizeof({})"_hint, name));
   }
   std::memcpy(&result, &given, std::min(given.size, sizeof result));

@@ -40,7 +40,7 @@ HostConfiguration HostConfiguration::read(const Environment& environment,
   const std::string& path = environment.system_file;
   if (access(path.c_str(), R_OK) != 0 && errno == EACCES) {
     result.unread_file_.emplace(
-        ErrorCode::usage, fmt::format("configuration file '{}' may not be read by this user", path),
+        ErrorCode::usage, fmt::format("configuration file '{}' is not readable by this user", path),
         fmt::format("have root run 'chmod 644 {}', after moving a password in it to a file that PGPASSFILE "
                     "names; or name the store in 'LEAFCTL_STORE'"_hint,
                     path));

@@ -89,10 +89,10 @@ bool holds_buffers_alone(const std::string& path) {
 [[noreturn]] void refuse_mode(const std::string& path, mode_t mode, mode_t wanted) {
   throw Error(ErrorCode::refused, fmt::format("folder '{}' has mode {:04o}, not {:04o}", path, mode, wanted),
               // Of four digits chmod leaves a folder its set-group-ID bit.
-              holds_buffers_alone(path) ? fmt::format("if nobody else has written in it, 'chmod {:05o} {}' "
-                                                      "mends it"_hint,
-                                                      wanted, leaf::detail::shell_word(path))
-                                        : other_folder());
+              holds_buffers_alone(path)
+                  ? fmt::format("if nobody else has written in it, 'chmod {:05o} {}' fixes it"_hint, wanted,
+                                leaf::detail::shell_word(path))
+                  : other_folder());
 }
 
 }  // namespace

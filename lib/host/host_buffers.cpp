@@ -156,7 +156,7 @@ void when_nobody_fetches(const host::Folder& folder, const std::string& file_nam
       throw Error(
           ErrorCode::unavailable,
           fmt::format("what this host has buffered could not be dropped within {}", text_of(allowed)),
-          "another process fetches; if that is stopped, let it go on or kill it, then try again"_hint);
+          "another process is fetching; if it is stopped, let it go on or kill it, then try again"_hint);
     }
     clock.sleep_for(milliseconds(1));
   }

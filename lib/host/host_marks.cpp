@@ -186,7 +186,7 @@ std::optional<Error> why_no_host_marks(const HostOptions& options) {
     if (statvfs(options.folder.c_str(), &room) != 0) return std::nullopt;
     const auto cannot = [&](const char* why, const Advice& what_helps) {
       return Error(ErrorCode::failed,
-                   fmt::format("no file can be made in folder '{}': {}", options.folder, why), what_helps);
+                   fmt::format("no file can be created in folder '{}': {}", options.folder, why), what_helps);
     };
     if ((room.f_flag & ST_RDONLY) != 0)
       return cannot("it is read-only", advice("name another one{}, before anything is drawn"_hint,

@@ -31,6 +31,18 @@ bool is_ahead(std::int64_t time_ms, std::int64_t now_ms, milliseconds at_most) {
   return time_ms > now_ms && time_ms - now_ms <= at_most.count();
 }
 
+/// Until when somebody claimed the fetch last, if it is due and may be claimed now.
+std::optional<std::int64_t> last_claim_if_due(const SharedState& state, std::int64_t now_ms) {
+  const auto view = state.buffer.view();
+  if (view.has_next || !(view.mark_reached || view.rest.empty())) return std::nullopt;
+  const FetchRecord& record = state.fetch;
+  if (record.failures.load(std::memory_order_relaxed) > 0 &&
+      is_ahead(record.retry_at_ms.load(std::memory_order_relaxed), now_ms, longest_pause))
+    return std::nullopt;
+  const std::int64_t claimed = record.claimed_until_ms.load(std::memory_order_relaxed);
+  return is_ahead(claimed, now_ms, claim_lasts) ? std::nullopt : std::optional(claimed);
+}
+
 }  // namespace
 
 SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKind kind,
@@ -174,20 +186,26 @@ bool SharedRanges::may_try(StateFile& file) {
          !is_ahead(record.retry_at_ms.load(std::memory_order_relaxed), now_ms(), longest_pause);
 }
 
-bool SharedRanges::claim_fetch() {
+SharedState& SharedRanges::known_state() {
   if (&state() == &nowhere_ && is_known()) go_to_current_file();
-  SharedState& drawn_from = state();
-  const auto view = drawn_from.buffer.view();
-  if (view.has_next || !(view.mark_reached || view.rest.empty())) return false;
-  FetchRecord& record = drawn_from.fetch;
+  return state();
+}
+
+bool SharedRanges::is_fetch_due() {
+  return last_claim_if_due(known_state(), now_ms()).has_value();
+}
+
+bool SharedRanges::claim_fetch() {
+  SharedState& drawn_from = known_state();
   const std::int64_t now = now_ms();
-  if (record.failures.load(std::memory_order_relaxed) > 0 &&
-      is_ahead(record.retry_at_ms.load(std::memory_order_relaxed), now, longest_pause))
-    return false;
-  std::int64_t claimed = record.claimed_until_ms.load(std::memory_order_relaxed);
-  if (is_ahead(claimed, now, claim_lasts)) return false;
-  return record.claimed_until_ms.compare_exchange_strong(claimed, now + claim_lasts.count(),
-                                                         std::memory_order_relaxed);
+  auto claimed = last_claim_if_due(drawn_from, now);
+  return claimed && drawn_from.fetch.claimed_until_ms.compare_exchange_strong(
+                        *claimed, now + claim_lasts.count(), std::memory_order_relaxed);
+}
+
+bool SharedRanges::is_check_due() {
+  const auto known = name_.look_up(*folder_.get(), now());
+  return !known || known->check_is_due;
 }
 
 void SharedRanges::await(const std::function<bool()>& ready) {
@@ -398,8 +416,7 @@ Error SharedRanges::timed_out(const std::optional<Error>& failure) {
   const std::int64_t fetcher = file ? file->state().fetch.fetcher.load(std::memory_order_relaxed) : 0;
   return RangeSource::timed_out(
       timeout_, std::nullopt,
-      fmt::format("process {} of this host is about to fetch it; if that is stopped, let it go on or "
-                  "kill it"_hint,
+      fmt::format("process {} of this host is fetching it; if it is stopped, let it go on or kill it"_hint,
                   fetcher));
 }
 

@@ -39,7 +39,9 @@ class SharedRanges : public range::RangeSource {
   void await(const std::function<bool()>& ready) override;
   void request_fetch() override;
   /// One of all processes is told so, and for a second no other one.
+  bool is_fetch_due() override;
   bool claim_fetch() override;
+  bool is_check_due() override;
   void fetch() override;
   void fetch(Store& store) override;
   /// Leaves a file or folder that was removed, and a store that the name does not lead to any more.
@@ -97,6 +99,8 @@ class SharedRanges : public range::RangeSource {
   Error timed_out(const std::optional<Error>& failure);
   /// Has takers draw from there.
   void go_to(SharedState& state);
+  /// Where to draw, looked up where nobody knew it when this was made.
+  SharedState& known_state();
 
   const StoreOptions store_options_;
   const bool tries_once_;                    ///< the timeout is zero: whoever waits does so for one attempt

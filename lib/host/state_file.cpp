@@ -46,7 +46,7 @@ const std::string& boot_id() {
       const int error = errno;
       throw Error(
           ErrorCode::failed,
-          fmt::format("the system does not tell its boot, by '{}': {}", boot_file, std::strerror(error)),
+          fmt::format("the system does not identify its boot, by '{}': {}", boot_file, std::strerror(error)),
           is_shortage(error)
               ? shortage_hint(error)
               : advice("go without the host's buffer{}"_hint, Remedy{Remedy::Kind::do_without_host}));
@@ -139,7 +139,7 @@ Descriptor open_trusted(const Folder& folder, const std::string& name) {
     if (fstat(file.get(), &status) != 0) throw cannot(folder, name, "looked at");
     if (!S_ISREG(status.st_mode)) throw refuse("is no regular file");
     if (!folder.trusts_owner_of(status)) throw refuse("belongs to another user");
-    if ((status.st_mode & 07777) != folder.file_mode()) throw refuse("may be used by others than it should");
+    if ((status.st_mode & 07777) != folder.file_mode()) throw refuse("is open to other users");
     if (status.st_nlink > 1) throw refuse("has other names too");
     if (status.st_nlink == 1) return file;
     // It was thrown away at this moment.
@@ -251,8 +251,8 @@ std::optional<Error> StateFile::why_lost(const Folder& folder, const std::string
     }
     return Error(
         ErrorCode::failed,
-        fmt::format("file '{}/{}' is damaged, or a copy, and counts no more", folder.path(), file_name),
-        advice("look again{}, and remove it if it is named still"_hint, Remedy{Remedy::Kind::check_store}));
+        fmt::format("file '{}/{}' is damaged, or a copy, and is ignored", folder.path(), file_name),
+        advice("look again{}, and remove it if it is still named"_hint, Remedy{Remedy::Kind::check_store}));
   } catch (const Error& error) {
     return error;
   }
@@ -296,10 +296,9 @@ void StateFile::throw_away_foreign(const Folder& folder, const FileKey& key) {
   const bool is_locked = lock(file.get());
   if (find(folder, key)) return;  // another process has put it there meanwhile
   if (!is_locked) {
-    throw Error(
-        ErrorCode::unavailable,
-        fmt::format("buffer file '{}/{}' does not count any more, and its lock is held", folder.path(), name),
-        "try again"_hint);
+    throw Error(ErrorCode::unavailable,
+                fmt::format("buffer file '{}/{}' is stale, and its lock is held", folder.path(), name),
+                "try again"_hint);
   }
   if (!has_name(folder, name, file.get())) return;
   // Who has mapped one that is damaged gets no more of it.

@@ -169,7 +169,7 @@ IdBounds Layout::bounds(UnixTime from, UnixTime to) const {
   }
   ticks_at(from);
   if (from >= to) {
-    refuse(fmt::format("the end '{}' of the stretch is not after its beginning '{}'", to_rfc3339(to),
+    refuse(fmt::format("the end '{}' of the range is not after its start '{}'", to_rfc3339(to),
                        to_rfc3339(from)));
   }
   const std::int64_t first = first_ticks_from(from);
@@ -177,7 +177,7 @@ IdBounds Layout::bounds(UnixTime from, UnixTime to) const {
   if (first == end) {
     refuse(fmt::format("no unit of layout '{}' begins from '{}' to before '{}'", name(), to_rfc3339(from),
                        to_rfc3339(to)),
-           fmt::format("its times are {} apart; take a longer stretch"_hint, unit_text(unit_)));
+           fmt::format("its times are {} apart; choose a longer range"_hint, unit_text(unit_)));
   }
   return {time_.in_place(first), last_id(time_at(end - 1))};
 }

@@ -52,8 +52,12 @@ class RangeSource {
   virtual void await(const std::function<bool()>& ready) = 0;
   /// Has the next range fetched in the background, if that is this process's to do.
   virtual void request_fetch() = 0;
-  /// True if a fetch is due and nobody is at it whom others wait for. The caller then has to see to it soon.
+  /// True if a fetch is due and nobody is at it whom others wait for.
+  virtual bool is_fetch_due() { return false; }
+  /// The same; the caller then has to see to it soon.
   virtual bool claim_fetch() { return false; }
+  /// True if the store is to be asked which one it is.
+  virtual bool is_check_due() { return false; }
   /// Fetches now, unless another one is at it or it is not needed any more. Throws Error.
   virtual void fetch() = 0;
 

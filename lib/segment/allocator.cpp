@@ -57,8 +57,16 @@ StoreIdentity SegmentTag::store() const {
   return source_->granted_by();
 }
 
+bool SegmentTag::is_fetch_due() {
+  return source_->is_fetch_due();
+}
+
 bool SegmentTag::claim_fetch() {
   return source_->claim_fetch();
+}
+
+bool SegmentTag::is_check_due() {
+  return source_->is_check_due();
 }
 
 void SegmentTag::fetch() {

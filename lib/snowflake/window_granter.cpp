@@ -90,11 +90,10 @@ range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) c
   }
   const Range range = positions_of(lease, layout::Positions(layout));
   if (!is_first && lease.store == filled.store && range.lo < filled.buffer.published_end()) {
-    throw Error(
-        ErrorCode::refused,
-        "the store has leased the same time before: it was put back to a backup, or an old standby took "
-        "over",
-        "try again when that time has passed"_hint);
+    throw Error(ErrorCode::refused,
+                "the store has leased the same time before: it was restored from a backup, or an old standby "
+                "took over",
+                "try again when that time has passed"_hint);
   }
   return {.range = range,
           // Half of a window is left to wait for a store that is away.

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "leaf/detail/query_lines.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/sql.hpp"
@@ -96,7 +97,7 @@ class Connection {
 
 /// What mends a log of changes that is gone.
 inline Advice make_events_anew() {
-  return advice("make the log of changes anew{}"_hint, Remedy{Remedy::Kind::upgrade_store});
+  return advice("recreate the log of changes{}"_hint, Remedy{Remedy::Kind::upgrade_store});
 }
 /// What mends a table that a crash of the server would empty.
 inline Advice unlogged_advice() {
@@ -123,6 +124,10 @@ struct Driver {
                                          std::chrono::milliseconds timeout);
   /// Fills in what only this kind of store knows of its health; `url` is what connect() was given.
   StoreHealth (*inspect)(Connection&, const std::string& url, std::chrono::milliseconds timeout);
+  /// The rows of a query of the user's own; see detail::query_lines(). Null: there are no queries.
+  std::unique_ptr<detail::QueryLines> (*query_lines)(const std::string& url, const std::string& query,
+                                                     const std::string& program,
+                                                     std::chrono::milliseconds timeout) = nullptr;
   /// Called around each fork() of the process, so that the child finds no lock of the driver held; may be
   /// null.
   void (*before_fork)() noexcept = nullptr;

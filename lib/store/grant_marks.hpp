@@ -18,9 +18,9 @@ using MarkHolder = std::uint64_t;
 /// Of the holder of a lease.
 MarkHolder holder_of(std::string_view token);
 
-/// How far the store is known to have granted. A grant that begins below its mark comes from a store that
-/// has gone back, and may be in use already. Marks belong to a deployment, whatever its store's name: a copy
-/// of it that was put back is told from nothing else.
+/// How far the store is known to have granted. A grant that begins below its mark comes from a store that has
+/// gone back, and may be in use already. Marks belong to a deployment, by whatever name it is reached:
+/// nothing else gives a restored copy away.
 ///
 /// `subject` is what mark_of() makes of a tag or a worker. Thread safe. Throws Error as the place where marks
 /// are kept does.

@@ -4,6 +4,7 @@
 
 #include "leaf/store.hpp"
 #include "store/store_impl.hpp"
+#include "store/unix_time.hpp"
 #include "text/hint.hpp"
 
 namespace leaf {
@@ -20,10 +21,6 @@ std::optional<Range> range_of(const store::Row& row, std::size_t first) {
   const auto from = row.integer_or_null(first), to = row.integer_or_null(first + 1);
   if (!from || !to || *from >= *to) return std::nullopt;
   return Range{*from, *to};
-}
-
-UnixTime time_of(std::int64_t unix_ms) {
-  return UnixTime(std::chrono::milliseconds(unix_ms));
 }
 
 }  // namespace
@@ -55,9 +52,9 @@ Failover Store::failover() {
         if (rows.empty()) throw store::lost_meta_row();
         Failover found{.server = rows[0].text(0), .tags = {}};
         if (found.server.empty()) return found;
-        const UnixTime from = time_of(rows[0].integer(2));
+        const UnixTime from = store::time_of(rows[0].integer(2));
         const bool is_noticed = rows[0].integer(1) == 1;
-        found.leases_wait = !is_noticed || from > time_of(rows[0].integer(3));
+        found.leases_wait = !is_noticed || from > store::time_of(rows[0].integer(3));
         if (is_noticed && found.leases_wait) found.leases_from = from;
         const store::Value server = found.server;
         for (const store::Row& row : connection.execute(connection.sql().failover_tags, {&server, 1}, left)) {

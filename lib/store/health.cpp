@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "leaf/store.hpp"
+#include "store/functions.hpp"
 #include "store/store_impl.hpp"
 #include "text/hint.hpp"
 
@@ -112,6 +113,17 @@ void look_at_events(StoreHealth& health, std::span<const Migration> migrations, 
     health.missing_events.push_back(row.text(0));
 }
 
+/// After look_at_schema().
+void look_at_functions(StoreHealth& health, Connection& connection, milliseconds timeout) {
+  if (health.schema_version.value_or(0) < health.newest_schema_version) return;
+  try {
+    health.functions = store::find_functions(connection, health.newest_schema_version, timeout);
+  } catch (const Error&) {
+    // The tables may be closed to this role: another check names that.
+    if (!connection.usable()) throw;
+  }
+}
+
 }  // namespace
 
 StoreHealth Store::health() {
@@ -125,6 +137,7 @@ StoreHealth Store::health() {
       compare_clocks(health, connection, impl_->clock(), left);
       look_at_schema(health, connection, left);
       look_at_events(health, impl_->driver().migrations, connection, left);
+      look_at_functions(health, connection, left);
       look_at_rows(health, connection, impl_->clock(), left);
       return health;
     } catch (const Error& error) {

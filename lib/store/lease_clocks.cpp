@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "store/unix_time.hpp"
 #include "text/advice.hpp"
 #include "text/duration_text.hpp"
 #include "text/hint.hpp"
@@ -36,7 +37,7 @@ LeaseClocks::LeaseClocks(const WorkerRequest& request, UnixTime wish, const Layo
       clock_(clock) {}
 
 UnixTime LeaseClocks::host_time() const {
-  return std::chrono::floor<milliseconds>(clock_.now());
+  return store::host_time(clock_);
 }
 
 void LeaseClocks::ask() {

@@ -75,7 +75,7 @@ std::string newer(const Schema& schema, std::span<const Migration> migrations) {
 
 Error lost_meta_row() {
   return {ErrorCode::refused, "table 'leaf_meta' has lost its row: the other tables may have lost some too",
-          "put the store back from a backup; one that is made anew repeats IDs"_hint};
+          "restore the store from a backup; a new one would repeat IDs"_hint};
 }
 
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
@@ -120,7 +120,7 @@ std::vector<Migration> pending(const Schema& schema, std::span<const Migration> 
   const int newest = migrations.back().number;
   if (schema.minimum_reader > newest) {
     throw Error(ErrorCode::usage, newer(schema, migrations),
-                fmt::format("use {}; leafctl-operations(7) tells the way back"_hint,
+                fmt::format("use {}; leafctl-operations(7) describes the way back"_hint,
                             schema.minimum_release.empty()
                                 ? "a newer release"
                                 : fmt::format("release {} or later", schema.minimum_release)));
@@ -183,7 +183,8 @@ std::string script(const Connection& connection, std::span<const Migration> pend
   }
   if (!pending.empty() && minimum_reader(pending) > 0) {
     text += fmt::format(
-        "\n-- Programs that know less than migration {0} are refused from now on.\n"
+        "\n"
+        "-- Programs that know less than migration {0} are refused from now on.\n"
         "UPDATE {2}leaf_meta SET min_reader = {0}, min_release = '{1}' WHERE min_reader < {0};\n",
         minimum_reader(pending), version(), connection.schema());
   }

@@ -18,9 +18,9 @@ namespace {
 constexpr auto npos = std::string_view::npos;
 constexpr std::string_view mask = "***";
 
-constexpr const char* stray_at = "an '@' stands where libpq expects none";
+constexpr const char* stray_at = "there is an '@' where libpq expects none";
 constexpr const char* bad_port = "a port is not a number";
-constexpr const char* stray_password = "a password stands in another parameter";
+constexpr const char* stray_password = "a password is in another parameter";
 
 /// A part of a connection string that is not shown.
 struct Hidden {

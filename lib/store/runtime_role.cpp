@@ -36,7 +36,8 @@ std::string runtime_grants(const Connection& connection, const std::string& role
                 "a role's name has 1 to 63 characters"_hint);
   }
   if (role == "public") {
-    throw Error(ErrorCode::usage, "'public' stands for all roles and is none", "name a role of its own"_hint);
+    throw Error(ErrorCode::usage, "'public' stands for all roles and is not one",
+                "name a role of its own"_hint);
   }
   return fmt::format(fmt::runtime(connection.sql().runtime_grants), fmt::arg("role", quoted(role, '"')),
                      fmt::arg("role_text", quoted(role, '\'')), fmt::arg("schema", connection.schema()));
@@ -50,7 +51,7 @@ void require_fit(const store::Row& found, const std::string& role) {
   if (found.integer(1) == 1) {
     throw Error(ErrorCode::usage,
                 fmt::format("role '{}' owns the store's tables and may do everything with them", role),
-                "name another role, that is no superuser and no member of the owner"_hint);
+                "name another role, neither a superuser nor a member of the owner"_hint);
   }
 }
 

@@ -57,6 +57,21 @@ struct Sql {
   /// -> roles and PUBLIC, other than the owner, that may create in the schema of the tables, and that schema
   const char* schema_creators;
 
+  // The functions for SQL. Null: the store can have none.
+
+  /// As Store::install_functions() makes them, with @NAMES@ for what depends on the layout and on where they
+  /// are.
+  const char* functions;
+  /// $1 schema, $2 1 if that is quoted where it has to be -> its name, quoted where it has to be, and as it
+  /// is. No row: there is none.
+  const char* schema_named;
+  /// -> the layout's text; also from a schema that is older than `layout` takes
+  const char* layout_text;
+  /// $1 what leads the names of the tables -> for each schema that has functions for these: its name, their
+  /// version, the schema version and the layout that they were made for, 1 if they were for this deployment,
+  /// the store's layout and minimum reader, 1 if the present role may replace them
+  const char* functions_found;
+
   /// -> the store's clock. Null: it has none but this host's.
   const char* clock;
 

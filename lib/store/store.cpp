@@ -49,8 +49,8 @@ void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const 
 void Store::Impl::require_connected_to(const StoreIdentity& identity) {
   if (identity.deployment == deployment_) return;
   connection_.reset();
-  throw Error(ErrorCode::unavailable, "the store's name led to another deployment meanwhile",
-              "try again"_hint, store::sqlstate::connection_lost);
+  throw Error(ErrorCode::unavailable, "the store's name now leads to another deployment", "try again"_hint,
+              store::sqlstate::connection_lost);
 }
 
 Store::Store(const StoreOptions& options) : impl_(std::make_unique<Impl>(options)) {}

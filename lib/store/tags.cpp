@@ -100,15 +100,14 @@ Error no_such_tag(const TagName& name) {
 /// IDs up to `mark` were granted to this host before, but the store has no row of the tag, not even a
 /// tombstone.
 Error lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
-  return {
-      code,
-      fmt::format("tag '{}' does not exist, but IDs of it were granted before, up to {}: the store was put "
-                  "back to a backup, or an old standby took over",
-                  name.str(), mark - 1),
-      advice(
-          "add it to go on from {}{}, or from a higher number that a look at the tag{} names on another host"_hint,
-          mark, Remedy{.kind = Remedy::Kind::add_tag, .name = name.str(), .number = mark},
-          Remedy{.kind = Remedy::Kind::look_at_tag, .name = name.str()})};
+  return {code,
+          fmt::format("tag '{}' does not exist, but IDs of it were granted before, up to {}: the store was "
+                      "restored from a backup, or an old standby took over",
+                      name.str(), mark - 1),
+          advice("add it to go on from {}{}, or from a higher number that a look at the "
+                 "tag{} names on another host"_hint,
+                 mark, Remedy{.kind = Remedy::Kind::add_tag, .name = name.str(), .number = mark},
+                 Remedy{.kind = Remedy::Kind::look_at_tag, .name = name.str()})};
 }
 
 /// Whether Sql::add_tag adds `tag` where `found` is what the store has.
@@ -304,7 +303,7 @@ namespace {
 Error gone_back(const TagName& name, std::int64_t mark) {
   return {
       ErrorCode::refused,
-      fmt::format("the store has granted IDs of tag '{}' before, up to {}: it was put back to a backup, or "
+      fmt::format("the store has granted IDs of tag '{}' before, up to {}: it was restored from a backup, or "
                   "an old standby took over",
                   name.str(), mark - 1),
       advice(

@@ -8,6 +8,7 @@
 #include "layout/layout_text.hpp"
 #include "leaf/store.hpp"
 #include "store/store_impl.hpp"
+#include "store/unix_time.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
 
@@ -16,13 +17,11 @@ namespace leaf {
 namespace {
 
 using std::chrono::milliseconds;
+using store::host_time;
 using store::Row;
+using store::time_of;
 using store::Value;
 using store::WorkerPool;
-
-UnixTime host_time(Clock& clock) {
-  return std::chrono::floor<milliseconds>(clock.now());
-}
 
 void require_leasable(const Layout& layout) {
   if (layout.max_sequence() < std::int64_t{1} << 30) return;
@@ -92,8 +91,8 @@ WorkerPool store::pool_of(const std::vector<Row>& found) {
 
 std::optional<UnixTime> store::wait_for_leases(const std::vector<Row>& found, UnixTime host_now) {
   if (found.empty()) return std::nullopt;
-  const UnixTime from(milliseconds(found[0].integer(0)));
-  const UnixTime store_now(milliseconds(found[0].integer(1)));
+  const UnixTime from = time_of(found[0].integer(0));
+  const UnixTime store_now = time_of(found[0].integer(1));
   return from <= std::min(store_now, host_now) ? std::nullopt : std::optional(from);
 }
 

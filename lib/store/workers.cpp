@@ -1,15 +1,11 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "layout/layout_text.hpp"
 #include "leaf/store.hpp"
-#include "store/expected_layout.hpp"
-#include "store/lease_clocks.hpp"
 #include "store/store_impl.hpp"
-#include "store/uuid.hpp"
-#include "store/worker_range.hpp"
+#include "store/unix_time.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
 
@@ -18,159 +14,11 @@ namespace leaf {
 namespace {
 
 using std::chrono::milliseconds;
-using store::LeaseClocks;
+using store::host_time;
 using store::Row;
-using store::SeenClocks;
+using store::time_of;
+using store::unix_ms;
 using store::Value;
-using store::WorkerPool;
-
-constexpr std::size_t max_owner = 255;
-
-std::int64_t unix_ms(UnixTime time) {
-  return time.time_since_epoch().count();
-}
-
-UnixTime time_of(std::int64_t unix_ms) {
-  return UnixTime(milliseconds(unix_ms));
-}
-
-UnixTime host_time(Clock& clock) {
-  return std::chrono::floor<milliseconds>(clock.now());
-}
-
-/// The highest one of `range` that neither the store nor this host knows to have been leased.
-std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const WorkerRange& range,
-                                         GrantMarks& marks, const std::string& deployment) {
-  for (std::int64_t worker = range.last; worker >= range.first; --worker) {
-    if (std::ranges::find(known, worker, &Worker::id) == known.end() &&
-        marks.highest(deployment, mark_of(worker)) == 0)
-      return worker;
-  }
-  return std::nullopt;
-}
-
-void require_valid(const WorkerRequest& request, const WorkerPool& pool) {
-  const Layout& layout = pool.layout;
-  if (request.owner.empty() || request.owner.size() > max_owner ||
-      !std::all_of(request.owner.begin(), request.owner.end(), [](char c) { return c > ' ' && c <= '~'; })) {
-    throw Error(ErrorCode::usage,
-                "the name of a worker's owner is not 1 to 255 printable characters without spaces",
-                advice("choose one{}"_hint, Remedy{Remedy::Kind::choose_owner}));
-  }
-  if (request.worker) layout.worker_bits(*request.worker);  // throws if it is out of bounds
-  if (request.worker && !pool.workers.holds(*request.worker)) {
-    throw Error(ErrorCode::usage, fmt::format("this store does not lease worker {}", *request.worker),
-                advice("choose one from {} to {}{}, or leave the choice to the store"_hint,
-                       pool.workers.first, pool.workers.last, Remedy{Remedy::Kind::choose_worker}));
-  }
-  if (request.window < layout.unit()) {
-    throw Error(ErrorCode::usage,
-                fmt::format("a window of {} is shorter than the layout's unit", request.window));
-  }
-  if (request.max_skew < milliseconds::zero() || request.recycle_after < milliseconds::zero() ||
-      request.max_backward < milliseconds::zero()) {
-    throw Error(ErrorCode::usage, "a duration is below zero");
-  }
-}
-
-WorkerLease lease_of(const Row& row, std::string token, StoreIdentity store) {
-  store::require_durable(row, 3);
-  WorkerLease lease{.worker = row.integer(0),
-                    .token = std::move(token),
-                    .begin = time_of(row.integer(1)),
-                    .end = time_of(row.integer(2)),
-                    .store = std::move(store)};
-  if (lease.begin >= lease.end) throw Error(ErrorCode::failed, "the store leased no time");
-  return lease;
-}
-
-SeenClocks clocks_of(const Row& row) {
-  const auto optional_time = [&](std::size_t column) {
-    const auto ms = row.integer_or_null(column);
-    return ms ? std::optional(time_of(*ms)) : std::nullopt;
-  };
-  return {time_of(row.integer(0)), optional_time(1), optional_time(2)};
-}
-
-Error no_lease_before(UnixTime from) {
-  return {
-      ErrorCode::unavailable,
-      fmt::format("no worker is leased until {}: after a failover or restore the store may lack leases "
-                  "that are still in use",
-                  to_rfc3339(from)),
-      advice(
-          "wait until then; hosts whose window is not over go on. If that server lost no commit, saying so{} "
-          "ends the wait"_hint,
-          Remedy{Remedy::Kind::settle_failover})};
-}
-
-/// When the first worker that nobody holds can be leased.
-std::optional<UnixTime> first_freed(const std::vector<Worker>& workers) {
-  std::optional<UnixTime> first;
-  for (const Worker& worker : workers) {
-    if (worker.in_range && worker.owner.empty())
-      first = std::min(first.value_or(UnixTime::max()), worker.window_end);
-  }
-  return first;
-}
-
-Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
-  const std::string range =
-      pool.workers.size() > pool.layout.max_worker()
-          ? ""
-          : fmt::format(" that this store leases, {} to {},", pool.workers.first, pool.workers.last);
-  const std::string taken = fmt::format("all {} workers{} are taken", pool.workers.size(), range);
-  UnixTime first = UnixTime::max();
-  std::int64_t ahead = 0;
-  for (const Worker& worker : workers) {
-    if (!worker.leased_ahead() || !worker.in_range) continue;
-    ++ahead;
-    first = std::min(first, worker.window_end);
-  }
-  const auto freed = first_freed(workers);
-  if (ahead == 0 && freed) {
-    return {
-        ErrorCode::exhausted, taken,
-        advice(
-            "try again at {}, when the window of one that was freed is over; or free one whose holder is gone{}"_hint,
-            to_rfc3339(*freed), Remedy{Remedy::Kind::recycle_worker})};
-  }
-  if (ahead == 0) {
-    return {ErrorCode::exhausted, taken,
-            advice("see who holds them{}, and free those whose holder is gone{}"_hint,
-                   Remedy{Remedy::Kind::list_workers}, Remedy{Remedy::Kind::recycle_worker})};
-  }
-  return {ErrorCode::exhausted,
-          fmt::format("{}, {} of them because a clock was ahead: the first until {}", taken, ahead,
-                      to_rfc3339(first)),
-          advice("free those of the others whose holder is gone{}, or go on in a new store"_hint,
-                 Remedy{Remedy::Kind::recycle_worker})};
-}
-
-Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
-  const auto held = std::ranges::find(workers, number, &Worker::id);
-  const bool is_over = held == workers.end() || held->window_end <= held->renewed_at + held->silent_for;
-  return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", number),
-          is_over ? advice("free it{}"_hint, Remedy{.kind = Remedy::Kind::recycle_worker, .number = number})
-                  : advice("wait until {}, when its window is over, or take another{}"_hint,
-                           to_rfc3339(held->window_end), Remedy{Remedy::Kind::choose_worker})};
-}
-
-/// Throws Error (refused) if `request` pins a worker that no command brings back before its time.
-void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& workers) {
-  const auto held = std::ranges::find(workers, *request.worker, &Worker::id);
-  if (held == workers.end() || !held->leased_ahead()) return;
-  const Remedy other{Remedy::Kind::choose_worker};
-  const Remedy release{.kind = Remedy::Kind::release_workers, .name = request.owner};
-  throw Error(
-      ErrorCode::refused,
-      fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
-                  to_rfc3339(held->window_end)),
-      held->owner == request.owner
-          ? advice("set the clock right; if it is right now, release it{}, then take another worker{}"_hint,
-                   release, other)
-          : advice("set the clock right; if it is right now, take another worker{}"_hint, other));
-}
 
 /// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
 Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
@@ -191,42 +39,6 @@ std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
 
 }  // namespace
 
-std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const std::vector<Value>& parameters,
-                                    StoreIdentity& store) {
-  auto granted = grant(
-      statement, 4, [&](const std::string&) { return parameters; }, [](store::Connection&, milliseconds) {});
-  if (!granted) return {};
-  store = std::move(granted->second);
-  return {std::move(granted->first)};
-}
-
-void Store::Impl::require_above_mark(const WorkerLease& lease,
-                                     const std::function<std::optional<std::int64_t>()>& spare) {
-  const GrantMarks::Mark known = marks_->mark(lease.store.deployment, mark_of(lease.worker));
-  const UnixTime mark = time_of(known.end);
-  // What its own holder was leased, and has not used, it is leased again.
-  if (lease.begin >= mark || known.holder == holder_of(lease.token)) return;
-  Advice what_helps = "try again when that time has passed"_hint;
-  // Others may have been leased what the store has lost, too. They took the lowest numbers.
-  if (const auto worker = spare()) {
-    what_helps = advice(
-        "try again when that time has passed; if no host has used worker {} since the backup, go on at once "
-        "by "
-        "taking it{}"_hint,
-        *worker, Remedy{.kind = Remedy::Kind::choose_worker, .number = *worker});
-  }
-  throw Error(
-      ErrorCode::refused,
-      fmt::format("the store has leased worker {} up to {} before: it was put back to a backup, or an "
-                  "old standby took over",
-                  lease.worker, to_rfc3339(mark)),
-      what_helps);
-}
-
-void Store::Impl::raise_mark(const WorkerLease& lease) {
-  marks_->raise(lease.store.deployment, mark_of(lease.worker), unix_ms(lease.end), holder_of(lease.token));
-}
-
 std::vector<Worker> Store::workers() {
   std::vector<Worker> workers;
   for (const Row& row : impl_->execute(&store::Sql::workers, {unix_ms(host_time(impl_->clock()))})) {
@@ -240,156 +52,6 @@ std::vector<Worker> Store::workers() {
                        .in_range = row.integer(7) == 1});
   }
   return workers;
-}
-
-void require_expected_layout(const WorkerRequest& request, const Layout& layout) {
-  if (!request.layout || *request.layout == layout) return;
-  throw Error(
-      ErrorCode::usage,
-      fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
-                  request.layout->name()),
-      advice("name the right store or the right layout{}"_hint, Remedy{Remedy::Kind::check_settings}));
-}
-
-WorkerLease Store::acquire_worker(const WorkerRequest& request) {
-  const WorkerPool pool = store::pool_of(impl_->execute(&store::Sql::layout, {}));
-  const Layout& layout = pool.layout;
-  require_expected_layout(request, layout);
-  require_valid(request, pool);
-  const auto check_lease_time = [&] {
-    const auto found = impl_->execute(&store::Sql::leases_from, {});
-    const auto from = store::wait_for_leases(found, host_time(impl_->clock()));
-    if (from) throw no_lease_before(*from);
-  };
-  check_lease_time();
-  const std::string token = store::new_uuid();
-  StoreIdentity store;
-  LeaseClocks clocks(request, request.not_before, layout, impl_->clock());
-  const auto claim = [&](const char* store::Sql::*statement, std::int64_t worker, bool with_silence) {
-    clocks.ask();
-    std::vector<Value> parameters{request.owner,
-                                  token,
-                                  request.window.count(),
-                                  unix_ms(request.not_before),
-                                  unix_ms(clocks.asked()),
-                                  worker,
-                                  unix_ms(clocks.earliest_store()),
-                                  unix_ms(clocks.latest()),
-                                  unix_ms(clocks.latest_given_up()),
-                                  unix_ms(clocks.first_begin()),
-                                  unix_ms(clocks.last_begin())};
-    if (with_silence) parameters.emplace_back(static_cast<std::int64_t>(request.recycle_after.count()));
-    auto rows = impl_->lease(statement, parameters, store);
-    clocks.note_answer();
-    return rows;
-  };
-  // True if what was claimed came too late for the clocks. Throws Error where they forbid a lease.
-  const auto came_late = [&] {
-    check_lease_time();  // another server may have come meanwhile
-    return clocks.explain([&](UnixTime now) {
-      return clocks_of(impl_->execute(&store::Sql::owner_clocks, {request.owner, unix_ms(now)}).at(0));
-    });
-  };
-  const auto has_new = [&] {
-    return impl_->execute(&store::Sql::has_new, {layout.max_worker(), unix_ms(clocks.asked())})
-               .at(0)
-               .integer(0) != 0;
-  };
-
-  std::vector<Row> rows;
-  std::int64_t new_left = pool.workers.size();
-  while (rows.empty()) {
-    if (request.worker) {
-      rows = claim(&store::Sql::acquire_this, *request.worker, true);
-      if (!rows.empty()) break;
-      const std::vector<Worker> known = workers();
-      require_not_ahead(request, known);
-      if (!came_late()) throw not_free(*request.worker, known);
-      continue;
-    }
-    rows = claim(&store::Sql::acquire_held, layout.max_worker(), false);
-    if (rows.empty()) rows = claim(&store::Sql::acquire_new, layout.max_worker(), false);
-    // One that is pinned may lie in the way: the next number is asked for then.
-    if (!rows.empty() || came_late() || (has_new() && new_left-- > 0)) continue;
-    rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
-    if (rows.empty() && !came_late()) throw all_taken(pool, workers());
-  }
-  WorkerLease lease = lease_of(rows[0], token, store);
-  try {
-    impl_->require_above_mark(
-        lease, [&] { return spare_worker(workers(), pool.workers, impl_->marks(), lease.store.deployment); });
-    // A worker that is leased fixes the layout; until then it may have been chosen anew.
-    if (this->layout() != layout) {
-      throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again"_hint);
-    }
-  } catch (const Error&) {
-    try {
-      impl_->execute(&store::Sql::give_up,
-                     {lease.worker, lease.token, unix_ms(lease.begin), std::int64_t{0}});
-    } catch (const Error&) {
-      // The worker is free when its window is over.
-    }
-    throw;
-  }
-  impl_->raise_mark(lease);
-  return lease;
-}
-
-WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& request) {
-  const UnixTime begin = std::max(lease.end, request.not_before);
-  LeaseClocks clocks(request, begin, layout(), impl_->clock());
-  for (;;) {
-    clocks.ask();
-    StoreIdentity store;
-    const auto rows = impl_->lease(
-        &store::Sql::renew,
-        {lease.worker, lease.token, unix_ms(begin), static_cast<std::int64_t>(request.window.count()),
-         unix_ms(clocks.asked()), unix_ms(clocks.earliest_store()), unix_ms(clocks.latest()),
-         unix_ms(clocks.last_begin())},
-        store);
-    clocks.note_answer();
-    if (!rows.empty()) {
-      WorkerLease next = lease_of(rows[0], lease.token, store);
-      impl_->require_above_mark(next, [&] {
-        return spare_worker(workers(), worker_range(), impl_->marks(), next.store.deployment);
-      });
-      impl_->raise_mark(next);
-      return next;
-    }
-    const Error lost{ErrorCode::not_found,
-                     fmt::format("worker {} was recycled and is held no longer", lease.worker)};
-    const bool came_late = clocks.explain([&](UnixTime now) {
-      const auto seen = impl_->execute(&store::Sql::lease_clocks, {lease.worker, lease.token, unix_ms(now)});
-      if (seen.empty()) throw lost;
-      return clocks_of(seen[0]);
-    });
-    if (!came_late) throw lost;  // or may be, where another server has come
-  }
-}
-
-bool Store::Impl::give_up(const WorkerLease& lease, UnixTime used_until, bool frees) {
-  const std::string& deployment = lease.store.deployment;
-  const std::string subject = mark_of(lease.worker);
-  const MarkHolder holder = holder_of(lease.token);
-  const auto known = deployment.empty() ? GrantMarks::Mark() : marks_->mark(deployment, subject);
-  const bool is_own = known.end > 0 && known.holder == holder;
-  // First: another process of this host may get what is given up at once.
-  if (is_own) marks_->lower(deployment, subject, unix_ms(used_until), holder);
-  if (!execute(&store::Sql::give_up,
-               {lease.worker, lease.token, unix_ms(used_until), static_cast<std::int64_t>(frees)})
-           .empty())
-    return true;
-  // It is another holder's now, unless an attempt whose reply was lost has given it up.
-  if (is_own && !retried()) marks_->raise(deployment, subject, known.end, holder);
-  return false;
-}
-
-bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
-  return impl_->give_up(lease, used_until, false);
-}
-
-bool Store::release_worker(const WorkerLease& lease, UnixTime used_until) {
-  return impl_->give_up(lease, used_until, true);
 }
 
 void Store::recycle_worker(std::int64_t worker, bool force) {

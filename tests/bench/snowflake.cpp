@@ -35,13 +35,30 @@ Seconds processor_time() {
   return Seconds(static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9);
 }
 
-/// The floor, in the same run: an atomic increment that nobody else makes.
-double atomic_add_ns() {
-  static std::atomic<std::uint64_t> counter{0};
+std::atomic<std::uint64_t> counter{0};
+
+/// What a step takes that is done again and again.
+template <typename Step>
+double ns_of(const Step& step) {
   constexpr int times = 20'000'000;
   const Seconds before = processor_time();
-  for (int i = 0; i < times; ++i) counter.fetch_add(1);
+  for (int i = 0; i < times; ++i) step();
   return (processor_time() - before).count() * 1e9 / times;
+}
+
+/// A floor, in the same run: an atomic increment that nobody else makes.
+double atomic_add_ns() {
+  return ns_of([] { counter.fetch_add(1); });
+}
+
+/// The floor of an ID whose time is a tick late at most: besides, a look at whether the kernel's coarse clock
+/// has ticked.
+double atomic_add_and_tick_ns() {
+  return ns_of([] {
+    timespec time{};
+    clock_gettime(CLOCK_REALTIME_COARSE, &time);
+    counter.fetch_add(1 + static_cast<std::uint64_t>(time.tv_nsec & 1));
+  });
 }
 
 Run run(leaf::SnowflakeGenerator& generator, int threads, std::size_t batch, Seconds duration) {
@@ -57,7 +74,12 @@ Run run(leaf::SnowflakeGenerator& generator, int threads, std::size_t batch, Sec
         std::uint64_t drawn = 0;
         while (std::chrono::steady_clock::now() < end) {
           // A thousand or so between two looks at the clock.
-          for (int i = 0; i < 1024; i += static_cast<int>(batch)) generator.next(std::span(ids).first(batch));
+          if (batch == 1) {
+            for (int i = 0; i < 1024; ++i) ids[0] = generator.next();
+          } else {
+            for (int i = 0; i < 1024; i += static_cast<int>(batch))
+              generator.next(std::span(ids).first(batch));
+          }
           drawn += 1024;
         }
         total += drawn;
@@ -87,6 +109,7 @@ int main(int argc, char** argv) {
     const double ceiling = static_cast<double>(layout.max_sequence() + 1) / Seconds(layout.unit()).count();
     fmt::print("layout {}, ceiling {:.0f} IDs/s\n", layout.name(), ceiling);
     fmt::print("an atomic add takes {:.1f} ns\n", atomic_add_ns());
+    fmt::print("after a look at the coarse clock it takes {:.1f} ns\n", atomic_add_and_tick_ns());
     fmt::print("{:>8} {:>6} {:>12} {:>10} {:>8}\n", "threads", "batch", "IDs/s", "of ceiling", "ns/ID");
     for (const int threads : {1, 2, 4}) {
       for (const std::size_t batch : {1U, 64U}) {

@@ -95,7 +95,7 @@ hint: did you mean '--ranges'?"
   for words in '-- next order' 'tags -- list' '-q -- next' '--'; do
     expect 2 leafctl $words
     prints ''
-    says "leafctl: '--' stands before the command
+    says "leafctl: '--' comes before the command
 hint: put it after the command, before arguments that begin with '-'"
   done
 }

@@ -91,9 +91,9 @@ time_of() { leafctl decode "$1" | cut -f 3; }
 
 @test "bounds: a stretch that is empty is refused" {
   run -2 --separate-stderr leafctl bounds --from 2022-06-28T00:00:00Z --to 2022-06-28T00:00:00Z
-  [ "${stderr_lines[0]}" = "leafctl: the end '2022-06-28T00:00:00.000Z' of the stretch is not after its beginning '2022-06-28T00:00:00.000Z'" ]
+  [ "${stderr_lines[0]}" = "leafctl: the end '2022-06-28T00:00:00.000Z' of the range is not after its start '2022-06-28T00:00:00.000Z'" ]
   run -2 --separate-stderr leafctl bounds --layout baidu --from 2022-06-28T00:00:00.001Z --to 2022-06-28T00:00:01Z
-  [ "${stderr_lines[1]}" = "hint: its times are 1s apart; take a longer stretch" ]
+  [ "${stderr_lines[1]}" = "hint: its times are 1s apart; choose a longer range" ]
 }
 
 @test "bounds: a stretch before the epoch or past the end exits with 6" {

@@ -102,7 +102,7 @@ cd /
 exec setpriv --reuid=65501 --clear-groups env -u XDG_CONFIG_HOME HOME=/none "$@"
 EOF
   as_other() { unshare --mount bash -eu "$BATS_TEST_TMPDIR/run" leafctl "$@"; }
-  said="configuration file '/etc/leafctl/leafctl.yaml' may not be read by this user
+  said="configuration file '/etc/leafctl/leafctl.yaml' is not readable by this user
 hint: have root run 'chmod 644 /etc/leafctl/leafctl.yaml', after moving a password in it to a file that PGPASSFILE names; or name the store in 'LEAFCTL_STORE'"
   expect 0 as_other decode 1541815603606036480 --layout twitter
   contains "$output" '2022-06-28'

@@ -142,8 +142,8 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
   [ "${stderr_lines[2]}" = "leafctl: line 4: '' is not an ID: it is empty" ]
   [ "${stderr_lines[3]}" = "leafctl: line 5: it has 1 field, and no column 2" ]
   [ "${stderr_lines[4]}" = "leafctl: line 6: 'x' is not an ID" ]
-  [ "${stderr_lines[5]}" = "leafctl: line 8: it has text behind a closing quote" ]
-  [ "${stderr_lines[6]}" = "leafctl: line 9: it has a quote that does not end" ]
+  [ "${stderr_lines[5]}" = "leafctl: line 8: it has text after a closing quote" ]
+  [ "${stderr_lines[6]}" = "leafctl: line 9: it has a quote that is not closed" ]
   [ "${stderr_lines[7]}" = "leafctl: 7 of the lines held no ID" ]
 }
 
@@ -163,9 +163,9 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
     [[ "$stderr" == "leafctl: '--separator' takes one character, not '"* ]]
   done
   run -2 --separate-stderr leafctl decode --header </dev/null
-  [ "$stderr" = "leafctl: '--header' goes with '--column'" ]
+  [ "$stderr" = "leafctl: '--header' requires '--column'" ]
   run -2 --separate-stderr leafctl decode --separator , </dev/null
-  [ "$stderr" = "leafctl: '--separator' goes with '--column'" ]
+  [ "$stderr" = "leafctl: '--separator' requires '--column'" ]
   run -2 --separate-stderr leafctl decode --column 1 7
   [ "${stderr_lines[0]}" = "leafctl: '--column' is for standard input, which no ID asks for" ]
 }

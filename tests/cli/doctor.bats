@@ -161,8 +161,8 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
 @test "doctor tells which tags have IDs that others may not hold" {
   leafctl -q add-tag middle --start 3000000000
   leafctl -q add-tag great --start 9007199254740993
-  contains "$(checks ok)" "tags: IDs past 2^31, too great for 32-bit columns: of 'middle'"
-  contains "$(checks ok)" "tags: IDs past 2^53, which JavaScript keeps only as texts: of 'great'"
+  contains "$(checks ok)" "tags: IDs past 2^31, too large for 32-bit columns: of 'middle'"
+  contains "$(checks ok)" "tags: IDs past 2^53, which JavaScript keeps only as strings: of 'great'"
 }
 
 @test "doctor warns of a worker whose holder may be dead, and what it says frees it" {
@@ -190,7 +190,7 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   seen=$(hint workers)
   until_state 7 lapsed
   same 'who is seen' 16 "$($(cut -d "'" -f 2 <<<"$seen") | wc -l)"
-  same 'the hint' "see 'leafctl workers list', and free what is not used any more with 'leafctl workers recycle'" "$seen"
+  same 'the hint' "see 'leafctl workers list', and free those no longer used with 'leafctl workers recycle'" "$seen"
   $(cut -d "'" -f 4 <<<"$seen") {0..7} --yes -q
   lacks "$(checks failed; checks warning)" workers
 }
@@ -245,14 +245,14 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
 }
 
 @test "doctor names a folder that cannot be made, and makes none itself" {
-  contains "$(checks ok)" "the first call makes '$LEAFCTL_RUNTIME_DIR'"
+  contains "$(checks ok)" "the first call creates '$LEAFCTL_RUNTIME_DIR'"
   [ ! -e "$LEAFCTL_RUNTIME_DIR" ]
   export LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/a/b/c
-  contains "$(checks failed)" "host_buffer: folder '$LEAFCTL_RUNTIME_DIR' cannot be made"
+  contains "$(checks failed)" "host_buffer: folder '$LEAFCTL_RUNTIME_DIR' cannot be created"
   $(command_in "$(hint host_buffer)")
   same 'those that failed' '' "$(checks failed)"
   export LEAFCTL_RUNTIME_DIR=/proc/leafctl
-  contains "$(checks failed)" "host_buffer: folder '/proc/leafctl' cannot be made"
+  contains "$(checks failed)" "host_buffer: folder '/proc/leafctl' cannot be created"
   contains "$(checks ok --no-host-buffer)" 'host_buffer: not used'
 }
 
@@ -352,7 +352,7 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   new_role
   leafctl -q init-db --runtime-role "$role"
   psql -qX -d "$test_database" -c "ALTER ROLE $role SET default_transaction_read_only = on"
-  same 'what failed' 'primary: the server takes no writes of this role: default_transaction_read_only is on' \
+  same 'what failed' 'primary: the server accepts no writes from this role: default_transaction_read_only is on' \
     "$(as_role checks failed)"
   run_sql_in "$(as_role hint primary)"
   same 'those that failed' '' "$(as_role checks failed)"
@@ -475,12 +475,12 @@ events() { leafctl log order | cut -f 4 | xargs; }
   contains "$(checks warning)" 'schema: the log of changes lacks table leaf_event'
   for command in 'add-tag other' 'tags update order --step 50' log; do
     expect 5 leafctl $command
-    contains "$stderr" "hint: make the log of changes anew with 'leafctl init-db'"
+    contains "$stderr" "hint: recreate the log of changes with 'leafctl init-db'"
   done
   mends=$(sed -n "s/^hint: .*'\(.*\)'$/\1/p" <<<"$stderr")
   expect 0 leafctl next order --direct
   expect 0 $mends
-  contains "$stderr" 'made the log of changes anew'
+  contains "$stderr" 'recreated the log of changes'
   lacks "$(checks warning)" schema
   leafctl -q tags update order --step 50
   same 'the events' update "$(events)"

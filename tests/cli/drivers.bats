@@ -29,7 +29,7 @@ teardown() {
   LD_LIBRARY_PATH=$own leafctl tags import - <../import >../out 2>&1 3>&- &
   local process=$!
   exec 9>../import
-  until grep -q "$own/libleaf" "/proc/$process/maps"; do :; done
+  eventually grep -q "$own/libleaf" "/proc/$process/maps"
   rm -r "$own"
   echo 'tags: []' >&9
   exec 9>&-

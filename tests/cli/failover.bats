@@ -53,9 +53,9 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   contains "$stderr" '1 of 1 tags have no room for the guard below their limit'
   contains "$(leafctl doctor | grep '^identity')" '1 of them has no room'
   expect 2 leafctl failover settle --no-commits-lost
-  contains "$stderr" "say '--yes'"
+  contains "$stderr" "use '--yes'"
   on_terminal 'leafctl failover settle --no-commits-lost' $'n\n'
-  contains "$output" 'Where commits were lost, IDs repeat'
+  contains "$output" 'If commits were lost, IDs repeat'
   contains "$output" 'nothing was settled'
   expect 3 leafctl workers acquire
   # As the hint says.
@@ -85,12 +85,12 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   psql -qX -d "$test_database" -c "UPDATE leaf_meta SET schema_version = $((known + 1))"
   expect 0 leafctl next order
   expect 0 leafctl init-db
-  contains "$stderr" "its schema has version $((known + 1)); this program knows $known, and goes with it"
+  contains "$stderr" "its schema has version $((known + 1)); this program knows $known, and works with it"
   same 'schema' warning "$(check schema)"
   psql -qX -d "$test_database" -c "UPDATE leaf_meta SET min_reader = $((known + 1)), min_release = '9.1.0'"
   for command in init-db 'tags list' 'next order --direct'; do
     expect 2 leafctl $command
-    contains "$stderr" 'use release 9.1.0 or later; leafctl-operations(7) tells the way back'
+    contains "$stderr" 'use release 9.1.0 or later; leafctl-operations(7) describes the way back'
   done
   same 'schema' failed "$(check schema)"
 }

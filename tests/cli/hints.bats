@@ -61,7 +61,7 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   expect 0 leafctl next order --ranges
   hinted 2 "write a whole number and its unit, such as 250ms, 5s, 10m, 1h or 1d" leafctl --timeout 5x next order
   expect 0 leafctl --timeout 250ms next order
-  hinted 2 "say '--yes' where there is no terminal to ask on" from /dev/null leafctl tags remove order
+  hinted 2 "use '--yes' where there is no terminal to ask on" from /dev/null leafctl tags remove order
   expect 0 from /dev/null leafctl tags remove order "$(told 1)"
 }
 
@@ -120,7 +120,7 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   on_sqlite
   hinted 2 'write it as now, today, yesterday, tomorrow, *' leafctl bounds --from soon
   for time in now today yesterday tomorrow; do expect 0 leafctl encode --time "$time"; done
-  hinted 2 'its times are 1s apart; take a longer stretch' leafctl bounds --layout baidu --from 2020-11-20T00:00:00.1Z --to 2020-11-20T00:00:00.2Z
+  hinted 2 'its times are 1s apart; choose a longer range' leafctl bounds --layout baidu --from 2020-11-20T00:00:00.1Z --to 2020-11-20T00:00:00.2Z
   expect 0 leafctl bounds --layout baidu --from 2020-11-20T00:00:00.1Z --to 2020-11-20T00:00:01.1Z
   hinted 2 "write it as in SQL, such as id, orders.id or '\"Order ID\"'" leafctl bounds --from yesterday --sql a..b
   for column in id orders.id "$(told 1)"; do expect 0 leafctl bounds --from yesterday --sql "$column"; done
@@ -129,7 +129,7 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
 @test "columns of IDs" {
   on_sqlite
   printf 'name;ID\nx;5\n' >ids
-  hinted 2 'take one that is no letter, digit or quote, such as , ; | or the word tab' from ids leafctl decode --column ID --separator ab
+  hinted 2 'choose one that is not a letter, digit or quote, such as , ; | or the word tab' from ids leafctl decode --column ID --separator ab
   expect 0 from ids leafctl decode --column ID --separator ';'
   hinted 2 "the first line names the columns 'name', 'ID'" from ids leafctl decode --column id --separator ';'
   expect 0 from ids leafctl decode --column "$(told 2)" --separator ';'
@@ -293,7 +293,7 @@ settings() { printf "$1" >settings.yaml; }
   expect 0 $import
   printf 'b,5\n' >file
   expect 2 $import
-  contains "$stderr" "hint: put a line with the columns' names on top, or write biz_tag,max_id,step,description,update_time"
+  contains "$stderr" "hint: begin with a line of column names, or write biz_tag,max_id,step,description,update_time"
   printf 'tag,next_id\nb,5\n' >file
   expect 0 $import
   printf 'biz_tag,max_id,step,description,update_time\nc,5,10,x,2026-11-20 00:00:00\n' >file
@@ -337,7 +337,7 @@ settings() { printf "$1" >settings.yaml; }
   sed -i 's/10/50/' file.yaml
   expect 0 leafctl tags import file.yaml
   : >file
-  hinted 2 'see whether what was to write it has failed' $import
+  hinted 2 'check whether the program that writes it has failed' $import
 }
 
 @test "workers" {
@@ -360,13 +360,13 @@ settings() { printf "$1" >settings.yaml; }
 }
 
 @test "a layout that is not the store's" {
-  hinted 2 "name the right store or the right layout; 'leafctl show-config' tells where both come from" leafctl next --snowflake --layout twitter
+  hinted 2 "name the right store or the right layout; 'leafctl show-config' shows where both come from" leafctl next --snowflake --layout twitter
   run_told
   expect 0 leafctl next --snowflake --layout leaf
   hinted 2 'a deployment keeps its layout; make another store for another layout' leafctl init-db --layout twitter
   LEAFCTL_STORE=sqlite:$PWD/twitter.db expect 0 leafctl init-db --layout twitter
   LEAFCTL_STORE=sqlite:$PWD/twitter.db expect 0 leafctl next --snowflake --layout twitter
-  LEAFCTL_STORE=sqlite:$PWD/new.db hinted 2 "the SQL makes the tables; 'leafctl init-db --layout leaf' then sets the layout" leafctl init-db --dry-run --layout leaf
+  LEAFCTL_STORE=sqlite:$PWD/new.db hinted 2 "the SQL creates the tables; 'leafctl init-db --layout leaf' then sets the layout" leafctl init-db --dry-run --layout leaf
   LEAFCTL_STORE=sqlite:$PWD/new.db run_told
 }
 
@@ -374,7 +374,7 @@ settings() { printf "$1" >settings.yaml; }
   on_sqlite
   export LEAFCTL_RUNTIME_DIR="$PWD/a b"
   mkdir -m 755 "$LEAFCTL_RUNTIME_DIR"
-  hinted 5 "if nobody else has written in it, 'chmod 00700 *' mends it" leafctl next order
+  hinted 5 "if nobody else has written in it, 'chmod 00700 *' fixes it" leafctl next order
   run_told
   expect 0 leafctl next order
   touch "$PWD/file"
@@ -420,7 +420,7 @@ settings() { printf "$1" >settings.yaml; }
   as_role expect 0 leafctl next order --direct
   hinted 2 "a role's name has 1 to 63 characters" leafctl init-db --runtime-role ''
   hinted 2 'name a role of its own' leafctl init-db --runtime-role public
-  hinted 2 'name another role, that is no superuser and no member of the owner' leafctl init-db --runtime-role "${PGUSER:-postgres}"
+  hinted 2 'name another role, neither a superuser nor a member of the owner' leafctl init-db --runtime-role "${PGUSER:-postgres}"
   expect 0 leafctl init-db --runtime-role "$role"
   run_sql 'GRANT DELETE ON leaf_alloc TO PUBLIC'
   hinted 5 'revoke that from PUBLIC and from the roles that it is a member of' leafctl init-db --runtime-role "$role"
@@ -611,7 +611,7 @@ may_be_nobody() {
 1'
 }
 
-@test "a folder of a host that is full, or that takes no writes" {
+@test "a folder of a host that is full, or that accepts no writes" {
   on_sqlite
   unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
   mkdir -m 700 "$LEAFCTL_RUNTIME_DIR"

@@ -332,20 +332,25 @@ restored() {
   restored exchange_store_file
 }
 
+# Whether a worker's file that is not among $known is locked.
+is_new_and_locked() {
+  local file
+  for file in "$LEAFCTL_RUNTIME_DIR"/worker-*; do [[ $known == *"$file"* ]] || break; done
+  grep -q "OFDLCK .* WRITE .*:$(stat -c %i "$file") " /proc/locks
+}
+
 @test "a call that waits for the fetch of a process that is stopped names it, and is served once that goes on" {
   leafctl next --snowflake --worker-name a >"$ids"
   known=$(echo "$LEAFCTL_RUNTIME_DIR"/worker-*)
   lock_store
   leafctl --timeout 60s next --snowflake --worker-name b --worker-id 7 >>"$ids" 3>&- &
-  local fetcher=$! file=
+  local fetcher=$!
   # A file that it has locked while it asks the store.
-  until [ -n "$file" ] && grep -q "OFDLCK .* WRITE .*:$(stat -c %i "$file") " /proc/locks; do
-    for file in "$LEAFCTL_RUNTIME_DIR"/worker-*; do [[ $known == *"$file"* ]] || break; done
-  done
+  eventually is_new_and_locked
   kill -STOP "$fetcher"
   unlock_store
   expect 3 leafctl --timeout 100ms next --snowflake --worker-name b --worker-id 7
-  named=$(sed -n 's/^hint: process \([0-9]*\) of this host is about to fetch it; if that is stopped, let it go on or kill it$/\1/p' <<<"$stderr")
+  named=$(sed -n 's/^hint: process \([0-9]*\) of this host is fetching it; if it is stopped, let it go on or kill it$/\1/p' <<<"$stderr")
   same 'the process' "$fetcher" "$named"
   kill -CONT "$named"
   wait "$fetcher"

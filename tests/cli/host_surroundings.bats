@@ -211,13 +211,13 @@ hint: somebody else has put it there; remove it"
     chmod $mode "$LEAFCTL_RUNTIME_DIR"
     expect 5 leafctl next order
     prints ''
-    contains "$stderr" "hint: if nobody else has written in it, 'chmod 00700 $LEAFCTL_RUNTIME_DIR' mends it"
+    contains "$stderr" "hint: if nobody else has written in it, 'chmod 00700 $LEAFCTL_RUNTIME_DIR' fixes it"
   done
-  sh -c "$(sed -n "s/^hint: .*'\(chmod .*\)' mends it$/\1/p" <<<"$stderr")"
+  sh -c "$(sed -n "s/^hint: .*'\(chmod .*\)' fixes it$/\1/p" <<<"$stderr")"
   for mode in 604 644 660 666; do
     chmod $mode "$LEAFCTL_RUNTIME_DIR"/tag-*
     expect 5 leafctl next order
-    contains "$stderr" 'may be used by others than it should'
+    contains "$stderr" 'is open to other users'
   done
   rm "$LEAFCTL_RUNTIME_DIR"/tag-*
   expect 0 leafctl next order
@@ -278,7 +278,7 @@ hint: somebody else has put it there; remove it"
     chmod $mode "$shared/run"
     expect 5 as 65501:65510 leafctl next order
     prints ''
-    contains "$stderr" "'chmod 02770 $shared/run' mends it"
+    contains "$stderr" "'chmod 02770 $shared/run' fixes it"
   done
   chmod 2770 "$shared/run"
   chmod 0666 "$shared"/run/tag-*
@@ -305,11 +305,11 @@ hint: somebody else has put it there; remove it"
   leafctl -q add-tag order
   without_proc() { unshare --mount bash -euc 'mount -t tmpfs none /proc; exec "$@"' bash leafctl "$@"; }
   expect 1 without_proc doctor --exit-code -o json
-  contains "$output" "the system does not tell its boot"
+  contains "$output" "the system does not identify its boot"
   contains "$output" '"hint":"go without the host'"'"'s buffer with --no-host-buffer"'
   expect 1 without_proc next order
   contains "$stderr" 'hint: go without the host'"'"'s buffer with --no-host-buffer'
   expect 0 without_proc next order --no-host-buffer
   prints 1
-  contains "$stderr" 'would not notice a store that was put back: the system does not tell its boot'
+  contains "$stderr" 'would not notice a restored store: the system does not identify its boot'
 }

@@ -187,9 +187,9 @@ exported() {
     expect 0 leafctl tags export --format $format
     contains "$output" 'a, b'
     contains "$output" 2000000
-    says "leafctl: warning: tag 'a, b' has a character that is not allowed: no import takes it
+    says "leafctl: warning: tag 'a, b' has a character that is not allowed: it cannot be imported
 hint: rename it in the file
-leafctl: warning: tag 'big' has step 2000000, more than 1000000: no import takes it
+leafctl: warning: tag 'big' has step 2000000, more than 1000000: it cannot be imported
 hint: lower its step in the file"
     sed 's/a, b/ab/; s/2000000/1000000/' <<<"$output" >"file.$format"
     expect 0 leafctl --store "sqlite:$BATS_TEST_TMPDIR/$format.db" init-db
@@ -230,7 +230,7 @@ hint: separate the fields with commas or tabs, as 'mysql -B' does"
   for text in '' $' \n\n'; do
     expect 2 leafctl tags import - < <(printf %s "$text")
     says "leafctl: standard input is empty
-hint: see whether what was to write it has failed"
+hint: check whether the program that writes it has failed"
   done
   expect 0 leafctl tags import - < <(leafctl tags export)
 }

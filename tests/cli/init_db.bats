@@ -22,7 +22,7 @@ teardown() { remove_store; }
 
 @test "init-db -o json prints one object" {
   expect 0 leafctl init-db -o json
-  same 'the keys' 'store deployment layout workers schema_version minimum_reader applied adopted runtime_role guard_steps' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
+  same 'the keys' 'store deployment layout workers schema_version minimum_reader applied adopted runtime_role guard_steps functions' "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")"
   same 'the first migration' 0001_tags "$(jq -r '.applied[0]' <<<"$output")"
   expect 0 leafctl init-db -o json
   same 'nothing more to apply' 0 "$(jq '.applied | length' <<<"$output")"
@@ -86,7 +86,7 @@ teardown() { remove_store; }
   expect 2 leafctl init-db --layout leef
   contains "$stderr" "'leef' is not a layout"
   expect 2 leafctl init-db --dry-run --layout leaf
-  contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --layout leaf' then sets the layout"
+  contains "$stderr" "hint: the SQL creates the tables; 'leafctl init-db --layout leaf' then sets the layout"
 }
 
 @test "init-db --guard-steps says what tags leave out after a failover" {
@@ -101,7 +101,7 @@ teardown() { remove_store; }
   same 'what is kept' 0 "$(leafctl -q init-db -o json | jq .guard_steps)"
   expect 2 leafctl init-db --guard-steps -1
   expect 2 leafctl init-db --guard-steps 5 --dry-run
-  contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --guard-steps 5' then sets the guard"
+  contains "$stderr" "hint: the SQL creates the tables; 'leafctl init-db --guard-steps 5' then sets the guard"
 }
 
 @test "init-db --guard-steps is refused where there is no server, before anything is made" {
@@ -111,6 +111,18 @@ teardown() { remove_store; }
   [ ! -e "${LEAFCTL_STORE#sqlite:}" ]
   expect 0 leafctl init-db -o json
   same 'the guard' null "$(jq .guard_steps <<<"$output")"
+}
+
+@test "init-db --functions is refused where there can be none, before anything is made" {
+  [ "$TEST_STORE" = sqlite ] || skip "its store has some"
+  for how in '' --dry-run; do
+    expect 2 leafctl init-db --functions $how
+    says 'leafctl: a SQLite store keeps no functions
+hint: only a store in PostgreSQL has them'
+    [ ! -e "${LEAFCTL_STORE#sqlite:}" ]
+  done
+  expect 0 leafctl init-db -o json
+  same 'the functions' '[]' "$(jq -c .functions <<<"$output")"
 }
 
 @test "init-db --workers limits the workers, and without it a store keeps its own" {
@@ -168,7 +180,7 @@ hint: it has workers from 0 to 1023"
   done
   expect 2 leafctl init-db --dry-run --workers 0-511
   contains "$stderr" "'--dry-run' and '--workers' exclude each other"
-  contains "$stderr" "hint: the SQL makes the tables; 'leafctl init-db --workers 0-511' then sets the workers"
+  contains "$stderr" "hint: the SQL creates the tables; 'leafctl init-db --workers 0-511' then sets the workers"
 }
 
 @test "init-db --layout and --workers are set both or neither" {

@@ -28,33 +28,29 @@ teardown() { remove_store; }
   prints 20000001
 }
 
-@test "SIGINT ends the output after a whole line and the process by the signal" {
+# Interrupts an output that has begun and cannot have ended, since no pipe holds so much. What was printed is in ids, the
+# status in $ended.
+interrupt_long_output() {
   mkfifo "$BATS_TEST_TMPDIR/pipe"
   env --default-signal=INT leafctl next order -n 1000000000 >"$BATS_TEST_TMPDIR/pipe" 3>&- &
   writer=$!
   exec 9<"$BATS_TEST_TMPDIR/pipe"
-  # With its first bytes read the output has begun; it cannot end, since no pipe holds so much.
   head -c 1000 <&9 >"$BATS_TEST_TMPDIR/ids"
   kill -INT "$writer"
   cat <&9 >>"$BATS_TEST_TMPDIR/ids"
   exec 9<&-
   ended=0
   wait "$writer" || ended=$?
+}
+
+@test "SIGINT ends the output after a whole line and the process by the signal" {
+  interrupt_long_output
   same 'the status' 130 "$ended"
   seq 1 "$(wc -l <"$BATS_TEST_TMPDIR/ids")" | cmp - "$BATS_TEST_TMPDIR/ids"
 }
 
 @test "an output that is interrupted wastes no more IDs than are granted at once" {
-  mkfifo "$BATS_TEST_TMPDIR/pipe"
-  env --default-signal=INT leafctl next order -n 1000000000 >"$BATS_TEST_TMPDIR/pipe" 3>&- &
-  writer=$!
-  exec 9<"$BATS_TEST_TMPDIR/pipe"
-  # Nobody reads on, and so the output stops within what the pipe holds.
-  head -c 1000 <&9 >"$BATS_TEST_TMPDIR/ids"
-  kill -INT "$writer"
-  cat <&9 >>"$BATS_TEST_TMPDIR/ids"
-  exec 9<&-
-  wait "$writer" || true
+  interrupt_long_output
   next=$(leafctl tags show order -o json | jq -r .next_id)
   [ "$next" -gt "$(tail -n 1 "$BATS_TEST_TMPDIR/ids")" ]
   [ "$next" -le $((16777216 + 1000 + 1)) ]

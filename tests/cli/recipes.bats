@@ -31,8 +31,8 @@ need() {
 
 need_file() { [ "$TEST_STORE" = sqlite ] || skip 'is about a SQLite file'; }
 
-# stub NAME SCRIPT: a program of that name.
-stub() {
+# stand_in NAME SCRIPT: a program of that name.
+stand_in() {
   mkdir -p "$HERE/bin"
   printf '#!/bin/bash\n%s\n' "$2" >"$HERE/bin/$1"
   chmod +x "$HERE/bin/$1"
@@ -59,6 +59,21 @@ need_host() {
   setpriv --reuid 65501 --clear-groups leafctl --version >/dev/null || skip 'other users cannot run the program'
 }
 
+@test "Draw and read IDs in PostgreSQL" {
+  [ "$TEST_STORE" = postgresql ] || skip 'is about PostgreSQL'
+  leafctl -q init-db
+  leafctl -q add-tag order
+  psql -qX -d "$test_database" -c 'CREATE ROLE shop'
+  follow 'Draw and read IDs in PostgreSQL'
+  recipe 'Draw and read IDs in PostgreSQL' 2 >orders.sql
+  recipe 'Draw and read IDs in PostgreSQL' 3 >day.sql
+  psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c 'GRANT CREATE ON SCHEMA public TO shop' -c 'SET ROLE shop' \
+    -f orders.sql
+  same 'a day' 1001 "$(PGTZ=UTC psql -qAtX -v ON_ERROR_STOP=1 -d "$test_database" -f day.sql | grep -c '|2022-06-28 00:00:00+00|0$')"
+  same 'IDs' '1 1001 1001' "$(psql -qAtX -F ' ' -d "$test_database" -c 'SELECT min(id), max(id), count(*) FROM orders')"
+  psql -qX -d "$test_database" -c 'DROP OWNED BY shop' -c 'DROP ROLE shop'
+}
+
 @test "the rows of a CSV file are numbered" {
   follow DESCRIPTION
   printf 'customer,total\nann,10\nbert,20\ncleo,30\n' >orders.csv
@@ -75,6 +90,14 @@ need_host() {
   recipe 'Number the rows of a CSV file' 2 >number.py
   printf 'customer,note\r\nann,"two\nlines"\r\nbert,"a ""b"", c"\r\n' | python3 number.py >numbered.csv
   same 'the rows' $'id,customer,note\r\n1,ann,"two\nlines"\r\n2,bert,"a ""b"", c"\r' "$(cat numbered.csv)"
+}
+
+@test "bash draws with its builtin" {
+  [ -n "${BUILTIN:-}" ] || skip 'the builtin is not built'
+  follow DESCRIPTION
+  { recipe 'Bash, without a process' 1; recipe 'Bash, without a process' 2; } >script
+  BASH_LOADABLES_PATH=${BUILTIN%/*} expect 0 bash -euo pipefail script
+  prints '1 2 3 4 0'
 }
 
 @test "a program in Python draws in batches" {
@@ -123,7 +146,7 @@ run_as_cron() {
 
 @test "a cron job draws an ID, and does nothing without one" {
   follow DESCRIPTION
-  stub report 'echo "$@" >>"$HOME/reports"'
+  stand_in report 'echo "$@" >>"$HOME/reports"'
   recipe Cron >crontab
   contains "$(<crontab)" 'LEAFCTL_STORE=service=ids'
   sed -i "s|^PATH=|PATH=$PATH:|; s|service=ids|$LEAFCTL_STORE|" crontab
@@ -192,7 +215,7 @@ containers='variables=(PATH="$PATH") folders=() user=0:0
 @test "containers that have one folder share a buffer and a worker, and others share nothing and repeat nothing" {
   need_host
   unshare --mount --uts --ipc --pid --fork --mount-proc true 2>/dev/null || skip 'needs namespaces'
-  stub docker "$containers"
+  stand_in docker "$containers"
   # shellcheck disable=SC2016 # expanded by the inner shell
   expect 0 on_a_host '
     install -d -m 0700 -o 1000 -g 1000 /srv/ids
@@ -211,9 +234,12 @@ containers='variables=(PATH="$PATH") folders=() user=0:0
     for _ in 1 2; do in_container "$apart" "leafctl next --snowflake" >>snowflakes; done
     in_container "$shared" "leafctl workers list" | wc -l
     for _ in 1 2; do in_container "$apart" "leafctl next --snowflake --release-on-exit" >>snowflakes; done
-    in_container "$shared" "leafctl workers list" | grep -c held'
-  prints $'1\n2\n1001\n2001\n0\tthis-host\n3\n3'
-  all_different 6 snowflakes
+    in_container "$shared" "leafctl workers list" | grep -c held
+    same_name=$(sed "/run\/leafctl-1000/d" <<<"$shared")
+    for _ in 1 2; do in_container "$same_name" "leafctl next --snowflake" >>snowflakes; done
+    in_container "$shared" "leafctl workers list" | cut -f 2 | grep -cx this-host'
+  prints $'1\n2\n1001\n2001\n0\tthis-host\n3\n3\n3'
+  all_different 8 snowflakes
 }
 
 @test "in a volume that is open to all, a folder holds the buffers and the volume itself does not" {
@@ -316,11 +342,11 @@ containers='variables=(PATH="$PATH") folders=() user=0:0
 
 @test "hosts are upgraded one by one, up to the first that is not well" {
   follow DESCRIPTION
-  # shellcheck disable=SC2016 # the stubs' own
+  # shellcheck disable=SC2016 # the stand-ins' own
   {
-    stub scp 'echo "scp $*" >>"$HERE/done"'
-    stub ssh 'echo "ssh $1" >>"$HERE/done"; [ "$1" != "${SICK:-}" ] || LEAFCTL_STORE=sqlite:/nowhere/leaf.db; sh -c "$2"'
-    stub apt-get 'echo "apt-get $*" >>"$HERE/done"'
+    stand_in scp 'echo "scp $*" >>"$HERE/done"'
+    stand_in ssh 'echo "ssh $1" >>"$HERE/done"; [ "$1" != "${SICK:-}" ] || LEAFCTL_STORE=sqlite:/nowhere/leaf.db; sh -c "$2"'
+    stand_in apt-get 'echo "apt-get $*" >>"$HERE/done"'
   }
   touch leafctl_2_amd64.deb libleaf0_2_amd64.deb other.deb
   expect 0 follow 'Upgrade hosts one by one'

@@ -148,7 +148,7 @@ refused() {
   expect 0 leafctl init-db --adopt --dry-run
   contains "$output" 'ALTER TABLE public.leaf_alloc OWNER TO CURRENT_USER;'
   expect 2 leafctl init-db --adopt
-  contains "$stderr" 'taking over 1 object of other roles has to be confirmed'
+  contains "$stderr" 'taking over 1 object of other roles needs confirmation'
   contains "$stderr" "table public.leaf_alloc of role '$role': ALTER TABLE public.leaf_alloc OWNER TO CURRENT_USER"
   expect 0 leafctl init-db --adopt --yes -o json
   same 'what was run' 'ALTER TABLE public.leaf_alloc OWNER TO CURRENT_USER' "$(jq -r '.adopted[]' <<<"$output")"

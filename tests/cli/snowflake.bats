@@ -60,7 +60,7 @@ await_end() {
   says "leafctl: argument 'TAG' is missing
 hint: name a tag, or say '--snowflake' for IDs of no tag"
   expect 2 leafctl next order --snowflake
-  says "leafctl: '--snowflake' goes without a tag, such as 'order'"
+  says "leafctl: '--snowflake' takes no tag, such as 'order'"
   expect 2 leafctl next --snowflake --ranges
   says "leafctl: '--ranges' is for tags, not for '--snowflake'"
   expect 2 leafctl next --snowflake --direct
@@ -292,6 +292,9 @@ in_an_hour_s_units() { leafctl -q init-db --layout "31,10,22/1h@$(($(date +%s%3N
   done
 }
 
+# catches_signals PROCESS: SIGHUP and SIGTERM, as the program does while it waits.
+catches_signals() { (((16#$(sed -n 's/^SigCgt:\t*//p' "/proc/$1/status") & 16#4001) == 16#4001)); }
+
 @test "a wait for the next unit of time ends at a signal" {
   in_an_hour_s_units
   for signal in TERM HUP INT; do
@@ -300,7 +303,7 @@ in_an_hour_s_units() { leafctl -q init-db --layout "31,10,22/1h@$(($(date +%s%3N
       env --default-signal=INT leafctl next --snowflake --timeout 2h "$how" >"$ids" 3>&- &
       writer=$!
       # As soon as the program takes it.
-      until (((16#$(sed -n 's/^SigCgt:\t*//p' "/proc/$writer/status") & 16#4001) == 16#4001)); do sleep 0.01; done
+      eventually catches_signals "$writer"
       kill -s "$signal" "$writer"
       ended=0
       wait "$writer" || ended=$?

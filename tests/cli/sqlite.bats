@@ -48,7 +48,7 @@ hint: keep the file from others with 'chmod', or use PostgreSQL"
 
 @test "a folder that takes no file is not taken for one that is missing" {
   expect 2 leafctl --store sqlite:/proc/leaf.db init-db
-  says "leafctl: store '/proc/leaf.db' cannot be made in its folder
+  says "leafctl: store '/proc/leaf.db' cannot be created in its folder
 hint: check who may write to that folder, or name another path"
   expect 0 leafctl --store "sqlite:$BATS_TEST_TMPDIR/other.db" init-db
   expect 2 leafctl --store sqlite:/proc/none/leaf.db init-db
@@ -117,7 +117,7 @@ in_own_mounts() { unshare --mount bash -euc "$1"; }
   prints ''
   contains "$stderr" "leafctl: store '$other' has more than one name"
   # The hint, literally: the one with a journal that is not empty is kept.
-  command=$(sed -n "s/^hint: '\(find [^']*\)' lists its names: keep one alone.*/\1/p" <<<"$stderr")
+  command=$(sed -n "s/^hint: '\(find [^']*\)' lists its names: keep only one.*/\1/p" <<<"$stderr")
   names=$($command 2>/dev/null || true)
   same 'the names' 2 "$(wc -l <<<"$names")"
   kept=
@@ -240,7 +240,7 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
   first=$(sed -n '/libc\.so/=' "$trace" | tail -n 1) # what comes before is the loader's
   for what in 'next order --direct' 'next order' 'next --snowflake --window 10ms'; do
     for ((at = first + 1; ; ++at)); do
-      until rm -rf "$LEAFCTL_RUNTIME_DIR" 2>/dev/null; do :; done  # a detached fetch may be at it
+      eventually rm -rf "$LEAFCTL_RUNTIME_DIR" 2>/dev/null  # a detached fetch may be at it
       status=0
       # shellcheck disable=SC2086 # several words
       strace -qq -o "$trace" -e trace=openat -e inject="openat:error=EMFILE:when=$at+" \
@@ -384,7 +384,7 @@ used_by_the_group() {
   for way in 'ln -s' ln; do
     $way "$shared/victim" "$shared/store/leaf.db-journal"
     expect 5 leafctl init-db --group --store "sqlite:$shared/store/leaf.db"
-    contains "$stderr" "leafctl: '$shared/store/leaf.db-journal' is a link, or no file at all"
+    contains "$stderr" "leafctl: '$shared/store/leaf.db-journal' is a link, or not a file"
     contains "$stderr" 'hint: remove it if somebody else has put it there'
     same 'the victim' '600 0 0' "$(rights "$shared/victim")"
     same 'its content' secret "$(cat "$shared/victim")"

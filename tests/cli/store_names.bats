@@ -45,7 +45,7 @@ on_two_databases() {
   same 'back again' 3 "$(leafctl next order)"
   # Where the name was not to lead elsewhere, it is set right.
   printf '[ids]\ndbname=%s\n' "$other_database" >"$PGSERVICEFILE"
-  contains "$(leafctl doctor)" $'\tif the name was not to lead elsewhere, set it right'
+  contains "$(leafctl doctor)" $'\tif the name should not lead elsewhere, correct it'
   printf '[ids]\ndbname=%s\n' "$test_database" >"$PGSERVICEFILE"
   leafctl doctor >"$ids.doctor"
   lacks "$(leafctl doctor)" 'lead elsewhere'
@@ -192,7 +192,7 @@ make_copy() {
   copy=$(jq -r .deployment <<<"$output")
   [ "$copy" != "$original" ]
   contains "$stderr" "is deployment $copy now, and was $original"
-  contains "$stderr" 'its IDs may never be mixed with those of the store that it is a copy of'
+  contains "$stderr" 'never mix its IDs with those of the original'
   same 'of the copy' "$copy" "$(other leafctl -q init-db -o json | jq -r .deployment)"
   same 'of the original' "$original" "$(leafctl -q init-db -o json | jq -r .deployment)"
   same 'the event' "deployment	$original to $copy" \
@@ -253,7 +253,7 @@ make_copy() {
   expect 2 leafctl --store "sqlite:$BATS_TEST_TMPDIR/nothing.db" next order
   same 'buffers' 2 "$(leafctl status -o json | wc -l)"
   expect 2 leafctl status "$LEAFCTL_STORE"
-  says "leafctl: argument '$LEAFCTL_STORE' goes with '--forget'"
+  says "leafctl: argument '$LEAFCTL_STORE' requires '--forget'"
   until_nobody_fetches
   expect 0 leafctl status --forget
   says 'gave up 0 buffers'
@@ -296,7 +296,7 @@ make_copy() {
   leafctl -q add-tag order --step 10
   leafctl next order >"$ids"
   until_left order 19
-  local mark way arguments said='leafctl: warning: this host does not know what it was granted, and would not notice a store'
+  local mark way arguments said='leafctl: warning: this host does not know what it was granted, and would not notice a restored store'
   mark=$(echo "$LEAFCTL_RUNTIME_DIR"/mark-*)
   for way in mkdir mkfifo; do
     rm -r "$mark"
@@ -330,7 +330,7 @@ make_copy() {
   contains "$output" 'is damaged, or a copy'
   expect 0 leafctl next order -n 15
   contains "$stderr" "$said"
-  contains "$stderr" "hint: look again with 'leafctl doctor', and remove it if it is named still"
+  contains "$stderr" "hint: look again with 'leafctl doctor', and remove it if it is still named"
   echo "$output" >>"$ids"
   until_nobody_fetches
   same 'what is forgotten' '' "$(leafctl doctor | grep forgotten || true)"
@@ -364,8 +364,8 @@ make_copy() {
     head -c 8192 /dev/zero >"$LEAFCTL_RUNTIME_DIR/ballast"
     leafctl next order --direct; leafctl doctor -o json | jq -r "select(.state == \"failed\").detail"'
   same 'the ID, and what failed' "1
-no file can be made in folder '$LEAFCTL_RUNTIME_DIR': its file system is full" "$output"
-  contains "$stderr" 'would not notice a store that was put back: no file can be made in folder'
+no file can be created in folder '$LEAFCTL_RUNTIME_DIR': its file system is full" "$output"
+  contains "$stderr" 'would not notice a restored store: no file can be created in folder'
 }
 
 # exchanged_while TAG...: the lines of `leafctl next TAG...`, whose store is exchanged for another one after the first.
@@ -390,8 +390,8 @@ exchanged_while() {
   exchanged_while order -n 16777217
   same 'the status' 5 "$status"
   same 'the other lines' 16777215 "$(<"$ids")"
-  says "leafctl: the store is another one now; 16777216 IDs of the one before were printed
-hint: keep them apart from the IDs of the store that it is now, and draw again"
+  says "leafctl: the store is another one now; 16777216 IDs of the previous one were printed
+hint: keep them apart from the IDs of the new store, and draw again"
 }
 
 @test "snowflake IDs end where the store has become another one" {
@@ -399,6 +399,6 @@ hint: keep them apart from the IDs of the store that it is now, and draw again"
   for how in --worker-id=3 --no-host-buffer; do
     exchanged_while --snowflake -n 2000000 --window 100ms "$how"
     same 'the status' 5 "$status"
-    contains "$stderr" "leafctl: the store is another one now; $(($(<"$ids") + 1)) IDs of the one before were printed"
+    contains "$stderr" "leafctl: the store is another one now; $(($(<"$ids") + 1)) IDs of the previous one were printed"
   done
 }

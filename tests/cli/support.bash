@@ -108,6 +108,14 @@ draw_in_four_loops() {
   for loop in 1 2 3 4; do increasing "$2.$loop"; done
 }
 
+# eventually COMMAND...: runs it until it succeeds, for what another process does in its own time.
+eventually() {
+  local end=$((SECONDS + 60))
+  until "$@"; do
+    [ "$SECONDS" -lt "$end" ] || { echo "this did not come about in a minute: $*"; return 1; }
+  done
+}
+
 # state_of WORKER
 state_of() { leafctl workers list | awk -F '\t' -v worker="$1" '$1 == worker { print $3 }'; }
 

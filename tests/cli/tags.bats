@@ -25,7 +25,7 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
 @test "add-tag again with the same values is no error, with others it shows both" {
   leafctl -q add-tag order --step 50 --start 10
   expect 0 leafctl add-tag order --step 50 --start 10
-  says "tag 'order' is there already: next ID 10, step 50"
+  says "tag 'order' already exists: next ID 10, step 50"
   expect 0 leafctl add-tag order
   expect 1 leafctl add-tag order --step 60
   contains "$stderr" "leafctl: tag 'order' exists with step 50, not 60"
@@ -197,8 +197,8 @@ hint: create it with 'leafctl add-tag order'"
 @test "tags remove wants --yes where it cannot ask" {
   leafctl -q add-tag order
   expect 2 leafctl tags remove order </dev/null
-  says "leafctl: removing tag 'order' has to be confirmed
-hint: say '--yes' where there is no terminal to ask on"
+  says "leafctl: removing tag 'order' needs confirmation
+hint: use '--yes' where there is no terminal to ask on"
   expect 0 leafctl tags show order
 }
 

@@ -142,7 +142,7 @@ teardown() { remove_store; }
   expect 0 leafctl workers recycle --recycle-after 0s -o json
   prints '{"worker":null}'
   expect 2 leafctl workers recycle --force --yes
-  contains "$stderr" "leafctl: '--force' wants the workers named"
+  contains "$stderr" "leafctl: '--force' needs the numbers of the workers"
 }
 
 @test "workers recycle takes a named one, but not a live one without --force" {
@@ -160,8 +160,8 @@ hint: see which are held with 'leafctl workers list'"
   contains "$stderr" 'hint: wait until then, or free it all the same with --force: no ID can repeat'
   expect 4 leafctl workers recycle 0
   expect 2 leafctl workers recycle 1 --force </dev/null
-  says "leafctl: recycling workers that may be in use has to be confirmed
-hint: say '--yes' where there is no terminal to ask on"
+  says "leafctl: recycling workers that may be in use needs confirmation
+hint: use '--yes' where there is no terminal to ask on"
   same 'the state' held "$(state_of 1)"
   expect 0 leafctl workers recycle 1 --force --yes -o json
   prints '{"worker":1}'

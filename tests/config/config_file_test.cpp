@@ -8,6 +8,7 @@
 
 #include "leaf/error.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/usage_error.hpp"
 
 using leaf::ConfigFile;
 
@@ -27,14 +28,8 @@ class File {
   std::string path() const { return path_.string(); }
   void set_mode(mode_t mode) const { REQUIRE(chmod(path_.c_str(), mode) == 0); }
   std::string error() const {
-    try {
-      read_file(path());
-    } catch (const leaf::Error& error) {
-      CHECK(error.code() == leaf::ErrorCode::usage);
-      const std::string what = error.what();
-      return what.starts_with(path()) ? what.substr(path().size()) : what;
-    }
-    return "no error";
+    const std::string what = leaf::test::usage_error([&] { read_file(path()); });
+    return what.starts_with(path()) ? what.substr(path().size()) : what;
   }
 
  private:

@@ -2,41 +2,19 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <string>
 
-#include "support/temporary_folder.hpp"
+#include "support/host_files.hpp"
+#include "support/usage_error.hpp"
 
 namespace {
 
-/// A host with files and variables of its own.
-class Host {
- public:
-  Host() { variables["HOME"] = (folder_.path() / "home").string(); }
-
-  std::string write(const std::string& name, const std::string& text) const {
-    const auto path = folder_.path() / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path.string();
-  }
-  std::string write_user_file(const std::string& text) const {
-    return write("home/.config/leafctl/leafctl.yaml", text);
-  }
-  std::string write_system_file(const std::string& text) const { return write("etc/leafctl.yaml", text); }
-
+/// A host, and what its user chooses.
+struct Host : leaf::test::HostFiles {
   leaf::Environment environment() const {
-    leaf::Environment result = leaf::Environment::of_this_process();
-    result.variable = [this](const char* name) -> std::optional<std::string> {
-      const auto found = variables.find(name);
-      return found == variables.end() ? std::nullopt : std::optional(found->second);
-    };
-    result.is_root = false;
+    leaf::Environment result = HostFiles::environment();
     result.user_id = "1000";
-    result.system_file = (folder_.path() / "etc/leafctl.yaml").string();
-    result.run_folder = folder_.path().string();
+    result.run_folder = path("run");
     result.is_local = [](const std::string&) { return true; };
     return result;
   }
@@ -44,20 +22,10 @@ class Host {
     return leaf::host_defaults(leaf::HostConfiguration::read(environment()), choices, environment());
   }
   std::string error() const {
-    try {
-      defaults();
-    } catch (const leaf::Error& error) {
-      CHECK(error.code() == leaf::ErrorCode::usage);
-      return error.what();
-    }
-    return "no error";
+    return leaf::test::usage_error([this] { defaults(); });
   }
 
-  std::map<std::string, std::string> variables;
   leaf::HostChoices choices;
-
- private:
-  leaf::test::TemporaryFolder folder_;
 };
 
 }  // namespace

@@ -15,12 +15,14 @@
 #include "support/sql_session.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
+#include "support/worker_request.hpp"
 
 using leaf::test::error_of;
 using leaf::test::is_behind_guard;
 using leaf::test::lagging_standby;
 using leaf::test::PostgresqlCluster;
 using leaf::test::proposes;
+using leaf::test::request_of;
 using leaf::test::SqlSession;
 
 namespace {
@@ -31,12 +33,6 @@ constexpr std::int64_t guard = 100 * step;
 
 void add_tag(leaf::Store& store, const std::string& name, std::optional<std::int64_t> limit = {}) {
   store.add_tag({.name = leaf::TagName(name), .step = step, .start = {}, .limit = limit, .description = {}});
-}
-
-leaf::WorkerRequest request_of(const std::string& owner) {
-  leaf::WorkerRequest request;
-  request.owner = owner;
-  return request;
 }
 
 /// A primary with an empty store, and a standby that falls behind.

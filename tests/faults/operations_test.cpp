@@ -18,10 +18,12 @@
 #include "support/process.hpp"
 #include "support/server_folder.hpp"
 #include "support/sql_session.hpp"
+#include "support/worker_request.hpp"
 
 using leaf::test::is_behind_guard;
 using leaf::test::lagging_standby;
 using leaf::test::PostgresqlCluster;
+using leaf::test::request_of;
 using leaf::test::SqlSession;
 
 namespace {
@@ -88,12 +90,6 @@ class Desk {
   std::string old_;
   std::string present_;
 };
-
-leaf::WorkerRequest request_of(const std::string& owner) {
-  leaf::WorkerRequest request;
-  request.owner = owner;
-  return request;
-}
 
 /// A primary that has granted 10 IDs of a tag and leased a worker.
 struct Store {

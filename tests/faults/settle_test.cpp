@@ -12,6 +12,7 @@
 #include "support/lagging_standby.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/sql_session.hpp"
+#include "support/worker_request.hpp"
 
 using leaf::Commits;
 using leaf::test::error_of;
@@ -19,6 +20,7 @@ using leaf::test::is_behind_guard;
 using leaf::test::lagging_standby;
 using leaf::test::PostgresqlCluster;
 using leaf::test::proposes;
+using leaf::test::request_of;
 using leaf::test::SqlSession;
 using State = leaf::FailoverTag::State;
 
@@ -29,12 +31,6 @@ const leaf::TagName idle("idle");
 const leaf::TagName limited("limited");
 constexpr std::int64_t step = 10;
 constexpr std::int64_t guard = 100 * step;
-
-leaf::WorkerRequest request_of(const std::string& owner) {
-  leaf::WorkerRequest request;
-  request.owner = owner;
-  return request;
-}
 
 /// A primary whose store has given out 10 IDs of one tag, and a worker.
 struct Primary {

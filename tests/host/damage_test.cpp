@@ -20,8 +20,8 @@ using leaf::test::TestHost;
 namespace {
 
 /// In memory, for thousands of grants are made.
-struct Bed : TestHost {
-  Bed() : TestHost("/dev/shm") {}
+struct HostInMemory : TestHost {
+  HostInMemory() : TestHost("/dev/shm") {}
 };
 
 /// One byte of a file, and what it becomes.
@@ -54,16 +54,16 @@ void damage(const fs::path& file, const Damage& damage) {
   REQUIRE(bytes.put(static_cast<char>(good ^ damage.change)).flush());
 }
 
-bool is_listed_as_damaged(const Bed& bed) {
-  const auto buffers = leaf::host_buffers(bed.host());
+bool is_listed_as_damaged(const HostInMemory& host) {
+  const auto buffers = leaf::host_buffers(host.host_options());
   return buffers.size() == 1 && buffers.front().damaged;
 }
 
 }  // namespace
 
 TEST_CASE("damage: whatever bit of a tag's file changes, no ID comes twice, out of order or ungranted") {
-  Bed bed;
-  leaf::Store admin(bed.store_options());
+  HostInMemory host;
+  leaf::Store admin(host.store_options());
   const leaf::TagName order("order");
   leaf::test::add_tag(admin, "order", 10);
   std::int64_t last = 0;
@@ -79,7 +79,7 @@ TEST_CASE("damage: whatever bit of a tag's file changes, no ID comes twice, out 
   with_each_damage([&](const Damage& change) {
     INFO("byte " << change.place << " ^ " << static_cast<int>(change.change));
     const auto allocator = [&] {
-      return leaf::SegmentAllocator(bed.store_options(), {.timeout = 1s, .host = bed.host()});
+      return leaf::SegmentAllocator(host.store_options(), {.timeout = 1s, .host = host.host_options()});
     };
     {
       leaf::SegmentAllocator before = allocator();
@@ -87,15 +87,15 @@ TEST_CASE("damage: whatever bit of a tag's file changes, no ID comes twice, out 
       draw(tag, 3);
       tag.fetch();
     }
-    const fs::path file = leaf::test::state_file_in(bed.run);
+    const fs::path file = leaf::test::state_file_in(host.run);
     damage(file, change);
-    listed += is_listed_as_damaged(bed);
+    listed += is_listed_as_damaged(host);
     leaf::SegmentAllocator after = allocator();
     leaf::SegmentTag tag = after.tag(order);
-    replaced += leaf::host_buffers(bed.host()).front().current.empty();
+    replaced += leaf::host_buffers(host.host_options()).front().current.empty();
     draw(tag, 25);
-    REQUIRE_FALSE(is_listed_as_damaged(bed));
-    fs::remove(leaf::test::state_file_in(bed.run));
+    REQUIRE_FALSE(is_listed_as_damaged(host));
+    fs::remove(leaf::test::state_file_in(host.run));
   });
   // The header, both slots with their checksums, and half of the cursor.
   CHECK(replaced > static_cast<int>(sizeof(leaf::host::FileHeader) / 7 + 8 * (2 * 32 + 4)));
@@ -103,8 +103,8 @@ TEST_CASE("damage: whatever bit of a tag's file changes, no ID comes twice, out 
 }
 
 TEST_CASE("damage: whatever bit of a worker's file changes, no ID comes twice or of another's worker") {
-  Bed bed;
-  leaf::Store admin(bed.store_options());
+  HostInMemory host;
+  leaf::Store admin(host.store_options());
   const auto layout = leaf::Layout::parse("leaf");
   std::int64_t last = 0;
   const auto draw = [&](leaf::SnowflakeGenerator& generator) {
@@ -122,42 +122,42 @@ TEST_CASE("damage: whatever bit of a worker's file changes, no ID comes twice or
   leaf::SnowflakeOptions options;
   options.worker.owner = "here";
   options.timeout = 1s;
-  options.host = bed.host();
+  options.host = host.host_options();
   int refused = 0;
   with_each_damage([&](const Damage& change) {
     INFO("byte " << change.place << " ^ " << static_cast<int>(change.change));
     {
-      leaf::SnowflakeGenerator before(bed.store_options(), options);
+      leaf::SnowflakeGenerator before(host.store_options(), options);
       draw(before);
       before.fetch();
     }
-    damage(leaf::test::state_file_in(bed.run), change);
+    damage(leaf::test::state_file_in(host.run), change);
     try {
-      leaf::SnowflakeGenerator after(bed.store_options(), options);
+      leaf::SnowflakeGenerator after(host.store_options(), options);
       draw(after);
-      bed.clock.advance(10min);
+      host.clock.advance(10min);
       draw(after);
     } catch (const leaf::Error& error) {
       INFO(error.what());
       REQUIRE(error.code() == leaf::ErrorCode::refused);
       ++refused;
     }
-    fs::remove(leaf::test::state_file_in(bed.run));
-    bed.clock.advance(30min);
+    fs::remove(leaf::test::state_file_in(host.run));
+    host.clock.advance(30min);
   });
   CHECK(refused < 100);
 }
 
 TEST_CASE("damage: who has mapped a file before it was damaged leaves it as soon as another process looks") {
-  Bed bed;
-  leaf::Store admin(bed.store_options());
+  HostInMemory host;
+  leaf::Store admin(host.store_options());
   leaf::test::add_tag(admin, "order", 10);
-  leaf::SegmentAllocator running(bed.store_options(), {.timeout = 1s, .host = bed.host()});
+  leaf::SegmentAllocator running(host.store_options(), {.timeout = 1s, .host = host.host_options()});
   leaf::SegmentTag mapped = running.tag(leaf::TagName("order"));
   CHECK(mapped.next() == 1);
   constexpr std::size_t begin_of_the_first_range = offsetof(SharedState, buffer) + 64 + 32;
-  damage(leaf::test::state_file_in(bed.run), {begin_of_the_first_range, 0x40});
-  leaf::SegmentAllocator coming(bed.store_options(), {.timeout = 1s, .host = bed.host()});
+  damage(leaf::test::state_file_in(host.run), {begin_of_the_first_range, 0x40});
+  leaf::SegmentAllocator coming(host.store_options(), {.timeout = 1s, .host = host.host_options()});
   CHECK(coming.tag(leaf::TagName("order")).next() == 11);
   CHECK(mapped.next() == 12);
 }

@@ -76,7 +76,7 @@ TEST_CASE("folder: the command that mends a mode is one for a shell") {
   const fs::path path = home.path() / "a b$c";
   REQUIRE(mkdir(path.c_str(), 0755) == 0);
   const std::string text = error_text([&] { Folder::open({.folder = path}); });
-  CHECK(text.find("'chmod 00700 \"" + home.path().string() + "/a b\\$c\"' mends it") != std::string::npos);
+  CHECK(text.find("'chmod 00700 \"" + home.path().string() + "/a b\\$c\"' fixes it") != std::string::npos);
 }
 
 TEST_CASE("folder: of one that holds anything else no other mode is advised") {

@@ -37,11 +37,13 @@ using leaf::test::TestHost;
 namespace {
 
 /// A store, a folder of host state, and time.
-struct Bed : TestHost {
+struct SegmentHost : TestHost {
   /// As in a process of its own.
-  SegmentAllocator allocator() { return SegmentAllocator(store_options(), {.timeout = 1s, .host = host()}); }
+  SegmentAllocator allocator() {
+    return SegmentAllocator(store_options(), {.timeout = 1s, .host = host_options()});
+  }
   std::uint64_t drop(std::int64_t floor) {
-    return leaf::drop_host_buffer(admin.identity(), host(), order, floor, 1s, clock);
+    return leaf::drop_host_buffer(admin.identity(), host_options(), order, floor, 1s, clock);
   }
 
   const TagName order{"order"};
@@ -51,12 +53,12 @@ struct Bed : TestHost {
 }  // namespace
 
 TEST_CASE("host tag: all processes draw from one buffer, in order, whatever comes after whatever") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
   std::int64_t last = 0;
   for (std::uint64_t round = 1; round <= 60; ++round) {
-    SegmentAllocator allocator = bed.allocator();
-    leaf::SegmentTag tag = allocator.tag(bed.order);
+    SegmentAllocator allocator = host.allocator();
+    leaf::SegmentTag tag = allocator.tag(host.order);
     for (const Range range : tag.next_ranges(round % 7 == 0 ? 5000 : round % 13 + 1)) {
       CHECK(range.lo > last);
       last = range.hi - 1;
@@ -66,10 +68,10 @@ TEST_CASE("host tag: all processes draw from one buffer, in order, whatever come
 }
 
 TEST_CASE("host tag: what is left is what the store has left and what is buffered here") {
-  Bed bed;
-  bed.admin.add_tag({.name = bed.order, .step = 1000, .limit = 10});
-  SegmentAllocator allocator = bed.allocator();
-  leaf::SegmentTag tag = allocator.tag(bed.order);
+  SegmentHost host;
+  host.admin.add_tag({.name = host.order, .step = 1000, .limit = 10});
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
   const auto refusal_of = [&](std::uint64_t count) {
     const std::string text = error_text([&] { tag.next_ranges(count); });
     return text.substr(0, text.find(" | "));
@@ -85,14 +87,14 @@ TEST_CASE("host tag: what is left is what the store has left and what is buffere
 }
 
 TEST_CASE("host tag: what is left counts neither twice nor what another host has got") {
-  Bed bed;
-  bed.admin.add_tag({.name = bed.order, .step = 10, .limit = 100});
-  SegmentAllocator allocator = bed.allocator();
-  leaf::SegmentTag tag = allocator.tag(bed.order);
+  SegmentHost host;
+  host.admin.add_tag({.name = host.order, .step = 10, .limit = 100});
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
   CHECK(tag.next() == 1);
-  bed.admin.grant(bed.order, 30);
+  host.admin.grant(host.order, 30);
   tag.fetch();  // 41 to 50, or to 60
-  const std::int64_t granted = bed.admin.tag(bed.order).next_id - 1;
+  const std::int64_t granted = host.admin.tag(host.order).next_id - 1;
   CHECK(tag.left() == 9 + (granted - 40) + (100 - granted));
   CHECK(error_text([&] {
           tag.next_ranges(70);
@@ -103,27 +105,27 @@ TEST_CASE("host tag: what is left counts neither twice nor what another host has
 
 TEST_CASE(
     "host tag: many IDs come in one piece behind what is buffered, and nothing buffered is left before") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
-  SegmentAllocator allocator = bed.allocator();
-  leaf::SegmentTag tag = allocator.tag(bed.order);
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
   CHECK(tag.next_ranges(1) == std::vector<Range>{{1, 2}});
   tag.fetch();
-  bed.admin.grant(bed.order, 100);  // another host draws
+  host.admin.grant(host.order, 100);  // another host draws
   const auto ranges = tag.next_ranges(10'000);
   REQUIRE(ranges.size() == 2);
   CHECK(ranges[0].lo == 2);
   CHECK(ranges[1].size() == 10'000 - ranges[0].size());
   const std::int64_t end = ranges[1].hi;
-  CHECK(bed.admin.tag(bed.order).next_id == end);
+  CHECK(host.admin.tag(host.order).next_id == end);
   CHECK(tag.next() == end);
 }
 
 TEST_CASE("host tag: many IDs that the limit forbids are refused, and nothing buffered is lost") {
-  Bed bed;
-  bed.admin.add_tag({.name = bed.order, .step = 10, .limit = 100});
-  SegmentAllocator allocator = bed.allocator();
-  leaf::SegmentTag tag = allocator.tag(bed.order);
+  SegmentHost host;
+  host.admin.add_tag({.name = host.order, .step = 10, .limit = 100});
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
   CHECK(tag.next() == 1);
   CHECK(error_code([&] { tag.next_ranges(200); }) == ErrorCode::exhausted);
   for (std::int64_t id = 2; id <= 100; ++id) CHECK(tag.next() == id);
@@ -132,26 +134,27 @@ TEST_CASE("host tag: many IDs that the limit forbids are refused, and nothing bu
 }
 
 TEST_CASE("host tag: two stores that share a folder keep apart") {
-  Bed bed;
+  SegmentHost host;
   SqliteStore production;
   leaf::Store admin = production.open();
-  bed.admin.add_tag({.name = bed.order, .step = 3, .start = 1});
-  admin.add_tag({.name = bed.order, .step = 3, .start = 1'000'000});
+  host.admin.add_tag({.name = host.order, .step = 3, .start = 1});
+  admin.add_tag({.name = host.order, .step = 3, .start = 1'000'000});
   for (std::int64_t i = 0; i < 40; ++i) {
-    SegmentAllocator staging = bed.allocator();
-    SegmentAllocator other(production.options(), {.host = bed.host()});
-    CHECK(staging.tag(bed.order).next() == 1 + i);
-    CHECK(other.tag(bed.order).next() == 1'000'000 + i);
+    SegmentAllocator staging = host.allocator();
+    SegmentAllocator other(production.options(), {.host = host.host_options()});
+    CHECK(staging.tag(host.order).next() == 1 + i);
+    CHECK(other.tag(host.order).next() == 1'000'000 + i);
   }
 }
 
 TEST_CASE("host tag: children that are forked of a process that has drawn all get IDs of their own") {
   constexpr int children = 8, per_child = 300;
-  Bed bed;
-  add_tag(bed.admin, "order", 7);
+  SegmentHost host;
+  add_tag(host.admin, "order", 7);
   // The step stays short, so that all of them go to the store again and again.
-  SegmentAllocator allocator(bed.store.options(), {.timeout = 30s, .max_step = 7, .host = bed.host()});
-  leaf::SegmentTag tag = allocator.tag(bed.order);
+  SegmentAllocator allocator(host.store.options(),
+                             {.timeout = 30s, .max_step = 7, .host = host.host_options()});
+  leaf::SegmentTag tag = allocator.tag(host.order);
   leaf::test::Bitmap seen(10'000'000);
   int repeated = 0;
   const auto note = [&](std::int64_t id) { repeated += !seen.insert(id); };
@@ -191,27 +194,27 @@ TEST_CASE("host tag: children that are forked of a process that has drawn all ge
 }
 
 TEST_CASE("host tag: what was buffered below a floor is given up at once, and nothing else") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
-  CHECK(bed.drop(leaf::max_id) == 0);  // there is no folder yet
-  CHECK_FALSE(fs::exists(bed.run));
-  SegmentAllocator allocator = bed.allocator();
-  leaf::SegmentTag tag = allocator.tag(bed.order);
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  CHECK(host.drop(leaf::max_id) == 0);  // there is no folder yet
+  CHECK_FALSE(fs::exists(host.run));
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
   CHECK(tag.next() == 1);
-  CHECK(bed.drop(2) == 0);
+  CHECK(host.drop(2) == 0);
   CHECK(tag.next() == 2);
-  bed.admin.update_tag(bed.order, {.raise_to = 5000});
-  CHECK(bed.drop(5000) == 8);
+  host.admin.update_tag(host.order, {.raise_to = 5000});
+  CHECK(host.drop(5000) == 8);
   CHECK(tag.next() == 5000);
 }
 
 TEST_CASE("host tag: a buffer is not dropped under a fetch: the lock is waited for, with an end") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
-  CHECK(bed.allocator().tag(bed.order).next() == 1);
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  CHECK(host.allocator().tag(host.order).next() == 1);
   const pid_t holder = fork();
   if (holder == 0) {
-    const int file = open(leaf::test::state_file_in(bed.run).c_str(), O_RDWR | O_CLOEXEC);
+    const int file = open(leaf::test::state_file_in(host.run).c_str(), O_RDWR | O_CLOEXEC);
     struct flock whole {};
     whole.l_type = F_WRLCK;
     if (fcntl(file, F_OFD_SETLK, &whole) != 0) _exit(1);
@@ -221,38 +224,39 @@ TEST_CASE("host tag: a buffer is not dropped under a fetch: the lock is waited f
   int status = 0;
   REQUIRE(waitpid(holder, &status, WUNTRACED) == holder);
   REQUIRE(WIFSTOPPED(status));
-  CHECK(error_code([&] { bed.drop(leaf::max_id); }) == ErrorCode::unavailable);
-  CHECK(error_code([&] { leaf::forget_store(bed.store.options().url, bed.host(), 1s, bed.clock); }) ==
-        ErrorCode::unavailable);
+  CHECK(error_code([&] { host.drop(leaf::max_id); }) == ErrorCode::unavailable);
+  CHECK(error_code([&] {
+          leaf::forget_store(host.store.options().url, host.host_options(), 1s, host.clock);
+        }) == ErrorCode::unavailable);
   kill(holder, SIGKILL);
   waitpid(holder, &status, 0);
-  CHECK(bed.drop(leaf::max_id) == 9);
+  CHECK(host.drop(leaf::max_id) == 9);
 }
 
 TEST_CASE("host tag: a tag that is removed and added again goes on higher, from a file of its own") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
-  SegmentAllocator old = bed.allocator();
-  leaf::SegmentTag at_old = old.tag(bed.order);
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  SegmentAllocator old = host.allocator();
+  leaf::SegmentTag at_old = old.tag(host.order);
   CHECK(at_old.next() == 1);
-  bed.admin.remove_tag(bed.order);
-  bed.drop(leaf::max_id);
+  host.admin.remove_tag(host.order);
+  host.drop(leaf::max_id);
   CHECK(error_code([&] { at_old.next(); }) == ErrorCode::not_found);
-  add_tag(bed.admin, "order", 10);
-  SegmentAllocator anew = bed.allocator();
-  CHECK(anew.tag(bed.order).next() == 11);
+  add_tag(host.admin, "order", 10);
+  SegmentAllocator anew = host.allocator();
+  CHECK(anew.tag(host.order).next() == 11);
   CHECK(at_old.next() == 12);
 }
 
 TEST_CASE("host tag: a new step is used from the next fetch on") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
-  SegmentAllocator allocator = bed.allocator();
-  leaf::SegmentTag tag = allocator.tag(bed.order);
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
   CHECK(tag.next() == 1);
-  bed.admin.update_tag(bed.order, {.step = 50});
+  host.admin.update_tag(host.order, {.step = 50});
   tag.fetch();
-  const auto buffers = leaf::host_buffers(bed.host(), bed.clock);
+  const auto buffers = leaf::host_buffers(host.host_options(), host.clock);
   REQUIRE(buffers.size() == 1);
   CHECK(buffers[0].tag_step == 50);
   CHECK(buffers[0].current == Range{2, 11});
@@ -260,20 +264,20 @@ TEST_CASE("host tag: a new step is used from the next fetch on") {
 }
 
 TEST_CASE("host tag: the step of a host doubles, stays and halves as its pace does, over many processes") {
-  Bed bed;
-  add_tag(bed.admin, "order", 100);
+  SegmentHost host;
+  add_tag(host.admin, "order", 100);
   const auto size_after = [&](std::chrono::minutes pause) {
-    bed.clock.advance(pause);
-    SegmentAllocator allocator = bed.allocator();
-    leaf::SegmentTag tag = allocator.tag(bed.order);
-    const auto before = leaf::host_buffers(bed.host(), bed.clock);
+    host.clock.advance(pause);
+    SegmentAllocator allocator = host.allocator();
+    leaf::SegmentTag tag = allocator.tag(host.order);
+    const auto before = leaf::host_buffers(host.host_options(), host.clock);
     if (!before.empty() && before[0].in_use) {
       const auto left = before[0].current.size() + before[0].next.size();
       if (left > 0) tag.next_ranges(left);
     }
-    const std::int64_t next = bed.admin.tag(bed.order).next_id;
+    const std::int64_t next = host.admin.tag(host.order).next_id;
     tag.next();
-    return bed.admin.tag(bed.order).next_id - next;
+    return host.admin.tag(host.order).next_id - next;
   };
   CHECK(size_after(0min) == 100);
   CHECK(size_after(14min) == 100);  // nothing is known of the pace yet
@@ -289,87 +293,87 @@ namespace {
 
 /// A copy of a store as it was, to be put back.
 struct Backup {
-  explicit Backup(Bed& bed) : bed_(bed) {
-    leaf::test::SqliteSession(bed.store.path()).run("VACUUM INTO '" + path() + "'");
+  explicit Backup(SegmentHost& host) : host_(host) {
+    leaf::test::SqliteSession(host.store.path()).run("VACUUM INTO '" + path() + "'");
   }
-  std::string path() const { return bed_.store.path() + ".backup"; }
+  std::string path() const { return host_.store.path() + ".backup"; }
   void remove_journal() const {
-    fs::remove(bed_.store.path() + "-wal");
-    fs::remove(bed_.store.path() + "-shm");
+    fs::remove(host_.store.path() + "-wal");
+    fs::remove(host_.store.path() + "-shm");
   }
   /// Over the file that is there.
   void write_over() const {
     remove_journal();
-    leaf::test::write_bytes(bed_.store.path(), leaf::test::read_bytes(path()));
-    fs::resize_file(bed_.store.path(), fs::file_size(path()));
+    leaf::test::write_bytes(host_.store.path(), leaf::test::read_bytes(path()));
+    fs::resize_file(host_.store.path(), fs::file_size(path()));
   }
   /// In the place of the file that is there.
   void take_its_place() const {
     remove_journal();
-    fs::rename(path(), bed_.store.path());
+    fs::rename(path(), host_.store.path());
   }
 
  private:
-  Bed& bed_;
+  SegmentHost& host_;
 };
 
 }  // namespace
 
 TEST_CASE(
     "host tag: a store put back to a copy of before is refused, its IDs are not, and raising mends it") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
-  bed.allocator().tag(bed.order).next_ranges(25);
-  const Backup backup(bed);
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  host.allocator().tag(host.order).next_ranges(25);
+  const Backup backup(host);
   std::int64_t last = 0;
-  for (const Range range : bed.allocator().tag(bed.order).next_ranges(95)) last = range.hi - 1;
-  bed.admin = leaf::Store(bed.store.options());
+  for (const Range range : host.allocator().tag(host.order).next_ranges(95)) last = range.hi - 1;
+  host.admin = leaf::Store(host.store.options());
   SUBCASE("over it") {
     backup.write_over();
   }
   SUBCASE("in its place") {
     backup.take_its_place();
   }
-  bed.admin = bed.store.open();
-  REQUIRE(bed.admin.tag(bed.order).next_id <= last);
+  host.admin = host.store.open();
+  REQUIRE(host.admin.tag(host.order).next_id <= last);
   std::optional<ErrorCode> ended;
   for (int i = 0; i < 1000 && !ended; ++i) {
     ended = error_code([&] {
-      const std::int64_t id = bed.allocator().tag(bed.order).next();
+      const std::int64_t id = host.allocator().tag(host.order).next();
       CHECK(id > last);
       last = id;
     });
   }
   CHECK(ended == ErrorCode::refused);
   // Asking again and again does not move the counter past what other hosts have to be spared.
-  const std::int64_t counter = bed.admin.tag(bed.order).next_id;
+  const std::int64_t counter = host.admin.tag(host.order).next_id;
   for (int i = 0; i < 20; ++i)
-    CHECK(error_code([&] { bed.allocator().tag(bed.order).next(); }) == ErrorCode::refused);
-  CHECK(bed.admin.tag(bed.order).next_id == counter);
-  CHECK(proposes(error_of([&] { bed.allocator().tag(bed.order).next(); }),
+    CHECK(error_code([&] { host.allocator().tag(host.order).next(); }) == ErrorCode::refused);
+  CHECK(host.admin.tag(host.order).next_id == counter);
+  CHECK(proposes(error_of([&] { host.allocator().tag(host.order).next(); }),
                  {.kind = leaf::Remedy::Kind::raise_tag, .name = "order", .number = last + 1}));
-  CHECK(error_code([&] { bed.allocator().tag(bed.order).next_ranges(1'000'000); }) == ErrorCode::refused);
-  bed.admin.update_tag(bed.order, {.raise_to = 1'000'000'000});
-  CHECK(bed.allocator().tag(bed.order).next() >= 1'000'000'000);
+  CHECK(error_code([&] { host.allocator().tag(host.order).next_ranges(1'000'000); }) == ErrorCode::refused);
+  host.admin.update_tag(host.order, {.raise_to = 1'000'000'000});
+  CHECK(host.allocator().tag(host.order).next() >= 1'000'000'000);
 }
 
 TEST_CASE("host tag: a tag that a store put back to a copy of before lacks is not said to be new") {
-  Bed bed;
-  add_tag(bed.admin, "removed", 10);
-  bed.allocator().tag(TagName("removed")).next();
-  const Backup backup(bed);
-  add_tag(bed.admin, "order", 10);
-  CHECK(bed.allocator().tag(bed.order).next() == 1);
-  const std::int64_t granted_end = bed.admin.tag(bed.order).next_id;
-  bed.admin = leaf::Store(bed.store.options());
+  SegmentHost host;
+  add_tag(host.admin, "removed", 10);
+  host.allocator().tag(TagName("removed")).next();
+  const Backup backup(host);
+  add_tag(host.admin, "order", 10);
+  CHECK(host.allocator().tag(host.order).next() == 1);
+  const std::int64_t granted_end = host.admin.tag(host.order).next_id;
+  host.admin = leaf::Store(host.store.options());
   backup.take_its_place();
-  auto options = bed.store.options();
-  options.marks = leaf::host_marks(bed.host());
+  auto options = host.store.options();
+  options.marks = leaf::host_marks(host.host_options());
   leaf::Store store(options);
   const leaf::Remedy mends{.kind = leaf::Remedy::Kind::add_tag, .name = "order", .number = granted_end};
   for (const leaf::Error& error :
-       {error_of([&] { store.grant(bed.order, 1); }), error_of([&] { store.grant_segment(bed.order); }),
-        error_of([&] { store.tag(bed.order); })}) {
+       {error_of([&] { store.grant(host.order, 1); }), error_of([&] { store.grant_segment(host.order); }),
+        error_of([&] { store.tag(host.order); })}) {
     CHECK(error.code() == ErrorCode::not_found);
     CHECK(proposes(error, mends));
   }
@@ -377,17 +381,17 @@ TEST_CASE("host tag: a tag that a store put back to a copy of before lacks is no
   CHECK(refused.code() == ErrorCode::refused);
   CHECK(proposes(refused, mends));
   for (const bool or_later : {false, true}) {
-    leaf::NewTag below{.name = bed.order, .step = 10, .start = granted_end - 1, .or_later = or_later};
+    leaf::NewTag below{.name = host.order, .step = 10, .start = granted_end - 1, .or_later = or_later};
     const leaf::Error too_low = error_of([&] { store.add_tag(below); });
     CHECK(too_low.code() == ErrorCode::refused);
     CHECK(proposes(too_low, mends));
     CHECK(error_of([&] { store.require_above_granted(below); }).hint() == too_low.hint());
   }
-  const leaf::NewTag right{.name = bed.order, .step = 10, .start = granted_end};
+  const leaf::NewTag right{.name = host.order, .step = 10, .start = granted_end};
   CHECK_NOTHROW(store.require_above_granted(right));
   store.add_tag(right);
-  CHECK_NOTHROW(store.require_above_granted({.name = bed.order, .start = 1}));  // it is there
-  CHECK(store.grant(bed.order, 1).range.lo == granted_end);
+  CHECK_NOTHROW(store.require_above_granted({.name = host.order, .start = 1}));  // it is there
+  CHECK(store.grant(host.order, 1).range.lo == granted_end);
 
   store.remove_tag(TagName("removed"));
   const leaf::Error removed = error_of([&] { store.tag(TagName("removed")); });
@@ -397,81 +401,81 @@ TEST_CASE("host tag: a tag that a store put back to a copy of before lacks is no
 }
 
 TEST_CASE("host tag: a tag that was removed in the backup, and drawn from since, is not added below that") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
-  bed.allocator().tag(bed.order).next();
-  bed.admin.remove_tag(bed.order);
-  const Backup backup(bed);
-  add_tag(bed.admin, "order", 10);
-  bed.allocator().tag(bed.order).next_ranges(50);
-  const std::int64_t granted_end = bed.admin.tag(bed.order).next_id;
-  bed.admin = leaf::Store(bed.store.options());
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  host.allocator().tag(host.order).next();
+  host.admin.remove_tag(host.order);
+  const Backup backup(host);
+  add_tag(host.admin, "order", 10);
+  host.allocator().tag(host.order).next_ranges(50);
+  const std::int64_t granted_end = host.admin.tag(host.order).next_id;
+  host.admin = leaf::Store(host.store.options());
   backup.take_its_place();
-  auto options = bed.store.options();
-  options.marks = leaf::host_marks(bed.host());
+  auto options = host.store.options();
+  options.marks = leaf::host_marks(host.host_options());
   leaf::Store store(options);
   const leaf::Remedy mends{.kind = leaf::Remedy::Kind::add_tag, .name = "order", .number = granted_end};
   for (const std::optional<std::int64_t> start :
        {std::optional<std::int64_t>(), std::optional<std::int64_t>(granted_end - 1)}) {
-    const leaf::Error refused = error_of([&] { store.add_tag({.name = bed.order, .start = start}); });
+    const leaf::Error refused = error_of([&] { store.add_tag({.name = host.order, .start = start}); });
     CHECK(refused.code() == ErrorCode::refused);
     CHECK(proposes(refused, mends));
   }
-  store.add_tag({.name = bed.order, .start = granted_end});
-  CHECK(store.grant(bed.order, 1).range.lo == granted_end);
+  store.add_tag({.name = host.order, .start = granted_end});
+  CHECK(store.grant(host.order, 1).range.lo == granted_end);
 }
 
 TEST_CASE("host tag: a store made anew in the place of another begins where its own tags begin") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
-  leaf::SegmentAllocator allocator = bed.allocator();
-  leaf::SegmentTag order = allocator.tag(bed.order);
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  leaf::SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag order = allocator.tag(host.order);
   order.next_ranges(25);
-  CHECK(order.store() == bed.admin.identity());
-  fs::remove(bed.store.path());
-  fs::remove(bed.store.path() + "-wal");
-  fs::remove(bed.store.path() + "-shm");
-  bed.admin = bed.store.open();
-  bed.admin.migrate();
-  bed.admin.add_tag({.name = bed.order, .step = 10, .start = 7});
-  CHECK(bed.allocator().tag(bed.order).next() == 7);
-  CHECK(bed.allocator().tag(bed.order).next() == 8);
+  CHECK(order.store() == host.admin.identity());
+  fs::remove(host.store.path());
+  fs::remove(host.store.path() + "-wal");
+  fs::remove(host.store.path() + "-shm");
+  host.admin = host.store.open();
+  host.admin.migrate();
+  host.admin.add_tag({.name = host.order, .step = 10, .start = 7});
+  CHECK(host.allocator().tag(host.order).next() == 7);
+  CHECK(host.allocator().tag(host.order).next() == 8);
   order.next_ranges(1000);
-  CHECK(order.store() == bed.admin.identity());
+  CHECK(order.store() == host.admin.identity());
 }
 
 TEST_CASE("host tag: a copy that is a deployment of its own has nothing in common with the original") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
-  std::vector<std::int64_t> ids{bed.allocator().tag(bed.order).next()};
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  std::vector<std::int64_t> ids{host.allocator().tag(host.order).next()};
   leaf::test::SqliteStore copy;
-  const Backup backup(bed);
+  const Backup backup(host);
   const auto in_copy = [&] {
     auto options = copy.options();
-    options.clock = &bed.clock;
-    return SegmentAllocator(options, {.timeout = 1s, .host = bed.host()});
+    options.clock = &host.clock;
+    return SegmentAllocator(options, {.timeout = 1s, .host = host.host_options()});
   };
-  fs::copy_file(bed.store.path(), copy.path(), fs::copy_options::overwrite_existing);
+  fs::copy_file(host.store.path(), copy.path(), fs::copy_options::overwrite_existing);
   leaf::Store admin = copy.open();
   const leaf::StoreIdentity former = admin.identity();
-  REQUIRE(former.deployment == bed.admin.identity().deployment);
+  REQUIRE(former.deployment == host.admin.identity().deployment);
 
   SegmentAllocator running = in_copy();
-  leaf::SegmentTag tag = running.tag(bed.order);
+  leaf::SegmentTag tag = running.tag(host.order);
   std::vector<std::int64_t> copied{tag.next()};
   CHECK(error_code([&] { admin.begin_new_deployment("another"); }) == ErrorCode::refused);
   const leaf::StoreIdentity now = admin.begin_new_deployment(former.deployment);
   CHECK(now.deployment != former.deployment);
   CHECK(admin.identity() == now);
   CHECK(error_code([&] { admin.begin_new_deployment(former.deployment); }) == ErrorCode::refused);
-  const std::int64_t granted = admin.tag(bed.order).next_id;
+  const std::int64_t granted = admin.tag(host.order).next_id;
   SUBCASE("where this host gives up what it has buffered of the copy") {
-    CHECK(leaf::forget_store(former, bed.host(), 1s, bed.clock) == 1);
+    CHECK(leaf::forget_store(former, host.host_options(), 1s, host.clock) == 1);
     copied.push_back(tag.next());
     CHECK(copied.back() >= granted);
   }
   SUBCASE("where a process goes on with its buffer until the next fetch, and others do not") {
-    copied.push_back(in_copy().tag(bed.order).next());
+    copied.push_back(in_copy().tag(host.order).next());
     CHECK(copied.back() >= granted);
     copied.push_back(tag.next());
     CHECK(copied.back() == copied.front() + 1);
@@ -479,14 +483,14 @@ TEST_CASE("host tag: a copy that is a deployment of its own has nothing in commo
   for (int i = 0; i < 40; ++i) copied.push_back(tag.next());
   CHECK(std::set<std::int64_t>(copied.begin(), copied.end()).size() == copied.size());
   CHECK(copied.back() >= granted);
-  for (const leaf::HostBuffer& buffer : leaf::host_buffers(bed.host(), bed.clock)) {
+  for (const leaf::HostBuffer& buffer : leaf::host_buffers(host.host_options(), host.clock)) {
     if (buffer.store == "sqlite:" + fs::canonical(copy.path()).string() && buffer.current.hi > granted)
       CHECK(buffer.deployment == now.deployment);
   }
-  CHECK(admin.grant(bed.order, 5000).store == now);
+  CHECK(admin.grant(host.order, 5000).store == now);
   // What the copy was granted since is not held against the original, only what it was granted as that.
-  bed.admin.update_tag(bed.order, {.raise_to = granted});
-  for (int i = 0; i < 40; ++i) ids.push_back(bed.allocator().tag(bed.order).next());
+  host.admin.update_tag(host.order, {.raise_to = granted});
+  for (int i = 0; i < 40; ++i) ids.push_back(host.allocator().tag(host.order).next());
   CHECK(ids.back() < granted + 40);
   const auto events = admin.events();
   CHECK(events.back().event == "deployment");
@@ -495,13 +499,13 @@ TEST_CASE("host tag: a copy that is a deployment of its own has nothing in commo
 
 TEST_CASE(
     "host tag: a child that is forked during a fetch is told so, and does not wait for what nobody ends") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
-  bed.allocator().tag(bed.order).next();
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  host.allocator().tag(host.order).next();
   std::optional<leaf::SegmentTag> tag;
   bool has_forked = false;
   int status = -1;
-  auto store = bed.store_options();
+  auto store = host.store_options();
   // While the store is asked, in the middle of a call that holds all that another one would wait for.
   store.while_asked = [&]() -> std::shared_ptr<void> {
     if (!tag || std::exchange(has_forked, true)) return nullptr;
@@ -513,8 +517,8 @@ TEST_CASE(
     REQUIRE(waitpid(child, &status, 0) == child);
     return nullptr;
   };
-  SegmentAllocator allocator(store, {.timeout = 1s, .host = bed.host()});
-  tag = allocator.tag(bed.order);
+  SegmentAllocator allocator(store, {.timeout = 1s, .host = host.host_options()});
+  tag = allocator.tag(host.order);
   tag->fetch();
   CHECK(has_forked);
   CHECK(status == 0);
@@ -522,16 +526,16 @@ TEST_CASE(
 }
 
 TEST_CASE("host tag: what is buffered is listed as it is") {
-  Bed bed;
-  CHECK(leaf::host_buffers(bed.host(), bed.clock).empty());
-  add_tag(bed.admin, "order", 100);
-  add_tag(bed.admin, "invoice", 5);
-  SegmentAllocator allocator = bed.allocator();
+  SegmentHost host;
+  CHECK(leaf::host_buffers(host.host_options(), host.clock).empty());
+  add_tag(host.admin, "order", 100);
+  add_tag(host.admin, "invoice", 5);
+  SegmentAllocator allocator = host.allocator();
   allocator.tag(TagName("invoice")).next();
-  leaf::SegmentTag tag = allocator.tag(bed.order);
+  leaf::SegmentTag tag = allocator.tag(host.order);
   tag.next_ranges(40);
-  bed.clock.advance(10s);
-  const auto buffers = leaf::host_buffers(bed.host(), bed.clock);
+  host.clock.advance(10s);
+  const auto buffers = leaf::host_buffers(host.host_options(), host.clock);
   REQUIRE(buffers.size() == 2);
   CHECK(buffers[0].name == "invoice");
   CHECK(buffers[0].current == Range{2, 6});
@@ -541,30 +545,30 @@ TEST_CASE("host tag: what is buffered is listed as it is") {
   CHECK(buffers[1].next.empty());
   CHECK(buffers[1].step == 100);
   CHECK(buffers[1].failures == 0);
-  CHECK(buffers[1].store == "sqlite:" + fs::canonical(bed.store.path()).string());
+  CHECK(buffers[1].store == "sqlite:" + fs::canonical(host.store.path()).string());
   REQUIRE(buffers[1].ids_per_second);
   CHECK(*buffers[1].ids_per_second == doctest::Approx(4.0).epsilon(0.01));
 }
 
 TEST_CASE("host tag: fetches that begin to fail are told of once for all processes, and their success too") {
-  Bed bed;
-  add_tag(bed.admin, "order", 10);
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
   std::vector<std::string> told;
-  leaf::HostOptions host = bed.host();
-  host.on_fetch_change = [&](const leaf::FetchChange& change) {
+  leaf::HostOptions options = host.host_options();
+  options.on_fetch_change = [&](const leaf::FetchChange& change) {
     CHECK(change.what == "segment of tag 'order'");
-    CHECK(change.store == bed.store_options().url);
+    CHECK(change.store == host.store_options().url);
     told.push_back(change.failure.empty() ? "good" : "bad");
     CHECK(change.remedies.size() == (change.failure.empty() ? 0 : 1));
   };
   const auto in_a_process = [&](const std::function<void(leaf::SegmentTag&)>& work) {
-    SegmentAllocator allocator(bed.store_options(), {.timeout = 50ms, .host = host});
-    leaf::SegmentTag tag = allocator.tag(bed.order);
+    SegmentAllocator allocator(host.store_options(), {.timeout = 50ms, .host = options});
+    leaf::SegmentTag tag = allocator.tag(host.order);
     work(tag);
   };
   in_a_process([](leaf::SegmentTag& tag) { tag.next(); });
   CHECK(told.empty());
-  leaf::test::SqliteSession other(bed.store.path());
+  leaf::test::SqliteSession other(host.store.path());
   for (int outage = 0; outage < 2; ++outage) {
     CAPTURE(outage);
     told.clear();
@@ -572,7 +576,7 @@ TEST_CASE("host tag: fetches that begin to fail are told of once for all process
     for (int i = 0; i < 3; ++i)
       in_a_process([](leaf::SegmentTag& tag) { CHECK_THROWS_AS(tag.fetch(), leaf::Error); });
     CHECK(told == std::vector<std::string>{"bad"});
-    const leaf::HostBuffer failing = leaf::host_buffers(bed.host()).at(0);
+    const leaf::HostBuffer failing = leaf::host_buffers(host.host_options()).at(0);
     REQUIRE(failing.failure_remedies.size() == 1);
     CHECK(failing.failure_remedies[0].kind == leaf::Remedy::Kind::allow_more_time);
     CHECK(failing.failure_hint.substr(0, failing.failure_remedies[0].at).ends_with("allow more time"));

@@ -30,20 +30,20 @@ using leaf::test::TestHost;
 namespace {
 
 /// A store, a folder of host state, and time that both have from the test.
-struct Bed : TestHost {
+struct SnowflakeHost : TestHost {
   SnowflakeOptions snowflake(const std::string& owner = "here",
                              std::optional<std::int64_t> pinned = {}) const {
     SnowflakeOptions options;
     options.worker.owner = owner;
     options.worker.worker = pinned;
     options.timeout = 1s;
-    options.host = host();
+    options.host = host_options();
     return options;
   }
   /// As in a process of its own.
   SnowflakeGenerator generator() { return SnowflakeGenerator(store_options(), snowflake()); }
   std::vector<leaf::Worker> workers() { return open().workers(); }
-  std::vector<leaf::HostBuffer> buffers() { return leaf::host_buffers(host(), clock); }
+  std::vector<leaf::HostBuffer> buffers() { return leaf::host_buffers(host_options(), clock); }
 };
 
 std::vector<std::int64_t> draw(SnowflakeGenerator& generator, std::size_t count) {
@@ -59,111 +59,111 @@ bool strictly_increasing(const std::vector<std::int64_t>& ids) {
 }  // namespace
 
 TEST_CASE("host windows: all processes make IDs with one worker and one window, in order") {
-  Bed bed;
+  SnowflakeHost host;
   std::vector<std::int64_t> ids;
   for (std::size_t round = 1; round <= 50; ++round) {
-    SnowflakeGenerator generator = bed.generator();
+    SnowflakeGenerator generator = host.generator();
     for (const std::int64_t id : draw(generator, round * 37)) ids.push_back(id);
-    if (round % 5 == 0) bed.clock.advance(1ms);
+    if (round % 5 == 0) host.clock.advance(1ms);
   }
   CHECK(strictly_increasing(ids));
-  const auto workers = bed.workers();
+  const auto workers = host.workers();
   REQUIRE(workers.size() == 1);
   const auto layout = leaf::Layout::parse("leaf");
   for (const std::int64_t id : ids) CHECK(layout.worker_of(id) == workers[0].id);
 }
 
 TEST_CASE("host windows: the next window follows the one before, and is fetched when half is used") {
-  Bed bed;
-  SnowflakeGenerator first = bed.generator();
+  SnowflakeHost host;
+  SnowflakeGenerator first = host.generator();
   std::vector<std::int64_t> ids{first.next()};
   CHECK_FALSE(first.claim_fetch());
-  bed.clock.advance(6min);
+  host.clock.advance(6min);
   ids.push_back(first.next());
   CHECK(first.claim_fetch());
   first.fetch();
-  const auto buffers = bed.buffers();
+  const auto buffers = host.buffers();
   REQUIRE(buffers.size() == 1);
   CHECK(buffers[0].window_end < buffers[0].next_window_end);
   for (int i = 0; i < 10; ++i) {
-    bed.clock.advance(3min);
-    SnowflakeGenerator generator = bed.generator();
+    host.clock.advance(3min);
+    SnowflakeGenerator generator = host.generator();
     ids.push_back(generator.next());
     if (generator.claim_fetch()) generator.fetch();
   }
   CHECK(strictly_increasing(ids));
-  CHECK(bed.workers().size() == 1);
+  CHECK(host.workers().size() == 1);
 }
 
 TEST_CASE("host windows: past both windows a new one is leased, of the same worker, and order is kept") {
-  Bed bed;
+  SnowflakeHost host;
   std::vector<std::int64_t> ids;
   for (int i = 0; i < 5; ++i) {
-    ids.push_back(bed.generator().next());
-    bed.clock.advance(25min);
+    ids.push_back(host.generator().next());
+    host.clock.advance(25min);
   }
   CHECK(strictly_increasing(ids));
-  CHECK(bed.workers().size() == 1);
+  CHECK(host.workers().size() == 1);
 }
 
 TEST_CASE(
     "host windows: another worker takes over where its own was recycled, from the end of the last window") {
-  Bed bed;
+  SnowflakeHost host;
   std::vector<std::int64_t> ids = [&] {
-    SnowflakeGenerator generator = bed.generator();
+    SnowflakeGenerator generator = host.generator();
     return draw(generator, 10);
   }();
-  const auto end = bed.buffers().at(0).next_window_end;
-  leaf::Store admin(bed.store_options());
-  admin.recycle_worker(bed.workers().at(0).id, true);
-  bed.clock.advance(6min);
+  const auto end = host.buffers().at(0).next_window_end;
+  leaf::Store admin(host.store_options());
+  admin.recycle_worker(host.workers().at(0).id, true);
+  host.clock.advance(6min);
   {
-    SnowflakeGenerator generator = bed.generator();
+    SnowflakeGenerator generator = host.generator();
     ids.push_back(generator.next());
     REQUIRE(generator.claim_fetch());
     generator.fetch();
   }
-  const auto after = bed.buffers().at(0);
+  const auto after = host.buffers().at(0);
   CHECK(after.window_end == end);
   CHECK(after.next_window_end > end);
-  bed.clock.advance(5min);
-  for (int i = 0; i < 10; ++i) ids.push_back(bed.generator().next());
+  host.clock.advance(5min);
+  for (int i = 0; i < 10; ++i) ids.push_back(host.generator().next());
   CHECK(strictly_increasing(ids));
 }
 
 TEST_CASE("host windows: where all host state is lost the window that was buffered is never used again") {
-  Bed bed;
+  SnowflakeHost host;
   std::set<std::int64_t> ids;
   for (int i = 0; i < 30; ++i) {
-    ids.insert(bed.generator().next());
-    fs::remove_all(bed.run);
+    ids.insert(host.generator().next());
+    fs::remove_all(host.run);
   }
   CHECK(ids.size() == 30);
-  const auto workers = bed.workers();
+  const auto workers = host.workers();
   CHECK(workers.size() == 30);  // each window but the last is still open
 }
 
 TEST_CASE("host windows: owners, and workers that are pinned, have windows of their own") {
-  Bed bed;
+  SnowflakeHost host;
   std::set<std::int64_t> workers;
   for (const auto& options :
-       {bed.snowflake(), bed.snowflake("there"), bed.snowflake("here", 7), bed.snowflake("here", 9)}) {
-    SnowflakeGenerator generator(bed.store_options(), options);
+       {host.snowflake(), host.snowflake("there"), host.snowflake("here", 7), host.snowflake("here", 9)}) {
+    SnowflakeGenerator generator(host.store_options(), options);
     generator.next();
     workers.insert(generator.worker());
   }
   CHECK(workers == std::set<std::int64_t>{0, 1, 7, 9});
-  CHECK(bed.buffers().size() == 4);
-  CHECK(SnowflakeGenerator(bed.store_options(), bed.snowflake("here", 9)).worker() == 9);
+  CHECK(host.buffers().size() == 4);
+  CHECK(SnowflakeGenerator(host.store_options(), host.snowflake("here", 9)).worker() == 9);
 }
 
 TEST_CASE("host windows: children that are forked of a process that has drawn make IDs of their own") {
   constexpr int children = 6, per_child = 20'000;
-  Bed bed;
-  SnowflakeOptions options = bed.snowflake();
+  SnowflakeHost host;
+  SnowflakeOptions options = host.snowflake();
   options.timeout = 30s;
   options.worker.window = 100ms;  // many leases
-  SnowflakeGenerator generator(bed.store.options(), options);
+  SnowflakeGenerator generator(host.store.options(), options);
   std::vector<std::int64_t> ids = draw(generator, 1000);
   std::vector<pid_t> pids;
   for (int child = 0; child < children; ++child) {
@@ -172,7 +172,7 @@ TEST_CASE("host windows: children that are forked of a process that has drawn ma
     int ended = 1;
     try {
       const auto own = draw(generator, per_child);
-      const std::string name = (bed.home.path() / std::to_string(child)).string();
+      const std::string name = (host.home.path() / std::to_string(child)).string();
       const int file = open(name.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
       const auto size = static_cast<ssize_t>(own.size() * sizeof own[0]);
       ended =
@@ -187,7 +187,7 @@ TEST_CASE("host windows: children that are forked of a process that has drawn ma
     int status = 0;
     REQUIRE(waitpid(pids[static_cast<std::size_t>(child)], &status, 0) > 0);
     CHECK(status == 0);
-    const std::string bytes = leaf::test::read_bytes(bed.home.path() / std::to_string(child));
+    const std::string bytes = leaf::test::read_bytes(host.home.path() / std::to_string(child));
     std::vector<std::int64_t> own(bytes.size() / sizeof(std::int64_t));
     std::memcpy(own.data(), bytes.data(), bytes.size());
     ids.insert(ids.end(), own.begin(), own.end());
@@ -197,85 +197,85 @@ TEST_CASE("host windows: children that are forked of a process that has drawn ma
 }
 
 TEST_CASE("host windows: a store put back to a copy of before leases no time a second time") {
-  Bed bed;
-  bed.generator().next();
-  REQUIRE(leaf::test::SqliteSession(bed.store.path()).run("VACUUM INTO '" + bed.store.path() + ".backup'"));
+  SnowflakeHost host;
+  host.generator().next();
+  REQUIRE(leaf::test::SqliteSession(host.store.path()).run("VACUUM INTO '" + host.store.path() + ".backup'"));
   std::vector<std::int64_t> ids;
-  bed.clock.advance(6min);
+  host.clock.advance(6min);
   {
-    SnowflakeGenerator generator = bed.generator();
+    SnowflakeGenerator generator = host.generator();
     ids.push_back(generator.next());
     generator.fetch();
   }
-  bed.clock.advance(5min);
-  ids.push_back(bed.generator().next());
-  fs::remove(bed.store.path() + "-wal");
-  fs::remove(bed.store.path() + "-shm");
+  host.clock.advance(5min);
+  ids.push_back(host.generator().next());
+  fs::remove(host.store.path() + "-wal");
+  fs::remove(host.store.path() + "-shm");
   SUBCASE("over it") {
-    leaf::test::write_bytes(bed.store.path(), leaf::test::read_bytes(bed.store.path() + ".backup"));
-    fs::resize_file(bed.store.path(), fs::file_size(bed.store.path() + ".backup"));
+    leaf::test::write_bytes(host.store.path(), leaf::test::read_bytes(host.store.path() + ".backup"));
+    fs::resize_file(host.store.path(), fs::file_size(host.store.path() + ".backup"));
   }
   SUBCASE("in its place") {
-    fs::rename(bed.store.path() + ".backup", bed.store.path());
+    fs::rename(host.store.path() + ".backup", host.store.path());
   }
   for (int i = 0; i < 40; ++i) {
-    bed.clock.advance(1min);
+    host.clock.advance(1min);
     // Refused or not, what comes is higher: the host knows where its windows ended.
-    error_code([&] { ids.push_back(bed.generator().next()); });
+    error_code([&] { ids.push_back(host.generator().next()); });
   }
   CHECK(ids.size() > 2);
   CHECK(strictly_increasing(ids));
 }
 
 TEST_CASE("host windows: a generator that runs goes over to the deployment that its store has become") {
-  Bed bed;
-  SnowflakeGenerator running = bed.generator();
+  SnowflakeHost host;
+  SnowflakeGenerator running = host.generator();
   std::vector<std::int64_t> ids{running.next()};
-  leaf::Store admin(bed.store_options());
+  leaf::Store admin(host.store_options());
   const leaf::StoreIdentity former = admin.identity();
   CHECK(running.store() == former);
   const leaf::StoreIdentity now = admin.begin_new_deployment(former.deployment);
   SUBCASE("at once where its windows are given up") {
-    CHECK(leaf::forget_store(former, *bed.snowflake().host, 1s, bed.clock) == 1);
+    CHECK(leaf::forget_store(former, *host.snowflake().host, 1s, host.clock) == 1);
   }
   SUBCASE("when they are over") {
-    bed.clock.advance(21min);
+    host.clock.advance(21min);
   }
   for (int i = 0; i < 3; ++i) {
-    bed.clock.advance(1ms);
+    host.clock.advance(1ms);
     ids.push_back(running.next());
-    ids.push_back(bed.generator().next());
+    ids.push_back(host.generator().next());
   }
   CHECK(std::set<std::int64_t>(ids.begin(), ids.end()).size() == ids.size());
   CHECK(running.store() == now);
   bool is_there = false;
-  for (const leaf::HostBuffer& buffer : bed.buffers()) is_there |= buffer.deployment == now.deployment;
+  for (const leaf::HostBuffer& buffer : host.buffers()) is_there |= buffer.deployment == now.deployment;
   CHECK(is_there);
 }
 
 TEST_CASE("host windows: the worker's record is as good as none where its token is not whole") {
-  Bed bed;
-  std::vector<std::int64_t> ids{bed.generator().next()};
-  std::string bytes = leaf::test::read_bytes(leaf::test::state_file_in(bed.run));
+  SnowflakeHost host;
+  std::vector<std::int64_t> ids{host.generator().next()};
+  std::string bytes = leaf::test::read_bytes(leaf::test::state_file_in(host.run));
   const std::size_t token =
       offsetof(leaf::host::SharedState, worker) + offsetof(leaf::host::WorkerRecord, token);
   bytes[token] = bytes[token] == 'a' ? 'b' : 'a';
-  leaf::test::write_bytes(leaf::test::state_file_in(bed.run), bytes);
-  bed.clock.advance(6min);
-  ids.push_back(bed.generator().next());
-  bed.generator().fetch();
-  bed.clock.advance(5min);
-  ids.push_back(bed.generator().next());
+  leaf::test::write_bytes(leaf::test::state_file_in(host.run), bytes);
+  host.clock.advance(6min);
+  ids.push_back(host.generator().next());
+  host.generator().fetch();
+  host.clock.advance(5min);
+  ids.push_back(host.generator().next());
   CHECK(strictly_increasing(ids));
-  CHECK(bed.workers().size() == 2);
+  CHECK(host.workers().size() == 2);
 }
 
 TEST_CASE("host windows: a lease that was noted but not published is not taken to begin before it did") {
-  Bed bed;
-  const auto file = [&] { return leaf::test::state_file_in(bed.run); };
-  bed.generator().next();
+  SnowflakeHost host;
+  const auto file = [&] { return leaf::test::state_file_in(host.run); };
+  host.generator().next();
   const std::string before = leaf::test::read_bytes(file());
-  leaf::Store admin(bed.store_options());
+  leaf::Store admin(host.store_options());
   const auto lease = [&](const std::string& owner, std::optional<std::int64_t> worker) {
     leaf::WorkerRequest request;
     request.owner = owner;
@@ -286,48 +286,48 @@ TEST_CASE("host windows: a lease that was noted but not published is not taken t
   const leaf::UnixTime others_end = lease("other", 1).end;
   admin.recycle_worker(1, true);
   admin.recycle_worker(0, true);
-  bed.clock.advance(1h + 1s);
+  host.clock.advance(1h + 1s);
   lease("third", 0);
-  REQUIRE(leaf::Layout::parse("leaf").worker_of(bed.generator().next()) == 1);
+  REQUIRE(leaf::Layout::parse("leaf").worker_of(host.generator().next()) == 1);
   // As it was when that window was noted: the buffer is still the one before.
   std::string bytes = leaf::test::read_bytes(file());
   constexpr std::size_t begin = offsetof(leaf::host::SharedState, buffer);
   constexpr std::size_t length = offsetof(leaf::host::SharedState, origin) - begin;
   bytes.replace(begin, length, before, begin, length);
   leaf::test::write_bytes(file(), bytes);
-  bed.clock.set_back(1500ms);
-  const std::int64_t id = bed.generator().next();
+  host.clock.set_back(1500ms);
+  const std::int64_t id = host.generator().next();
   CHECK(leaf::Layout::parse("leaf").worker_of(id) == 1);
   CHECK(leaf::Layout::parse("leaf").time_of(id) >= others_end);
 }
 
 TEST_CASE("host windows: a store of another layout in the place of the first is used by those who come") {
-  Bed bed;
-  SnowflakeGenerator old = bed.generator();
+  SnowflakeHost host;
+  SnowflakeGenerator old = host.generator();
   const std::int64_t first = old.next();
-  for (const char* end : {"", "-wal", "-shm"}) fs::remove(bed.store.path() + end);
-  leaf::Store admin(bed.store_options());
+  for (const char* end : {"", "-wal", "-shm"}) fs::remove(host.store.path() + end);
+  leaf::Store admin(host.store_options());
   admin.migrate();
   admin.set_layout(leaf::Layout::parse("sonyflake"));
-  SnowflakeGenerator anew = bed.generator();
+  SnowflakeGenerator anew = host.generator();
   CHECK(anew.layout().name() == "sonyflake");
-  CHECK(anew.layout().time_of(anew.next()) <= bed.clock.now() + anew.layout().unit());
+  CHECK(anew.layout().time_of(anew.next()) <= host.clock.now() + anew.layout().unit());
   CHECK(old.next() > first);  // its window is the first store's
-  bed.clock.advance(11min);
+  host.clock.advance(11min);
   CHECK(error_code([&] { old.next(); }) == ErrorCode::refused);
-  CHECK_NOTHROW(bed.generator().next());  // as the hint says
+  CHECK_NOTHROW(host.generator().next());  // as the hint says
 }
 
 TEST_CASE("host windows: a damaged file is named among the buffers, and the others are listed all the same") {
-  Bed bed;
-  bed.generator().next();
-  const auto file = leaf::test::state_file_in(bed.run);
+  SnowflakeHost host;
+  host.generator().next();
+  const auto file = leaf::test::state_file_in(host.run);
   std::string bytes = leaf::test::read_bytes(file);
   const std::size_t layout = bytes.find("time:41");
   REQUIRE(layout != std::string::npos);
   bytes[layout] = '?';
   leaf::test::write_bytes(file, bytes);
-  const auto buffers = bed.buffers();
+  const auto buffers = host.buffers();
   REQUIRE(buffers.size() == 1);
   CHECK(buffers[0].kind == leaf::HostBuffer::Kind::worker);
   CHECK_FALSE(buffers[0].in_use);
@@ -337,32 +337,32 @@ TEST_CASE("host windows: a damaged file is named among the buffers, and the othe
 
 TEST_CASE(
     "host windows: what a clock far ahead leaves in the buffer is given up once the worker is released") {
-  Bed bed;
+  SnowflakeHost host;
   const auto layout = leaf::Layout::parse("leaf");
   constexpr auto far = 400 * 24h;
   const auto give_up = [&] {
-    leaf::Store(bed.store_options()).release_workers("here");
-    return leaf::drop_host_windows_ahead(bed.store.open().identity(), *bed.snowflake().host, "here", {}, 2s,
-                                         1s, bed.clock);
+    leaf::Store(host.store_options()).release_workers("here");
+    return leaf::drop_host_windows_ahead(host.store.open().identity(), *host.snowflake().host, "here", {}, 2s,
+                                         1s, host.clock);
   };
-  SnowflakeGenerator running = bed.generator();
+  SnowflakeGenerator running = host.generator();
   std::set<std::int64_t> ids{running.next()};
   std::int64_t last = *ids.begin();
 
   SUBCASE("the window in use") {
-    bed.clock.set_back(-far);
-    ids.insert(bed.generator().next());
-    bed.clock.set_back(far);
+    host.clock.set_back(-far);
+    ids.insert(host.generator().next());
+    host.clock.set_back(far);
   }
   SUBCASE("the next one") {
-    bed.clock.advance(6min);
+    host.clock.advance(6min);
     ids.insert(running.next());
-    bed.clock.set_back(-far);
-    bed.generator().fetch();
-    bed.clock.set_back(far);
+    host.clock.set_back(-far);
+    host.generator().fetch();
+    host.clock.set_back(far);
     last = running.next();  // what was leased by the right clock serves to its end
     CHECK(ids.insert(last).second);
-    bed.clock.advance(5min);
+    host.clock.advance(5min);
   }
   const std::string refusal = error_text([&] { running.next(); });
   CHECK(refusal.starts_with("this host's clock (20"));
@@ -370,20 +370,20 @@ TEST_CASE(
   CHECK(refusal.ends_with("if it is right now, release the owner's workers to go on"));
   CHECK(proposes(error_of([&] { running.next(); }),
                  {.kind = leaf::Remedy::Kind::release_workers, .name = "here"}));
-  CHECK(error_code([&] { bed.generator().next(); }) == ErrorCode::refused);
-  CHECK(bed.workers().size() == 1);
-  SnowflakeGenerator other(bed.store_options(), bed.snowflake("there"));
+  CHECK(error_code([&] { host.generator().next(); }) == ErrorCode::refused);
+  CHECK(host.workers().size() == 1);
+  SnowflakeGenerator other(host.store_options(), host.snowflake("there"));
   CHECK(ids.insert(other.next()).second);
-  const auto end = bed.workers().at(0).window_end;
+  const auto end = host.workers().at(0).window_end;
 
   CHECK(give_up() == 1);
   std::vector<std::int64_t> after{running.next()};
-  for (int i = 0; i < 10; ++i) after.push_back(bed.generator().next());
+  for (int i = 0; i < 10; ++i) after.push_back(host.generator().next());
   CHECK(strictly_increasing(after));
   CHECK(after.front() > last);
-  CHECK(layout.time_of(after.back()) == std::chrono::floor<std::chrono::milliseconds>(bed.clock.now()));
+  CHECK(layout.time_of(after.back()) == std::chrono::floor<std::chrono::milliseconds>(host.clock.now()));
   for (const std::int64_t id : after) CHECK(ids.insert(id).second);
-  CHECK(bed.workers().at(0).window_end == end);
+  CHECK(host.workers().at(0).window_end == end);
   CHECK(give_up() == 0);
   CHECK(running.next() > after.back());
   CHECK(ids.insert(other.next()).second);
@@ -391,42 +391,42 @@ TEST_CASE(
 
 TEST_CASE(
     "host windows: a worker that is released while the clock is right keeps its window, and the order") {
-  Bed bed;
-  SnowflakeGenerator generator = bed.generator();
+  SnowflakeHost host;
+  SnowflakeGenerator generator = host.generator();
   std::vector<std::int64_t> ids{generator.next()};
-  bed.clock.advance(6min);
+  host.clock.advance(6min);
   ids.push_back(generator.next());
   generator.fetch();
-  bed.clock.set_back(1s);
-  leaf::Store(bed.store_options()).release_workers("here");
-  CHECK(leaf::drop_host_windows_ahead(bed.store.open().identity(), *bed.snowflake().host, "here", {}, 2s, 1s,
-                                      bed.clock) == 0);
+  host.clock.set_back(1s);
+  leaf::Store(host.store_options()).release_workers("here");
+  CHECK(leaf::drop_host_windows_ahead(host.store.open().identity(), *host.snowflake().host, "here", {}, 2s,
+                                      1s, host.clock) == 0);
   for (int i = 0; i < 40; ++i) {
-    ids.push_back(bed.generator().next());
-    bed.clock.advance(1min);
+    ids.push_back(host.generator().next());
+    host.clock.advance(1min);
   }
   CHECK(strictly_increasing(ids));
 }
 
 TEST_CASE("host windows: only what is asked for is given up: by store, owner and worker") {
-  Bed bed;
+  SnowflakeHost host;
   const SqliteStore another;
-  bed.clock.set_back(-400 * 24h);
-  for (const auto& options : {bed.snowflake(), bed.snowflake("there"), bed.snowflake("here", 7)})
-    SnowflakeGenerator(bed.store_options(), options).next();
-  bed.clock.set_back(400 * 24h);
+  host.clock.set_back(-400 * 24h);
+  for (const auto& options : {host.snowflake(), host.snowflake("there"), host.snowflake("here", 7)})
+    SnowflakeGenerator(host.store_options(), options).next();
+  host.clock.set_back(400 * 24h);
   const auto drop = [&](const std::string& url, const std::string& owner,
                         std::optional<std::int64_t> worker) {
-    return leaf::drop_host_windows_ahead(leaf::Store({.url = url}).identity(), *bed.snowflake().host, owner,
-                                         worker, 2s, 1s, bed.clock);
+    return leaf::drop_host_windows_ahead(leaf::Store({.url = url}).identity(), *host.snowflake().host, owner,
+                                         worker, 2s, 1s, host.clock);
   };
-  const std::string url = bed.store.options().url;
+  const std::string url = host.store.options().url;
   CHECK(drop(another.options().url, "here", {}) == 0);
   CHECK(drop(url, "nobody", {}) == 0);
   CHECK(drop(url, "here", 5) == 0);
-  CHECK(bed.buffers().size() == 3);
+  CHECK(host.buffers().size() == 3);
   CHECK(drop(url, "here", 7) == 1);
   CHECK(drop(url, "here", {}) == 1);
-  CHECK(bed.buffers().size() == 1);
-  CHECK(bed.buffers().at(0).name == "there");
+  CHECK(host.buffers().size() == 1);
+  CHECK(host.buffers().at(0).name == "there");
 }

@@ -21,11 +21,11 @@ using leaf::test::TestHost;
 namespace {
 
 /// A store, and a host that remembers what it was granted.
-struct Bed : TestHost {
+struct MarkingHost : TestHost {
   /// As in a process of its own.
   leaf::Store process() {
     auto options = store_options();
-    options.marks = leaf::host_marks(host());
+    options.marks = leaf::host_marks(host_options());
     return leaf::Store(options);
   }
   fs::path mark_file() const {
@@ -46,14 +46,14 @@ struct Bed : TestHost {
 }  // namespace
 
 TEST_CASE("marks: a file that is no mark any more is told of, and grants go on") {
-  Bed bed;
-  leaf::Store first = bed.process();
+  MarkingHost host;
+  leaf::Store first = host.process();
   leaf::test::add_tag(first, "order", 10);
-  CHECK(leaf::lost_host_marks(bed.host()).empty());
-  first.grant(bed.order, 5);
-  CHECK(leaf::lost_host_marks(bed.host()).empty());
-  const fs::path mark = bed.mark_file();
-  const fs::path aside = bed.home.path() / "aside";
+  CHECK(leaf::lost_host_marks(host.host_options()).empty());
+  first.grant(host.order, 5);
+  CHECK(leaf::lost_host_marks(host.host_options()).empty());
+  const fs::path mark = host.mark_file();
+  const fs::path aside = host.home.path() / "aside";
   bool is_replaced = false;
   std::string what;
   const auto exchanged_for = [&](const char* name, const std::function<void()>& make) {
@@ -77,7 +77,7 @@ TEST_CASE("marks: a file that is no mark any more is told of, and grants go on")
   }
   SUBCASE("one that others may write") {
     REQUIRE(chmod(mark.c_str(), 0666) == 0);
-    what = "may be used by others";
+    what = "is open to other users";
   }
   SUBCASE("nothing") {
     fs::resize_file(mark, 0);
@@ -92,7 +92,7 @@ TEST_CASE("marks: a file that is no mark any more is told of, and grants go on")
     fs::resize_file(mark, 4096);
     is_replaced = true;
   }
-  SUBCASE("a damaged head") {
+  SUBCASE("a damaged header") {
     std::string bytes = leaf::test::read_bytes(mark);
     bytes[offsetof(leaf::host::FileHeader, name)] ^= 1;
     leaf::test::write_bytes(mark, bytes);
@@ -104,55 +104,55 @@ TEST_CASE("marks: a file that is no mark any more is told of, and grants go on")
     is_replaced = true;
   }
   if (is_replaced) what = "is damaged, or a copy";
-  const auto lost = leaf::lost_host_marks(bed.host());
+  const auto lost = leaf::lost_host_marks(host.host_options());
   REQUIRE(lost.size() == 1);
   CHECK(std::string(lost[0].what()).find(mark.string() + "' " + what) != std::string::npos);
   CHECK_FALSE(lost[0].hint().empty());
 
-  leaf::Store second = bed.process();
-  CHECK(second.granted_mark(bed.order) == 0);
-  CHECK(leaf::lost_host_marks(bed.host()).size() == 1);  // to look at it does not replace it
-  CHECK(second.grant(bed.order, 5).range.lo == 6);
-  CHECK(leaf::lost_host_marks(bed.host()).empty() == is_replaced);
-  CHECK_FALSE(leaf::why_no_host_marks(bed.host()));
+  leaf::Store second = host.process();
+  CHECK(second.granted_mark(host.order) == 0);
+  CHECK(leaf::lost_host_marks(host.host_options()).size() == 1);  // to look at it does not replace it
+  CHECK(second.grant(host.order, 5).range.lo == 6);
+  CHECK(leaf::lost_host_marks(host.host_options()).empty() == is_replaced);
+  CHECK_FALSE(leaf::why_no_host_marks(host.host_options()));
   // Nothing else of this host stumbles over it.
-  CHECK(leaf::host_buffers(bed.host()).empty());
-  CHECK(leaf::forget_failing_buffers(bed.host(), std::chrono::seconds(1)) == 0);
+  CHECK(leaf::host_buffers(host.host_options()).empty());
+  CHECK(leaf::forget_failing_buffers(host.host_options(), std::chrono::seconds(1)) == 0);
   // Both processes remember what they were granted themselves.
-  bed.back_up();
-  second.grant(bed.order, 5);
-  bed.put_back();
-  CHECK(error_code([&] { second.grant(bed.order, 5); }) == ErrorCode::refused);
+  host.back_up();
+  second.grant(host.order, 5);
+  host.put_back();
+  CHECK(error_code([&] { second.grant(host.order, 5); }) == ErrorCode::refused);
 }
 
 TEST_CASE("marks: a process outlives that its file is cut, and does not forget what it was granted") {
-  Bed bed;
-  leaf::Store running = bed.process();
+  MarkingHost host;
+  leaf::Store running = host.process();
   leaf::test::add_tag(running, "order", 10);
-  bed.back_up();
-  running.grant(bed.order, 500);
-  fs::resize_file(bed.mark_file(), 0);
-  bed.put_back();
-  CHECK(running.granted_mark(bed.order) == 501);
-  CHECK(error_code([&] { running.grant(bed.order, 5); }) == ErrorCode::refused);
-  CHECK(error_code([&] { bed.process().grant(bed.order, 5); }) == ErrorCode::refused);
+  host.back_up();
+  running.grant(host.order, 500);
+  fs::resize_file(host.mark_file(), 0);
+  host.put_back();
+  CHECK(running.granted_mark(host.order) == 501);
+  CHECK(error_code([&] { running.grant(host.order, 5); }) == ErrorCode::refused);
+  CHECK(error_code([&] { host.process().grant(host.order, 5); }) == ErrorCode::refused);
 }
 
 TEST_CASE("marks: what counts no more since the system has started anew is no loss to tell of") {
-  Bed bed;
-  leaf::Store store = bed.process();
+  MarkingHost host;
+  leaf::Store store = host.process();
   leaf::test::add_tag(store, "order", 10);
-  store.grant(bed.order, 5);
-  leaf::test::patch_header(bed.mark_file(), [](leaf::host::FileHeader& header) {
+  store.grant(host.order, 5);
+  leaf::test::patch_header(host.mark_file(), [](leaf::host::FileHeader& header) {
     header.boot[0] = header.boot[0] == 'a' ? 'b' : 'a';
   });
-  CHECK(leaf::lost_host_marks(bed.host()).empty());
+  CHECK(leaf::lost_host_marks(host.host_options()).empty());
 }
 
 TEST_CASE("marks: the tags that a store lost are told, but none of another deployment or that was removed") {
-  Bed bed;
-  bed.back_up();
-  leaf::Store store = bed.process();
+  MarkingHost host;
+  host.back_up();
+  leaf::Store store = host.process();
   for (const char* name : {"bill", "order", "gone"}) {
     leaf::test::add_tag(store, name, 10);
     store.grant(TagName(name), 5);
@@ -160,14 +160,14 @@ TEST_CASE("marks: the tags that a store lost are told, but none of another deplo
   leaf::test::add_tag(store, "unused", 10);
   leaf::test::SqliteStore other;
   auto options = other.options();
-  options.marks = leaf::host_marks(bed.host());
+  options.marks = leaf::host_marks(host.host_options());
   leaf::Store of_other(options);
   leaf::test::add_tag(of_other, "elsewhere", 10);
   of_other.grant(TagName("elsewhere"), 5);
   store.remove_tag(TagName("gone"));
-  CHECK(bed.process().lost_tags().empty());
-  bed.put_back();
-  leaf::Store back = bed.process();
+  CHECK(host.process().lost_tags().empty());
+  host.put_back();
+  leaf::Store back = host.process();
   const auto lost = back.lost_tags();
   REQUIRE(lost.size() == 3);
   CHECK(lost[0].name.str() == "bill");
@@ -175,6 +175,6 @@ TEST_CASE("marks: the tags that a store lost are told, but none of another deplo
   CHECK(lost[2].name.str() == "order");
   CHECK(lost[2].granted_end == 6);
   CHECK(of_other.lost_tags().empty());
-  back.add_tag({.name = bed.order, .step = 10, .start = 6, .limit = {}, .description = {}});
+  back.add_tag({.name = host.order, .step = 10, .start = 6, .limit = {}, .description = {}});
   CHECK(back.lost_tags().size() == 2);
 }

@@ -33,9 +33,9 @@ using leaf::test::TemporaryFolder;
 namespace {
 
 /// The name of a store that nobody connects to, a folder of host state, and time.
-struct Bed {
+struct SharedRangesFixture {
   leaf::StoreOptions store_options() { return {.url = "postgresql://h/ids", .clock = &clock}; }
-  leaf::HostOptions host() const { return {.folder = run, .fetch_ahead = false}; }
+  leaf::HostOptions host_options() const { return {.folder = run, .fetch_ahead = false}; }
 
   TemporaryFolder home;
   fs::path run = home.path() / "run";
@@ -87,11 +87,12 @@ class PlannedGranter final : public leaf::range::Granter {
 /// Shared ranges of that plan, and of one tag.
 class Buffer : public Plan, public SharedRanges {
  public:
-  explicit Buffer(Bed& bed, const std::string& name = "order", std::chrono::milliseconds timeout = 1s,
-                  const Plan& plan = {})
+  explicit Buffer(SharedRangesFixture& fixture, const std::string& name = "order",
+                  std::chrono::milliseconds timeout = 1s, const Plan& plan = {})
       : Plan(plan),
         SharedRanges(std::make_unique<PlannedGranter>(name, static_cast<Plan&>(*this)),
-                     leaf::host::FileKind::tag, name, bed.store_options(), bed.host(), timeout, nullptr) {}
+                     leaf::host::FileKind::tag, name, fixture.store_options(), fixture.host_options(),
+                     timeout, nullptr) {}
 
   /// One ID, as a process draws it.
   std::int64_t draw() { return take(1).lo; }
@@ -126,8 +127,8 @@ class HeldLock {
 }  // namespace
 
 TEST_CASE("shared ranges: what one has fetched the other draws, in order") {
-  Bed bed;
-  Buffer one(bed), other(bed);
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture);
   one.grants = {{1, 4}};
   CHECK(one.draw() == 1);
   CHECK(other.draw() == 2);
@@ -139,34 +140,34 @@ TEST_CASE("shared ranges: what one has fetched the other draws, in order") {
 }
 
 TEST_CASE("shared ranges: without a timeout a store that is away is tried once, whatever failed before") {
-  Bed bed;
-  Buffer buffer(bed, "order", 0ms);
-  const auto begun = bed.clock.steady_now();
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture, "order", 0ms);
+  const auto begun = fixture.clock.steady_now();
   for (int call = 1; call <= 3; ++call) {
     CHECK(error_text([&] { buffer.draw(); }) == "the store is away | wait");
     CHECK(buffer.asked == call);
   }
   buffer.grants = {{1, 4}};
   CHECK(buffer.draw() == 1);
-  CHECK(bed.clock.steady_now() == begun);
+  CHECK(fixture.clock.steady_now() == begun);
 }
 
 TEST_CASE("shared ranges: without a timeout the attempt of another process is waited for, but not longer") {
-  Bed bed;
-  Buffer first(bed), buffer(bed, "order", 0ms);
+  SharedRangesFixture fixture;
+  Buffer first(fixture), buffer(fixture, "order", 0ms);
   first.grants = {{1, 2}};
   CHECK(first.draw() == 1);
   buffer.takes_over = false;
-  const HeldLock lock(bed.run);
-  const auto begun = bed.clock.steady_now();
+  const HeldLock lock(fixture.run);
+  const auto begun = fixture.clock.steady_now();
   CHECK(error_text([&] { buffer.draw(); }).starts_with("no segment of tag 'order' came within 1s | "));
-  CHECK(bed.clock.steady_now() - begun == 1s);
+  CHECK(fixture.clock.steady_now() - begun == 1s);
   CHECK(buffer.asked == 0);
 }
 
 TEST_CASE("shared ranges: all is written down before the first ID can be taken") {
-  Bed bed;
-  Buffer buffer(bed);
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
   buffer.grants = {{1, 2}, {5, 6}};
   int notes = 0;
   std::int64_t end = 0;
@@ -184,13 +185,13 @@ TEST_CASE("shared ranges: all is written down before the first ID can be taken")
 
 TEST_CASE(
     "shared ranges: a process killed before it publishes leaves the buffer as it was, and the lock free") {
-  Bed bed;
-  Buffer buffer(bed);
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
   buffer.grants = {{1, 2}};
   CHECK(buffer.draw() == 1);
   const pid_t child = fork();
   if (child == 0) {
-    Buffer own(bed);
+    Buffer own(fixture);
     own.grants = {{2, 100}};
     own.on_note = [](SharedState&) { raise(SIGKILL); };
     own.draw();
@@ -205,8 +206,8 @@ TEST_CASE(
 
 TEST_CASE(
     "shared ranges: a child that is forked has a connection of its own, and its parent keeps the old one") {
-  Bed bed;
-  Buffer buffer(bed);
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
   buffer.grants = {{1, 2}, {2, 3}};
   CHECK(buffer.draw() == 1);
   const leaf::Store* const parents = buffer.asked_of;
@@ -224,18 +225,18 @@ TEST_CASE(
 }
 
 TEST_CASE("shared ranges: nothing is fetched while another holds the lock; that is waited for with an end") {
-  Bed bed;
-  Buffer buffer(bed);
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
   buffer.grants = {{1, 3}, {3, 4}};
   buffer.takes_over = false;
   CHECK(buffer.draw() == 1);
   {
-    const HeldLock held(bed.run);
+    const HeldLock held(fixture.run);
     CHECK(buffer.draw() == 2);  // what is buffered needs no lock
-    const auto begin = bed.clock.steady_now();
+    const auto begin = fixture.clock.steady_now();
     CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::unavailable);
-    CHECK(bed.clock.steady_now() - begin >= 1s);
-    CHECK(bed.clock.steady_now() - begin < 2s);
+    CHECK(fixture.clock.steady_now() - begin >= 1s);
+    CHECK(fixture.clock.steady_now() - begin < 2s);
     CHECK(error_text([&] { buffer.draw(); }).find("let it go on or kill it") != std::string::npos);
     CHECK(error_code([&] { buffer.alone([](leaf::Store&, StateFile&) { return true; }); }) ==
           ErrorCode::unavailable);
@@ -246,8 +247,8 @@ TEST_CASE("shared ranges: nothing is fetched while another holds the lock; that 
 }
 
 TEST_CASE("shared ranges: a name that leads elsewhere takes its users to that store's buffer, and back") {
-  Bed bed;
-  Buffer one(bed);
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
   one.grants = {{1000, 1003}, {1003, 1010}};
   CHECK(one.draw() == 1000);
   one.deployment = "d2";
@@ -256,14 +257,14 @@ TEST_CASE("shared ranges: a name that leads elsewhere takes its users to that st
     one.fetch();
   }
   SUBCASE("found by the check of each minute") {
-    bed.clock.advance(61s);
-    leaf::Store store(bed.store_options());
+    fixture.clock.advance(61s);
+    leaf::Store store(fixture.store_options());
     one.check(store);
   }
   CHECK(one.draw() == 1);
-  Buffer other(bed);
+  Buffer other(fixture);
   CHECK(other.draw() == 2);
-  CHECK(leaf::test::state_files_in(bed.run).size() == 2);
+  CHECK(leaf::test::state_files_in(fixture.run).size() == 2);
   one.deployment = "d1";
   one.grants = {{1010, 1020}};
   one.fetch();
@@ -271,19 +272,19 @@ TEST_CASE("shared ranges: a name that leads elsewhere takes its users to that st
 }
 
 TEST_CASE("shared ranges: a name is checked once a minute, by one process, while something is drawn") {
-  Bed bed;
+  SharedRangesFixture fixture;
   int asked = 0;
-  Buffer one(bed), other(bed);
+  Buffer one(fixture), other(fixture);
   for (Buffer* buffer : {&one, &other}) buffer->before_identify = [&] { ++asked; };
-  leaf::Store store(bed.store_options());
+  leaf::Store store(fixture.store_options());
   one.grants = {{1, 100}};
   CHECK(one.draw() == 1);
   CHECK(other.draw() == 2);
   CHECK(asked == 1);
-  bed.clock.advance(59s);
+  fixture.clock.advance(59s);
   one.check(store);
   CHECK(asked == 1);
-  bed.clock.advance(2s);
+  fixture.clock.advance(2s);
   one.check(store);
   CHECK(asked == 1);  // nothing was drawn since
   CHECK(one.draw() == 3);
@@ -293,11 +294,13 @@ TEST_CASE("shared ranges: a name is checked once a minute, by one process, while
 }
 
 TEST_CASE("shared ranges: a process that starts checks a name that nobody has checked for a minute") {
-  Bed bed;
-  Buffer first(bed);
+  SharedRangesFixture fixture;
+  Buffer first(fixture);
   first.grants = {{1, 100}};
   CHECK(first.draw() == 1);
-  bed.clock.advance(61s);
+  CHECK_FALSE(first.is_check_due());
+  fixture.clock.advance(61s);
+  CHECK(first.is_check_due());
   int asked = 0;
   Plan away;
   away.before_identify = [&] {
@@ -305,17 +308,17 @@ TEST_CASE("shared ranges: a process that starts checks a name that nobody has ch
     throw Error(ErrorCode::unavailable, "the store is away");
   };
   // What is buffered is drawn all the same.
-  CHECK(Buffer(bed, "order", 1s, away).draw() == 2);
-  CHECK(Buffer(bed, "order", 1s, away).draw() == 3);
+  CHECK(Buffer(fixture, "order", 1s, away).draw() == 2);
+  CHECK(Buffer(fixture, "order", 1s, away).draw() == 3);
   CHECK(asked == 1);
-  const leaf::host::StoreName name(bed.store_options().url, bed.host());
-  CHECK_FALSE(name.claim_check(leaf::host::Folder::open(bed.host()),
-                               std::chrono::floor<std::chrono::milliseconds>(bed.clock.now())));
+  const leaf::host::StoreName name(fixture.store_options().url, fixture.host_options());
+  CHECK_FALSE(name.claim_check(leaf::host::Folder::open(fixture.host_options()),
+                               std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now())));
 }
 
 TEST_CASE("shared ranges: users of a tag that was removed leave its buffer at once, in order") {
-  Bed bed;
-  Buffer old(bed), anew(bed);
+  SharedRangesFixture fixture;
+  Buffer old(fixture), anew(fixture);
   old.grants = {{1000, 1003}};
   CHECK(old.draw() == 1000);
   anew.incarnation = "o2";
@@ -323,14 +326,14 @@ TEST_CASE("shared ranges: users of a tag that was removed leave its buffer at on
   anew.fetch();
   CHECK(anew.asked == 1);
   CHECK(old.draw() == 1010);
-  CHECK(Buffer(bed).draw() == 1011);
+  CHECK(Buffer(fixture).draw() == 1011);
   CHECK(old.draw() == 1012);
   CHECK(old.asked == 1);
 }
 
 TEST_CASE("shared ranges: who has stopped while it fetches is waited for, then others go on without it") {
-  Bed bed;
-  Buffer stopped(bed, "order", 10s), other(bed, "order", 10s);
+  SharedRangesFixture fixture;
+  Buffer stopped(fixture, "order", 10s), other(fixture, "order", 10s);
   stopped.grants = {{1, 2}, {2, 100}};
   other.grants = {{100, 200}};
   CHECK(stopped.draw() == 1);
@@ -338,10 +341,10 @@ TEST_CASE("shared ranges: who has stopped while it fetches is waited for, then o
   std::int64_t drawn = 0;
   stopped.before_grant = [&] {
     // As after a SIGSTOP, while another process goes on.
-    const auto begin = bed.clock.steady_now();
+    const auto begin = fixture.clock.steady_now();
     drawn = other.draw();
-    CHECK(bed.clock.steady_now() - begin >= 4s);
-    CHECK(bed.clock.steady_now() - begin < 5s);
+    CHECK(fixture.clock.steady_now() - begin >= 4s);
+    CHECK(fixture.clock.steady_now() - begin < 5s);
   };
   stopped.fetch();
   CHECK(drawn == 100);
@@ -349,16 +352,16 @@ TEST_CASE("shared ranges: who has stopped while it fetches is waited for, then o
   CHECK(other.draw() == 101);
   CHECK(stopped.draw() == 102);  // what it was granted meanwhile is lower, and lost
   CHECK_FALSE(other.state().buffer.view().has_next);
-  CHECK(Buffer(bed).draw() == 103);
+  CHECK(Buffer(fixture).draw() == 103);
 }
 
 TEST_CASE("shared ranges: a file that was removed only makes a gap, for those at it and those that come") {
-  Bed bed;
-  Buffer old(bed);
+  SharedRangesFixture fixture;
+  Buffer old(fixture);
   old.grants = {{1, 3}};
   CHECK(old.draw() == 1);
-  fs::remove(state_file_in(bed.run));
-  Buffer anew(bed);
+  fs::remove(state_file_in(fixture.run));
+  Buffer anew(fixture);
   anew.grants = {{10, 13}};
   CHECK(anew.draw() == 10);
   CHECK(old.draw() == 2);
@@ -368,86 +371,92 @@ TEST_CASE("shared ranges: a file that was removed only makes a gap, for those at
 
 TEST_CASE(
     "shared ranges: who draws from a file that was removed leaves it at the next check, for the new one") {
-  Bed bed;
-  Buffer old(bed), anew(bed);
+  SharedRangesFixture fixture;
+  Buffer old(fixture), anew(fixture);
   old.grants = {{1, 100}};
   CHECK(old.draw() == 1);
-  fs::remove(state_file_in(bed.run));
+  fs::remove(state_file_in(fixture.run));
   anew.grants = {{100, 200}};
   CHECK(anew.draw() == 100);
   CHECK(old.draw() == 2);
-  leaf::Store store(bed.store_options());
+  leaf::Store store(fixture.store_options());
   old.check(store);
   CHECK(old.draw() == 101);
   CHECK(anew.draw() == 102);
 }
 
 TEST_CASE("shared ranges: a folder that is removed under a process is made anew, also by another one") {
-  Bed bed;
-  Buffer one(bed), other(bed);
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture);
   one.grants = {{1, 3}, {3, 10}};
   CHECK(one.draw() == 1);
   CHECK(other.draw() == 2);
-  fs::remove_all(bed.run);
+  fs::remove_all(fixture.run);
   SUBCASE("by itself") {
     CHECK(one.draw() == 3);
     CHECK(other.draw() == 4);
   }
   SUBCASE("by another process") {
-    Buffer third(bed);
+    Buffer third(fixture);
     third.grants = {{10, 20}};
     CHECK(third.draw() == 10);
     CHECK(one.draw() == 11);
     CHECK(one.asked == 1);
   }
-  CHECK(leaf::test::state_files_in(bed.run).size() == 1);
+  CHECK(leaf::test::state_files_in(fixture.run).size() == 1);
 }
 
 TEST_CASE("shared ranges: a claim is one process's for a second, and is over with the fetch") {
-  Bed bed;
-  Buffer one(bed), other(bed);
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture);
   one.grants = {{1, 10}, {10, 20}};
   CHECK(one.draw() == 1);
+  CHECK(other.is_fetch_due());
+  CHECK(other.is_fetch_due());  // that is no claim
   CHECK(one.claim_fetch());
   CHECK_FALSE(one.claim_fetch());
   CHECK_FALSE(other.claim_fetch());
-  bed.clock.advance(999ms);
+  CHECK_FALSE(other.is_fetch_due());
+  fixture.clock.advance(999ms);
   CHECK_FALSE(other.claim_fetch());
-  bed.clock.advance(1ms);
+  fixture.clock.advance(1ms);
+  CHECK(other.is_fetch_due());
   CHECK(other.claim_fetch());
   one.fetch();
   CHECK_FALSE(one.claim_fetch());  // there is a next range
+  CHECK_FALSE(one.is_fetch_due());
   for (int i = 2; i <= 10; ++i) CHECK(other.draw() == i);
   CHECK(one.claim_fetch());
 }
 
 TEST_CASE("shared ranges: a clock that is set back or forward keeps nobody from fetching") {
-  Bed bed;
-  Buffer buffer(bed);
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
   buffer.grants = {{1, 10}};
   CHECK(buffer.draw() == 1);
   CHECK(buffer.claim_fetch());
-  bed.clock.set_back(1h);
+  fixture.clock.set_back(1h);
   CHECK(buffer.claim_fetch());
   CHECK(error_code([&] { buffer.fetch(); }) == ErrorCode::unavailable);
   CHECK_FALSE(buffer.claim_fetch());
-  bed.clock.set_back(1h);
+  fixture.clock.set_back(1h);
   CHECK(buffer.claim_fetch());
 }
 
 TEST_CASE(
     "shared ranges: while the store is away all keep to pauses that grow, and then go on by themselves") {
-  Bed bed;
-  Buffer one(bed, "order", 10s), other(bed, "order", 10s);
+  SharedRangesFixture fixture;
+  Buffer one(fixture, "order", 10s), other(fixture, "order", 10s);
   one.grants = {{1, 3}};
   CHECK(one.draw() == 1);
   CHECK(error_code([&] { one.fetch(); }) == ErrorCode::unavailable);
   CHECK_FALSE(one.claim_fetch());
   CHECK_FALSE(other.claim_fetch());
+  CHECK_FALSE(other.is_fetch_due());
   CHECK(other.draw() == 2);  // from the buffer
-  const auto begin = bed.clock.steady_now();
+  const auto begin = fixture.clock.steady_now();
   CHECK(error_code([&] { other.draw(); }) == ErrorCode::unavailable);
-  CHECK(bed.clock.steady_now() - begin >= 10s);
+  CHECK(fixture.clock.steady_now() - begin >= 10s);
   CHECK(other.asked >= 5);
   CHECK(other.asked <= 14);  // 0.1, 0.2, 0.4, 0.8, 1.6, 2, 2... s, each less up to a quarter
   CHECK(error_text([&] { other.draw(); }).find("the store is away") != std::string::npos);
@@ -459,42 +468,42 @@ TEST_CASE(
 
 TEST_CASE(
     "shared ranges: what waiting does not cure is told at once, and looked at anew by the next caller") {
-  Bed bed;
-  Buffer buffer(bed);
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
   buffer.before_grant = [] { throw Error(ErrorCode::exhausted, "no more"); };
-  const auto begin = bed.clock.steady_now();
+  const auto begin = fixture.clock.steady_now();
   CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::exhausted);
   CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::exhausted);
-  CHECK(bed.clock.steady_now() == begin);
+  CHECK(fixture.clock.steady_now() == begin);
   CHECK(buffer.asked == 2);
 }
 
 TEST_CASE("shared ranges: a tag that does not exist leaves no file") {
-  Bed bed;
-  Buffer buffer(bed);
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
   buffer.before_grant = [] { throw Error(ErrorCode::not_found, "no such tag"); };
   CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::not_found);
-  CHECK(leaf::test::state_files_in(bed.run).empty());
+  CHECK(leaf::test::state_files_in(fixture.run).empty());
 }
 
 TEST_CASE("shared ranges: a store that was named by mistake leaves no file, unless one held something") {
-  Bed bed;
-  Buffer buffer(bed);
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
   buffer.before_grant = [] { throw Error(ErrorCode::usage, "no such database"); };
   CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::usage);
-  CHECK(leaf::test::state_files_in(bed.run).empty());
+  CHECK(leaf::test::state_files_in(fixture.run).empty());
   buffer.before_grant = [] {};
   buffer.grants = {{1, 3}};
   CHECK(buffer.draw() == 1);
   CHECK(buffer.draw() == 2);
   buffer.before_grant = [] { throw Error(ErrorCode::usage, "no such database"); };
   CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::usage);
-  CHECK(leaf::test::state_files_in(bed.run).size() == 1);
+  CHECK(leaf::test::state_files_in(fixture.run).size() == 1);
 }
 
 TEST_CASE("shared ranges: tags have files of their own") {
-  Bed bed;
-  Buffer order(bed), invoice(bed, "invoice");
+  SharedRangesFixture fixture;
+  Buffer order(fixture), invoice(fixture, "invoice");
   order.grants = {{1, 10}};
   invoice.grants = {{1, 10}};
   CHECK(order.draw() == 1);
@@ -504,11 +513,11 @@ TEST_CASE("shared ranges: tags have files of their own") {
 namespace {
 
 /// What `name` of a store is known to lead to after `noted` led to d1.
-bool is_same_name(Bed& bed, const std::string& noted, const std::string& variables, const std::string& name,
-                  const std::string& other_variables) {
-  const leaf::host::Folder folder = leaf::host::Folder::open(bed.host());
+bool is_same_name(SharedRangesFixture& fixture, const std::string& noted, const std::string& variables,
+                  const std::string& name, const std::string& other_variables) {
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
   const auto name_of = [&](const std::string& url, const std::string& key) {
-    leaf::HostOptions host = bed.host();
+    leaf::HostOptions host = fixture.host_options();
     host.store_key = key;
     return leaf::host::StoreName(url, host);
   };
@@ -522,26 +531,26 @@ bool is_same_name(Bed& bed, const std::string& noted, const std::string& variabl
 }  // namespace
 
 TEST_CASE("store name: what may lead to different stores has different names") {
-  Bed bed;
-  CHECK_FALSE(is_same_name(bed, "sqlite:/a", "", "sqlite:/b", ""));
-  CHECK_FALSE(is_same_name(bed, "postgresql://h/a", "", "postgresql://h/b", ""));
-  CHECK_FALSE(is_same_name(bed, "postgresql://h", "PGDATABASE=a\n", "postgresql://h", "PGDATABASE=b\n"));
-  CHECK_FALSE(is_same_name(bed, "postgresql://h:5432/shop?application_name=leaf@web1", "",
+  SharedRangesFixture fixture;
+  CHECK_FALSE(is_same_name(fixture, "sqlite:/a", "", "sqlite:/b", ""));
+  CHECK_FALSE(is_same_name(fixture, "postgresql://h/a", "", "postgresql://h/b", ""));
+  CHECK_FALSE(is_same_name(fixture, "postgresql://h", "PGDATABASE=a\n", "postgresql://h", "PGDATABASE=b\n"));
+  CHECK_FALSE(is_same_name(fixture, "postgresql://h:5432/shop?application_name=leaf@web1", "",
                            "postgresql://h:5432/billing?application_name=leaf@web1", ""));
-  CHECK(is_same_name(bed, "postgresql://h/a", "", "postgresql://h/a", ""));
-  const fs::path store = bed.home.path() / "store";
+  CHECK(is_same_name(fixture, "postgresql://h/a", "", "postgresql://h/a", ""));
+  const fs::path store = fixture.home.path() / "store";
   std::ofstream(store) << "one";
-  fs::create_symlink(store, bed.home.path() / "link");
-  CHECK(is_same_name(bed, "sqlite:" + store.string(), "",
-                     "sqlite:" + (bed.home.path() / "." / "link").string(), ""));
+  fs::create_symlink(store, fixture.home.path() / "link");
+  CHECK(is_same_name(fixture, "sqlite:" + store.string(), "",
+                     "sqlite:" + (fixture.home.path() / "." / "link").string(), ""));
 }
 
 TEST_CASE("store name: one that goes through a file which has changed is looked up anew") {
-  Bed bed;
-  const fs::path services = bed.home.path() / "services";
+  SharedRangesFixture fixture;
+  const fs::path services = fixture.home.path() / "services";
   std::ofstream(services) << "[ids]\ndbname=staging\n";
-  leaf::HostOptions host = bed.host();
-  host.store_files = {services, bed.home.path() / "none"};
+  leaf::HostOptions host = fixture.host_options();
+  host.store_files = {services, fixture.home.path() / "none"};
   const leaf::host::Folder folder = leaf::host::Folder::open(host);
   const leaf::host::StoreName name("service=ids", host);
   const auto is_known = [&] { return name.look_up(folder, leaf::UnixTime{}).has_value(); };
@@ -552,11 +561,11 @@ TEST_CASE("store name: one that goes through a file which has changed is looked 
     std::ofstream(services) << "[ids]\ndbname=production\n";
   }
   SUBCASE("replaced") {
-    std::ofstream(bed.home.path() / "another") << "[ids]\ndbname=staging\n";
-    fs::rename(bed.home.path() / "another", services);
+    std::ofstream(fixture.home.path() / "another") << "[ids]\ndbname=staging\n";
+    fs::rename(fixture.home.path() / "another", services);
   }
   SUBCASE("made") {
-    std::ofstream(bed.home.path() / "none") << "";
+    std::ofstream(fixture.home.path() / "none") << "";
   }
   SUBCASE("removed") {
     fs::remove(services);
@@ -569,9 +578,9 @@ TEST_CASE("store name: one that goes through a file which has changed is looked 
 }
 
 TEST_CASE("store name: where it leads is checked when a minute is over, by one of all who see that") {
-  Bed bed;
-  const leaf::host::Folder folder = leaf::host::Folder::open(bed.host());
-  const leaf::host::StoreName name("postgresql://h/a", bed.host());
+  SharedRangesFixture fixture;
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
+  const leaf::host::StoreName name("postgresql://h/a", fixture.host_options());
   const leaf::UnixTime begin(1h);
   name.note(folder, {"d1", ""}, name.stamp(), begin);
   const auto is_due = [&](leaf::UnixTime now) { return name.look_up(folder, now)->check_is_due; };

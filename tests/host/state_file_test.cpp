@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,6 +15,7 @@
 #include "leaf/error.hpp"
 #include "support/error_of.hpp"
 #include "support/sqlite_store.hpp"
+#include "support/wait_for.hpp"
 
 namespace fs = std::filesystem;
 using leaf::ErrorCode;
@@ -33,8 +33,8 @@ using leaf::test::write_bytes;
 namespace {
 
 /// A folder of host state, and a tag's file in it that holds IDs.
-struct Bed {
-  Bed() { first->state().buffer.publish({100, 200}, 10); }
+struct StateFileFixture {
+  StateFileFixture() { first->state().buffer.publish({100, 200}, 10); }
 
   std::shared_ptr<StateFile> open() const { return StateFile::open(folder, key); }
   std::shared_ptr<StateFile> find() const { return StateFile::find(folder, key.file_name()); }
@@ -72,199 +72,200 @@ ino_t inode_of(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("state file: whoever opens it again maps the same memory") {
-  Bed bed;
-  const auto again = bed.open();
+  StateFileFixture fixture;
+  const auto again = fixture.open();
   CHECK(again->state().buffer.take(5).range == leaf::Range{100, 105});
-  CHECK(bed.first->state().buffer.take(1).range == leaf::Range{105, 106});
+  CHECK(fixture.first->state().buffer.take(1).range == leaf::Range{105, 106});
 }
 
 TEST_CASE(
     "state file: one of another boot, device, inode or birth is discarded though its checksum is right") {
-  Bed bed;
+  StateFileFixture fixture;
   SUBCASE("boot") {
-    patch_header(bed.path, [](FileHeader& header) { header.boot[0] ^= 1; });
+    patch_header(fixture.path, [](FileHeader& header) { header.boot[0] ^= 1; });
   }
   SUBCASE("no boot") {
-    patch_header(bed.path, [](FileHeader& header) { header.boot[0] = '\0'; });
+    patch_header(fixture.path, [](FileHeader& header) { header.boot[0] = '\0'; });
   }
   SUBCASE("device") {
-    patch_header(bed.path, [](FileHeader& header) { ++header.device; });
+    patch_header(fixture.path, [](FileHeader& header) { ++header.device; });
   }
   SUBCASE("inode") {
-    patch_header(bed.path, [](FileHeader& header) { ++header.inode; });
+    patch_header(fixture.path, [](FileHeader& header) { ++header.inode; });
   }
   SUBCASE("birth") {
-    patch_header(bed.path, [](FileHeader& header) { ++header.birth_ns; });
+    patch_header(fixture.path, [](FileHeader& header) { ++header.birth_ns; });
   }
-  CHECK(bed.is_discarded());
-  CHECK_FALSE(bed.first->is_current(bed.folder));
+  CHECK(fixture.is_discarded());
+  CHECK_FALSE(fixture.first->is_current(fixture.folder));
 }
 
 TEST_CASE("state file: a patch that changes nothing keeps it, so that the patches above are what tells") {
-  Bed bed;
-  patch_header(bed.path, [](FileHeader&) {});
-  CHECK(bed.is_found());
+  StateFileFixture fixture;
+  patch_header(fixture.path, [](FileHeader&) {});
+  CHECK(fixture.is_found());
 }
 
 TEST_CASE("state file: one of another kind, store or tag that has its name by chance is discarded") {
-  Bed bed;
+  StateFileFixture fixture;
   SUBCASE("kind") {
-    patch_header(bed.path, [](FileHeader& header) { header.kind = FileKind::worker; });
+    patch_header(fixture.path, [](FileHeader& header) { header.kind = FileKind::worker; });
   }
   SUBCASE("deployment") {
-    patch_header(bed.path, [](FileHeader& header) { set_text(header.deployment, "other"); });
+    patch_header(fixture.path, [](FileHeader& header) { set_text(header.deployment, "other"); });
   }
   SUBCASE("copy") {
-    patch_header(bed.path, [](FileHeader& header) { set_text(header.copy, "other"); });
+    patch_header(fixture.path, [](FileHeader& header) { set_text(header.copy, "other"); });
   }
   SUBCASE("tag") {
-    patch_header(bed.path, [](FileHeader& header) { set_text(header.name, "other"); });
+    patch_header(fixture.path, [](FileHeader& header) { set_text(header.name, "other"); });
   }
-  CHECK(bed.open()->state().buffer.published_end() == 0);
+  CHECK(fixture.open()->state().buffer.published_end() == 0);
 }
 
 TEST_CASE("state file: any single bit of what is constant that flips discards it") {
-  Bed bed;
-  const std::string good = read_bytes(bed.path).substr(0, sizeof(FileHeader));
+  StateFileFixture fixture;
+  const std::string good = read_bytes(fixture.path).substr(0, sizeof(FileHeader));
   int believed = 0;
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
-    write_bytes(bed.path, bad);
-    believed += bed.is_found();
+    write_bytes(fixture.path, bad);
+    believed += fixture.is_found();
   }
   CHECK(believed == 0);
-  CHECK(bed.is_discarded());
+  CHECK(fixture.is_discarded());
 }
 
 TEST_CASE("state file: a copy of the folder is worth nothing, and the original still counts") {
-  Bed bed;
-  fs::copy(bed.home.path() / "run", bed.home.path() / "copy");
-  const Folder copy = Folder::open({.folder = bed.home.path() / "copy"});
-  REQUIRE(fs::exists(bed.home.path() / "copy" / bed.key.file_name()));
-  CHECK(StateFile::find(copy, bed.key.file_name()) == nullptr);
-  CHECK(StateFile::open(copy, bed.key)->state().buffer.published_end() == 0);
-  CHECK(bed.open()->state().buffer.published_end() == 200);
+  StateFileFixture fixture;
+  fs::copy(fixture.home.path() / "run", fixture.home.path() / "copy");
+  const Folder copy = Folder::open({.folder = fixture.home.path() / "copy"});
+  REQUIRE(fs::exists(fixture.home.path() / "copy" / fixture.key.file_name()));
+  CHECK(StateFile::find(copy, fixture.key.file_name()) == nullptr);
+  CHECK(StateFile::open(copy, fixture.key)->state().buffer.published_end() == 0);
+  CHECK(fixture.open()->state().buffer.published_end() == 200);
 }
 
 TEST_CASE(
     "state file: a copy under the same name, as from a backup, is discarded, also if it gets the same "
     "inode") {
-  Bed bed;
+  StateFileFixture fixture;
   bool was_the_same = false;
   for (int i = 0; i < 50 && !was_the_same; ++i) {
-    const ino_t inode = inode_of(bed.path);
-    fs::copy(bed.path, bed.home.path() / "backup");
-    bed.first.reset();
-    fs::remove(bed.path);
-    fs::copy(bed.home.path() / "backup", bed.path);
-    was_the_same = inode_of(bed.path) == inode;
-    fs::remove(bed.home.path() / "backup");
-    CHECK_FALSE(bed.is_found());
-    bed.first = bed.open();
-    bed.first->state().buffer.publish({100, 200}, 10);
+    const ino_t inode = inode_of(fixture.path);
+    fs::copy(fixture.path, fixture.home.path() / "backup");
+    fixture.first.reset();
+    fs::remove(fixture.path);
+    fs::copy(fixture.home.path() / "backup", fixture.path);
+    was_the_same = inode_of(fixture.path) == inode;
+    fs::remove(fixture.home.path() / "backup");
+    CHECK_FALSE(fixture.is_found());
+    fixture.first = fixture.open();
+    fixture.first->state().buffer.publish({100, 200}, 10);
   }
   if (!was_the_same) MESSAGE("this file system gave no inode twice");
 }
 
 TEST_CASE("state file: what was cut, stretched or is no such file at all is discarded") {
-  Bed bed;
+  StateFileFixture fixture;
   SUBCASE("empty") {
-    fs::resize_file(bed.path, 0);
+    fs::resize_file(fixture.path, 0);
   }
   SUBCASE("cut") {
-    fs::resize_file(bed.path, leaf::host::state_size - 1);
+    fs::resize_file(fixture.path, leaf::host::state_size - 1);
   }
   SUBCASE("stretched") {
-    fs::resize_file(bed.path, leaf::host::state_size + 1);
+    fs::resize_file(fixture.path, leaf::host::state_size + 1);
   }
   SUBCASE("without space of its own") {
-    fs::resize_file(bed.path, 0);
-    fs::resize_file(bed.path, leaf::host::state_size);
+    fs::resize_file(fixture.path, 0);
+    fs::resize_file(fixture.path, leaf::host::state_size);
   }
   SUBCASE("zeros") {
-    write_bytes(bed.path, std::string(leaf::host::state_size, '\0'));
+    write_bytes(fixture.path, std::string(leaf::host::state_size, '\0'));
   }
   SUBCASE("text") {
-    write_bytes(bed.path, std::string(leaf::host::state_size, 'x'));
+    write_bytes(fixture.path, std::string(leaf::host::state_size, 'x'));
   }
-  CHECK(bed.is_discarded());
+  CHECK(fixture.is_discarded());
 }
 
 TEST_CASE("state file: another version's lies beside it, and neither touches the other's") {
-  Bed bed;
-  REQUIRE(bed.key.file_name().ends_with(".v3"));
-  fs::path other = bed.path;
+  StateFileFixture fixture;
+  REQUIRE(fixture.key.file_name().ends_with(".v3"));
+  fs::path other = fixture.path;
   other.replace_extension(".v5");
-  fs::copy(bed.path, other);
+  fs::copy(fixture.path, other);
   const std::string before = read_bytes(other);
-  fs::remove(bed.path);
-  CHECK(bed.open()->state().buffer.published_end() == 0);
+  fs::remove(fixture.path);
+  CHECK(fixture.open()->state().buffer.published_end() == 0);
   CHECK(read_bytes(other) == before);
-  CHECK(leaf::host::state_files(bed.folder, {bed.key.kind}) == std::vector<std::string>{bed.key.file_name()});
+  CHECK(leaf::host::state_files(fixture.folder, {fixture.key.kind}) ==
+        std::vector<std::string>{fixture.key.file_name()});
 }
 
 TEST_CASE("state file: one that says it is of another version is discarded") {
-  Bed bed;
-  patch_header(bed.path, [](FileHeader& header) { ++header.format; });
-  CHECK(bed.is_discarded());
+  StateFileFixture fixture;
+  patch_header(fixture.path, [](FileHeader& header) { ++header.format; });
+  CHECK(fixture.is_discarded());
 }
 
 TEST_CASE("state file: what somebody has put in its way is refused and left alone") {
-  Bed bed;
-  const fs::path victim = bed.home.path() / "victim";
-  fs::rename(bed.path, victim);
+  StateFileFixture fixture;
+  const fs::path victim = fixture.home.path() / "victim";
+  fs::rename(fixture.path, victim);
   const std::string before = read_bytes(victim);
   std::string says;
   SUBCASE("a symbolic link") {
-    fs::create_symlink(victim, bed.path);
+    fs::create_symlink(victim, fixture.path);
     says = "is a symbolic link";
   }
   SUBCASE("a symbolic link to nothing") {
-    fs::create_symlink(bed.home.path() / "nothing", bed.path);
+    fs::create_symlink(fixture.home.path() / "nothing", fixture.path);
     says = "is a symbolic link";
   }
   SUBCASE("a hard link") {
-    fs::create_hard_link(victim, bed.path);
+    fs::create_hard_link(victim, fixture.path);
     says = "has other names too";
   }
   SUBCASE("a folder") {
-    fs::create_directory(bed.path);
+    fs::create_directory(fixture.path);
     says = "is a folder";
   }
   SUBCASE("a pipe") {
-    REQUIRE(mkfifo(bed.path.c_str(), 0600) == 0);
+    REQUIRE(mkfifo(fixture.path.c_str(), 0600) == 0);
     says = "is no regular file";
   }
-  CHECK(error_code([&] { bed.open(); }) == ErrorCode::refused);
-  CHECK(error_text([&] { bed.open(); }).find(says) != std::string::npos);
-  CHECK(error_code([&] { bed.find(); }) == ErrorCode::refused);
-  CHECK(fs::exists(fs::symlink_status(bed.path)));
+  CHECK(error_code([&] { fixture.open(); }) == ErrorCode::refused);
+  CHECK(error_text([&] { fixture.open(); }).find(says) != std::string::npos);
+  CHECK(error_code([&] { fixture.find(); }) == ErrorCode::refused);
+  CHECK(fs::exists(fs::symlink_status(fixture.path)));
   CHECK(read_bytes(victim) == before);
-  CHECK_FALSE(fs::exists(bed.home.path() / "nothing"));
+  CHECK_FALSE(fs::exists(fixture.home.path() / "nothing"));
 }
 
 TEST_CASE("state file: other rights than its owner's alone are refused, whatever the umask was") {
-  Bed bed;
+  StateFileFixture fixture;
   for (const mode_t mode : {0644u, 0660u, 0602u, 0700u, 04600u}) {
-    REQUIRE(chmod(bed.path.c_str(), mode) == 0);
-    CHECK_MESSAGE(error_code([&] { bed.open(); }) == ErrorCode::refused, mode);
+    REQUIRE(chmod(fixture.path.c_str(), mode) == 0);
+    CHECK_MESSAGE(error_code([&] { fixture.open(); }) == ErrorCode::refused, mode);
   }
   for (const mode_t mask : {0000u, 0022u, 0077u, 0777u}) {
-    fs::remove(bed.path);
+    fs::remove(fixture.path);
     const mode_t before = umask(mask);
-    const auto file = bed.open();
+    const auto file = fixture.open();
     umask(before);
-    CHECK(fs::status(bed.path).permissions() == fs::perms(0600));
-    CHECK(bed.is_found());
+    CHECK(fs::status(fixture.path).permissions() == fs::perms(0600));
+    CHECK(fixture.is_found());
   }
 }
 
 TEST_CASE("state file: many that need it first at once all map the same one") {
   constexpr int processes = 24, rounds = 100;
-  Bed bed;
+  StateFileFixture fixture;
   for (int round = 0; round < rounds; ++round) {
-    fs::remove(bed.path);
+    fs::remove(fixture.path);
     int pipe_ends[2], start[2];
     REQUIRE(pipe(pipe_ends) == 0);
     REQUIRE(pipe(start) == 0);
@@ -277,11 +278,12 @@ TEST_CASE("state file: many that need it first at once all map the same one") {
         close(start[1]);
         char nothing = 0;
         if (read(start[0], &nothing, 1) != 0) _exit(3);  // ends when the parent starts all
-        const auto file = bed.open();
-        const auto lock = file->try_lock(bed.folder);
+        const auto file = fixture.open();
+        const auto lock = file->try_lock(fixture.folder);
         if (lock && file->state().buffer.published_end() == 0) file->state().buffer.publish({1, 100}, 1);
         std::int64_t id = 0;
-        for (; id == 0; sched_yield()) id = file->state().buffer.take(1).range.lo;
+        const auto take = [&] { return (id = file->state().buffer.take(1).range.lo) != 0; };
+        if (!leaf::test::wait_for(take, std::chrono::seconds(20))) _exit(4);
         _exit(write(pipe_ends[1], &id, sizeof id) == sizeof id ? 0 : 1);
       } catch (...) {
         _exit(2);
@@ -308,25 +310,25 @@ TEST_CASE("state file: many that need it first at once all map the same one") {
 }
 
 TEST_CASE("state file: the lock is one for the host, also within a process") {
-  Bed bed;
-  const auto again = bed.open();
+  StateFileFixture fixture;
+  const auto again = fixture.open();
   {
-    const auto lock = bed.first->try_lock(bed.folder);
+    const auto lock = fixture.first->try_lock(fixture.folder);
     CHECK(lock);
-    CHECK_FALSE(again->try_lock(bed.folder));
-    CHECK_FALSE(bed.first->try_lock(bed.folder));
+    CHECK_FALSE(again->try_lock(fixture.folder));
+    CHECK_FALSE(fixture.first->try_lock(fixture.folder));
   }
-  CHECK(again->try_lock(bed.folder));
+  CHECK(again->try_lock(fixture.folder));
 }
 
 TEST_CASE(
     "state file: the lock of a process that is killed is free, and a child does not keep its parent's") {
-  Bed bed;
+  StateFileFixture fixture;
   int pipe_ends[2];
   REQUIRE(pipe(pipe_ends) == 0);
   const pid_t holder = fork();
   if (holder == 0) {
-    const auto lock = bed.open()->try_lock(bed.folder);
+    const auto lock = fixture.open()->try_lock(fixture.folder);
     const char answer = lock ? 'y' : 'n';
     if (write(pipe_ends[1], &answer, 1) != 1) _exit(1);
     for (;;) pause();
@@ -334,22 +336,22 @@ TEST_CASE(
   char answer = 0;
   REQUIRE(read(pipe_ends[0], &answer, 1) == 1);
   CHECK(answer == 'y');
-  CHECK_FALSE(bed.first->try_lock(bed.folder));
+  CHECK_FALSE(fixture.first->try_lock(fixture.folder));
   kill(holder, SIGSTOP);
-  CHECK_FALSE(bed.first->try_lock(bed.folder));
+  CHECK_FALSE(fixture.first->try_lock(fixture.folder));
   kill(holder, SIGKILL);
   waitpid(holder, nullptr, 0);
 
   pid_t child = 0;
   {
-    const auto lock = bed.first->try_lock(bed.folder);
+    const auto lock = fixture.first->try_lock(fixture.folder);
     CHECK(lock);
     child = fork();
     if (child == 0) {
       for (;;) pause();
     }
   }
-  CHECK(bed.first->try_lock(bed.folder));
+  CHECK(fixture.first->try_lock(fixture.folder));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   close(pipe_ends[0]);
@@ -357,24 +359,24 @@ TEST_CASE(
 }
 
 TEST_CASE("state file: there is no lock of one that was removed or replaced, and what is in it can be used") {
-  Bed bed;
-  fs::remove(bed.path);
-  CHECK_FALSE(bed.first->is_current(bed.folder));
-  CHECK_FALSE(bed.first->try_lock(bed.folder));
-  const auto another = bed.open();
-  CHECK_FALSE(bed.first->is_current(bed.folder));
-  CHECK_FALSE(bed.first->try_lock(bed.folder));
-  CHECK(another->try_lock(bed.folder));
-  CHECK(bed.first->state().buffer.take(1).range == leaf::Range{100, 101});
-  CHECK(inode_of(bed.path) != 0);
+  StateFileFixture fixture;
+  fs::remove(fixture.path);
+  CHECK_FALSE(fixture.first->is_current(fixture.folder));
+  CHECK_FALSE(fixture.first->try_lock(fixture.folder));
+  const auto another = fixture.open();
+  CHECK_FALSE(fixture.first->is_current(fixture.folder));
+  CHECK_FALSE(fixture.first->try_lock(fixture.folder));
+  CHECK(another->try_lock(fixture.folder));
+  CHECK(fixture.first->state().buffer.take(1).range == leaf::Range{100, 101});
+  CHECK(inode_of(fixture.path) != 0);
 }
 
 TEST_CASE("state file: one that does not count and whose lock is held is waited for, not taken away") {
-  Bed bed;
-  const auto lock = bed.first->try_lock(bed.folder);
+  StateFileFixture fixture;
+  const auto lock = fixture.first->try_lock(fixture.folder);
   REQUIRE(lock);
-  patch_header(bed.path, [](FileHeader& header) { header.boot[0] ^= 1; });
-  const ino_t before = inode_of(bed.path);
-  CHECK(error_code([&] { bed.open(); }) == ErrorCode::unavailable);
-  CHECK(inode_of(bed.path) == before);
+  patch_header(fixture.path, [](FileHeader& header) { header.boot[0] ^= 1; });
+  const ino_t before = inode_of(fixture.path);
+  CHECK(error_code([&] { fixture.open(); }) == ErrorCode::unavailable);
+  CHECK(inode_of(fixture.path) == before);
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "leaf/error.hpp"
+#include "support/usage_error.hpp"
 
 using leaf::IdTemplate;
 
@@ -22,14 +22,7 @@ std::string written(const std::string& form, std::int64_t number = id, leaf::Uni
 }
 
 std::string error_of(const std::string& form) {
-  try {
-    const IdTemplate parsed(form);
-  } catch (const leaf::Error& error) {
-    CHECK(error.code() == leaf::ErrorCode::usage);
-    CHECK_FALSE(error.hint().empty());
-    return error.what();
-  }
-  return "no error";
+  return leaf::test::hinted_usage_error([&] { const IdTemplate parsed(form); });
 }
 
 }  // namespace

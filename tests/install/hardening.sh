@@ -12,9 +12,11 @@ lacks() {
   failures=$((failures + 1))
 }
 
-for file in "$build/bin/leafctl" "$build"/lib/libleaf.so "$build"/lib/leaf/*.so; do
+for file in "$build/bin/leafctl" "$build"/lib/libleaf.so "$build"/lib/leaf/*.so "$build"/lib/python/leaf/*.so \
+  "$build"/lib/bash/*.so; do
+  [ -e "$file" ] || continue  # not all are built
   seen=$(readelf -W --dynamic --segments --dyn-syms --notes "$file")
-  [[ $file != */leaf/* ]] || grep -q '(FLAGS) .*BIND_NOW' <<<"$seen" || lacks "$file" 'is not bound at its start (-z now)'
+  [[ $file != */leaf/* && $file != */bash/* ]] || grep -q '(FLAGS) .*BIND_NOW' <<<"$seen" || lacks "$file" 'is not bound at its start (-z now)'
   grep -q ' GNU_RELRO ' <<<"$seen" || lacks "$file" 'keeps its tables writable (-z relro)'
   grep -Eq ' GNU_STACK .* RW +0x' <<<"$seen" || lacks "$file" 'has an executable stack'
   grep -q ' __stack_chk_fail@' <<<"$seen" || lacks "$file" 'has no guards on its stack (-fstack-protector-strong)'

@@ -35,7 +35,9 @@ new_dpkg_root "$root" "${packages[@]}"
 in_dpkg_root "$root" --install "${packages[@]}"
 
 libraries=$root/usr/lib/$triple
-for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so; do
+modules=$root/usr/lib/python3/dist-packages
+for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so "$modules"/leaf/*.so \
+  "$libraries/nodejs/leaf/leaf.node" "$root/usr/lib/bash/leaf.so"; do
   readelf -d "$file" >"$work/dynamic"
   ! grep -E 'R(UN)?PATH' "$work/dynamic" >&2 || fail "'$file' has the loader search a folder of its own"
 done
@@ -45,6 +47,50 @@ leafctl() { "$root/usr/bin/leafctl" "$@"; }
 leafctl -q init-db
 leafctl -q add-tag order
 [ "$(leafctl next order -n 3)" = $'1\n2\n3' ] || fail "the installed program does not draw 1, 2 and 3"
+[ "$(PYTHONPATH=$modules /usr/bin/python3 -Bc 'import leaf; print(next(leaf.allocator().tag("order")))')" = 4 ] ||
+  fail "the installed package for Python does not draw 4"
+
+drawn=$(NODE_PATH=$libraries/nodejs nodejs -p "require('leaf').allocator().tag('order').next()")
+[ "$drawn" = 5n ] || fail "Node.js draws '$drawn', not 5n"
+
+mkdir "$work/program"
+cat >"$work/program/go.mod" <<END
+module program
+
+go 1.19
+
+require example.org/leaf v0.0.0
+
+replace example.org/leaf => $root/usr/share/gocode/src/example.org/leaf
+END
+cat >"$work/program/main.go" <<'END'
+package main
+
+import (
+	"fmt"
+
+	"example.org/leaf"
+)
+
+func main() {
+	alloc, err := leaf.Open(leaf.Options{})
+	if err != nil {
+		panic(err)
+	}
+	order, err := alloc.Tag("order")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(order.Next())
+}
+END
+drawn=$(cd "$work/program" && GOFLAGS=-mod=mod GOPROXY=off GOCACHE=$work/cache CGO_LDFLAGS=-L$libraries \
+  PKG_CONFIG_PATH=$libraries/pkgconfig go run .)
+[ "$drawn" = '6 <nil>' ] || fail "Go draws '$drawn', not '6 <nil>'"
+
+# shellcheck disable=SC2016 # for the other shell
+[ "$(bash -c 'enable -f "$1" leaf && leaf next order -v id && echo "$id"' bash "$root/usr/lib/bash/leaf.so")" = 7 ] ||
+  fail "the installed builtin does not draw 7"
 gzip -t "$root"/usr/share/man/man*/*.gz
 
 in_dpkg_root "$root" --purge "${names[@]}"

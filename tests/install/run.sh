@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs BUILD into a folder of its own and uses what lies there: run.sh BUILD
-# The files are exactly those in files.txt, and programs build against them through CMake and through pkg-config.
+# The files are exactly those in files.txt, with files_node.txt and the like for what else was built, and programs build
+# against them through CMake and through pkg-config.
 set -euo pipefail
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,11 +11,12 @@ prefix=$work/usr
 
 cmake --install "$build" --prefix "$prefix" >/dev/null
 libdir=$(dirname "$(dirname "$(find "$prefix" -name leaf.pc)")")
-(cd "$prefix" && find . ! -type d | sed "s|^\./||; /^lib.\(systemd\|sysusers.d\|tmpfiles.d\)/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
-# The server is a part of its own.
-serve='libleaf-serve|lib/(systemd|sysusers.d)/'
-grep -qE "$serve" "$work/files" && serve='^$'
-diff <(grep -vE "$serve" "$here/files.txt") "$work/files" || { echo "installed files differ from files.txt" >&2; exit 1; }
+(cd "$prefix" && find . ! -type d | sed "s|^\./||; s|^lib/python3[^/]*/dist-packages/|PYTHONDIR/|; /^lib.\(systemd\|sysusers.d\|tmpfiles.d\|bash\)/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
+lists=("$here/files.txt")
+for part in bash python node go php serve; do
+  if grep -q "^LEAF_${part^^}:BOOL=ON" "$build/CMakeCache.txt"; then lists+=("$here/files_$part.txt"); fi
+done
+LC_ALL=C sort -m "${lists[@]}" | diff - "$work/files" || { echo "installed files differ from files.txt" >&2; exit 1; }
 
 symbols=$(nm -DC --defined-only "$libdir/libleaf.so" | awk '$2 ~ /[TDBRV]/' | cut -c20- | sed 's/@@.*//' |
   grep -vE '^(leaf::|(typeinfo|typeinfo name|vtable) for leaf::)' |

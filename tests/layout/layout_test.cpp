@@ -164,7 +164,7 @@ TEST_CASE("layout: bounds go by the time that an ID decodes to, also between two
   CHECK(baidu.bounds(from + 1ms, from + 1001ms) == baidu.bounds(from + 1s, from + 2s));
   const auto none = error_of([&] { baidu.bounds(from + 1ms, from + 1s); });
   CHECK(none.code() == ErrorCode::usage);
-  CHECK(none.hint() == "its times are 1s apart; take a longer stretch");
+  CHECK(none.hint() == "its times are 1s apart; choose a longer range");
 }
 
 TEST_CASE("layout: bounds reach to the last ID and no further") {

@@ -5,18 +5,14 @@
 #include <string>
 #include <utility>
 
+#include "support/usage_error.hpp"
+
 using leaf::Layout;
 
 namespace {
 
 std::string error_in(const std::string& text) {
-  try {
-    Layout::parse(text);
-  } catch (const leaf::Error& error) {
-    CHECK(error.code() == leaf::ErrorCode::usage);
-    return error.what();
-  }
-  return "no error";
+  return leaf::test::usage_error([&] { Layout::parse(text); });
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ using leaf::test::wait_for;
 namespace {
 
 /// A store and a clock that the test sets. SQLite's clock is the host's, so both sides agree on the time.
-struct Bed : ClockedStore {
+struct GeneratorFixture : ClockedStore {
   SnowflakeGenerator generator(const SnowflakeOptions& snowflake) {
     return SnowflakeGenerator(store_options(), snowflake);
   }
@@ -70,14 +70,14 @@ std::int64_t ms_of(std::chrono::system_clock::time_point time) {
 }  // namespace
 
 TEST_CASE("generator: owners that come once and release their worker share one, and no ID repeats") {
-  Bed bed;
-  Store store(bed.store_options());
+  GeneratorFixture fixture;
+  Store store(fixture.store_options());
   std::vector<std::int64_t> all;
   for (int i = 0; i < 50; ++i) {
     auto options = owned_by("container" + std::to_string(i));
     options.release_at_end = true;
     {
-      auto generator = bed.generator(options);
+      auto generator = fixture.generator(options);
       for (const std::int64_t id : draw(generator, 5000)) all.push_back(id);
       CHECK(generator.worker() == 0);
     }
@@ -86,23 +86,23 @@ TEST_CASE("generator: owners that come once and release their worker share one, 
     CHECK(left[0].owner.empty());
     CHECK_FALSE(left[0].leased);
     CHECK(left[0].window_end == Layout::parse("leaf").time_of(all.back()) + 1ms);
-    bed.clock.advance(2ms);
+    fixture.clock.advance(2ms);
   }
   CHECK(strictly_increasing(all));
   // One that keeps its worker keeps it from others.
-  { draw(*std::make_unique<SnowflakeGenerator>(bed.store_options(), owned_by("keeper")), 1); }
-  bed.clock.advance(2ms);
-  CHECK(bed.generator(owned_by("other")).worker() == 1);
+  { draw(*std::make_unique<SnowflakeGenerator>(fixture.store_options(), owned_by("keeper")), 1); }
+  fixture.clock.advance(2ms);
+  CHECK(fixture.generator(owned_by("other")).worker() == 1);
 }
 
 TEST_CASE("generator: what is released by a lease that was lost stays with who has it") {
-  Bed bed;
-  Store store(bed.store_options());
+  GeneratorFixture fixture;
+  Store store(fixture.store_options());
   leaf::WorkerRequest request = owned_by("a").worker;
   request.worker = 0;
   const leaf::WorkerLease lost = store.acquire_worker(request);
   store.recycle_worker(0, true);
-  bed.clock.advance(11min);
+  fixture.clock.advance(11min);
   request.owner = "b";
   const leaf::WorkerLease held = store.acquire_worker(request);
   CHECK_FALSE(store.release_worker(lost, lost.begin));
@@ -114,21 +114,21 @@ TEST_CASE("generator: what is released by a lease that was lost stays with who h
 }
 
 TEST_CASE("generator: windows of a host are not released by one of its processes") {
-  Bed bed;
+  GeneratorFixture fixture;
   auto options = owned_by("a");
   options.release_at_end = true;
-  options.host = leaf::HostOptions{.folder = bed.store.path() + ".run"};
-  CHECK(error_code([&] { bed.generator(options); }) == ErrorCode::usage);
+  options.host = leaf::HostOptions{.folder = fixture.store.path() + ".run"};
+  CHECK(error_code([&] { fixture.generator(options); }) == ErrorCode::usage);
 }
 
 TEST_CASE("generator: an ID holds the time, the worker and a sequence that starts below 100") {
-  Bed bed;
-  auto generator = bed.generator(owned_by("a"));
+  GeneratorFixture fixture;
+  auto generator = fixture.generator(owned_by("a"));
   std::set<std::int64_t> starts;
   for (int i = 0; i < 50; ++i) {
-    bed.clock.advance(10ms);
+    fixture.clock.advance(10ms);
     const auto decoded = generator.layout().decompose(generator.next());
-    CHECK(decoded.time.time_since_epoch().count() == ms_of(bed.clock.now()));
+    CHECK(decoded.time.time_since_epoch().count() == ms_of(fixture.clock.now()));
     CHECK(decoded.worker == generator.worker());
     CHECK(decoded.sequence < 100);
     starts.insert(decoded.sequence);
@@ -137,21 +137,22 @@ TEST_CASE("generator: an ID holds the time, the worker and a sequence that start
 }
 
 TEST_CASE("generator: ten million IDs are strictly increasing, and a used-up unit waits for the next one") {
-  Bed bed;
-  auto generator = bed.generator(owned_by("a"));
+  GeneratorFixture fixture;
+  auto generator = fixture.generator(owned_by("a"));
   std::int64_t last = 0;
   bool increasing = true;
-  const auto begun = bed.clock.now();
+  const auto begun = fixture.clock.now();
   for (int i = 0; i < 10'000; ++i) {
     const auto ids = draw(generator, 1000);
     increasing = increasing && strictly_increasing(ids) && ids.front() > last;
     last = ids.back();
-    const auto lead = generator.layout().time_of(last).time_since_epoch().count() - ms_of(bed.clock.now());
+    const auto lead =
+        generator.layout().time_of(last).time_since_epoch().count() - ms_of(fixture.clock.now());
     REQUIRE(lead <= 0);
   }
   CHECK(increasing);
   // At full rate no sequence number is left out: 4096 in each unit of time that has passed.
-  const auto units = ms_of(bed.clock.now()) - ms_of(begun) + 1;
+  const auto units = ms_of(fixture.clock.now()) - ms_of(begun) + 1;
   CHECK(units <= 10'000'000 / 4096 + 2);
 }
 
@@ -275,74 +276,75 @@ TEST_CASE("generator: a reading that is shared leads to no window but the one it
 }
 
 TEST_CASE("generator: at full rate a short pause is made up for, a longer one is not") {
-  Bed bed;
-  auto generator = bed.generator(owned_by("a"));
+  GeneratorFixture fixture;
+  auto generator = fixture.generator(owned_by("a"));
   const auto& layout = generator.layout();
   const auto first = draw(generator, 20'000).back();
   const auto to_the_end = static_cast<std::size_t>(layout.max_sequence() - layout.sequence_of(first));
   if (to_the_end > 0) draw(generator, to_the_end);
   const auto used_up = layout.time_of(first);
-  bed.clock.advance(15ms);
+  fixture.clock.advance(15ms);
   CHECK(layout.time_of(draw(generator, 4096).back()) == used_up + 1ms);
-  bed.clock.advance(25ms);
-  CHECK(layout.time_of(generator.next()) == std::chrono::floor<std::chrono::milliseconds>(bed.clock.now()));
+  fixture.clock.advance(25ms);
+  CHECK(layout.time_of(generator.next()) ==
+        std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now()));
 }
 
 TEST_CASE("generator: a clock that is set back by up to max_backward goes on, further back is refused") {
   for (const auto back : {1ms, 1000ms, 1999ms}) {
-    Bed bed;
-    auto generator = bed.generator(owned_by("a"));
+    GeneratorFixture fixture;
+    auto generator = fixture.generator(owned_by("a"));
     auto ids = draw(generator, 10);
-    bed.clock.set_back(back);
+    fixture.clock.set_back(back);
     const auto more = draw(generator, 20'000);
     ids.insert(ids.end(), more.begin(), more.end());
     CHECK(strictly_increasing(ids));
     // It ran on at the clock's pace, not ahead of it.
     const auto lead =
-        generator.layout().time_of(ids.back()).time_since_epoch().count() - ms_of(bed.clock.now());
+        generator.layout().time_of(ids.back()).time_since_epoch().count() - ms_of(fixture.clock.now());
     CHECK(lead <= back.count() + 1);
   }
   for (const auto back : {2001ms, 3'600'000ms}) {
-    Bed bed;
-    auto generator = bed.generator(owned_by("a"));
+    GeneratorFixture fixture;
+    auto generator = fixture.generator(owned_by("a"));
     const auto before = draw(generator, 10);
-    bed.clock.set_back(back);
+    fixture.clock.set_back(back);
     CHECK(error_code([&] { generator.next(); }) == ErrorCode::refused);
-    bed.clock.set_back(-back);
+    fixture.clock.set_back(-back);
     CHECK(generator.next() > before.back());
   }
 }
 
 TEST_CASE("generator: a clock that jumps a day ahead and back loses neither order nor the window") {
-  Bed bed;
+  GeneratorFixture fixture;
   auto options = owned_by("a");
-  auto generator = bed.generator(options);
+  auto generator = fixture.generator(options);
   std::vector<std::int64_t> ids = draw(generator, 10);
   {
     // Somebody whose clock is right holds a worker too, so that the store knows the time.
-    bed.clock.set_back(-24h);
+    fixture.clock.set_back(-24h);
     CHECK(generator.next() > ids.back());  // with a file for a store there is no other clock to ask
-    bed.clock.set_back(24h);
+    fixture.clock.set_back(24h);
     CHECK(error_code([&] { generator.next(); }) == ErrorCode::refused);
   }
   // Across a restart its earlier grants speak against the clock; others go on.
-  CHECK(error_code([&] { bed.generator(options); }) == ErrorCode::refused);
-  CHECK(bed.generator(owned_by("b")).next() != ids.back());
+  CHECK(error_code([&] { fixture.generator(options); }) == ErrorCode::refused);
+  CHECK(fixture.generator(owned_by("b")).next() != ids.back());
   options.worker.max_skew = 25h;
-  auto accepted = bed.generator(options);
+  auto accepted = fixture.generator(options);
   CHECK(accepted.worker() != generator.worker());
   CHECK(accepted.next() != ids.back());
 }
 
 TEST_CASE("generator: a restart with a clock set back begins where the last window ended") {
-  Bed bed;
+  GeneratorFixture fixture;
   std::int64_t last = 0;
   {
-    auto generator = bed.generator(owned_by("a"));
+    auto generator = fixture.generator(owned_by("a"));
     last = draw(generator, 5000).back();
   }
-  bed.clock.set_back(1s);
-  auto generator = bed.generator(owned_by("a"));
+  fixture.clock.set_back(1s);
+  auto generator = fixture.generator(owned_by("a"));
   const auto ids = draw(generator, 5000);
   CHECK(ids.front() > last);
   CHECK(strictly_increasing(ids));
@@ -350,48 +352,48 @@ TEST_CASE("generator: a restart with a clock set back begins where the last wind
 
 TEST_CASE(
     "generator: one after the other, an owner's processes make IDs in order, whichever worker they get") {
-  Bed bed;
+  GeneratorFixture fixture;
   std::int64_t last = 0;
   for (int i = 0; i < 20; ++i) {
-    auto generator = bed.generator(owned_by("a"));
+    auto generator = fixture.generator(owned_by("a"));
     const std::int64_t id = generator.next();
     CHECK(id > last);
     last = id;
   }
-  CHECK(bed.store.open().workers().size() <= 2);
+  CHECK(fixture.store.open().workers().size() <= 2);
 }
 
 TEST_CASE("generator: past its window it leases another one, in time and after an hour's stop") {
-  Bed bed;
+  GeneratorFixture fixture;
   auto options = owned_by("a");
   options.worker.window = 1s;
-  auto generator = bed.generator(options);
+  auto generator = fixture.generator(options);
   std::vector<std::int64_t> ids;
   for (int i = 0; i < 100; ++i) {
-    bed.clock.advance(100ms);
+    fixture.clock.advance(100ms);
     ids.push_back(generator.next());
   }
-  bed.clock.advance(1h);
+  fixture.clock.advance(1h);
   ids.push_back(generator.next());
   CHECK(strictly_increasing(ids));
-  CHECK(generator.layout().time_of(ids.back()).time_since_epoch().count() == ms_of(bed.clock.now()));
-  CHECK(bed.store.open().workers().size() == 1);
+  CHECK(generator.layout().time_of(ids.back()).time_since_epoch().count() == ms_of(fixture.clock.now()));
+  CHECK(fixture.store.open().workers().size() == 1);
 }
 
 TEST_CASE(
     "generator: a stopped one whose worker was recycled and taken goes on with another, and nothing "
     "repeats") {
-  Bed bed;
+  GeneratorFixture fixture;
   auto options = owned_by("a");
   options.worker.window = 1s;
-  auto stopped = bed.generator(options);
+  auto stopped = fixture.generator(options);
   std::vector<std::int64_t> ids = draw(stopped, 100);
   const std::int64_t its_worker = stopped.worker();
 
-  bed.clock.advance(3s);
-  Store(bed.store_options()).recycle_worker(its_worker, false);
+  fixture.clock.advance(3s);
+  Store(fixture.store_options()).recycle_worker(its_worker, false);
   options.worker.owner = "b";
-  auto taker = bed.generator(options);
+  auto taker = fixture.generator(options);
   CHECK(taker.worker() == its_worker);
   const auto theirs = draw(taker, 100);
 
@@ -404,70 +406,70 @@ TEST_CASE(
 }
 
 TEST_CASE("generator: a live worker recycled by force keeps its window, and its taker begins after it") {
-  Bed bed;
+  GeneratorFixture fixture;
   auto options = owned_by("a");
   options.worker.window = 2s;
   options.worker.worker = 7;
-  auto generator = bed.generator(options);
+  auto generator = fixture.generator(options);
   generator.next();
-  Store admin(bed.store_options());
+  Store admin(fixture.store_options());
   CHECK(error_code([&] { admin.recycle_worker(7, false); }) == ErrorCode::refused);
   admin.recycle_worker(7, true);
   CHECK(admin.workers().at(0).owner.empty());
   const auto its_end = admin.workers().at(0).window_end;
   options.worker.owner = "b";
-  CHECK(error_code([&] { bed.generator(options); }) == ErrorCode::refused);  // the window is not over
+  CHECK(error_code([&] { fixture.generator(options); }) == ErrorCode::refused);  // the window is not over
   generator.next();
-  bed.clock.advance(2s);
-  auto taker = bed.generator(options);
+  fixture.clock.advance(2s);
+  auto taker = fixture.generator(options);
   CHECK(taker.layout().time_of(taker.next()) >= its_end);
 }
 
 TEST_CASE("generator: the worker that replaces a recycled one begins where the last window ends") {
-  Bed bed;
+  GeneratorFixture fixture;
   auto options = owned_by("a");
   options.worker.window = 2s;
-  auto generator = bed.generator(options);
+  auto generator = fixture.generator(options);
   generator.next();
-  Store admin(bed.store_options());
+  Store admin(fixture.store_options());
   const auto end = admin.workers().at(0).window_end;
   admin.recycle_worker(0, true);
-  bed.clock.advance(1500ms);
+  fixture.clock.advance(1500ms);
   for (int i = 0; i < 2; ++i) generator.next();  // half of the window was used: it asks for the next one
   REQUIRE(wait_for([&] { return admin.workers().size() >= 2; }));
   CHECK(admin.workers().at(1).window_end == end + options.worker.window);
 }
 
 TEST_CASE("generator: giving up leads no further back than where the holder began") {
-  Bed bed;
+  GeneratorFixture fixture;
   auto options = owned_by("a");
   options.worker.worker = 3;
   std::int64_t last = 0;
   {
-    auto generator = bed.generator(options);
+    auto generator = fixture.generator(options);
     last = generator.next();
   }
-  const auto used_until = bed.store.open().workers().at(0).window_end;
-  CHECK(used_until.time_since_epoch().count() == ms_of(bed.clock.now()) + 1);
-  bed.clock.advance(1s);
-  Store admin(bed.store_options());
+  const auto used_until = fixture.store.open().workers().at(0).window_end;
+  CHECK(used_until.time_since_epoch().count() == ms_of(fixture.clock.now()) + 1);
+  fixture.clock.advance(1s);
+  Store admin(fixture.store_options());
   const leaf::WorkerLease lease = admin.acquire_worker(options.worker);
   CHECK(admin.give_up_worker(lease, leaf::UnixTime{}));
-  CHECK(bed.store.open().workers().at(0).window_end == used_until);
+  CHECK(fixture.store.open().workers().at(0).window_end == used_until);
   CHECK_FALSE(admin.give_up_worker(lease, lease.begin));
-  leaf::test::SqliteSession by_hand(bed.store.path());
+  leaf::test::SqliteSession by_hand(fixture.store.path());
   CHECK_FALSE(by_hand.run("UPDATE leaf_worker SET window_end = window_end - 1"));
   CHECK_FALSE(by_hand.run("DELETE FROM leaf_worker"));
-  auto generator = bed.generator(options);
+  auto generator = fixture.generator(options);
   CHECK(generator.next() > last);
 }
 
 TEST_CASE("generator: the store away, IDs are made to the end of the window and again when it is back") {
-  Bed bed;
+  GeneratorFixture fixture;
   auto options = owned_by("a");
   options.worker.window = 10s;
   options.timeout = 0ms;
-  auto store_options = bed.store_options();
+  auto store_options = fixture.store_options();
   store_options.timeout = 1ms;
   std::atomic<int> failures{0};
   options.on_renewal_failure = [&](const leaf::Error& error) {
@@ -476,39 +478,39 @@ TEST_CASE("generator: the store away, IDs are made to the end of the window and 
   };
   SnowflakeGenerator generator(store_options, options);
   std::vector<std::int64_t> ids{generator.next()};
-  leaf::test::SqliteSession other(bed.store.path());
+  leaf::test::SqliteSession other(fixture.store.path());
   REQUIRE(other.run("BEGIN EXCLUSIVE"));
   for (int i = 0; i < 9; ++i) {
-    bed.clock.advance(1s);
+    fixture.clock.advance(1s);
     ids.push_back(generator.next());
   }
   REQUIRE(wait_for([&] { return failures != 0; }));  // half of the window was used: it asked for the next one
-  bed.clock.advance(2s);
+  fixture.clock.advance(2s);
   CHECK(error_code([&] { generator.next(); }) == ErrorCode::unavailable);
   REQUIRE(other.run("COMMIT"));
-  while (error_code([&] { ids.push_back(generator.next()); })) bed.clock.advance(100ms);
+  while (error_code([&] { ids.push_back(generator.next()); })) fixture.clock.advance(100ms);
   CHECK(strictly_increasing(ids));
 }
 
 TEST_CASE("generator: time before the epoch and past the last bit is exhausted, and never a negative ID") {
   {
-    Bed bed;
-    Store(bed.store_options()).set_layout(Layout::parse("leaf@4102444800000"));  // begins in 2100
-    CHECK(error_code([&] { bed.generator(owned_by("a")); }) == ErrorCode::exhausted);
+    GeneratorFixture fixture;
+    Store(fixture.store_options()).set_layout(Layout::parse("leaf@4102444800000"));  // begins in 2100
+    CHECK(error_code([&] { fixture.generator(owned_by("a")); }) == ErrorCode::exhausted);
   }
   {
-    Bed bed;
-    const auto layout =
-        Layout::parse("30,10,12@" + std::to_string(ms_of(bed.clock.now()) - (std::int64_t{1} << 30) + 2000));
-    Store(bed.store_options()).set_layout(layout);
-    auto generator = bed.generator(owned_by("a"));
+    GeneratorFixture fixture;
+    const auto layout = Layout::parse(
+        "30,10,12@" + std::to_string(ms_of(fixture.clock.now()) - (std::int64_t{1} << 30) + 2000));
+    Store(fixture.store_options()).set_layout(layout);
+    auto generator = fixture.generator(owned_by("a"));
     CHECK(layout.time_of(generator.next()) == layout.last_time() - 1999ms);
-    bed.clock.advance(1999ms);
+    fixture.clock.advance(1999ms);
     const auto last = generator.next();
     CHECK(layout.time_of(last) == layout.last_time());
-    bed.clock.advance(1ms);
+    fixture.clock.advance(1ms);
     CHECK(error_code([&] { generator.next(); }) == ErrorCode::exhausted);
-    CHECK(error_code([&] { bed.generator(owned_by("b")); }) == ErrorCode::exhausted);
+    CHECK(error_code([&] { fixture.generator(owned_by("b")); }) == ErrorCode::exhausted);
   }
 }
 
@@ -517,35 +519,36 @@ TEST_CASE(
   for (const char* text : {"sonyflake", "baidu:31+19+13", "mastodon", "yitter", "discord", "instagram",
                            "40,8,4/10ms@1409529600000"}) {
     CAPTURE(text);
-    Bed bed;
-    Store(bed.store_options()).set_layout(Layout::parse(text));
+    GeneratorFixture fixture;
+    Store(fixture.store_options()).set_layout(Layout::parse(text));
     auto options = owned_by("a");
     options.timeout = 1h;
-    auto generator = bed.generator(options);
+    auto generator = fixture.generator(options);
     const auto ids = draw(generator, 3000);
     CHECK(strictly_increasing(ids));
     CHECK(std::all_of(ids.begin(), ids.end(), [&](std::int64_t id) { return generator.layout().holds(id); }));
     CHECK(generator.layout().time_of(ids.back()) <=
-          std::chrono::floor<std::chrono::milliseconds>(bed.clock.now()));
+          std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now()));
   }
 }
 
 TEST_CASE("generator: units of time that a window holds in part are left out") {
-  Bed bed;
-  Store(bed.store_options()).set_layout(Layout::parse("baidu@1704067200000"));  // units of a second
-  bed.clock.set_back(bed.clock.now() - std::chrono::floor<std::chrono::seconds>(bed.clock.now()) - 300ms);
-  const leaf::UnixTime begin = std::chrono::floor<std::chrono::milliseconds>(bed.clock.now());
+  GeneratorFixture fixture;
+  Store(fixture.store_options()).set_layout(Layout::parse("baidu@1704067200000"));  // units of a second
+  fixture.clock.set_back(fixture.clock.now() - std::chrono::floor<std::chrono::seconds>(fixture.clock.now()) -
+                         300ms);
+  const leaf::UnixTime begin = std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now());
   auto options = owned_by("a");
   options.worker.window = 3500ms;
   options.timeout = 0ms;
-  auto store_options = bed.store_options();
+  auto store_options = fixture.store_options();
   store_options.timeout = 1ms;
   SnowflakeGenerator generator(store_options, options);
-  leaf::test::SqliteSession other(bed.store.path());
+  leaf::test::SqliteSession other(fixture.store.path());
   REQUIRE(other.run("BEGIN EXCLUSIVE"));  // there will be no other window
   std::set<std::chrono::milliseconds> since_begin;
   const auto draw_one = [&] { since_begin.insert(generator.layout().time_of(generator.next()) - begin); };
-  while (!error_code(draw_one)) bed.clock.advance(100ms);
+  for (int i = 0; i < 100 && !error_code(draw_one); ++i) fixture.clock.advance(100ms);
   CHECK(since_begin == std::set{700ms, 1700ms});
 }
 
@@ -580,20 +583,20 @@ TEST_CASE("generator: threads that draw singly and in batches never get the same
 
 TEST_CASE(
     "generator: a unit of time that begins after the timeout is not waited for, and said to begin then") {
-  Bed bed;
-  const auto half_an_hour_ago = ms_of(bed.clock.now()) - 30 * 60 * 1000;
-  Store(bed.store_options()).set_layout(Layout::parse("31,10,22/1h@" + std::to_string(half_an_hour_ago)));
+  GeneratorFixture fixture;
+  const auto half_an_hour_ago = ms_of(fixture.clock.now()) - 30 * 60 * 1000;
+  Store(fixture.store_options()).set_layout(Layout::parse("31,10,22/1h@" + std::to_string(half_an_hour_ago)));
   SnowflakeOptions options = owned_by("a");
   for (const auto timeout : {1s, 0s, 1799s}) {
     options.timeout = timeout;
-    auto generator = bed.generator(options);
-    const auto before = bed.clock.steady_now();
+    auto generator = fixture.generator(options);
+    const auto before = fixture.clock.steady_now();
     CHECK(error_code([&] { generator.next(); }) == ErrorCode::unavailable);
     CHECK(error_text([&] {
             generator.next();
           }).find("the next one of layout 'time:31,worker:10,sequence:22/1h@") != std::string::npos);
-    CHECK(bed.clock.steady_now() - before <= 1s);
+    CHECK(fixture.clock.steady_now() - before <= 1s);
   }
   options.timeout = 1801s;
-  CHECK_NOTHROW(bed.generator(options).next());
+  CHECK_NOTHROW(fixture.generator(options).next());
 }

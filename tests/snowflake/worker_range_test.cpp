@@ -8,6 +8,7 @@
 #include "support/error_of.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
+#include "support/worker_request.hpp"
 
 using namespace std::chrono_literals;
 using leaf::ErrorCode;
@@ -15,27 +16,20 @@ using leaf::Layout;
 using leaf::Store;
 using leaf::WorkerLease;
 using leaf::WorkerRange;
-using leaf::WorkerRequest;
 using leaf::test::ClockedStore;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::proposes;
+using leaf::test::request_of;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
 
 namespace {
 
-WorkerRequest request_of(const std::string& owner, std::optional<std::int64_t> worker = {}) {
-  WorkerRequest request;
-  request.owner = owner;
-  request.worker = worker;
-  return request;
-}
-
 /// A store of eight workers.
-struct Bed : ClockedStore {
-  Bed() { open().set_layout(Layout::parse("41,3,12")); }
+struct EightWorkerStore : ClockedStore {
+  EightWorkerStore() { open().set_layout(Layout::parse("41,3,12")); }
 };
 
 /// Does something when it is looked at for the nth time.
@@ -70,8 +64,8 @@ class HookedClock final : public leaf::Clock {
 }  // namespace
 
 TEST_CASE("worker range: a store leases all of it and nothing else") {
-  Bed bed;
-  Store store = bed.open();
+  EightWorkerStore fixture;
+  Store store = fixture.open();
   CHECK(store.worker_range() == WorkerRange{0, 7});
   store.set_worker_range(WorkerRange{2, 4});
   CHECK(store.worker_range() == WorkerRange{2, 4});
@@ -92,10 +86,10 @@ TEST_CASE("worker range: a store leases all of it and nothing else") {
 }
 
 TEST_CASE("worker range: what is free, one's own or silent outside is nobody's") {
-  Bed bed;
-  Store store = bed.open();
+  EightWorkerStore fixture;
+  Store store = fixture.open();
   for (const std::int64_t worker : {0, 1, 6, 7}) store.acquire_worker(request_of("a", worker));
-  bed.clock.advance(2h);
+  fixture.clock.advance(2h);
   store.recycle_worker(1, false);
   store.recycle_worker(6, false);
   store.set_worker_range(WorkerRange{2, 5});
@@ -110,26 +104,26 @@ TEST_CASE("worker range: what is free, one's own or silent outside is nobody's")
 }
 
 TEST_CASE("worker range: a free worker outside is not in the way of one inside, nor is a silent one") {
-  Bed bed;
-  Store store = bed.open();
+  EightWorkerStore fixture;
+  Store store = fixture.open();
   SUBCASE("free") {
     for (const std::int64_t worker : {1, 3}) store.acquire_worker(request_of("a", worker));
-    bed.clock.advance(11min);
+    fixture.clock.advance(11min);
     for (const std::int64_t worker : {1, 3}) store.recycle_worker(worker, false);
   }
   SUBCASE("silent") {
     store.acquire_worker(request_of("a", 7));
-    bed.clock.advance(1min);
+    fixture.clock.advance(1min);
     store.acquire_worker(request_of("b", 3));
-    bed.clock.advance(2h);
+    fixture.clock.advance(2h);
   }
   store.set_worker_range(WorkerRange{3, 3});
   CHECK(store.acquire_worker(request_of("c")).worker == 3);
 }
 
 TEST_CASE("worker range: it is refused while a worker outside is leased, and names it and until when") {
-  Bed bed;
-  Store store = bed.open();
+  EightWorkerStore fixture;
+  Store store = fixture.open();
   const WorkerLease lease = store.acquire_worker(request_of("a", 6));
   store.acquire_worker(request_of("b", 2));
   const leaf::Error error = error_of([&] { store.set_worker_range(WorkerRange{0, 5}); });
@@ -141,9 +135,9 @@ TEST_CASE("worker range: it is refused while a worker outside is leased, and nam
   CHECK(error_text([&] {
           store.set_worker_range(WorkerRange{0, 5});
         }).find("6 (free) until") != std::string::npos);
-  bed.clock.advance(10min - 1ms);
+  fixture.clock.advance(10min - 1ms);
   CHECK(error_code([&] { store.set_worker_range(WorkerRange{0, 5}); }) == ErrorCode::refused);
-  bed.clock.advance(lease.end - std::chrono::floor<std::chrono::milliseconds>(bed.clock.now()));
+  fixture.clock.advance(lease.end - std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now()));
   store.set_worker_range(WorkerRange{0, 5});
   CHECK(store.worker_range() == WorkerRange{0, 5});
 }
@@ -151,13 +145,13 @@ TEST_CASE("worker range: it is refused while a worker outside is leased, and nam
 TEST_CASE("worker range: a worker that is leased at any moment of the change keeps it from coming about") {
   int refused = 0;
   for (int nth = 1;; ++nth) {
-    Bed bed;
+    EightWorkerStore fixture;
     bool is_leased = false;
     // Nobody leases in the transaction that sets the range, nor that worker after it.
     HookedClock clock(nth, [&] {
-      is_leased = error_code([&] { bed.open().acquire_worker(request_of("a", 6)); }) == std::nullopt;
+      is_leased = error_code([&] { fixture.open().acquire_worker(request_of("a", 6)); }) == std::nullopt;
     });
-    auto options = bed.store.options();
+    auto options = fixture.store.options();
     options.clock = &clock;
     Store store(options);
     const auto code = error_code([&] { store.set_worker_range(WorkerRange{0, 5}); });
@@ -172,11 +166,11 @@ TEST_CASE("worker range: a worker that is leased at any moment of the change kee
 
 TEST_CASE(
     "worker range: a lease outside that is over is not renewed, and its generator takes another worker") {
-  Bed bed;
-  Store store = bed.open();
+  EightWorkerStore fixture;
+  Store store = fixture.open();
   const WorkerLease lease = store.acquire_worker(request_of("a", 6));
-  auto options = bed.store.options();
-  options.clock = &bed.clock;
+  auto options = fixture.store.options();
+  options.clock = &fixture.clock;
   leaf::SnowflakeOptions snowflake;
   snowflake.worker = request_of("g");
   snowflake.worker.worker = {};
@@ -184,7 +178,7 @@ TEST_CASE(
   leaf::SnowflakeGenerator generator(options, snowflake);
   const std::int64_t before = generator.next();
   CHECK(generator.worker() == 7);
-  bed.clock.advance(1h);
+  fixture.clock.advance(1h);
   store.set_worker_range(WorkerRange{0, 5});
   CHECK(error_code([&] { store.renew_worker(lease, request_of("a")); }) == ErrorCode::not_found);
   store.recycle_worker(3, false);
@@ -193,12 +187,12 @@ TEST_CASE(
 }
 
 TEST_CASE("worker range: programs that know nothing of it keep within, and are refused a new one") {
-  Bed bed;
-  Store store = bed.open();
+  EightWorkerStore fixture;
+  Store store = fixture.open();
   store.acquire_worker(request_of("a", 6));
-  bed.clock.advance(1h);
+  fixture.clock.advance(1h);
   store.set_worker_range(WorkerRange{0, 5});
-  SqliteSession session(bed.store.path());
+  SqliteSession session(fixture.store.path());
   const std::string before = session.value("SELECT window_end FROM leaf_worker");
   CHECK(session.run("UPDATE leaf_worker SET window_end = window_end + 1"));
   CHECK(session.value("SELECT window_end FROM leaf_worker") == before);
@@ -214,8 +208,8 @@ TEST_CASE("worker range: programs that know nothing of it keep within, and are r
 }
 
 TEST_CASE("worker range: with a layout both are set or neither") {
-  Bed bed;
-  Store store = bed.open();
+  EightWorkerStore fixture;
+  Store store = fixture.open();
   const Layout own = store.layout();  // of eight workers
   store.set_layout(Layout::parse("43,4,16"), WorkerRange{8, 15});
   CHECK(store.worker_range() == WorkerRange{8, 15});
@@ -227,7 +221,7 @@ TEST_CASE("worker range: with a layout both are set or neither") {
         }) == ErrorCode::usage);
   store.set_layout(own, std::nullopt);
   store.acquire_worker(request_of("a"));
-  bed.clock.advance(1h);
+  fixture.clock.advance(1h);
   for (const char* other : {"43,4,16", "43,2,18"}) {
     CHECK(error_code([&] { store.set_layout(Layout::parse(other), WorkerRange{0, 3}); }) == ErrorCode::usage);
     CHECK(store.layout() == own);

@@ -8,6 +8,7 @@
 #include "support/error_of.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
+#include "support/worker_request.hpp"
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -21,18 +22,13 @@ using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::proposes;
+using leaf::test::request_of;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
 
 namespace {
 
-WorkerRequest request_of(const std::string& owner) {
-  WorkerRequest request;
-  request.owner = owner;
-  return request;
-}
-
-struct Bed : ClockedStore {
+struct LeaseFixture : ClockedStore {
   /// All that a lease may write.
   std::string tables() const {
     return SqliteSession(store.path())
@@ -47,49 +43,49 @@ struct Bed : ClockedStore {
 
 TEST_CASE(
     "workers: an owner gets its own back, else the lowest free one, else a new one, else a silent one") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   store.set_layout(Layout::parse("41,2,12"));  // four workers
   for (std::int64_t i = 0; i < 4; ++i)
     CHECK(store.acquire_worker(request_of("host" + std::to_string(i))).worker == i);
   CHECK(error_code([&] { store.acquire_worker(request_of("late")); }) == ErrorCode::exhausted);
 
-  bed.clock.advance(11min);  // all windows are over
+  fixture.clock.advance(11min);  // all windows are over
   CHECK(store.acquire_worker(request_of("host2")).worker == 2);
   CHECK(error_code([&] { store.acquire_worker(request_of("late")); }) == ErrorCode::exhausted);
   store.recycle_worker(3, false);
   store.recycle_worker(1, false);
   CHECK(store.acquire_worker(request_of("late")).worker == 1);
   CHECK(store.acquire_worker(request_of("later")).worker == 3);
-  bed.clock.advance(61min);
+  fixture.clock.advance(61min);
   CHECK(store.acquire_worker(request_of("last")).worker == 0);  // the one that was silent for longest
 }
 
 TEST_CASE("workers: giving up what was recycled does not forget what was leased since") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   auto request = request_of("a");
   request.worker = 5;
   const WorkerLease old = store.acquire_worker(request);
   store.recycle_worker(5, true);
-  bed.clock.advance(11min);
-  const std::string backup = bed.store.path() + ".backup";
-  SqliteSession(bed.store.path()).run("VACUUM INTO '" + backup + "'");
+  fixture.clock.advance(11min);
+  const std::string backup = fixture.store.path() + ".backup";
+  SqliteSession(fixture.store.path()).run("VACUUM INTO '" + backup + "'");
   CHECK(store.acquire_worker(request).begin >= old.end);
   CHECK_FALSE(store.give_up_worker(old, old.begin));
-  fs::rename(backup, bed.store.path());
+  fs::rename(backup, fixture.store.path());
   request.owner = "b";
   CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
 }
 
 TEST_CASE("workers: processes of one owner have workers of their own while their windows last") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   const WorkerLease first = store.acquire_worker(request_of("a"));
   CHECK(store.acquire_worker(request_of("a")).worker == 1);
-  bed.clock.advance(10min - 1ms);
+  fixture.clock.advance(10min - 1ms);
   CHECK(store.acquire_worker(request_of("a")).worker == 2);
-  bed.clock.advance(1ms);
+  fixture.clock.advance(1ms);
   const WorkerLease after = store.acquire_worker(request_of("a"));
   CHECK(after.worker == first.worker);
   CHECK(after.begin >= first.end);
@@ -97,8 +93,8 @@ TEST_CASE("workers: processes of one owner have workers of their own while their
 }
 
 TEST_CASE("workers: windows of one worker never overlap, renewed, given up, recycled or retaken") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   auto request = request_of("a");
   request.worker = 5;
   request.window = 1s;
@@ -113,7 +109,7 @@ TEST_CASE("workers: windows of one worker never overlap, renewed, given up, recy
   }
   CHECK(store.give_up_worker(lease, lease.begin + 1ms));
   CHECK(error_code([&] { store.renew_worker(lease, request); }) == ErrorCode::not_found);
-  bed.clock.advance(1h);
+  fixture.clock.advance(1h);
   const WorkerLease other = store.acquire_worker(request);
   CHECK(other.begin >= lease.begin + 1ms);
   store.recycle_worker(5, true);
@@ -124,11 +120,11 @@ TEST_CASE("workers: windows of one worker never overlap, renewed, given up, recy
 
 TEST_CASE(
     "workers: a store put back to a copy of before leases no time again, and holds no worker for that") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   store.set_layout(Layout::parse("leaf"));
-  const std::string backup = bed.store.path() + ".backup";
-  fs::copy_file(bed.store.path(), backup);
+  const std::string backup = fixture.store.path() + ".backup";
+  fs::copy_file(fixture.store.path(), backup);
   WorkerRequest request = request_of("a");
   SUBCASE("any worker") {}
   SUBCASE("a pinned one") {
@@ -136,14 +132,14 @@ TEST_CASE(
   }
   const WorkerLease lease = store.acquire_worker(request);
   CHECK(lease.worker == 0);
-  fs::copy_file(backup, bed.store.path(), fs::copy_options::overwrite_existing);
+  fs::copy_file(backup, fixture.store.path(), fs::copy_options::overwrite_existing);
   REQUIRE(store.workers().empty());
   CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
   REQUIRE(store.workers().size() == 1);
   CHECK_FALSE(store.workers().at(0).leased);
   CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
   CHECK(store.workers().size() == 1);
-  bed.clock.advance(lease.end - lease.begin);
+  fixture.clock.advance(lease.end - lease.begin);
   const WorkerLease next = store.acquire_worker(request);
   CHECK(next.worker == lease.worker);
   CHECK(next.begin >= lease.end);
@@ -151,13 +147,13 @@ TEST_CASE(
 
 TEST_CASE(
     "workers: a store that was put back names a worker to go on with that nobody is known to have had") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   store.set_layout(Layout::parse("41,2,12"));  // four workers
-  const std::string backup = bed.store.path() + ".backup";
-  fs::copy_file(bed.store.path(), backup);
+  const std::string backup = fixture.store.path() + ".backup";
+  fs::copy_file(fixture.store.path(), backup);
   const auto put_back = [&] {
-    fs::copy_file(backup, bed.store.path(), fs::copy_options::overwrite_existing);
+    fs::copy_file(backup, fixture.store.path(), fs::copy_options::overwrite_existing);
   };
   const auto refusal = [&] { return error_of([&] { store.acquire_worker(request_of("a")); }); };
   WorkerRequest pinned = request_of("a");
@@ -173,15 +169,15 @@ TEST_CASE(
 }
 
 TEST_CASE("workers: a lease that a store put back takes for good again gets no time of one that came later") {
-  Bed bed;
-  Store store = bed.open();
-  const std::string backup = bed.store.path() + ".backup";
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  const std::string backup = fixture.store.path() + ".backup";
   const auto put_back = [&] {
-    fs::copy_file(backup, bed.store.path(), fs::copy_options::overwrite_existing);
+    fs::copy_file(backup, fixture.store.path(), fs::copy_options::overwrite_existing);
   };
   const WorkerLease former = store.acquire_worker(request_of("a"));
-  fs::copy_file(bed.store.path(), backup);
-  bed.clock.advance(former.end - former.begin);
+  fs::copy_file(fixture.store.path(), backup);
+  fixture.clock.advance(former.end - former.begin);
   SUBCASE("the same owner's") {
     WorkerRequest later = request_of("a");
     later.worker = former.worker;
@@ -197,29 +193,29 @@ TEST_CASE("workers: a lease that a store put back takes for good again gets no t
   CHECK(store.give_up_worker(former, former.begin));
   put_back();
   CHECK(error_code([&] { store.renew_worker(former, request_of("a")); }) == ErrorCode::refused);
-  bed.clock.advance(2 * (former.end - former.begin));
+  fixture.clock.advance(2 * (former.end - former.begin));
   CHECK(store.renew_worker(former, request_of("a")).begin >= former.end + (former.end - former.begin));
 }
 
 TEST_CASE("workers: a renewal whose answer was lost is repeated without losing the time in between") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   const auto request = request_of("a");
   const WorkerLease lease = store.acquire_worker(request);
   store.renew_worker(lease, request);  // its answer got lost
-  bed.clock.advance(1s);
+  fixture.clock.advance(1s);
   const WorkerLease again = store.renew_worker(lease, request);
   CHECK(again.begin == lease.end);
   CHECK(again.end >= lease.end + request.window);
 }
 
 TEST_CASE("workers: a clock behind what this owner was leased is refused, and others are not") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   store.acquire_worker(request_of("a"));
-  bed.clock.set_back(5s);
+  fixture.clock.set_back(5s);
   CHECK(store.acquire_worker(request_of("a")).worker == 1);
-  bed.clock.set_back(1ms);
+  fixture.clock.set_back(1ms);
   CHECK(error_text([&] {
           store.acquire_worker(request_of("a"));
         }).starts_with("the clock is 5001ms behind an earlier grant to 'a'"));
@@ -231,64 +227,64 @@ TEST_CASE("workers: a clock behind what this owner was leased is refused, and ot
 
 TEST_CASE(
     "workers: what a clock far ahead was leased keeps nobody else, and its owner only until it is released") {
-  Bed bed;
-  Store store = bed.open();
-  bed.clock.set_back(-400 * 24h);
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  fixture.clock.set_back(-400 * 24h);
   const WorkerLease ahead = store.acquire_worker(request_of("a"));
-  bed.clock.set_back(400 * 24h);
+  fixture.clock.set_back(400 * 24h);
   CHECK(store.acquire_worker(request_of("b")).worker == 1);
   CHECK(error_code([&] { store.acquire_worker(request_of("a")); }) == ErrorCode::refused);
   CHECK(error_code([&] { store.renew_worker(ahead, request_of("a")); }) == ErrorCode::refused);
   CHECK(store.release_workers("a") == std::vector<std::int64_t>{0});
   const WorkerLease now = store.acquire_worker(request_of("a"));
   CHECK(now.worker == 2);
-  CHECK(now.begin == std::chrono::floor<std::chrono::milliseconds>(bed.clock.now()));
+  CHECK(now.begin == std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now()));
   CHECK(store.workers().at(0).window_end == ahead.end);
 }
 
 TEST_CASE("workers: a lease that is refused writes nothing") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   WorkerRequest request = request_of("a");
   WorkerLease lease{};
   auto code = ErrorCode::refused;
   SUBCASE("behind a grant") {
     lease = store.acquire_worker(request);
-    bed.clock.set_back(1h);
+    fixture.clock.set_back(1h);
   }
   SUBCASE("behind what was given up") {
     lease = store.acquire_worker(request);
     CHECK(store.give_up_worker(lease, lease.begin + 9min));
-    bed.clock.advance(5min);
+    fixture.clock.advance(5min);
   }
   SUBCASE("past the last bit") {
     store.set_layout(Layout::parse("leaf"));
     lease = store.acquire_worker(request);
-    bed.clock.set_back(-24h * 365 * 64);
+    fixture.clock.set_back(-24h * 365 * 64);
     code = ErrorCode::exhausted;
   }
   SUBCASE("before the epoch") {
     store.set_layout(Layout::parse("leaf@1500000000000"));
-    bed.clock.set_back(bed.clock.now() - leaf::UnixTime(1499999999999ms));
+    fixture.clock.set_back(fixture.clock.now() - leaf::UnixTime(1499999999999ms));
     code = ErrorCode::exhausted;
   }
   SUBCASE("before the epoch, and a grant") {
     store.set_layout(Layout::parse("leaf@1500000000000"));
     lease = store.acquire_worker(request);
-    bed.clock.set_back(bed.clock.now() - leaf::UnixTime(1499999999999ms));
+    fixture.clock.set_back(fixture.clock.now() - leaf::UnixTime(1499999999999ms));
   }
   SUBCASE("past the last bit, of a first host") {
-    bed.clock.set_back(-24h * 365 * 64);
+    fixture.clock.set_back(-24h * 365 * 64);
     code = ErrorCode::exhausted;
   }
   SUBCASE("behind a buffer of a time far ahead") {
-    request.not_before = std::chrono::floor<std::chrono::milliseconds>(bed.clock.now() + 400 * 24h);
+    request.not_before = std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now() + 400 * 24h);
   }
-  const std::string before = bed.tables();
+  const std::string before = fixture.tables();
   const auto refuse = [&](const WorkerRequest& refused) {
     CAPTURE(refused.worker.value_or(-1));
     CHECK(error_code([&] { store.acquire_worker(refused); }) == code);
-    CHECK(bed.tables() == before);
+    CHECK(fixture.tables() == before);
   };
   refuse(request);
   for (const std::int64_t worker : {0, 7}) {
@@ -297,30 +293,30 @@ TEST_CASE("workers: a lease that is refused writes nothing") {
   }
   if (lease.token.empty() || !store.workers().at(0).leased) return;
   CHECK(error_code([&] { store.renew_worker(lease, request); }) == code);
-  CHECK(bed.tables() == before);
+  CHECK(fixture.tables() == before);
 }
 
 TEST_CASE("workers: a clock that is a little behind what was made takes no worker with each try") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   const WorkerLease lease = store.acquire_worker(request_of("a"));
   CHECK(store.give_up_worker(lease, lease.begin + 1ms));
-  bed.clock.set_back(4s);
+  fixture.clock.set_back(4s);
   for (int i = 0; i < 3; ++i)
     CHECK(error_code([&] { store.acquire_worker(request_of("a")); }) == ErrorCode::refused);
   CHECK(store.workers().size() == 1);
-  bed.clock.advance(2s);
+  fixture.clock.advance(2s);
   CHECK(store.acquire_worker(request_of("a")).begin == lease.begin + 1ms);
 }
 
 TEST_CASE("workers: a pinned one that a clock far ahead was leased says until when, and what to do") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   auto request = request_of("a");
   request.worker = 5;
-  bed.clock.set_back(-400 * 24h);
+  fixture.clock.set_back(-400 * 24h);
   const auto end = store.acquire_worker(request).end;
-  bed.clock.set_back(400 * 24h);
+  fixture.clock.set_back(400 * 24h);
   for (const char* owner : {"a", "b"}) {
     request.owner = owner;
     const leaf::Error error = error_of([&] { store.acquire_worker(request); });
@@ -343,40 +339,40 @@ TEST_CASE("workers: a pinned one that a clock far ahead was leased says until wh
 }
 
 TEST_CASE("workers: where all were leased while a clock was ahead, the error says so and until when") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   store.set_layout(Layout::parse("41,2,12"));
-  bed.clock.set_back(-400 * 24h);
+  fixture.clock.set_back(-400 * 24h);
   for (const char* owner : {"a", "b"}) store.acquire_worker(request_of(owner));
-  bed.clock.set_back(400 * 24h);
+  fixture.clock.set_back(400 * 24h);
   for (const char* owner : {"c", "d"}) store.acquire_worker(request_of(owner));
   const leaf::Error error = error_of([&] { store.acquire_worker(request_of("e")); });
   CHECK(std::string(error.what())
             .starts_with("all 4 workers are taken, 2 of them because a clock was ahead: the first until 20"));
   CHECK(error.hint() == "free those of the others whose holder is gone, or go on in a new store");
   // As the hint says, when the window of such a one is over.
-  bed.clock.advance(11min);
+  fixture.clock.advance(11min);
   store.recycle_worker(3, /*force=*/false);
   CHECK(store.acquire_worker(request_of("e")).worker == 3);
 }
 
 TEST_CASE("workers: only silent ones are recycled in one go") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   store.acquire_worker(request_of("a"));
   store.acquire_worker(request_of("b"));
-  bed.clock.advance(59min);
+  fixture.clock.advance(59min);
   store.acquire_worker(request_of("b"));
   CHECK(store.recycle_silent_workers(1h).empty());
-  bed.clock.advance(2min);
+  fixture.clock.advance(2min);
   CHECK(store.recycle_silent_workers(1h) == std::vector<std::int64_t>{0});
   CHECK(error_code([&] { store.recycle_worker(0, false); }) == ErrorCode::not_found);
   CHECK(error_code([&] { store.recycle_worker(77, true); }) == ErrorCode::not_found);
 }
 
 TEST_CASE("workers: a layout may be chosen until the first worker was acquired") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   CHECK(store.layout() == Layout::parse("leaf"));
   store.set_layout(Layout::parse("baidu"));
   store.set_layout(Layout::parse("cosid"));
@@ -388,8 +384,8 @@ TEST_CASE("workers: a layout may be chosen until the first worker was acquired")
 }
 
 TEST_CASE("workers: names, numbers and durations out of bounds are refused") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   CHECK(error_code([&] { store.acquire_worker(request_of("")); }) == ErrorCode::usage);
   CHECK(error_code([&] { store.acquire_worker(request_of("a b")); }) == ErrorCode::usage);
   CHECK(error_code([&] { store.acquire_worker(request_of("a\nb")); }) == ErrorCode::usage);
@@ -432,8 +428,8 @@ TEST_CASE("workers: 24 claimants at once on 16 workers get 16 different ones, an
 }
 
 TEST_CASE("workers: an owner releases all it holds or one of them, and not another's") {
-  Bed bed;
-  Store store = bed.open();
+  LeaseFixture fixture;
+  Store store = fixture.open();
   for (int i = 0; i < 2; ++i) store.acquire_worker(request_of("a"));
   store.acquire_worker(request_of("b"));
   CHECK(error_code([&] { store.release_workers("a", 2); }) == ErrorCode::refused);
@@ -443,6 +439,6 @@ TEST_CASE("workers: an owner releases all it holds or one of them, and not anoth
   CHECK(store.release_workers("a") == std::vector<std::int64_t>{0});
   CHECK(store.release_workers("a").empty());
   CHECK(store.workers().at(2).owner == "b");
-  bed.clock.advance(11min);
+  fixture.clock.advance(11min);
   CHECK(store.acquire_worker(request_of("c")).begin >= end);
 }

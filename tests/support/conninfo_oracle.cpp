@@ -80,7 +80,9 @@ bool looks_like_a_slip(const std::string& text, const std::vector<store::Paramet
   for (const store::Parameter& parameter : parameters) {
     if (is_secret(parameter.keyword)) continue;
     const std::string written = text.substr(parameter.offset, parameter.length);
-    if (lower_case(written + parameter.value).find("pass") != std::string::npos) return true;
+    std::string plain = written;
+    std::erase(plain, '\\');
+    if (lower_case(plain + ' ' + parameter.value).find("pass") != std::string::npos) return true;
     if ((written + parameter.value).find("://") != std::string::npos) return true;
     const bool is_number = parameter.value.find_first_not_of("0123456789,") == std::string::npos;
     if (parameter.keyword == "port" && (!is_number || parameter.value.size() > 4)) return true;

@@ -32,7 +32,7 @@ struct TestHost : ClockedStore {
   explicit TestHost(const std::filesystem::path& parent = std::filesystem::temp_directory_path())
       : ClockedStore(parent), home(parent) {}
 
-  HostOptions host() const { return {.folder = run, .fetch_ahead = false}; }
+  HostOptions host_options() const { return {.folder = run, .fetch_ahead = false}; }
 
   TemporaryFolder home;
   std::filesystem::path run = home.path() / "run";

@@ -15,11 +15,11 @@ enum class ErrorCode {
   usage = 2,        ///< an argument or the configuration is wrong; trying again cannot help
   unavailable = 3,  ///< the store is out of reach or did not answer in time; trying again may help
   not_found = 4,    ///< no such tag or worker
-  refused = 5,      ///< refused because uniqueness could not be vouched for
+  refused = 5,      ///< refused because uniqueness could not be guaranteed
   exhausted = 6,    ///< no IDs are left: a tag's limit, the workers, the bits of a layout
 };
 
-/// What an SQLSTATE, a hint and a code say about one failure. The only exception type of libleaf.
+/// One failure: a code, a text, a hint and an SQLSTATE. The only exception type of libleaf.
 class LEAF_EXPORT Error : public std::runtime_error {
  public:
   /// `what` is one lower-case line without a final stop; `advice` says what to do, or is empty.
@@ -29,14 +29,13 @@ class LEAF_EXPORT Error : public std::runtime_error {
   Error& operator=(const Error&);
 
   ErrorCode code() const noexcept { return code_; }
-  /// What the reader can do about it, in words that hold for any program; empty where there is nothing to
-  /// say.
+  /// What the reader can do about it, in words that fit any program; may be empty.
   const std::string& hint() const noexcept { return advice_.hint; }
   /// The steps that the hint proposes, for a program that names its own way to take them.
   const std::vector<Remedy>& remedies() const noexcept { return advice_.remedies; }
-  /// Both, for an Error that is made of this one.
+  /// Both, for an Error made from this one.
   const Advice& advice() const noexcept { return advice_; }
-  /// Five characters from the database (or its nearest equivalent for SQLite); empty where none was given.
+  /// Five characters from the database (or the nearest equivalent for SQLite); may be empty.
   const std::string& sqlstate() const noexcept { return sqlstate_; }
   /// True if the same call may succeed later without anybody changing anything.
   bool retryable() const noexcept { return code_ == ErrorCode::unavailable; }

@@ -10,7 +10,7 @@
 
 namespace leaf {
 
-/// A tag that a change of the database's server concerns.
+/// A tag that is affected by a change of the database's server.
 struct FailoverTag {
   enum class State {
     waiting,   ///< leaves out the guard at its next change
@@ -25,16 +25,16 @@ struct FailoverTag {
   std::optional<Range> left_out{};
 };
 
-/// What waits since another server, which may lack commits, took the place of the one before.
+/// What waits since another server, which may lack commits, took over.
 struct Failover {
-  std::string server;             ///< the present one, its history and the tables; empty: it does not tell
+  std::string server;             ///< the present one, its history and the tables; empty: unknown
   std::vector<FailoverTag> tags;  ///< that wait, or have left out IDs, by name
   bool leases_wait = false;
-  /// No worker is leased before; absent: the wait begins when the first is asked for.
+  /// No worker is leased before this; absent: the wait begins when the first is asked for.
   std::optional<UnixTime> leases_from{};
 };
 
-/// What an operator knows of the commits of the server before.
+/// What an operator knows about the commits of the previous server.
 enum class Commits { may_be_lost, all_there };
 
 }  // namespace leaf

@@ -18,7 +18,7 @@ struct StoreSetting {
   std::string source{};
 };
 
-/// What a store lies on.
+/// What a store is kept on.
 enum class StoreMedium {
   server,   ///< a database server's business
   disk,     ///< a file system of this host
@@ -26,34 +26,50 @@ enum class StoreMedium {
   network,  ///< one of another host, whose locks and flushes may not hold
 };
 
-/// What is another one than at the last grants and leases.
+/// What has changed since the last grants and leases.
 enum class GuardedChange {
-  noticed,  ///< nothing any more: it was noticed since
+  noticed,  ///< nothing: the guard has noticed any change
   server,   ///< the server, or its timeline
-  tables,   ///< the tables alone, as after a dump was read in
+  tables,   ///< the tables alone, as after a dump was loaded
 };
 
-/// What a store leaves out because its server may lack commits of the one before: see Store::guard_steps().
+/// What a store leaves out because its server may lack commits of the previous one: see Store::guard_steps().
 struct ServerGuard {
   std::int64_t steps = 0;              ///< that a tag leaves out
   std::int64_t tags_ahead = 0;         ///< tags that have not done so yet
   std::int64_t tags_without_room = 0;  ///< of these, whose limit is too near: they grant nothing
   std::int64_t tags_behind = 0;        ///< tags that have left out IDs
-  /// No worker is leased before; absent: the wait begins when the first is asked for.
+  /// No worker is leased before this; absent: the wait begins when the first is asked for.
   std::optional<UnixTime> leases_from{};
   GuardedChange change = GuardedChange::noticed;
 };
 
-/// A session of the database's that keeps others from writing: it holds a transaction open.
+/// A session of the database that holds a transaction open and so keeps others from writing.
 struct StoreLock {
   std::vector<std::string> what;  ///< such as "tag 'order'", "worker 3" or "table leaf_alloc"
   std::int64_t process = 0;       ///< of the server
   std::string role;
-  std::string program;            ///< that it says it is; may be empty
+  std::string program;            ///< the name that it gives itself; may be empty
   std::optional<UnixTime> since;  ///< its transaction began; absent also if the present role may not know
 };
 
-/// What a store is and how it is set up, as the present login finds it: nothing is judged. What a kind of
+/// The functions for SQL in one schema: see Store::install_functions().
+struct StoreFunctions {
+  enum class State {
+    current,
+    older,             ///< of an earlier release, and they go on
+    refused,           ///< likewise, but the store has come to ask for later ones: they draw no IDs
+    other_layout,      ///< than the store's: they take its IDs apart in a wrong way
+    other_deployment,  ///< than this one: they draw no IDs
+  };
+
+  std::string schema;
+  std::string layout;  ///< its name or text: what they take IDs apart in
+  State state = State::current;
+  bool may_be_replaced = false;  ///< by the present role
+};
+
+/// What a store is and how it is set up, as the current login finds it; nothing is judged. What a kind of
 /// store does not have is empty.
 struct StoreHealth {
   std::string database;        ///< "PostgreSQL" or "SQLite"
@@ -82,12 +98,13 @@ struct StoreHealth {
   std::string minimum_release;  ///< of a program that knows that one; empty: not told
   std::string deployment;
 
-  std::vector<StoreLock> locks;             ///< seen twice, so that no passing grant is meant
+  std::vector<StoreLock> locks;             ///< seen twice, so not by a passing grant
   std::vector<std::string> missing_events;  ///< what the log of changes lacks
   std::vector<std::string> missing_rights;  ///< that drawing IDs and leasing workers need
   /// Roles, and PUBLIC, that may create objects beside the tables though they do not own them, and where.
   std::vector<std::string> schema_creators;
   std::string schema;
+  std::vector<StoreFunctions> functions;     ///< for SQL, by schema
   std::vector<std::string> unlogged_tables;  ///< which a crash of the server empties
   std::vector<StoreSetting> settings;
   StoreMedium medium = StoreMedium::server;

@@ -33,40 +33,38 @@ struct FetchChange {
 };
 
 /// Where the processes of one host share what the store has granted to them: a buffer for each tag and each
-/// worker, in a file that all of them map. All that name the same folder and reach the same store, by
-/// whatever name, draw from the same buffers, without a daemon. A name that leads to another store is noticed
-/// at the next fetch, and within a minute while IDs are drawn and the store can be reached.
+/// worker, in a file that all of them map. Processes that name the same folder and reach the same store, by
+/// any name, draw from the same buffers, without a daemon. A name that leads to another store is noticed at
+/// the next fetch, and within a minute while IDs are drawn and the store can be reached.
 ///
-/// The files are volatile on purpose. They name the boot, the device and the inode that they belong to, and
-/// are thrown away where one differs or a checksum does: what was buffered is lost then, and never given out
-/// twice. They must
-/// not be put back from a copy while the system runs, as snapshots of a virtual machine and CRIU do.
+/// The files are volatile on purpose. They record their boot, device and inode, and are thrown away if one of
+/// these differs or a checksum does: what was buffered is then lost, never given out twice. They must not be
+/// restored from a copy while the system runs, as by a virtual machine's snapshot or CRIU.
 struct HostOptions {
-  /// A folder on a local file system, of mode 0700 and the caller's own; made if it does not exist, but not
-  /// its parents.
+  /// A folder on a local file system, owned by the caller, of mode 0700. Created if it does not exist; its
+  /// parents are not.
   std::string folder;
-  /// Shared by a group of users: the folder has mode 2770, its files 0660. Whoever is in the group is
+  /// Shared by a group of users: the folder has mode 2770, its files 0660. Every member of the group is
   /// trusted.
   bool group = false;
-  /// Whatever leads to the store besides its URL, such as the variables that libpq reads.
+  /// What selects the store besides its URL, such as the variables that libpq reads.
   std::string store_key{};
-  /// The files that the URL goes through, such as libpq's service files: when one changes, the store is asked
-  /// anew which one it is.
+  /// The files that the URL is resolved with, such as libpq's service files: when one changes, the store is
+  /// asked for its identity again.
   std::vector<std::string> store_files{};
-  /// False for a program that ends soon: nothing is fetched in the background then but where claim_fetch()
-  /// and fetch() of a SegmentTag or SnowflakeGenerator are called, perhaps in a child process.
+  /// False for a short-lived program: nothing is fetched in the background unless it calls claim_fetch() and
+  /// fetch() of a SegmentTag or SnowflakeGenerator, perhaps in a child process.
   bool fetch_ahead = true;
-  /// Told of the first fetch of a buffer that fails, of another one that fails otherwise, and of the first
-  /// good one after them: once for all processes of the host, in the one that fetches, by whatever thread of
-  /// it.
+  /// Called when the fetches of a buffer begin to fail, fail in another way, or succeed again: once for the
+  /// whole host, in the process that fetches, on any of its threads.
   std::function<void(const FetchChange&)> on_fetch_change{};
 };
 
-/// True if the file system of `path` is one that host state may lie on: local, and none that is stacked on
-/// others (overlay, FUSE) or comes over a network. False also if `path` does not exist.
+/// True if host state may lie on the file system of `path`: a local one, neither stacked on others (overlay,
+/// FUSE) nor on a network. False if `path` does not exist.
 LEAF_EXPORT bool is_local_file_system(const std::string& path);
 
-/// What a host has buffered of one tag, or for one worker.
+/// What a host has buffered for one tag or one worker.
 struct HostBuffer {
   enum class Kind { tag, worker };
 
@@ -75,10 +73,10 @@ struct HostBuffer {
   std::string store;  ///< a URL of it, without a password
   std::string deployment;
   std::string copy;  ///< of the deployment, as of StoreIdentity
-  /// The names that led to its store lead to another one by now, such as a copy that was put back: nobody
-  /// draws from it any more.
+  /// The names of its store now lead to another one, such as a restored copy: nobody draws from this buffer
+  /// any more.
   bool is_former = false;
-  bool in_use = false;              ///< something was ever granted; what follows is void otherwise
+  bool in_use = false;              ///< something was granted; otherwise the rest is void
   UnixTime fetched_at;              ///< of the last grant
   std::int64_t fetches = 0;         ///< since the buffer was made
   std::int64_t failed_fetches = 0;  ///< likewise
@@ -100,76 +98,75 @@ struct HostBuffer {
   UnixTime window_end;
   UnixTime next_window_end;  ///< as window_end if there is no next one
 
-  bool damaged = false;  ///< its file: who draws next throws it away; `failure` names it, what else is void
+  bool damaged = false;  ///< the next draw throws its file away; `failure` names it, the rest is void
   int failures = 0;      ///< fetches that failed since the last good one
   std::string failure;
   std::string failure_hint;
   std::vector<Remedy> failure_remedies{};  ///< that the hint proposes
-  UnixTime retry_at;                       ///< when failures > 0: no fetch is tried earlier
+  UnixTime retry_at;                       ///< if failures > 0: no fetch is tried before
 };
 
-/// Everything that is buffered in `options.folder`, of any store: tags first, by name. Nothing is changed.
-/// Files that do not count any more, of another boot for example, are left out. Empty if there is no such
-/// folder. Throws Error (refused) if the folder is not to be trusted.
+/// Everything that is buffered in `options.folder`, of any store: tags first, by name. Changes nothing.
+/// Leaves out stale files, such as those of another boot. Empty if there is no such folder. Throws Error
+/// (refused) if the folder cannot be trusted.
 LEAF_EXPORT std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock = Clock::real());
 
-/// As host_buffers(), in the folder of whatever user, for root: files are read, not mapped, so that nothing
-/// that their owner does meanwhile does any harm. What they say is that user's word. Throws Error (usage) if
-/// the folder cannot be read.
+/// As host_buffers(), for root, in any user's folder: files are read, not mapped, so their owner can do no
+/// harm meanwhile. What they say is only that user's word. Throws Error (usage) if the folder cannot be read.
 LEAF_EXPORT std::vector<HostBuffer> host_buffers_of_any_user(const std::string& folder,
                                                              Clock& clock = Clock::real());
 
 class Store;
 
-/// Asks `store`, which was made of `url`, which one it is, and has this host go by that from now on. Returns
-/// where the name led until now, if that is known and was elsewhere. Throws Error as Store::identity().
+/// Asks `store`, which was opened with `url`, for its identity: from now on, this name leads there on this
+/// host. Returns where it led before, if that is known and was elsewhere. Throws Error as Store::identity().
 LEAF_EXPORT std::optional<StoreIdentity> refresh_store_name(const std::string& url,
                                                             const HostOptions& options, Store& store,
                                                             Clock& clock = Clock::real());
 
-/// Gives up the IDs of `tag` below `floor` that this host has buffered of `store`, so that the next one comes
-/// from the store; a tag that was removed is found out at once then. Returns how many were given up. Throws
+/// Gives up the IDs of `tag` below `floor` that this host has buffered from `store`, so that the next one
+/// comes from the store. The removal of a tag is then noticed at once. Returns how many were given up. Throws
 /// Error: `unavailable` if a fetch that is under way does not end within `timeout`; `refused` as above.
 LEAF_EXPORT std::uint64_t drop_host_buffer(const StoreIdentity& store, const HostOptions& options,
                                            const TagName& tag, std::int64_t floor,
                                            std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
 /// Gives up the windows that this host has buffered for workers of `owner`, or for `worker` alone, if they
-/// lie ahead of the clock by more than `max_backward`, as a clock that was wrong leaves them. What is leased
-/// next begins by the clock, and its IDs are lower than the last ones of before. Returns how many were given
-/// up. Throws as drop_host_buffer().
+/// lie ahead of the clock by more than `max_backward`, as a wrong clock leaves them. The next window begins
+/// at the clock's time, so its IDs are lower than the last ones. Returns how many were given up. Throws as
+/// drop_host_buffer().
 LEAF_EXPORT int drop_host_windows_ahead(const StoreIdentity& store, const HostOptions& options,
                                         const std::string& owner, std::optional<std::int64_t> worker,
                                         std::chrono::milliseconds max_backward,
                                         std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
-/// Gives up all that this host has buffered of the store that `url` led to last, and asks anew where it leads
-/// when it is used again. What was granted is remembered all the same. Returns how many buffers were given
-/// up. Throws as drop_host_buffer().
+/// Gives up everything that this host has buffered from the store that `url` last led to; at its next use,
+/// the name is resolved again. What was granted is still remembered. Returns how many buffers were given up.
+/// Throws as drop_host_buffer().
 LEAF_EXPORT std::size_t forget_store(const std::string& url, const HostOptions& options,
                                      std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
-/// Gives up all that this host has buffered of `store`. Returns how many buffers were given up. Throws as
-/// drop_host_buffer().
+/// Gives up everything that this host has buffered from `store`. Returns how many buffers were given up.
+/// Throws as drop_host_buffer().
 LEAF_EXPORT std::size_t forget_store(const StoreIdentity& store, const HostOptions& options,
                                      std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
-/// Gives up the buffers whose last fetch has failed, and those that are damaged or former. Returns how many.
+/// Gives up the buffers whose last fetch failed, and those that are damaged or former. Returns how many.
 /// Throws as drop_host_buffer().
 LEAF_EXPORT std::size_t forget_failing_buffers(const HostOptions& options, std::chrono::milliseconds timeout,
                                                Clock& clock = Clock::real());
 
-/// What this host remembers of grants, for StoreOptions::marks: no process of it that has these marks takes
-/// IDs or time that one of them was granted before, as a store that was put back to a backup would grant it.
-/// Where there can be no files in the folder, what is remembered goes with the process.
+/// What this host remembers of grants, for StoreOptions::marks: no process with these marks accepts IDs or
+/// time that one of them was granted before, as a store restored from a backup would grant them. If the
+/// folder cannot hold files, the marks last as long as the process.
 LEAF_EXPORT std::shared_ptr<GrantMarks> host_marks(const HostOptions& options);
 
-/// Why host_marks() would remember nothing beyond the process, such as a folder that others may write in;
-/// nothing where it would, also where there is no folder yet.
+/// Why host_marks() would remember nothing beyond the process, such as a folder that others may write to.
+/// Absent if it would, and if there is no folder yet.
 LEAF_EXPORT std::optional<Error> why_no_host_marks(const HostOptions& options);
 
-/// What is wrong with the files in the folder that hold what this host remembers, one error for each: what
-/// it held is forgotten. Replaced by the next grant is one that is damaged. Changes nothing.
+/// What is wrong with the files that hold these marks: one error for each file whose marks are lost. The next
+/// grant replaces a damaged file. Changes nothing.
 LEAF_EXPORT std::vector<Error> lost_host_marks(const HostOptions& options);
 
 }  // namespace leaf

@@ -25,7 +25,7 @@ struct Environment {
   std::string run_folder = "/run";  ///< where root alone makes folders
   /// Whether host state may lie on the file system of this path.
   bool (*is_local)(const std::string& path) = is_local_file_system;
-  /// What reads configuration files; null: a module of the library, which is loaded where there is a file.
+  /// What parses configuration files; null: a module of the library, which is loaded if there is a file.
   detail::YamlParser parse_yaml = nullptr;
 
   /// That of this process: its variables, its effective user, its host. Variables are read when they are
@@ -48,10 +48,10 @@ struct ConfigFile {
   /// Null if the file does not have the key.
   LEAF_EXPORT const ConfigEntry* find(std::string_view key) const;
 
-  /// The file of that path; none if there is none. Throws Error (usage) if it cannot be read, is no valid
-  /// YAML, has an unknown or repeated key or a value that its key does not take, may be written by everybody,
-  /// or holds a password and can be read by group or others. The values of keys that only `leafctl` knows are
-  /// not looked at.
+  /// The file at that path; absent if there is none. Throws Error (usage) if it cannot be read, is not valid
+  /// YAML, has an unknown or repeated key or a value that its key does not take, is writable by everybody, or
+  /// holds a password and is readable by group or others. The values of keys that only `leafctl` knows are
+  /// not checked.
   LEAF_EXPORT static std::optional<ConfigFile> read_if_exists(const std::string& path,
                                                               const Environment& environment);
 };
@@ -74,7 +74,7 @@ class HostConfiguration {
   LEAF_EXPORT static HostConfiguration read(const Environment& environment,
                                             const std::optional<std::string>& file = {});
 
-  /// Those that there are, the one that counts most first.
+  /// Those that exist, the one with precedence first.
   const std::vector<ConfigFile>& files() const noexcept { return files_; }
   /// The stores that have names.
   const std::map<std::string, ConfigEntry>& stores() const noexcept { return stores_; }
@@ -93,7 +93,7 @@ class HostConfiguration {
   std::optional<Error> unread_file_;
 };
 
-/// What the user of a program has said, as by an option: it counts more than all else. `origin` is what
+/// What the user of a program has chosen, as with an option: it overrides everything else. `origin` is what
 /// errors call it, such as "--store".
 struct HostChoices {
   std::optional<ConfiguredValue> store{};  ///< a URL, or a name of the configuration's
@@ -102,8 +102,8 @@ struct HostChoices {
   std::optional<ConfiguredValue> group{};        ///< yes or no
 };
 
-/// What the programs of a host go by if they are told nothing else: those that do draw from the same buffers,
-/// as `leafctl next` does, and their IDs are in one order.
+/// What the programs of a host use unless they are told otherwise: all that do draw from the same buffers as
+/// `leafctl next`, and their IDs are in one order.
 struct HostDefaults {
   ConfiguredValue store;  ///< its URL
   ConfiguredValue runtime_dir;
@@ -113,7 +113,7 @@ struct HostDefaults {
   /// Where the buffers lie; `folder` is empty if there is no place for them.
   HostOptions host{};
 
-  /// For SegmentOptions and SnowflakeOptions: none if no buffers are to be used, or can be.
+  /// For SegmentOptions and SnowflakeOptions; absent if buffers are not wanted, or not possible.
   std::optional<HostOptions> buffers() const {
     return uses_host_buffer && !host.folder.empty() ? std::optional(host) : std::nullopt;
   }
@@ -121,10 +121,10 @@ struct HostDefaults {
 
 /// The defaults of this host: for each value the choice, else LEAFCTL_STORE, LEAFCTL_RUNTIME_DIR,
 /// LEAFCTL_HOST_BUFFER or LEAFCTL_GROUP, else what a configuration file says, else what `leafctl` does
-/// without one. Of PostgreSQL's variables those that lead to a database become part of the store's key.
+/// without one. Those of PostgreSQL's variables that select a database become part of the store's key.
 ///
 /// The only function of the library, besides those here that take `Environment`, that reads the environment.
-/// Nothing is kept: each call reads anew. Thread safe as long as no other thread changes the environment.
+/// Nothing is cached: each call reads again. Thread safe as long as no other thread changes the environment.
 /// Throws Error: `usage` for a file or value that is wrong, where there is no home for a default store, and
 /// if the system's file, which this user may not read, might name another store.
 LEAF_EXPORT HostDefaults host_defaults(const HostChoices& choices = {},

@@ -70,7 +70,7 @@ struct DecodedId {
   std::int64_t sequence = 0;  ///< 0 without such a field
 };
 
-/// The least and the greatest ID of a stretch of time, both included.
+/// The least and the greatest ID of a range of time, both included.
 struct IdBounds {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -161,8 +161,8 @@ class LEAF_EXPORT Layout {
   std::int64_t first_id(UnixTime time) const;
   /// The greatest ID of the unit that `time` falls in. Throws as ticks_at() does.
   std::int64_t last_id(UnixTime time) const;
-  /// The bounds of all IDs whose time (that of decompose()) is in [from, to): neighbouring stretches share no
-  /// ID and leave none out. Throws Error: `usage` unless ordered_by_time() and a unit begins in the stretch;
+  /// The bounds of all IDs whose time (that of decompose()) is in [from, to): adjacent ranges share no ID and
+  /// leave none out. Throws Error: `usage` unless ordered_by_time() and a unit begins in the range;
   /// `exhausted` if it begins before the epoch or ends past the end of last_time()'s unit.
   IdBounds bounds(UnixTime from, UnixTime to) const;
   /// The bounds of all IDs whose time is `from` or later. Throws as bounds(from, to) does.

@@ -6,20 +6,21 @@
 ///     int64_t id;
 ///     if (leaf_tag_next(order, &id, &error) == LEAF_OK) printf("%" PRId64 "\n", id);
 ///
-/// Every function that can fail takes a place for an error, or NULL. Where it fails it puts a new one there,
-/// to be freed with leaf_error_free(), and returns its status, or NULL where it would return a handle. Where
-/// it succeeds it leaves the place alone. Functions that free or close take NULL, and do nothing then. All
-/// other pointers have to be valid; a handle must not be used while it is closed nor afterwards.
+/// Every function that can fail takes a place for an error, or NULL. If it fails, it puts a new error there,
+/// to be freed with leaf_error_free(), and returns its status, or NULL instead of a handle. If it succeeds,
+/// it leaves the place alone. Functions that free or close accept NULL and then do nothing. All other
+/// pointers must be valid; a handle must not be used while it is being closed or afterwards.
 ///
 /// Texts are UTF-8 and end with a zero byte. Those that are returned belong to the handle or error that they
 /// come from. Times are Unix milliseconds.
 ///
-/// Thread safe: any number of threads may use one handle at once. No exception and no C++ type crosses.
+/// Thread safe: any number of threads may use one handle at once. No exception and no C++ type crosses the
+/// interface.
 ///
 /// After fork() a child may go on with the handles that it inherits, whatever other threads did at the fork:
-/// the first call there connects anew; but not in a child of a signal handler that interrupts a call. So a
-/// server may open its handles before it forks its workers. The exception is a generator without the host's
-/// buffer, whose worker the parent holds: its calls fail in the child.
+/// its first call connects again. So a server may open its handles before it forks its workers. There are two
+/// exceptions: a child that is forked in a signal handler that interrupts a call; and a generator without the
+/// host's buffer, whose worker the parent holds, so that its calls fail in the child.
 #ifndef LEAF_LEAF_H
 #define LEAF_LEAF_H
 
@@ -41,7 +42,7 @@ typedef enum leaf_status {
   LEAF_USAGE = 2,        ///< an argument or the configuration is wrong; trying again cannot help
   LEAF_UNAVAILABLE = 3,  ///< the store is out of reach or did not answer in time; trying again may help
   LEAF_NOT_FOUND = 4,    ///< no such tag or worker
-  LEAF_REFUSED = 5,      ///< refused because uniqueness could not be vouched for
+  LEAF_REFUSED = 5,      ///< refused because uniqueness could not be guaranteed
   LEAF_EXHAUSTED = 6     ///< no IDs are left: a tag's limit, the workers, the bits of a layout
 } leaf_status;
 
@@ -61,12 +62,11 @@ LEAF_API void leaf_error_free(leaf_error* error);
 /// A choice whose 0 is the default.
 typedef enum leaf_choice { LEAF_DEFAULT = 0, LEAF_YES = 1, LEAF_NO = 2 } leaf_choice;
 
-/// What to open. Fill it with zeros, set `size`, and then what is to differ. What is left at 0 is what the
-/// programs of this host go by, such as leafctl(1): the environment and the configuration files of
-/// leafctl.yaml(5) are read for that when a handle is opened, and at no other time. Without
-/// `use_host_defaults` nothing is read: `store` has to be set then, and buffers are the process's own unless
-/// `runtime_dir` is set. Timeouts, windows and what clocks may differ by are never read: they are the
-/// library's own.
+/// What to open. Fill it with zeros, set `size`, and then what is to differ. What is left at 0 is as the
+/// programs of this host have it, such as leafctl(1): the environment and the configuration files of
+/// leafctl.yaml(5) are read when a handle is opened, and at no other time. Without `use_host_defaults`
+/// nothing is read: `store` has to be set then, and buffers are the process's own unless `runtime_dir` is
+/// set. Timeouts, windows and what clocks may differ by are never read: they are the library's own.
 typedef struct leaf_options {
   size_t size;              ///< sizeof(leaf_options), which tells versions of this header apart
   int use_host_defaults;    ///< a leaf_choice: LEAF_DEFAULT: yes
@@ -75,7 +75,7 @@ typedef struct leaf_options {
   const char* store;        ///< sqlite:PATH, what libpq takes, or a store's name in the configuration
   const char* runtime_dir;  ///< the folder of the host's buffers
   const char* config_file;  ///< in place of the user's
-  const char* program;      ///< what the program goes by in the database; NULL: its short name
+  const char* program;      ///< the program's name in the database; NULL: its short name
   int64_t timeout_ms;       ///< how long a call may wait, a day at most; 0: 5000; below 0: one attempt
 
   // Of leaf_generator_open() alone. A worker that the configuration pins for its name is taken, and no other.
@@ -103,7 +103,7 @@ LEAF_API void leaf_allocator_close(leaf_allocator* allocator);
 LEAF_API const char* leaf_allocator_store(const leaf_allocator* allocator);
 
 /// The handle of a tag; whether the tag exists is found out when an ID is drawn. Fails with LEAF_USAGE for a
-/// name that no tag can have, and where the folder of the host's buffers is of no use.
+/// name that no tag can have, and if the folder of the host's buffers cannot be used.
 LEAF_API leaf_tag* leaf_allocator_tag(leaf_allocator* allocator, const char* name, leaf_error** error);
 LEAF_API void leaf_tag_close(leaf_tag* tag);
 
@@ -112,8 +112,8 @@ LEAF_API void leaf_tag_close(leaf_tag* tag);
 /// LEAF_NOT_FOUND if the store has no such tag, LEAF_EXHAUSTED past its limit, LEAF_UNAVAILABLE if no segment
 /// came in time, LEAF_REFUSED.
 LEAF_API leaf_status leaf_tag_next(leaf_tag* tag, int64_t* id, leaf_error** error);
-/// The next ID into `id` if that is there to be taken: not 0 then. 0 where leaf_tag_next() is to be called,
-/// which may wait; `id` is left alone. For programs with threads that must not wait, such as an event loop's.
+/// Not 0 if the next ID was in memory, and is now in `id`. If 0, `id` is left alone: call leaf_tag_next(),
+/// which may wait. For threads that must not wait, such as an event loop's.
 LEAF_API int leaf_tag_try_next(leaf_tag* tag, int64_t* id);
 /// One run of consecutive IDs into `range`, 1 to `at_most` of them; `at_most` is 1 or more.
 LEAF_API leaf_status leaf_tag_next_range(leaf_tag* tag, uint64_t at_most, leaf_range* range,

@@ -11,8 +11,8 @@ namespace leaf {
 
 /// A step that an Error's hint proposes, for a program to name in its own words: a command, a button, a call.
 struct Remedy {
-  /// What to do. `name` and `number` are said where they have a meaning. New kinds come last: the numbers are
-  /// kept in files that programs of several versions read.
+  /// What to do. `name` and `number` are set where they mean something. New kinds come last: files that
+  /// programs of several versions read hold the values.
   enum class Kind : std::uint8_t {
     allow_more_time,      ///< StoreOptions::timeout, or that of the call
     allow_more_skew,      ///< WorkerRequest::max_skew
@@ -46,8 +46,8 @@ struct Remedy {
   Kind kind;
   std::string name{};
   std::optional<std::int64_t> number{};
-  /// Where in the hint words for it fit in: the number of bytes before them. "create it" and 9 lets a program
-  /// say "create it by pressing F2".
+  /// Where in the hint a program's own words go: the number of bytes before them. "create it" and 9 let a
+  /// program say "create it by pressing F2".
   std::size_t at = 0;
 
   friend bool operator==(const Remedy&, const Remedy&) = default;

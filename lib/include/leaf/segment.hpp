@@ -22,22 +22,22 @@
 namespace leaf {
 
 struct SegmentOptions {
-  /// How long a call waits for IDs when both segments of its tag are used up. Zero: until one fetch, its own
-  /// or one under way, has ended, a second at most; it throws that fetch's Error if it failed.
+  /// How long a call waits for IDs when both segments of its tag are used up. Zero: until one fetch has
+  /// ended, its own or one under way, for a second at most; if that fetch failed, the call throws its Error.
   std::chrono::milliseconds timeout{5000};
-  /// The dynamic step never grows beyond this, but for `max_starved_step`.
+  /// The dynamic step never grows beyond this, except up to `max_starved_step`.
   std::int64_t max_step = leaf::max_step;
-  /// How far the step grows where a segment was used up before the next one had come, within a second; up to
-  /// max_segment. Absent: 2^26, or max_step where that is lower than leaf::max_step. At most as many IDs are
-  /// lost with a process.
+  /// How far the step grows if segments are used up within a second, before the next one has come; up to
+  /// max_segment. Absent: 2^26, or max_step if that is lower than leaf::max_step. A process that dies may
+  /// lose as many IDs.
   std::optional<std::int64_t> max_starved_step{};
   /// How many connections, each with a thread of its own, fetch segments at once. They are opened when
   /// needed.
   int max_connections = 2;
-  /// Called from a background thread, and never at the same time twice, when a fetch has failed and will be
-  /// tried again; may be empty. It must not call the allocator.
+  /// Called from a background thread, never twice at the same time, when a fetch has failed and will be
+  /// retried; may be empty. It must not call the allocator.
   std::function<void(const TagName&, const Error&)> on_fetch_failure{};
-  /// Where the processes of this host share the segments; absent: they are this allocator's own.
+  /// Where the processes of this host share segments. Absent: they are this allocator's own.
   std::optional<HostOptions> host{};
 };
 
@@ -66,8 +66,8 @@ class LEAF_EXPORT SegmentTag {
     return id;
   }
 
-  /// The next ID, if it can be taken from memory at once. False where next() is to be called, which may wait.
-  /// For threads that must not, such as an event loop's.
+  /// The next ID, if it is in memory. If false, call next(), which may wait. For threads that must not wait,
+  /// such as an event loop's.
   bool try_next(std::int64_t& id) {
     bool mark_reached;
     if (!buffer_->load(std::memory_order_acquire)->take_one(guess_, id, mark_reached)) return false;
@@ -84,35 +84,40 @@ class LEAF_EXPORT SegmentTag {
   /// as next().
   Range next_range(std::uint64_t at_most);
 
-  /// Fills `ids` in increasing order; they need not be consecutive. Throws as next(); what was drawn until
-  /// then is lost.
+  /// Fills `ids` in increasing order; they need not be consecutive. Throws as next(); what it had drawn
+  /// before is lost.
   void next(std::span<std::int64_t> ids);
 
-  /// `count` IDs in increasing order, as few ranges as they came in. Throws as next(); what was drawn until
-  /// then is lost. From host state many IDs are granted in one piece.
+  /// `count` IDs in increasing order, in as few ranges as they were granted in. Throws as next(); what it had
+  /// drawn before is lost. With host state, many IDs are granted as one range.
   std::vector<Range> next_ranges(std::uint64_t count);
 
   /// The last ID that the tag may give, as of the last fetch; max_id if it has none.
   std::int64_t limit() const;
 
-  /// How many IDs there are up to that limit: those buffered, and those that the store had left at the last
+  /// How many IDs are left up to that limit: those buffered, and those that the store had left at the last
   /// fetch. Other hosts may have taken some since.
   std::int64_t left() const;
 
-  /// Both, and whether it is time to see to it.
+  /// Both, and whether few are left.
   TagSupply supply() const;
 
-  /// The store that IDs are drawn from. Another deployment since the last call gives the IDs of another
-  /// sequence, which may be equal to those of before. Empty before the first one.
+  /// The store that IDs are drawn from. If its deployment is not that of the last call, IDs come from another
+  /// sequence and may equal earlier ones. Empty before the first ID.
   StoreIdentity store() const;
 
-  /// With HostOptions::fetch_ahead off: true if the next segment is due and nobody of this host is at it.
-  /// Whoever gets true has to call fetch() soon, in another process perhaps.
+  /// With HostOptions::fetch_ahead off: true if the next segment is due and no process of this host is
+  /// fetching it.
+  bool is_fetch_due();
+  /// The same, but whoever gets true must call fetch() soon, perhaps in another process.
   bool claim_fetch();
-  /// Fetches the next segment, unless that is not needed any more. Throws Error as next().
+  /// With HostOptions::fetch_ahead off: true if it is time to ask the store whether it is still the same one,
+  /// which a new handle does.
+  bool is_check_due();
+  /// Fetches the next segment, unless it is no longer needed. Throws Error as next().
   void fetch();
 
-  /// To be assigned from SegmentAllocator::tag() before its first use.
+  /// Has to be assigned from SegmentAllocator::tag() before it is used.
   SegmentTag() = default;
 
  private:
@@ -127,12 +132,12 @@ class LEAF_EXPORT SegmentTag {
 };
 
 /// Hands out the IDs of any number of tags from memory, and fetches each tag's next segment in the background
-/// when a tenth of the current one is used, so that a store that is down for a while is not noticed.
+/// when a tenth of the current one is used, so that a short outage of the store goes unnoticed.
 ///
-/// Thread safe. Not for use in a child process after fork(): make a new one there, unless its segments are
-/// the host's and `fetch_ahead` is off. If another thread was in a call of it at the fork, calls in the child
-/// that the buffer does not serve throw Error (failed). Segments of its own are given up when it is
-/// destroyed; their IDs are never used.
+/// Thread safe. Do not use it in a child process after fork(), but make a new one there, unless its segments
+/// are the host's and `fetch_ahead` is off. If another thread was in one of its calls at the fork, calls in
+/// the child that the buffer cannot serve throw Error (failed). The destructor gives up segments of its own;
+/// their IDs are never used.
 class LEAF_EXPORT SegmentAllocator {
  public:
   /// Connects to nothing yet. Throws Error (usage) if the URL or an option is invalid.
@@ -142,10 +147,10 @@ class LEAF_EXPORT SegmentAllocator {
   SegmentAllocator(const SegmentAllocator&) = delete;
   SegmentAllocator& operator=(const SegmentAllocator&) = delete;
 
-  /// The handle of a tag; the same tag always leads to the same buffer. Looks at nothing in the store, but
-  /// with host state asks it for a moment which one it is, if nobody of this host has for a minute.
-  /// Cheap, but takes a lock: keep the handle. With host state, throws Error: `refused` if its folder or file
-  /// is not to be trusted, `usage` if the folder cannot be used, `failed` if there is no space.
+  /// The handle of a tag; all handles of a tag share one buffer. Does not look the tag up; with host state,
+  /// it asks the store for its identity if no process of this host has done so for a minute. Cheap, but takes
+  /// a lock: keep the handle. With host state, throws Error: `refused` if its folder or file cannot be
+  /// trusted, `usage` if the folder cannot be used, `failed` if there is no space.
   SegmentTag tag(const TagName& name);
 
  private:

@@ -21,36 +21,36 @@ namespace leaf {
 struct SnowflakeOptions {
   /// The worker to lease, and for how long at a time.
   WorkerRequest worker;
-  /// How far the clock may be behind the last ID before none are made: as long as that it is taken for a
-  /// small step back.
+  /// How far the clock may be behind the last ID. Up to this, IDs go on from the last one; beyond it, none
+  /// are made.
   std::chrono::milliseconds max_backward = std::chrono::seconds(2);
-  /// How long a call waits for a window, or for the clock to move on. Zero: until one lease, its own or one
-  /// under way, has ended, a second at most.
+  /// How long a call waits for a window, or for the clock to move on. Zero: until one lease has ended, its
+  /// own or one under way, for a second at most.
   std::chrono::milliseconds timeout{5000};
-  /// Called from a background thread, and never at the same time twice, when a window could not be leased and
-  /// that will be tried again; may be empty. It must not call the generator.
+  /// Called from a background thread, never twice at the same time, when a window could not be leased and
+  /// will be asked for again; may be empty. It must not call the generator.
   std::function<void(const Error&)> on_renewal_failure{};
-  /// Where the processes of this host share the worker's windows; absent: they are this generator's own, and
-  /// what it has not used it gives back when it ends.
+  /// Where the processes of this host share the worker's windows. Absent: they are this generator's own, and
+  /// it gives back what is unused when it ends.
   std::optional<HostOptions> host{};
-  /// At the end the worker is freed for any owner, as by Store::release_worker(): for generators whose owners
-  /// do not come again, such as those of containers. Not for the windows of a host, which others draw from.
+  /// Frees the worker for any owner at the end, as Store::release_worker() does: for owners that do not come
+  /// back, such as containers. Not for the windows of a host, which others draw from.
   bool release_at_end = false;
 };
 
 /// Makes snowflake IDs with a worker that it leases from the store, in windows of time that the store grants
 /// to nobody else. No ID repeats, whatever clocks, schedulers and other holders of the worker do; a clock
-/// decides only how true the time in an ID is, and whether one can be made now.
+/// decides only how accurate the time in an ID is, and whether one can be made now.
 ///
-/// Thread safe: any number of threads may draw at once. Not for use in a child process after fork(), unless
-/// its windows are the host's and `fetch_ahead` is off. If another thread was in a call of it at the fork,
-/// calls in the child that its windows do not serve throw Error (failed).
+/// Thread safe: any number of threads may draw at once. Do not use it in a child process after fork(), unless
+/// its windows are the host's and `fetch_ahead` is off. If another thread was in one of its calls at the
+/// fork, calls in the child that its windows cannot serve throw Error (failed).
 class LEAF_EXPORT SnowflakeGenerator {
  public:
   /// Leases a worker and its first window. Throws Error as Store::acquire_worker(), and `usage` for invalid
   /// options.
   SnowflakeGenerator(const StoreOptions& store, const SnowflakeOptions& options);
-  /// Gives the unused rest of the window back, or the worker, if the store can be reached. No call may be
+  /// Gives back the unused rest of the window, or the worker, if the store can be reached. No call may be
   /// under way.
   ~SnowflakeGenerator();
   SnowflakeGenerator(const SnowflakeGenerator&) = delete;
@@ -60,38 +60,43 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// layout's time comes first. Takes no lock and makes no system call but to read the clock, unless it has
   /// to wait: for the next unit of time where all sequence numbers of this one are used.
   ///
-  /// At full rate the time in an ID may be up to 20 ms ago, so that the layout's ceiling is reached on a busy
-  /// host too; and of a thread that draws one ID after the other, a microsecond apart at most, up to 100 go
-  /// by one reading of the clock, within one tick of it (Clock::tick()).
+  /// At full rate, the time in an ID may be up to 20 ms old, so that a busy host reaches the layout's ceiling
+  /// too. If a thread draws one ID after the other, at most a microsecond apart, up to 100 of them share one
+  /// reading of the clock, within one tick of it (Clock::tick()).
   ///
-  /// Throws Error: `refused` if the clock is behind the last ID by more than `max_backward` (after it was far
-  /// ahead and set right, Store::release_workers() and drop_host_windows_ahead(), or without a host's buffer
-  /// a new generator, go on by the clock: no ID repeats, but they are lower then), or not to be trusted when
-  /// a window is leased; `exhausted` before the layout's epoch and past its last bit, or if all workers are
-  /// taken; `unavailable` if no window was to be had, or the clock stood still, for the timeout, or the next
-  /// unit of time begins after it.
+  /// Throws Error: `refused` if the clock is behind the last ID by more than `max_backward`, or cannot be
+  /// trusted when a window is leased; `exhausted` before the layout's epoch and past its last bit, or if all
+  /// workers are taken; `unavailable` if for the timeout no window could be leased or the clock stood still,
+  /// or the next unit of time begins after it. Once a clock that was far ahead is set right,
+  /// Store::release_workers() and drop_host_windows_ahead(), or a new generator if there is no host's buffer,
+  /// go on at the clock's time: no ID repeats, but they are lower than the last ones.
   std::int64_t next();
-  /// The next ID, if the thread's last reading of the clock still serves. False where next() is to be called,
-  /// which may wait; always for a thread that does not draw one ID after the other.
+  /// The next ID, if the thread's last reading of the clock still serves. If false, call next(), which may
+  /// wait; always false for a thread that does not draw one ID after the other.
   bool try_next(std::int64_t& id) noexcept;
   /// As many of `ids` as can be made at once, in increasing order; returns how many. 0 where next() would
   /// wait: for the next unit of time, or for a window. Throws Error as next(), but never `unavailable`.
   std::size_t try_next(std::span<std::int64_t> ids);
-  /// Fills `ids` in increasing order. Throws as next(); what was made until then is lost.
+  /// Fills `ids` in increasing order. Throws as next(); what it had made before is lost.
   void next(std::span<std::int64_t> ids);
 
-  /// With HostOptions::fetch_ahead off: true if the next window is due and nobody of this host is at it.
-  /// Whoever gets true has to call fetch() soon, in another process perhaps.
+  /// With HostOptions::fetch_ahead off: true if the next window is due and no process of this host is leasing
+  /// it.
+  bool is_fetch_due();
+  /// The same, but whoever gets true must call fetch() soon, perhaps in another process.
   bool claim_fetch();
-  /// Leases the next window, unless that is not needed any more. Throws Error as next().
+  /// With HostOptions::fetch_ahead off: true if it is time to ask the store whether it is still the same one,
+  /// which a new generator does.
+  bool is_check_due();
+  /// Leases the next window, unless it is no longer needed. Throws Error as next().
   void fetch();
 
   /// The deployment's layout.
   const Layout& layout() const noexcept;
-  /// The store whose time is used. Another deployment since the last call makes IDs that may be equal to
-  /// those of before.
+  /// The store that leased the time in use. If its deployment is not that of the last call, IDs may equal
+  /// earlier ones.
   StoreIdentity store() const;
-  /// The worker in use. Another one takes its place when it was recycled meanwhile.
+  /// The worker in use. Another one takes its place if it is recycled.
   std::int64_t worker() const noexcept;
 
  private:

@@ -27,18 +27,18 @@ class GrantMarks;
 struct StoreOptions {
   /// `sqlite:PATH`, or anything libpq takes: a `postgresql://` URL, `service=...`, key=value pairs.
   std::string url;
-  /// How long one call may take in all, retries included. Zero: the store is tried once, and nothing waits
-  /// for it to come back; that one attempt may still take a second, so that an answer has time to come.
+  /// How long one call may take in all, retries included. Zero: the store is tried once, without waiting for
+  /// it to come back; that attempt may take a second, so that an answer has time to arrive.
   std::chrono::milliseconds timeout{5000};
-  /// What the program goes by in the database, such as PostgreSQL's application_name where the URL sets none.
-  /// Empty: the short name of the running program.
+  /// The program's name in the database, such as PostgreSQL's application_name if the URL sets none. Empty:
+  /// the short name of the running program.
   std::string program{};
   /// Borrowed; must outlive whatever is made from these options.
   Clock* clock = &Clock::real();
-  /// What was granted before: nothing lower is ever taken again. Absent: what is made from these options
-  /// remembers for itself. See host_marks() for what a host remembers.
+  /// What was granted before: nothing lower is accepted. Absent: whatever is made from these options has
+  /// marks of its own. See host_marks() for those of a host.
   std::shared_ptr<GrantMarks> marks{};
-  /// Called at the begin of each call of a Store; what it returns lives until the call ends. May be null.
+  /// Called at the beginning of each call of a Store; what it returns lives until the call ends. May be null.
   std::function<std::shared_ptr<void>()> while_asked{};
 };
 
@@ -54,115 +54,128 @@ struct Grant {
 
 /// A migration that a store still lacks.
 struct Migration {
-  int number = 0;  ///< 0 for what is none: it makes the log of changes anew
+  int number = 0;  ///< 0: not a migration; it recreates the log of changes
   std::string name;
   std::string sql;
-  /// The schema version that a program has to know from then on; at `number` every program before is refused.
+  /// The schema version that a program must know from then on; if it equals `number`, all earlier programs
+  /// are refused.
   int minimum_reader = 0;
 };
 
-/// What another role has made where the store's tables are or are to be, and what would run its code.
+/// An object that another role has made where the store's tables are or will be, or that would run its code.
 struct ForeignObject {
   std::string what;    ///< such as "table public.leaf_alloc"
   std::string owner;   ///< the role
-  std::string remedy;  ///< the SQL that takes it over or drops it; empty where that is for the owner to do
+  std::string remedy;  ///< the SQL that takes it over or drops it; empty if only the owner can
 
   friend bool operator==(const ForeignObject&, const ForeignObject&) = default;
 };
 
-/// Administration of one store, and single grants from it. It connects when first needed and again after the
+/// Administers one store, and takes single grants from it. It connects when first needed, and again after the
 /// connection was lost. Use one object from one thread at a time, and not across fork().
 ///
-/// Every call throws Error: `unavailable` if the store cannot be reached or did not answer in time, `usage`
-/// if it has no schema, an older one or one that asks for a later release, or refuses the login, besides what
-/// each call names. Grants and leases throw `refused` where the store has gone back: it would grant what was
+/// Besides what it names, every call throws Error: `unavailable` if the store cannot be reached or does not
+/// answer in time; `usage` if it refuses the login, or has no schema, an older one, or one that asks for a
+/// later release. Grants and leases throw `refused` if the store has gone back and would grant again what it
 /// granted before.
 class LEAF_EXPORT Store {
  public:
-  /// Looks at the URL only. Throws Error (usage) if it is none.
+  /// Looks at the URL only. Throws Error (usage) if it is not one.
   explicit Store(const StoreOptions& options);
   ~Store();
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
   /// How long each further call may take in all; zero as in StoreOptions. Throws Error (usage) if it is
-  /// below.
+  /// negative.
   void set_timeout(std::chrono::milliseconds timeout);
 
-  /// Brings the schema up to date, creating it where there is none, in one transaction and under a lock.
-  /// Returns the migrations that were applied; none if it was current, or is newer and goes with this
-  /// program. A table `leaf_alloc` that Leaf's users made is taken over with its rows. Throws `refused` where
-  /// there are foreign objects that are not those `adopted`, which are taken over or dropped.
+  /// Brings the schema up to date, or creates it, in one transaction and under a lock. Returns the migrations
+  /// that were applied: none if it was current, or is newer and fits this program. Takes over a table
+  /// `leaf_alloc` that Leaf's users made, with its rows, and takes over or drops the foreign objects in
+  /// `adopted`. Throws `refused` if there are others.
   std::vector<Migration> migrate(const std::vector<ForeignObject>& adopted = {});
-  /// What of other roles would run as the present one, if it changed the tables. Throws `usage` for a store
-  /// without roles.
+  /// The objects of other roles whose code would run as the current one when it changes the tables. Throws
+  /// `usage` for a store without roles.
   std::vector<ForeignObject> foreign_objects();
-  /// What migrate() would apply; all of it where there is no store yet, which is not created.
+  /// What migrate() would apply: everything if there is no store yet. Does not create one.
   std::vector<Migration> pending_migrations();
-  /// The SQL, in one transaction, that does by hand what migrate() would; empty if there is nothing to do.
+  /// The SQL, in one transaction, that does what migrate() would; empty if there is nothing to do.
   std::string migration_script(const std::vector<ForeignObject>& adopted = {});
-  /// Lets a role of the database draw IDs and lease workers, and do no more than that: what else it had on
-  /// the store's tables is revoked. Throws `usage` for a store without roles, a role that does not exist or
-  /// that owns the tables; `refused` if it can do more in other ways, such as by a role that it is a member
-  /// of.
+  /// Lets a role of the database draw IDs and lease workers, and nothing else: its other rights on the
+  /// store's tables are revoked. Throws `usage` for a store without roles, and for a role that does not exist
+  /// or owns the tables; `refused` if the role could do more in other ways, such as through a role that it is
+  /// a member of.
   void grant_runtime_role(const std::string& role);
-  /// The SQL, in one transaction, that does by hand what grant_runtime_role() would. Throws `usage` for a
-  /// store without roles.
+  /// The SQL, in one transaction, that does what grant_runtime_role() would. Throws `usage` for a store
+  /// without roles.
   std::string runtime_role_script(const std::string& role);
-  /// Asks which store this is.
+  /// Makes functions for those who look at IDs in the database itself, or replaces those of before:
+  /// `leaf_time(id)`, `leaf_worker(id)`, `leaf_sequence(id)`, `leaf_id_at(time)` and `leaf_bounds(from, to)`
+  /// of the present layout, and `leaf_next(tag)` and `leaf_next(tag, n)`, which draw IDs in the caller's
+  /// transaction. An empty `schema` is that of the tables. They have to be made again where the layout or the
+  /// deployment changes: see StoreHealth::functions. Returns the schema. Throws `usage` for a store that can
+  /// have none, a schema that does not exist, and a role that is not the tables' owner; `refused` where the
+  /// schema has functions of these names that are others, or another role's.
+  std::string install_functions(const std::string& schema = {});
+  /// The SQL, in one transaction, that does by hand what install_functions() would. Throws `usage` for a
+  /// store that can have none, and a schema that does not exist.
+  std::string functions_script(const std::string& schema = {});
+  /// Asks the store for its identity.
   StoreIdentity identity();
-  /// Makes the store a deployment of its own in the place of `former`, with tags and workers as they are: for
-  /// a copy whose IDs are never mixed with the original's. What hosts have buffered of `former` they give up
-  /// at the next fetch, or within a minute; what they remember of it (see StoreOptions::marks) is not heeded
-  /// here any more. Returns which store it is then. Throws `refused` if it is not `former`; `usage` for a
-  /// role that is not the tables' owner.
+  /// Makes the store a deployment of its own instead of `former`, and leaves tags and workers as they are:
+  /// for a copy whose IDs are never mixed with the original's. Hosts give up what they have buffered from
+  /// `former` at the next fetch, or within a minute; what they remember of it (see StoreOptions::marks) no
+  /// longer applies here. Returns the new identity. Throws `refused` if the store is not `former`; `usage`
+  /// for a role that does not own the tables.
   StoreIdentity begin_new_deployment(const std::string& former);
 
-  /// How many steps a tag leaves out at its next change when the database's server is another one than at its
-  /// last, and may lack commits: after a failover, or from a backup. Absent: the store has no server.
+  /// How many steps a tag leaves out at its first change on another server than that of its last one, which
+  /// may lack commits: after a failover, or a restore from a backup. Absent: the store has no server.
   std::optional<std::int64_t> guard_steps();
-  /// Throws `usage` for less than 0 or more than 2^31-1, and for a store without a server.
+  /// Throws `usage` below 0 or above 2^31-1, and for a store without a server.
   void set_guard_steps(std::int64_t steps);
-  /// Throws what set_guard_steps() would, and changes nothing; does without a schema.
+  /// Throws what set_guard_steps() would, and changes nothing; needs no schema.
   void require_guard_steps(std::int64_t steps);
 
   /// What the guard has noticed and what waits for it; changes nothing. Throws `usage` for a store without a
   /// server.
   Failover failover();
-  /// Ends what failover() named, which was `seen` on that server: tags leave out the guard now, and the wait
-  /// for workers begins; with Commits::all_there tags go on where they were, and workers are leased at once.
-  /// IDs repeat where commits were lost all the same. Returns the tags that waited. Throws `refused` if
-  /// another server has come meanwhile, and as failover().
+  /// Settles what failover() has `seen` on this server: tags leave out the guard now, and the wait for
+  /// workers begins. With Commits::all_there, tags go on where they were, and workers are leased at once; if
+  /// commits were lost after all, IDs repeat. Returns the tags that waited. Throws `refused` if another
+  /// server has taken over meanwhile, and as failover().
   std::vector<FailoverTag> settle_failover(const Failover& seen, Commits commits);
 
-  /// Looks at the store and changes nothing; does without a schema, and without any right on it.
+  /// Looks at the store and changes nothing; needs neither a schema nor any rights.
   StoreHealth health();
 
   /// Adds a tag and returns it as stored. A tag that was removed comes back with a new incarnation and goes
-  /// on where it ended. An existing tag with the same values is no error. Throws `usage` for values out of
-  /// bounds, `failed` if the tag exists with other values or has already given out `start`, `refused` as
+  /// on where it ended. A tag that exists with the same values is not an error. Throws `usage` for values out
+  /// of bounds, `failed` if the tag exists with other values or has already given out `start`, `refused` as
   /// require_above_granted().
   Tag add_tag(const NewTag& tag);
-  /// Throws `refused` if the store has no such tag, but IDs of it from its start on are known to be granted
-  /// (see StoreOptions::marks): the store lost it. Without a `start` it goes on where a removed one ended.
+  /// Throws `refused` if the store has no such tag, but IDs from its start on are known to be granted (see
+  /// StoreOptions::marks): the store has lost it. Without a `start`, it goes on where a removed one ended.
   void require_above_granted(const NewTag& tag);
-  /// Where a tag of that name that was removed ended: the first ID that it has not given out. Nothing if
-  /// there is no such tag.
+  /// Where a removed tag of that name ended: the first ID that it has not given out. Absent if there is none.
   std::optional<std::int64_t> end_of_removed(const TagName& name);
   /// All tags that are not removed, by name.
   std::vector<Tag> tags();
   /// Throws `not_found`.
   Tag tag(const TagName& name);
-  /// Names of tags that may have been meant where there is no `name`: about as long, or beginning with it.
-  /// In no order, and no more than `at_most`, so that a store of very many tags is not read in whole.
+  /// Names of tags that may have been meant by `name`, if there is no such tag: about as long, or beginning
+  /// with it. In no order, and no more than `at_most`, so that a store with very many tags is not read as a
+  /// whole.
   std::vector<std::string> similar_tags(const TagName& name, std::int64_t at_most = 10'000);
   /// Returns the tag as it is afterwards. Throws `not_found`, `usage` for values out of bounds.
   Tag update_tag(const TagName& name, const TagChange& change);
   /// Leaves a tombstone, so that the tag cannot come back lower. Throws `not_found`.
   void remove_tag(const TagName& name);
 
-  /// Who added, changed, raised and removed tags and freed workers since then, the last 10,000 of tags and of
-  /// workers, in order; of one tag if that is given. Needs more rights than grants do.
+  /// Who added, changed, raised or removed tags and freed workers from `since` on, in order; the last 10,000
+  /// events of tags, and of workers, are kept. Of one tag alone if it is given. Needs more rights than grants
+  /// do.
   std::vector<Event> events(const std::optional<TagName>& tag = {}, UnixTime since = {});
 
   /// Grants exactly `count` IDs, all or none. Throws `not_found`; `exhausted` if fewer are left; `refused` if
@@ -180,43 +193,42 @@ class LEAF_EXPORT Store {
 
   /// The layout of all snowflake IDs of this deployment; `leaf` until it is set.
   Layout layout();
-  /// Throws `usage` if a worker was acquired with another layout before, or the layout lacks some of
+  /// Throws `usage` if a worker was already acquired with another layout, or the layout lacks some of
   /// worker_range().
   void set_layout(const Layout& layout);
   /// Sets layout and workers, or neither: as set_layout() and set_worker_range().
   void set_layout(const Layout& layout, const std::optional<WorkerRange>& workers);
 
-  /// The workers that this store leases: all of the layout until others are set. The store itself keeps
-  /// within them, whatever program asks.
+  /// The workers that this store leases: all of the layout unless a range is set. The store itself enforces
+  /// it, whatever program asks.
   WorkerRange worker_range();
-  /// Nothing: all of the layout, whatever that is. Two stores whose ranges have no worker in common make no
-  /// snowflake ID in common, if they have one layout. Throws `usage` if the layout lacks some; `refused` if a
-  /// worker outside of it is leased, until the window of each is over; `unavailable` for less than before
-  /// while such windows may not be known: see acquire_worker().
+  /// Absent: all of the layout, whatever that is. Two stores with the same layout whose ranges have no worker
+  /// in common make no snowflake ID in common. Throws `usage` if the layout lacks some of the range;
+  /// `refused` while a worker outside of it is leased, until its window is over; `unavailable` for a narrower
+  /// range while there may be such windows that the store does not know: see acquire_worker().
   void set_worker_range(const std::optional<WorkerRange>& range);
 
-  /// All workers that were ever acquired, by number.
+  /// All workers ever acquired, by number.
   std::vector<Worker> workers();
   /// Leases a worker and a first window: one that this owner held and whose window is over, else the lowest
   /// free one, else one never used, else one whose owner was silent for `recycle_after`. Windows of one
   /// worker never overlap. Throws `unavailable` after a failover or restore, while the store may lack leases
-  /// that are still in use; `exhausted` if all of worker_range() are taken; `usage`
-  /// if the layout is not the one that is expected, or the worker asked for is outside of that range;
-  /// `refused` if the one asked for is held, or if a clock is not to be trusted: the host's is off the
-  /// store's by more than `max_skew`, behind an earlier grant to this owner by more than that, or behind what
-  /// this owner has made by more than `max_backward`; `exhausted` outside of the layout's time. Where it
-  /// throws nothing is leased, and other owners go on. After a clock that was ahead was set right,
-  /// release_workers() lets its owner begin anew.
+  /// that are still in use; `exhausted` if all of worker_range() are taken; `usage` if the layout is not the
+  /// expected one, or the worker asked for is outside of that range; `refused` if the one asked for is held,
+  /// or if a clock cannot be trusted: the host's is off the store's by more than `max_skew`, behind an
+  /// earlier grant to this owner by more than that, or behind what this owner has made by more than
+  /// `max_backward`; `exhausted` outside of the layout's time. If it throws, nothing is leased, and other
+  /// owners go on. Once a clock that was ahead is set right, release_workers() lets its owner start over.
   WorkerLease acquire_worker(const WorkerRequest& request);
   /// Leases the window that follows `lease.end`, at least `request.window` long and not in the past. Throws
-  /// `not_found` if the worker was recycled meanwhile, or may have been: where `lease` is over and the
-  /// database's server is another one; `refused` and `exhausted` as above.
+  /// `not_found` if the worker was recycled meanwhile, or may have been: if `lease` is over and the
+  /// database's server has changed; `refused` and `exhausted` as above.
   WorkerLease renew_worker(const WorkerLease& lease, const WorkerRequest& request);
-  /// Gives back what lies after `used_until`. Nothing may be made with the lease any more. False if it was
+  /// Gives back the time after `used_until`; the lease must not be used any more. False if the worker was
   /// recycled.
   bool give_up_worker(const WorkerLease& lease, UnixTime used_until);
-  /// As give_up_worker(), and frees the worker for any owner, who gets time after that alone. Nothing of this
-  /// owner is left that would keep its next IDs above these.
+  /// As give_up_worker(), and frees the worker for any owner, who gets only later time. The store forgets
+  /// this owner: nothing keeps its next IDs above these.
   bool release_worker(const WorkerLease& lease, UnixTime used_until);
   /// Frees a worker for others, who get only time after its last window. Throws `not_found` if it is not
   /// held; `refused` if its window is not over, unless `force`.

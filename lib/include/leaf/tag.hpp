@@ -14,11 +14,11 @@ namespace leaf {
 
 /// The greatest step of a tag, and the greatest one that an allocator grows to. Leaf's MAX_STEP.
 inline constexpr std::int64_t max_step = 1'000'000;
-/// The longest segment that may be wished for.
+/// The longest segment that can be asked for.
 inline constexpr std::int64_t max_segment = std::int64_t{1} << 31;
 /// The step of a tag that is added without one.
 inline constexpr std::int64_t default_step = 1'000;
-/// The most characters of a tag's description.
+/// The longest description of a tag, in characters.
 inline constexpr std::size_t max_description = 256;
 /// The greatest ID: the store's counter, which is one ahead, has to fit in 63 bits.
 inline constexpr std::int64_t max_id = 9'223'372'036'854'775'806;
@@ -47,12 +47,12 @@ struct Tag {
   std::optional<std::int64_t> start{};  ///< the first ID ever; absent for a tag that was taken over
   std::optional<std::int64_t> limit{};  ///< the last ID that may be granted; absent for max_id
   std::string description{};
-  UnixTime updated_at;                   ///< somebody added or changed it last
-  std::optional<UnixTime> granted_at{};  ///< the last grant, if there was one
-  std::string incarnation;               ///< UUID; another one after the tag was removed and added again
+  UnixTime updated_at;                   ///< when it was last added or changed
+  std::optional<UnixTime> granted_at{};  ///< when IDs were last granted, if ever
+  std::string incarnation;               ///< a UUID; a new one after the tag was removed and added again
 };
 
-/// A tag of which IDs were granted to this host, while the store has no row of it, not even of its removal.
+/// A tag whose IDs were granted to this host, while the store has no row for it, not even a tombstone.
 struct LostTag {
   TagName name;
   std::int64_t granted_end = 0;  ///< all IDs before are known to be granted
@@ -64,7 +64,7 @@ struct TagSupply {
   std::int64_t limit = max_id;  ///< the last one that it may give
   std::int64_t left = 0;        ///< those that are left
 
-  /// No more than a tenth of them all is left: time to see to it.
+  /// True if no more than a tenth of them all is left.
   bool is_low() const noexcept { return left <= (limit - first + 1) / 10; }
 };
 
@@ -75,16 +75,16 @@ LEAF_EXPORT TagSupply supply_of(std::int64_t first, std::int64_t limit, std::int
 /// The same of a tag as the store has it.
 LEAF_EXPORT TagSupply supply_of(const Tag& tag, std::uint64_t buffered = 0) noexcept;
 
-/// What `Store::add_tag` is asked for. What is absent takes its default, and on an existing tag is not
-/// compared.
+/// What `Store::add_tag` is asked for. What is absent takes its default, and is not compared with an existing
+/// tag.
 struct NewTag {
   TagName name;
   std::optional<std::int64_t> step{};        ///< 1 to max_step; default_step
   std::optional<std::int64_t> start{};       ///< the first ID, 0 to max_id; 1
   std::optional<std::int64_t> limit{};       ///< the last ID, start to max_id; none
   std::optional<std::string> description{};  ///< up to max_description characters
-  /// Where a removed tag of this name has passed `start`, it goes on where it ended. `limit` may be just
-  /// below then, and `start` be past_max_id: all IDs are used up.
+  /// If a removed tag of this name has passed `start`, it goes on where it ended. `limit` may then be just
+  /// below that, and `start` may be past_max_id: all IDs are used up.
   bool or_later = false;
 };
 
@@ -94,7 +94,7 @@ struct TagChange {
   std::optional<std::int64_t> limit{};  ///< not below what was granted
   bool remove_limit = false;
   std::optional<std::string> description{};
-  /// The next ID will be at least this, up to past_max_id: none is left; never lowers.
+  /// Raises the next ID to this, and never lowers it; past_max_id leaves none.
   std::optional<std::int64_t> raise_to{};
 };
 

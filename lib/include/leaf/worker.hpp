@@ -32,7 +32,7 @@ struct Worker {
   std::chrono::milliseconds silent_for{};  ///< since that grant, by the store's clock; below 0: it was ahead
   bool in_range = true;                    ///< the store leases it: see Store::worker_range()
 
-  /// Leased by a clock that was ahead: nobody gets it before `window_end`, whoever frees it.
+  /// Leased while a clock was ahead: nobody gets it before `window_end`, even if it is freed.
   bool leased_ahead() const noexcept {
     return silent_for < -std::chrono::seconds(5) && window_end > renewed_at + silent_for;
   }
@@ -40,9 +40,9 @@ struct Worker {
 
 /// What `Store::acquire_worker` is asked for.
 struct WorkerRequest {
-  std::string owner;                     ///< a name that stays the same over restarts; 1 to 255 characters
+  std::string owner;                     ///< a name that stays the same across restarts; 1 to 255 characters
   std::optional<std::int64_t> worker{};  ///< this one and no other
-  /// How long a stretch of time is leased. The store may be away for that long; a holder that dies keeps the
+  /// How much time is leased at once. The store may be down for that long; a holder that dies keeps the
   /// worker from others for as long.
   std::chrono::milliseconds window = std::chrono::minutes(10);
   std::chrono::milliseconds recycle_after =
@@ -51,11 +51,10 @@ struct WorkerRequest {
   /// How far ahead of the host's clock a window may begin because this owner has made IDs up to there.
   std::chrono::milliseconds max_backward = std::chrono::seconds(2);
   UnixTime not_before{};           ///< the window starts here or later
-  std::optional<Layout> layout{};  ///< the one that the deployment has to have
+  std::optional<Layout> layout{};  ///< the one that the deployment must have
 };
 
-/// A worker and a window of time, [begin, end), in which IDs may be made with it by the holder of the token
-/// alone.
+/// A worker and a window of time, [begin, end), in which only the holder of the token may make IDs with it.
 struct WorkerLease {
   std::int64_t worker = 0;
   std::string token;

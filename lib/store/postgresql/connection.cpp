@@ -12,6 +12,7 @@
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/health.hpp"
 #include "store/postgresql/migrations.hpp"
+#include "store/postgresql/query.hpp"
 #include "store/postgresql/schema_names.hpp"
 #include "store/postgresql/session.hpp"
 #include "store/postgresql/sql.hpp"
@@ -101,7 +102,7 @@ class PostgresqlConnection final : public Connection {
 
   std::string placed(const std::string& migration) const override {
     if (schema().empty()) {
-      throw Error(ErrorCode::usage, "the search_path names no schema where tables could be made",
+      throw Error(ErrorCode::usage, "the search_path names no schema where tables could be created",
                   "create one, or name one with options='-c search_path=SCHEMA' in the store's URL"_hint);
     }
     return migration_in_schema(migration, schema());
@@ -136,8 +137,8 @@ class PostgresqlConnection final : public Connection {
         "SET "
         "search_path"_hint;
     if (found.integer(2) == 0) {
-      throw Error(ErrorCode::refused,
-                  fmt::format("'{}.leaf_meta' is no table, and no store's", found.text(0)), hint);
+      throw Error(ErrorCode::refused, fmt::format("'{}.leaf_meta' is not a table of a store", found.text(0)),
+                  hint);
     }
     if (found.is_null(3)) return;
     throw Error(ErrorCode::refused,
@@ -352,6 +353,7 @@ const leaf::store::Driver leaf_store_driver{
     .migrations = leaf::store::postgresql::migrations(),
     .connect = &leaf::store::postgresql::connect,
     .inspect = &leaf::store::postgresql::inspect,
+    .query_lines = &leaf::store::postgresql::query_lines,
     .before_fork = &leaf::store::fork_guard::before_fork,
     .after_fork = &leaf::store::fork_guard::after_fork,
 };

@@ -82,9 +82,8 @@ Meaning meaning_of(std::string_view state) {
   // The schema's version was looked at before.
   if (state == missing_table || state == missing_schema || state == "42703") {
     return {ErrorCode::refused,
-            "find out who moved, dropped or replaced it, and put it back, from a backup if need be; a store "
-            "that is "
-            "made anew repeats IDs"_hint};
+            "find out who moved, dropped or replaced it, and put it back, from a "
+            "backup if need be; a new store would repeat IDs"_hint};
   }
   const std::string_view group = state.substr(0, 2);
   if (group == "08" || group == "53" || group == "57" || group == "58") return {ErrorCode::unavailable, ""};
@@ -264,7 +263,8 @@ Error read_only_error(const Error& error, std::optional<bool> is_standby) {
     hint = "this server is a standby: name the primary, or all servers as host=A,B"_hint;
   if (is_standby == false) {
     hint =
-        "leave default_transaction_read_only at its default for this role and database, and out of PGOPTIONS"_hint;
+        "leave default_transaction_read_only at its default for this role and "
+        "database, and out of PGOPTIONS"_hint;
   }
   return {error.code(), error.what(), hint, error.sqlstate()};
 }

@@ -1,6 +1,7 @@
 #include "store/postgresql/sql.hpp"
 
 #include "store/postgresql/foreign_objects.hpp"
+#include "store/postgresql/functions.hpp"
 
 #define NO_LIMIT "9223372036854775806"
 // Of a time that somebody has set to infinity, the last or first that there is.
@@ -190,6 +191,22 @@ $way$;
         " WHERE c.oid = to_regclass('leaf_meta') AND g.privilege_type = 'CREATE'"
         " AND (g.grantee = 0 OR NOT r.rolsuper AND r.oid <> c.relowner AND r.rolname <> 'pg_database_owner')"
         " ORDER BY 1",
+    .functions = functions,
+    .schema_named = "SELECT quote_ident(nspname), nspname FROM pg_namespace"
+        " WHERE CASE WHEN $2::integer = 1 THEN quote_ident(nspname) = $1::text ELSE nspname::text = $1::text END",
+    .layout_text = "SELECT layout FROM leaf_meta",
+    // Of an owner who is trusted, for anybody may make what looks like these. The name is in two pieces, lest it be led
+    // by the schema's.
+    .functions_found =
+        R"(SELECT n.nspname, made[1], made[2], made[3], (strpos(p.prosrc, meta.deployment::text) > 0)::integer,
+ meta.layout, meta.min_reader, (pg_has_role(me.oid, o.oid, 'MEMBER') AND (o.rolsuper OR o.oid = me.oid OR NOT me.rolsuper))::integer
+ FROM (SELECT deployment, layout, min_reader FROM leaf_meta OFFSET 0) AS meta
+ JOIN pg_class c ON c.oid = 'leaf_meta'::regclass JOIN pg_roles me ON me.rolname = current_user
+ JOIN pg_proc p ON p.prorettype = 'bigint'::regtype AND p.pronargs = 2 AND pg_has_role(p.proowner, c.relowner, 'MEMBER')
+  AND strpos(p.prosrc, 'UPDATE ' || $1::text || 'leaf' || '_alloc AS t SET ') > 0
+ JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_roles o ON o.oid = p.proowner
+ CROSS JOIN LATERAL regexp_match(p.prosrc, '^\n-- leaf functions (\d{1,9}), schema (\d{1,9}), layout (\S+)\n') AS made
+ WHERE made IS NOT NULL ORDER BY 1)",
     .clock = "SELECT " CLOCK,
     .guard_steps = "SELECT guard_steps FROM leaf_meta",
     .set_guard_steps = "UPDATE leaf_meta SET guard_steps = $1::integer WHERE " MAY_CHANGE("leaf_meta"),

@@ -194,8 +194,8 @@ class SqliteConnection final : public Connection {
                   fmt::format("store '{}' has more than one name: a crash would leave its journal beside "
                               "one, and IDs drawn by another would repeat",
                               path_),
-                  fmt::format("'find / -samefile {}' lists its names: keep one alone, that whose '-journal' "
-                              "is not empty if there is such"_hint,
+                  fmt::format("'find / -samefile {}' lists its names: keep only one, the one whose "
+                              "'-journal' is not empty if there is one"_hint,
                               leaf::detail::shell_word(absolute_path_)));
     }
     if (look->is_mounted_alone) {
@@ -209,7 +209,7 @@ class SqliteConnection final : public Connection {
 
   Error exchanged() {
     usable_ = false;
-    return {ErrorCode::unavailable, fmt::format("the file of store '{}' was exchanged", path_),
+    return {ErrorCode::unavailable, fmt::format("the file of store '{}' was replaced", path_),
             "try again"_hint, sqlstate::connection_lost};
   }
 
@@ -316,7 +316,7 @@ class SqliteConnection final : public Connection {
           return {ErrorCode::unavailable, describe("cannot be opened"), shortage_hint(cause)};
         if (cause == ENOENT) {
           if (if_missing_ == IfMissing::create && has_folder()) {
-            return {ErrorCode::usage, fmt::format("store '{}' cannot be made in its folder", path_),
+            return {ErrorCode::usage, fmt::format("store '{}' cannot be created in its folder", path_),
                     "check who may write to that folder, or name another path"_hint};
           }
           if (if_missing_ == IfMissing::create) {

@@ -73,10 +73,10 @@ TEST_CASE("command line: missing and unexpected arguments are named") {
 }
 
 TEST_CASE("command line: an option without its value, and a flag with one, are named") {
-  CHECK(error_of({"next", "order", "-n"}) == "option '-n' wants a value\nsee 'leafctl next --help'");
-  CHECK(error_of({"next", "order", "-qn"}) == "option '-n' wants a value\nsee 'leafctl next --help'");
+  CHECK(error_of({"next", "order", "-n"}) == "option '-n' needs a value\nsee 'leafctl next --help'");
+  CHECK(error_of({"next", "order", "-qn"}) == "option '-n' needs a value\nsee 'leafctl next --help'");
   CHECK(error_of({"next", "order", "--store"}) ==
-        "option '--store' wants a value\nsee 'leafctl next --help'");
+        "option '--store' needs a value\nsee 'leafctl next --help'");
   CHECK(error_of({"next", "order", "--ranges=no"}) ==
         "option '--ranges' takes no value\nsee 'leafctl next --help'");
 }
@@ -104,7 +104,7 @@ TEST_CASE("command line: the flag of a setting may say whether") {
   CHECK(error_of({"next", "order", "--no-host-buffer=never"}) ==
         "'--no-host-buffer' takes yes, true, on or 1, or else no, false, off or 0, not 'never'");
   CHECK(error_of({"next", "order", "--group=no", "-n"}) ==
-        "option '-n' wants a value\nsee 'leafctl next --help'");
+        "option '-n' needs a value\nsee 'leafctl next --help'");
 }
 
 TEST_CASE("command line: a negative or malformed number is told its bounds, however it is written") {
@@ -162,9 +162,9 @@ TEST_CASE("command line: any number of workers is taken, and what is no number r
         "unexpected argument '2'\nsee 'leafctl workers release --help'");
 }
 
-TEST_CASE("command line: an option that stands before its command is told where it goes") {
+TEST_CASE("command line: an option that comes before its command is told where it goes") {
   CHECK(error_of({"--window", "1s", "next"}) ==
-        "option '--window' stands before its command\nput it after 'leafctl next'");
+        "option '--window' comes before its command\nput it after 'leafctl next'");
   CHECK(error_of({"--winow", "1s", "next"}) == "unknown option '--winow'\ndid you mean '--window'?");
 }
 

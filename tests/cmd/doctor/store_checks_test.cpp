@@ -104,11 +104,11 @@ TEST_CASE("store checks: an old server, a standby and a schema of another versio
     health.schema_version = 3;
     health.minimum_reader = 2;
     CHECK(found(health).state == CheckState::warning);
-    CHECK(found(health).detail == "version 3, deployment d; this program knows 2, and goes with it");
+    CHECK(found(health).detail == "version 3, deployment d; this program knows 2, and works with it");
     CHECK(found(health).hint == "upgrade leafctl on this host as well");
     health.minimum_reader = 3;
     health.minimum_release = "9.1.0";
-    CHECK(found(health).hint == "use leafctl 9.1.0 or later; leafctl-operations(7) tells the way back");
+    CHECK(found(health).hint == "use leafctl 9.1.0 or later; leafctl-operations(7) describes the way back");
   }
   CHECK(found(health).state == CheckState::failed);
 }
@@ -122,6 +122,25 @@ TEST_CASE("store checks: without tables nothing is said of rights, and without a
   health.missing_rights = {"SELECT on leaf_meta"};
   CHECK(found(health).detail == "role 'shop' lacks SELECT on leaf_meta");
   CHECK(found(health).hint == "as the owner of the tables, run 'leafctl init-db --runtime-role shop'");
+}
+
+TEST_CASE("store checks: functions that the store has outgrown are a warning, and say what they still do") {
+  using State = leaf::StoreFunctions::State;
+  leaf::StoreHealth health = healthy_server();
+  health.functions = {{.schema = "app", .layout = "leaf", .state = State::current, .may_be_replaced = true}};
+  for (const Check& check : judge(health)) CHECK(check.state == CheckState::ok);
+  const std::pair<State, const char*> cases[] = {
+      {State::older, "are of an earlier release"},
+      {State::refused, "are of an earlier release than the store asks for: leaf_next draws no IDs"},
+      {State::other_layout, "take IDs apart in layout leaf, which is not the store's"},
+      {State::other_deployment, "are for another deployment: leaf_next draws no IDs"}};
+  for (const auto& [state, text] : cases) {
+    health.functions[0].state = state;
+    const Check check = found(health);
+    CHECK(check.state == CheckState::warning);
+    CHECK(check.detail == std::string("the functions in schema 'app' ") + text);
+    CHECK(check.hint == "as their owner, install them again with 'leafctl init-db --functions app'");
+  }
 }
 
 TEST_CASE("store checks: in the role of a replica no IDs are drawn") {

@@ -60,7 +60,7 @@ TEST_CASE("tag checks: a tenth left is a warning, nothing left a failure") {
   const Check near = only(leafctl::tag_checks({tag("a", 901, 1000), tag("b", 1)}, {}));
   CHECK(near.state == CheckState::warning);
   CHECK(near.detail == "tag 'a' has 100 IDs left up to its limit 1000");
-  CHECK(near.hint == "raise it with 'leafctl tags update a --limit ID', or take it away with --limit none");
+  CHECK(near.hint == "raise it with 'leafctl tags update a --limit ID', or remove it with --limit none");
   CHECK(only(leafctl::tag_checks({tag("a", 1001, 1000)}, {})).state == CheckState::failed);
   CHECK(only(leafctl::tag_checks({tag("-a", 1001, 1000)}, {}))
             .hint.find("'leafctl tags update --limit ID -- -a'") != std::string::npos);
@@ -107,8 +107,8 @@ TEST_CASE("tag checks: IDs past 2^31 and 2^53 are told of, without a hint") {
       {tag("a", wide), tag("b", great - 1), tag("c", wide), tag("d", wide), tag("e", wide), tag("f", great)},
       {});
   REQUIRE(checks.size() == 3);
-  CHECK(checks[1].detail == "IDs past 2^31, too great for 32-bit columns: of 'a', 'b', 'c', 2 more");
-  CHECK(checks[2].detail == "IDs past 2^53, which JavaScript keeps only as texts: of 'f'");
+  CHECK(checks[1].detail == "IDs past 2^31, too large for 32-bit columns: of 'a', 'b', 'c', 2 more");
+  CHECK(checks[2].detail == "IDs past 2^53, which JavaScript keeps only as strings: of 'f'");
   for (const Check& check : checks) CHECK(check.state == CheckState::ok);
 }
 

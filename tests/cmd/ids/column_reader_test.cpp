@@ -54,7 +54,7 @@ TEST_CASE("column reader: a column is found by number or name, whatever parts th
   CHECK(shown("\"a\tx\",b\n", {.column = "2"}) == "1 [b]\n");
   CHECK(shown("a,b;c\n", {.column = "2", .separator = ";"}) == "1 [c]\n");
   CHECK(shown("a,b\n1,2\n3,4\n", {.column = "b"}) == "2 [2]\n3 [4]\n");
-  CHECK(shown("a,b\n1,2\n", {.column = "2", .has_head = true}) == "2 [2]\n");
+  CHECK(shown("a,b\n1,2\n", {.column = "2", .has_header = true}) == "2 [2]\n");
   CHECK(shown("\"a\nb\",c\n\"x\ny\",z\n", {.column = "c"}) == "3 [z]\n");
   CHECK(shown("1\n2\n", {.column = "1"}) == "1 [1]\n2 [2]\n");
 }
@@ -69,13 +69,13 @@ TEST_CASE("column reader: quotes hold what parts fields and records, but not in 
 TEST_CASE("column reader: a record that is wrong costs no other one") {
   CHECK(shown("a\n\nb,\n,c\n", {.column = "2", .separator = ","}) ==
         "1 it has 1 field, and no column 2\n2 it has 1 field, and no column 2\n3 []\n4 [c]\n");
-  CHECK(shown("\"a\" b,1\nc,2\n", {.column = "2"}) == "1 it has text behind a closing quote\n2 [2]\n");
-  CHECK(shown("\"a,1\nc,2\nd,3\n", {.column = "2"}) == "1 it has a quote that does not end\n2 [2]\n3 [3]\n");
+  CHECK(shown("\"a\" b,1\nc,2\n", {.column = "2"}) == "1 it has text after a closing quote\n2 [2]\n");
+  CHECK(shown("\"a,1\nc,2\nd,3\n", {.column = "2"}) == "1 it has a quote that is not closed\n2 [2]\n3 [3]\n");
   CHECK(shown("\"a,1\nc,2\n\"d\",3\n", {.column = "2"}) ==
-        "1 it has text behind a closing quote\n2 [2]\n3 [3]\n");
+        "1 it has text after a closing quote\n2 [2]\n3 [3]\n");
 }
 
-TEST_CASE("column reader: a quote that does not end is given up, and does not hold the rest back") {
+TEST_CASE("column reader: a quote that is not closed is given up, and does not hold the rest back") {
   const std::string line = "x,1\n";
   ColumnReader reader({.column = "2"});
   reader.add("\"a,0\n");

@@ -15,7 +15,7 @@ TEST_CASE("one store: an output goes on with a copy of its deployment, and ends 
   CHECK(error_code([&] { store.require({.deployment = "b", .copy = "2"}, 1); }) == leaf::ErrorCode::refused);
   CHECK(error_text([&] {
           store.require({.deployment = "b", .copy = "2"}, 1);
-        }).starts_with("the store is another one now; 12 IDs of the one before were printed"));
+        }).starts_with("the store is another one now; 12 IDs of the previous one were printed"));
 }
 
 TEST_CASE("one store: it is known before anything is printed") {

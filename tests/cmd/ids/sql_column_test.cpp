@@ -41,9 +41,9 @@ TEST_CASE("SQL column: what names no column is refused") {
       {"orders.", "a part of it is empty"},
       {"a..b", "a part of it is empty"},
       {"\"\"", "a part of it is empty"},
-      {"\"id", "a quote in it does not end"},
-      {"\"a\"\"", "a quote in it does not end"},
-      {"\"a\"b", "text stands behind a closing quote"},
+      {"\"id", "a quote in it is not closed"},
+      {"\"a\"\"", "a quote in it is not closed"},
+      {"\"a\"b", "text follows a closing quote"},
       {"a\nb", "it has a control character"},
       {std::string("a\0b", 3), "it has a control character"},
   };

@@ -3,63 +3,35 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 
 #include "leaf/error.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/host_files.hpp"
+#include "support/usage_error.hpp"
 
 using namespace std::chrono_literals;
 using namespace leafctl;
 
 namespace {
 
-/// A machine with files and variables of its own.
-class Machine {
- public:
-  Machine() { variables["HOME"] = (folder_.path() / "home").string(); }
-
-  /// Writes a file below the machine's folder and returns its path.
-  std::string write(const std::string& name, const std::string& text) const {
-    const auto path = folder_.path() / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path.string();
-  }
-  std::string write_user_file(const std::string& text) const {
-    return write("home/.config/leafctl/leafctl.yaml", text);
-  }
-  std::string write_system_file(const std::string& text) const { return write("etc/leafctl.yaml", text); }
-
+/// A host, and what its command line says.
+struct Machine : leaf::test::HostFiles {
   Environment environment() const {
-    return {.variable = [this](const char* name) -> std::optional<std::string> {
-              const auto found = variables.find(name);
-              return found == variables.end() ? std::nullopt : std::optional(found->second);
-            },
-            .is_root = is_root,
-            .host_name = host_name,
-            .system_file = (folder_.path() / "etc/leafctl.yaml").string(),
-            .parse_yaml = leaf::detail::parse_yaml};
+    Environment result = HostFiles::environment();
+    result.is_root = is_root;
+    result.host_name = host_name;
+    result.parse_yaml = leaf::detail::parse_yaml;
+    return result;
   }
   Configuration resolve() const { return resolve_settings(options, environment()); }
   std::string error() const {
-    try {
-      resolve();
-    } catch (const leaf::Error& error) {
-      CHECK(error.code() == leaf::ErrorCode::usage);
-      return error.what();
-    }
-    return "no error";
+    return leaf::test::usage_error([this] { resolve(); });
   }
 
   GlobalOptions options;
-  std::map<std::string, std::string> variables;
   bool is_root = false;
   std::string host_name = "web-1";
-
- private:
-  leaf::test::TemporaryFolder folder_;
 };
 
 std::optional<std::string>& flag(Machine& machine, const std::string& key) {

@@ -91,9 +91,7 @@ TEST_CASE("tag CSV: every line that is wrong is reported with its place") {
             "error f:8:1: 'biz_tag' is NULL\n"
             "error f:9:3: 'max_id' is NULL\n"
             "error f:10:3: 'max_id" +
-            bounds +
-            "'\n"
-            "error f:12:1: tag 'i' is there already, in line 11\n");
+            bounds + "'\nerror f:12:1: tag 'i' is already in line 11\n");
   CHECK(csv("tag,next_id,limit\na,10,8\nb,10,9\n") ==
         "b 10 limit 9\nerror f:2:6: 'limit' takes a number from 9 to 9223372036854775806, not '8'\n");
   CHECK(csv("biz_tag,max_id,step,description\na,1,1,\"x\\0y\"\nb,1,1,\xff\nc,1,1," + std::string(257, 'x') +
@@ -105,7 +103,7 @@ TEST_CASE("tag CSV: every line that is wrong is reported with its place") {
 
 TEST_CASE("tag CSV: a file without the columns that it needs is refused") {
   CHECK_THROWS_WITH_AS(csv("tag,next_id,stop\na,1,1\n"), "f:1:13: unknown column 'stop'", leaf::Error);
-  CHECK_THROWS_WITH_AS(csv("tag,next_id,tag\na,1,1\n"), "f:1:13: column 'tag' is there twice", leaf::Error);
+  CHECK_THROWS_WITH_AS(csv("tag,next_id,tag\na,1,1\n"), "f:1:13: column 'tag' appears twice", leaf::Error);
   CHECK_THROWS_WITH_AS(csv("order\n"), "f:1:1: a line without a header above it has 3 to 5 fields, not 1",
                        leaf::Error);
   CHECK_THROWS_WITH_AS(csv("a,1,1,x,y,z\n"),
@@ -136,14 +134,10 @@ TEST_CASE("tag YAML: what is wrong is reported with its place") {
              "  - {tag: c, next_id: 1, max_id: 2}\n"
              "  - {tag: d, next_id: 1}\n"
              "  - {tag: d, next_id: 1}\n") ==
-        "d 1\n"
-        "error f:3:5: unknown key 'nxt_id'\n"
-        "error f:4:5: a tag has no 'next_id'\n"
-        "error f:5:5: a tag has keys, such as 'tag: order'\n"
-        "error f:6:14: 'next_id' takes one value\n"
-        "error f:7:23: 'next_id' takes a number from 0 to 9223372036854775807, not '-1'\n"
-        "error f:8:26: 'max_id' is given twice\n"
-        "error f:10:11: tag 'd' is there already, in line 9\n");
+        "d 1\nerror f:3:5: unknown key 'nxt_id'\nerror f:4:5: a tag has no 'next_id'\nerror f:5:5: a tag has "
+        "keys, such as 'tag: order'\nerror f:6:14: 'next_id' takes one value\nerror f:7:23: 'next_id' takes "
+        "a number from 0 to 9223372036854775807, not '-1'\nerror f:8:26: 'max_id' is given twice\nerror "
+        "f:10:11: tag 'd' is already in line 9\n");
   CHECK_THROWS_WITH_AS(yaml("tag: order\n"), "f:1:1: expected the one key 'tags'", leaf::Error);
   CHECK_THROWS_WITH_AS(yaml("tags: order\n"), "f:1:7: 'tags' takes a list", leaf::Error);
   CHECK_THROWS_AS(yaml("tags: [\n"), leaf::Error);

@@ -62,11 +62,11 @@ TEST_CASE("delimited text: places count lines and characters") {
 }
 
 TEST_CASE("delimited text: a quote that is open or closed in the middle is refused with its place") {
-  CHECK_THROWS_WITH_AS(read_delimited("a,b\nc,\"d\n", csv, "f"), "f:2:3: a quote that does not end",
+  CHECK_THROWS_WITH_AS(read_delimited("a,b\nc,\"d\n", csv, "f"), "f:2:3: a quote that is not closed",
                        leaf::Error);
-  CHECK_THROWS_WITH_AS(read_delimited("\"a\"b,c\n", csv, "f"), "f:1:4: text behind a closing quote",
+  CHECK_THROWS_WITH_AS(read_delimited("\"a\"b,c\n", csv, "f"), "f:1:4: text after a closing quote",
                        leaf::Error);
-  CHECK_THROWS_WITH_AS(read_delimited("\"C:\\\"\n", mysql_csv, "f"), "f:1:1: a quote that does not end",
+  CHECK_THROWS_WITH_AS(read_delimited("\"C:\\\"\n", mysql_csv, "f"), "f:1:1: a quote that is not closed",
                        leaf::Error);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "leaf/error.hpp"
+#include "support/error_of.hpp"
 
 using namespace std::chrono_literals;
 using leafctl::format_duration;
@@ -78,4 +79,21 @@ TEST_CASE("numbers: a duration is written in the largest unit up to hours that k
   CHECK(format_duration(90s) == "90s");
   CHECK(format_duration(60min) == "1h");
   CHECK(format_duration(48h) == "48h");
+}
+
+TEST_CASE("sizes are whole numbers of bytes, or of units of 1024") {
+  const leafctl::IntegerBounds bounds{1024, std::int64_t{1} << 40};
+  const auto size = [&](std::string_view text) { return leafctl::parse_size("--memory", text, bounds); };
+  CHECK(size("1024") == 1024);
+  CHECK(size("64K") == 64 * 1024);
+  CHECK(size("3M") == 3 << 20);
+  CHECK(size("1T") == std::int64_t{1} << 40);
+  for (const char* text : {"", "K", "1", "1k", "1.5G", "-1G", "2T", "9999999999G", "1 G", "0x10G"}) {
+    CAPTURE(text);
+    CHECK(leaf::test::error_text([&] { static_cast<void>(size(text)); }) ==
+          "'--memory' takes a size from 1K to 1T, not '" + std::string(text) + "' | ");
+  }
+  for (const std::int64_t bytes : {0LL, 1LL, 1023LL, 1025LL, 1LL << 20, 1LL << 50}) {
+    CHECK(leafctl::parse_size("x", leafctl::format_size(bytes), {0, INT64_MAX}) == bytes);
+  }
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "leaf/error.hpp"
+#include "support/usage_error.hpp"
 
 using leafctl::parse_date;
 using leafctl::parse_time;
@@ -23,14 +24,7 @@ std::int64_t unix_ms(const std::string& text) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    parse_time("--time", text, now);
-  } catch (const leaf::Error& error) {
-    CHECK(error.code() == leaf::ErrorCode::usage);
-    CHECK_FALSE(error.hint().empty());
-    return error.what();
-  }
-  return "no error";
+  return leaf::test::hinted_usage_error([&] { parse_time("--time", text, now); });
 }
 
 }  // namespace
@@ -81,20 +75,20 @@ TEST_CASE("time text: what is no time is refused, and the part that is not under
       {"yesterdy", "'yesterdy' is neither a date nor now, today, yesterday or tomorrow"},
       {"last tuesday", "'last' is neither a date nor now, today, yesterday or tomorrow"},
       {"Now", "'Now' is neither a date nor now, today, yesterday or tomorrow"},
-      {"now ", "' ' behind 'now' is no distance such as -1h"},
-      {"today 8:00", "' 8:00' behind 'today' is no distance such as -1h"},
-      {"2022-06-28Z", "'Z' behind '2022-06-28' is not 'T'"},
+      {"now ", "' ' after 'now' is not an offset such as -1h"},
+      {"today 8:00", "' 8:00' after 'today' is not an offset such as -1h"},
+      {"2022-06-28Z", "'Z' after '2022-06-28' is not 'T'"},
       {"2022-06-28 noon", "'noon' is no hour of two digits"},
-      {"2022-06", "'-' is missing behind '2022-06'"},
+      {"2022-06", "'-' is missing after '2022-06'"},
       {"2022-06-", "the day is missing"},
-      {"2022/06/28", "'/06' behind '2022' is not '-'"},
+      {"2022/06/28", "'/06' after '2022' is not '-'"},
       {"2022-06-31", "2022-06 has no day '31'"},
       {"2022-06-00", "'00' is no day"},
       {"20220628x", "'20220628x' is no year of four digits"},
-      {"2022-06-28T16:07:40", "a zone such as Z or +02:00 is missing behind '2022-06-28T16:07:40'"},
-      {"2022-06-28T16:07:40 CET", "' CET' behind '2022-06-28T16:07:40' is not a zone such as Z or +02:00"},
-      {"2022-06-28T16:07Z", "'Z' behind '2022-06-28T16:07' is not ':'"},
-      {"2022-06-28T16:07:40.Z", "digits are missing behind '2022-06-28T16:07:40.'"},
+      {"2022-06-28T16:07:40", "a zone such as Z or +02:00 is missing after '2022-06-28T16:07:40'"},
+      {"2022-06-28T16:07:40 CET", "' CET' after '2022-06-28T16:07:40' is not a zone such as Z or +02:00"},
+      {"2022-06-28T16:07Z", "'Z' after '2022-06-28T16:07' is not ':'"},
+      {"2022-06-28T16:07:40.Z", "digits are missing after '2022-06-28T16:07:40.'"},
       {"2022-06-28T16:07:40+0200", "'0200' is no hour of two digits"},
       {"2022-06-28T16:07:40+24:00", "'24' is no hour"},
       {"2022-06-28T16:07:40+02:60", "'60' is no minute"},

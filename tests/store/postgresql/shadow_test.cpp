@@ -128,9 +128,11 @@ struct Stage {
     store.recycle_silent_workers(std::chrono::milliseconds(0));
     store.set_guard_steps(7);
     store.set_layout(leaf::Layout::parse("leaf"));
+    CHECK(store.install_functions() == "public");
     store.grant_runtime_role(role.name());
     CHECK(store.identity().deployment.size() == 36);
     CHECK(store.health().schema_version);
+    CHECK(store.health().functions.size() == 1);
     CHECK_NOTHROW(store.settle_failover(store.failover(), leaf::Commits::may_be_lost));
     store.remove_tag(order);
   }
@@ -200,7 +202,7 @@ TEST_CASE_FIXTURE(Stage, "shadows: what looks like a store, in front of it, is r
         "CREATE VIEW leaf_meta AS SELECT trap() AS schema_version, gen_random_uuid() AS deployment");
     const leaf::Error error = error_of([&] { leaf::Store({.url = url}).tags(); });
     CHECK(error.code() == leaf::ErrorCode::refused);
-    CHECK(std::string(error.what()) == "'public.leaf_meta' is no table, and no store's");
+    CHECK(std::string(error.what()) == "'public.leaf_meta' is not a table of a store");
   }
   CHECK(leaf::Store({.url = database.url("options='-c search_path=ids'")}).tags().empty());
 }

@@ -10,31 +10,25 @@
 #include "support/error_of.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
+#include "support/worker_request.hpp"
 
 using namespace std::chrono_literals;
 using leaf::ErrorCode;
 using leaf::Layout;
 using leaf::Store;
 using leaf::WorkerRange;
-using leaf::WorkerRequest;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
+using leaf::test::request_of;
 using leaf::test::SqlSession;
 using leaf::test::TestDatabase;
 
 namespace {
 
-WorkerRequest request_of(const std::string& owner, std::optional<std::int64_t> worker = {}) {
-  WorkerRequest request;
-  request.owner = owner;
-  request.worker = worker;
-  return request;
-}
-
 /// A store of eight workers.
-struct Bed {
-  Bed() {
+struct EightWorkerDatabase {
+  EightWorkerDatabase() {
     store.migrate();
     store.set_layout(Layout::parse("41,3,12"));
   }
@@ -81,7 +75,8 @@ std::string failure(SqlSession& session, const std::string& statement) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: a store leases all of it and nothing else") {
+TEST_CASE_FIXTURE(EightWorkerDatabase,
+                  "worker range on PostgreSQL: a store leases all of it and nothing else") {
   CHECK(store.worker_range() == WorkerRange{0, 7});
   store.set_worker_range(WorkerRange{2, 4});
   CHECK(store.worker_range() == WorkerRange{2, 4});
@@ -95,7 +90,8 @@ TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: a store leases all of it and
   CHECK(store.workers().size() == 3);
 }
 
-TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: what is free, one's own or silent outside is nobody's") {
+TEST_CASE_FIXTURE(EightWorkerDatabase,
+                  "worker range on PostgreSQL: what is free, one's own or silent outside is nobody's") {
   for (const std::int64_t worker : {0, 1, 6, 7}) store.acquire_worker(request_of("a", worker));
   pass(24h);
   store.recycle_worker(1, false);
@@ -108,7 +104,8 @@ TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: what is free, one's own or s
     CHECK(worker.in_range == (worker.id >= 2 && worker.id <= 5));
 }
 
-TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: a free worker outside is not in the way of one inside") {
+TEST_CASE_FIXTURE(EightWorkerDatabase,
+                  "worker range on PostgreSQL: a free worker outside is not in the way of one inside") {
   for (const std::int64_t worker : {1, 3}) store.acquire_worker(request_of("a", worker));
   pass(11min);
   for (const std::int64_t worker : {1, 3}) store.recycle_worker(worker, false);
@@ -116,7 +113,7 @@ TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: a free worker outside is not
   CHECK(another().acquire_worker(request_of("c")).worker == 3);
 }
 
-TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: nor is one whose owner is silent") {
+TEST_CASE_FIXTURE(EightWorkerDatabase, "worker range on PostgreSQL: nor is one whose owner is silent") {
   store.acquire_worker(request_of("a", 7));
   pass(1min);
   store.acquire_worker(request_of("b", 3));
@@ -125,7 +122,7 @@ TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: nor is one whose owner is si
   CHECK(another().acquire_worker(request_of("c")).worker == 3);
 }
 
-TEST_CASE_FIXTURE(Bed,
+TEST_CASE_FIXTURE(EightWorkerDatabase,
                   "worker range on PostgreSQL: with another range the first that was never taken is found") {
   store.set_worker_range(WorkerRange{5, 7});
   CHECK(store.acquire_worker(request_of("a")).worker == 5);
@@ -137,7 +134,8 @@ TEST_CASE_FIXTURE(Bed,
   CHECK(store.acquire_worker(request_of("e")).worker == 0);
 }
 
-TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: it is refused while a worker outside is leased") {
+TEST_CASE_FIXTURE(EightWorkerDatabase,
+                  "worker range on PostgreSQL: it is refused while a worker outside is leased") {
   const auto lease = store.acquire_worker(request_of("a", 6));
   store.acquire_worker(request_of("b", 2));
   const leaf::Error error = error_of([&] { store.set_worker_range(WorkerRange{0, 5}); });
@@ -151,7 +149,8 @@ TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: it is refused while a worker
   CHECK(error_code([&] { store.renew_worker(lease, request_of("a")); }) == ErrorCode::not_found);
 }
 
-TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: programs that know nothing of it keep within") {
+TEST_CASE_FIXTURE(EightWorkerDatabase,
+                  "worker range on PostgreSQL: programs that know nothing of it keep within") {
   store.acquire_worker(request_of("a", 6));
   pass(24h);
   store.set_worker_range(WorkerRange{0, 5});
@@ -167,7 +166,8 @@ TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: programs that know nothing o
 }
 
 TEST_CASE_FIXTURE(
-    Bed, "worker range on PostgreSQL: who leases at the moment of a change has it wait, and refused") {
+    EightWorkerDatabase,
+    "worker range on PostgreSQL: who leases at the moment of a change has it wait, and refused") {
   SqlSession lessee(database.url());
   lessee.run("BEGIN; " + insert(6));
   std::optional<ErrorCode> code;
@@ -183,7 +183,7 @@ TEST_CASE_FIXTURE(
   CHECK(store.worker_range() == WorkerRange{0, 7});
 }
 
-TEST_CASE_FIXTURE(Bed,
+TEST_CASE_FIXTURE(EightWorkerDatabase,
                   "worker range on PostgreSQL: who waits for a change to end leases within the new range") {
   std::string refusal;
   SUBCASE("in READ COMMITTED") {}
@@ -203,7 +203,7 @@ TEST_CASE_FIXTURE(Bed,
   CHECK(store.workers().empty());
 }
 
-TEST_CASE_FIXTURE(Bed,
+TEST_CASE_FIXTURE(EightWorkerDatabase,
                   "worker range on PostgreSQL: a snapshot of before a change leases nothing, nor makes one") {
   SqlSession late(database.url());
   late.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM leaf_meta");
@@ -215,7 +215,8 @@ TEST_CASE_FIXTURE(Bed,
   CHECK(store.worker_range() == WorkerRange{0, 5});
 }
 
-TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: SERIALIZABLE as the default leases and sets it") {
+TEST_CASE_FIXTURE(EightWorkerDatabase,
+                  "worker range on PostgreSQL: SERIALIZABLE as the default leases and sets it") {
   sql().run("ALTER DATABASE " + database.name() + " SET default_transaction_isolation = 'serializable'");
   Store serializable({.url = database.url(), .timeout = 60s});
   serializable.set_worker_range(WorkerRange{2, 4});
@@ -226,7 +227,8 @@ TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: SERIALIZABLE as the default 
 }
 
 TEST_CASE_FIXTURE(
-    Bed, "worker range on PostgreSQL: after a failover it is not narrowed before old windows are over") {
+    EightWorkerDatabase,
+    "worker range on PostgreSQL: after a failover it is not narrowed before old windows are over") {
   sql().run("UPDATE leaf_meta SET leases_from = extract(epoch FROM clock_timestamp()) * 1000 + 60000");
   CHECK(error_code([&] { store.set_worker_range(WorkerRange{0, 5}); }) == ErrorCode::unavailable);
   CHECK(store.worker_range() == WorkerRange{0, 7});
@@ -237,7 +239,8 @@ TEST_CASE_FIXTURE(
   CHECK(store.worker_range() == WorkerRange{0, 7});
 }
 
-TEST_CASE_FIXTURE(Bed, "worker range on PostgreSQL: rows of a backup that are over come back") {
+TEST_CASE_FIXTURE(EightWorkerDatabase,
+                  "worker range on PostgreSQL: rows of a backup that are over come back") {
   store.set_worker_range(WorkerRange{0, 5});
   CHECK(failure(sql(),
                 "INSERT INTO leaf_worker (worker_id, owner, window_end, held_after, renewed_at, clock_offset)"

@@ -15,6 +15,7 @@
 #include "support/manual_clock.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
+#include "support/worker_request.hpp"
 
 using namespace std::chrono_literals;
 using leaf::ErrorCode;
@@ -26,15 +27,16 @@ using leaf::WorkerRequest;
 using leaf::test::error_code;
 using leaf::test::error_text;
 using leaf::test::ManualClock;
+using leaf::test::request_of;
 using leaf::test::TestDatabase;
 
 namespace {
 
 /// A migrated database whose windows PostgreSQL itself keeps from overlapping: every window that is granted
 /// is noted, and an exclusion constraint refuses one that overlaps another of the same worker.
-class WorkerBed {
+class AuditedWorkers {
  public:
-  WorkerBed() {
+  AuditedWorkers() {
     Store(options()).migrate();
     database_.sql().run("CREATE EXTENSION IF NOT EXISTS btree_gist");
     database_.sql().run(
@@ -73,16 +75,10 @@ class WorkerBed {
   TestDatabase database_;
 };
 
-WorkerRequest request_of(const std::string& owner) {
-  WorkerRequest request;
-  request.owner = owner;
-  return request;
-}
-
 }  // namespace
 
 TEST_CASE("workers on PostgreSQL: 1,100 claimants get 1,024 different ones, 76 are told that all are taken") {
-  WorkerBed bed;
+  AuditedWorkers fixture;
   std::mutex mutex;
   std::set<std::int64_t> workers;
   std::atomic<int> next{0}, exhausted{0}, repeated{0};
@@ -90,7 +86,7 @@ TEST_CASE("workers on PostgreSQL: 1,100 claimants get 1,024 different ones, 76 a
     std::vector<std::jthread> claimants;
     for (int t = 0; t < 40; ++t) {
       claimants.emplace_back([&] {
-        Store store(bed.options());
+        Store store(fixture.options());
         for (int i = next++; i < 1100; i = next++) {
           try {
             const auto worker = store.acquire_worker(request_of("host" + std::to_string(i))).worker;
@@ -110,15 +106,15 @@ TEST_CASE("workers on PostgreSQL: 1,100 claimants get 1,024 different ones, 76 a
 }
 
 TEST_CASE("workers on PostgreSQL: owners that come once and release their worker share one") {
-  WorkerBed bed;
-  Store store(bed.options());
+  AuditedWorkers fixture;
+  Store store(fixture.options());
   std::vector<std::int64_t> all;
   for (int i = 0; i < 20; ++i) {
     SnowflakeOptions options;
     options.worker.owner = "container" + std::to_string(i);
     options.release_at_end = true;
     {
-      SnowflakeGenerator generator(bed.options(), options);
+      SnowflakeGenerator generator(fixture.options(), options);
       all.push_back(generator.next());
     }
     const auto left = store.workers();
@@ -139,8 +135,8 @@ TEST_CASE("workers on PostgreSQL: owners that come once and release their worker
 }
 
 TEST_CASE("workers on PostgreSQL: a pinned number in the way of new ones is passed over") {
-  WorkerBed bed;
-  Store store(bed.options());
+  AuditedWorkers fixture;
+  Store store(fixture.options());
   auto pinned = request_of("pinned");
   pinned.worker = 1;
   CHECK(store.acquire_worker(pinned).worker == 1);
@@ -150,28 +146,29 @@ TEST_CASE("workers on PostgreSQL: a pinned number in the way of new ones is pass
 }
 
 TEST_CASE("workers on PostgreSQL: a lease that a crash of the server may lose is refused") {
-  WorkerBed bed;
+  AuditedWorkers fixture;
   for (const char* setting : {"synchronous_commit=off", "client_min_messages=error"}) {
-    auto options = bed.options();
-    options.url = bed.database().url(std::string("options='-c ") + setting + "'");
+    auto options = fixture.options();
+    options.url = fixture.database().url(std::string("options='-c ") + setting + "'");
     CHECK(error_code([&] { Store(options).acquire_worker(request_of("a")); }) == ErrorCode::refused);
   }
   for (const char* table : {"leaf_worker", "leaf_meta"}) {
-    bed.database().sql().run(std::string("ALTER TABLE ") + table + " SET UNLOGGED");
-    CHECK(error_code([&] { Store(bed.options()).acquire_worker(request_of("a")); }) == ErrorCode::refused);
-    bed.database().sql().run(std::string("ALTER TABLE ") + table + " SET LOGGED");
+    fixture.database().sql().run(std::string("ALTER TABLE ") + table + " SET UNLOGGED");
+    CHECK(error_code([&] { Store(fixture.options()).acquire_worker(request_of("a")); }) ==
+          ErrorCode::refused);
+    fixture.database().sql().run(std::string("ALTER TABLE ") + table + " SET LOGGED");
   }
-  CHECK(Store(bed.options()).acquire_worker(request_of("b")).worker >= 0);
+  CHECK(Store(fixture.options()).acquire_worker(request_of("b")).worker >= 0);
 }
 
 TEST_CASE("workers on PostgreSQL: a layout that is chosen while a worker is claimed is not missed") {
-  WorkerBed bed;
-  TestDatabase& database = bed.database();
+  AuditedWorkers fixture;
+  TestDatabase& database = fixture.database();
   database.sql().run("BEGIN; LOCK TABLE leaf_worker IN EXCLUSIVE MODE");
   std::optional<ErrorCode> code;
   std::jthread claimant(
-      [&] { code = error_code([&] { Store(bed.options()).acquire_worker(request_of("a")); }); });
-  Store other(bed.options());
+      [&] { code = error_code([&] { Store(fixture.options()).acquire_worker(request_of("a")); }); });
+  Store other(fixture.options());
   CHECK(leaf::test::wait_for([&] {
     return database.sql()
                .rows(
@@ -185,18 +182,19 @@ TEST_CASE("workers on PostgreSQL: a layout that is chosen while a worker is clai
   claimant.join();
   CHECK(code == ErrorCode::unavailable);
   CHECK_FALSE(other.workers().at(0).leased);
-  CHECK_NOTHROW(Store(bed.options()).acquire_worker(request_of("a")));  // as the hint says
+  CHECK_NOTHROW(Store(fixture.options()).acquire_worker(request_of("a")));  // as the hint says
 }
 
 TEST_CASE("workers on PostgreSQL: many holders that come, renew, give up and are recycled never share time") {
-  WorkerBed bed;
-  Store(bed.options()).set_layout(leaf::Layout::parse("41,3,12"));  // eight workers for twelve who want one
+  AuditedWorkers fixture;
+  Store(fixture.options())
+      .set_layout(leaf::Layout::parse("41,3,12"));  // eight workers for twelve who want one
   std::atomic<int> acquired{0};
   {
     std::vector<std::jthread> holders;
     for (int t = 0; t < 12; ++t) {
       holders.emplace_back([&, t] {
-        Store store(bed.options());
+        Store store(fixture.options());
         auto request = request_of("host" + std::to_string(t % 6));
         request.window = 20ms;
         request.recycle_after = 0ms;
@@ -221,13 +219,13 @@ TEST_CASE("workers on PostgreSQL: many holders that come, renew, give up and are
 TEST_CASE(
     "workers on PostgreSQL: a host whose clock is off by more than five seconds is refused, and nothing is "
     "written") {
-  WorkerBed bed;
+  AuditedWorkers fixture;
   ManualClock clock;
-  Store store(bed.options(clock));
+  Store store(fixture.options(clock));
   WorkerLease held;
   for (const bool is_first : {true, false}) {
     if (!is_first) held = store.acquire_worker(request_of("a"));
-    const std::string before = bed.tables();
+    const std::string before = fixture.tables();
     for (const auto back : {10s, -10s}) {
       clock.set_back(back);
       for (const std::optional<std::int64_t> worker : {std::optional<std::int64_t>(), {0}, {7}}) {
@@ -238,12 +236,12 @@ TEST_CASE(
       }
       clock.set_back(-back);
     }
-    CHECK(bed.tables() == before);
+    CHECK(fixture.tables() == before);
   }
   clock.set_back(3s);
   SnowflakeOptions options;
   options.worker.owner = "b";
-  SnowflakeGenerator lagging(bed.options(clock), options);
+  SnowflakeGenerator lagging(fixture.options(clock), options);
   // Within the allowed skew its window begins by its own clock.
   CHECK(lagging.layout().time_of(lagging.next()) < std::chrono::system_clock::now() - 2s);
   for (const leaf::Worker& worker : store.workers()) {
@@ -252,33 +250,33 @@ TEST_CASE(
 }
 
 TEST_CASE("workers on PostgreSQL: a pinned worker that is not free is refused, and nothing is written") {
-  WorkerBed bed;
-  Store store(bed.options());
+  AuditedWorkers fixture;
+  Store store(fixture.options());
   store.set_layout(leaf::Layout::parse("leaf@4102444800000"));  // begins in 2100
-  const std::string before = bed.tables();
+  const std::string before = fixture.tables();
   auto request = request_of("a");
   for (const std::optional<std::int64_t> worker : {std::optional<std::int64_t>(), {7}}) {
     request.worker = worker;
     CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::exhausted);
   }
-  CHECK(bed.tables() == before);
+  CHECK(fixture.tables() == before);
   store.set_layout(leaf::Layout::parse("leaf"));
   store.acquire_worker(request);
-  const std::string held = bed.tables();
+  const std::string held = fixture.tables();
   request.owner = "b";
   CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
-  CHECK(bed.tables() == held);
+  CHECK(fixture.tables() == held);
 }
 
 TEST_CASE("workers on PostgreSQL: what the server leased while its clock was ahead keeps only its owner") {
-  WorkerBed bed;
-  Store store(bed.options());
+  AuditedWorkers fixture;
+  Store store(fixture.options());
   const WorkerLease lease = store.acquire_worker(request_of("vanished"));
-  bed.database().sql().run(
+  fixture.database().sql().run(
       "ALTER TABLE leaf_worker DISABLE TRIGGER leaf_worker_not_kept_for_good;"
       "UPDATE leaf_worker SET renewed_at = renewed_at + 31536000000, window_end = window_end + 31536000000;"
       "ALTER TABLE leaf_worker ENABLE TRIGGER leaf_worker_not_kept_for_good");
-  const std::string before = bed.tables();
+  const std::string before = fixture.tables();
   CHECK(store.workers().at(0).leased_ahead());
   CHECK(store.workers().at(0).silent_for < -364 * 24h);
   auto pinned = request_of("vanished");
@@ -286,7 +284,7 @@ TEST_CASE("workers on PostgreSQL: what the server leased while its clock was ahe
   for (const WorkerRequest& request : {request_of("vanished"), pinned})
     CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
   CHECK(error_code([&] { store.renew_worker(lease, request_of("vanished")); }) == ErrorCode::refused);
-  CHECK(bed.tables() == before);
+  CHECK(fixture.tables() == before);
   CHECK(store.acquire_worker(request_of("b")).worker == 1);
   CHECK(store.release_workers("vanished") == std::vector<std::int64_t>{0});
   CHECK(store.acquire_worker(request_of("vanished")).worker == 2);
@@ -294,11 +292,11 @@ TEST_CASE("workers on PostgreSQL: what the server leased while its clock was ahe
 }
 
 TEST_CASE("workers on PostgreSQL: a lease that waits for longer than the clocks may differ is not refused") {
-  WorkerBed bed;
-  TestDatabase& database = bed.database();
+  AuditedWorkers fixture;
+  TestDatabase& database = fixture.database();
   auto request = request_of("a");
   request.max_skew = 20ms;
-  Store store(bed.options());
+  Store store(fixture.options());
   WorkerLease lease;
   const auto when_locked = [&](const std::function<void()>& call) {
     database.sql().run("BEGIN; LOCK TABLE leaf_worker IN EXCLUSIVE MODE");
@@ -320,11 +318,11 @@ TEST_CASE("workers on PostgreSQL: a lease that waits for longer than the clocks 
 
 TEST_CASE(
     "workers on PostgreSQL: a day ahead and back within a process is refused and then goes on as before") {
-  WorkerBed bed;
+  AuditedWorkers fixture;
   ManualClock clock;
   SnowflakeOptions options;
   options.worker.owner = "a";
-  SnowflakeGenerator generator(bed.options(clock), options);
+  SnowflakeGenerator generator(fixture.options(clock), options);
   const auto before = generator.next();
   clock.set_back(-24h);
   CHECK(error_code([&] { generator.next(); }) == ErrorCode::refused);
@@ -338,7 +336,7 @@ TEST_CASE(
 }
 
 TEST_CASE("workers on PostgreSQL: two generators and a stopped one whose worker was taken make no ID twice") {
-  WorkerBed bed;
+  AuditedWorkers fixture;
   ManualClock clock;
   SnowflakeOptions options;
   options.worker.owner = "stopped";
@@ -350,15 +348,15 @@ TEST_CASE("workers on PostgreSQL: two generators and a stopped one whose worker 
     into.insert(into.end(), ids.begin(), ids.end());
   };
   std::vector<std::int64_t> all;
-  SnowflakeGenerator stopped(bed.options(clock), options);
+  SnowflakeGenerator stopped(fixture.options(clock), options);
   draw(stopped, all);
   clock.advance(10s);
-  Store(bed.options()).recycle_worker(stopped.worker(), true);
+  Store(fixture.options()).recycle_worker(stopped.worker(), true);
   options.worker.owner = "taker";
   options.worker.worker = stopped.worker();
   // The store's own clock has to pass the window's end as well.
   while (error_code([&] {
-    SnowflakeGenerator taker(bed.options(clock), options);
+    SnowflakeGenerator taker(fixture.options(clock), options);
     draw(taker, all);
   })) {
   }

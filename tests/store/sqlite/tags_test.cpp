@@ -171,17 +171,3 @@ TEST_CASE(
   CHECK(names == std::vector<std::string>{"order", "order-of-last-year", "orders"});
   CHECK(admin.similar_tags(TagName("order"), 2).size() == 2);
 }
-
-TEST_CASE(
-    "tags: names that one may have been meant for are about as long or begin with it, and not too many") {
-  SqliteStore store;
-  leaf::Store admin = store.open();
-  for (const char* name : {"order", "orders", "order-of-last-year", "invoice-of-last-year", "x"})
-    admin.add_tag({.name = TagName(name)});
-  admin.add_tag({.name = TagName("ordre")});
-  admin.remove_tag(TagName("ordre"));
-  auto names = admin.similar_tags(TagName("order"));
-  std::ranges::sort(names);
-  CHECK(names == std::vector<std::string>{"order", "order-of-last-year", "orders"});
-  CHECK(admin.similar_tags(TagName("order"), 2).size() == 2);
-}

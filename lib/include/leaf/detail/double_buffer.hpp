@@ -201,7 +201,7 @@ class LEAF_EXPORT DoubleBuffer {
 
   // Apart from the slots: they are read by all, the word is written by all.
   alignas(64) std::atomic<std::uint64_t> word_{0};
-  std::atomic<std::uint64_t> noted_{0};  ///< a word of before
+  std::atomic<std::uint64_t> noted_{0};  ///< an earlier word
   alignas(64) Slot slots_[2];
 };
 

@@ -1,0 +1,3 @@
+module example.org/leaf
+
+go 1.19

@@ -1,0 +1,98 @@
+#include "store/lease_errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "layout/layout_text.hpp"
+#include "text/advice.hpp"
+#include "text/hint.hpp"
+
+namespace leaf::store {
+
+namespace {
+
+/// When the first worker that nobody holds can be leased.
+std::optional<UnixTime> first_freed(const std::vector<Worker>& workers) {
+  std::optional<UnixTime> first;
+  for (const Worker& worker : workers) {
+    if (worker.in_range && worker.owner.empty())
+      first = std::min(first.value_or(UnixTime::max()), worker.window_end);
+  }
+  return first;
+}
+
+}  // namespace
+
+Error no_lease_before(UnixTime from) {
+  return {
+      ErrorCode::unavailable,
+      fmt::format("no worker is leased until {}: after a failover or restore the store may lack leases "
+                  "that are still in use",
+                  to_rfc3339(from)),
+      advice(
+          "wait until then; hosts whose window is not over go on. If that server lost no commit, saying so{} "
+          "ends the wait"_hint,
+          Remedy{Remedy::Kind::settle_failover})};
+}
+
+Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
+  const std::string range =
+      pool.workers.size() > pool.layout.max_worker()
+          ? ""
+          : fmt::format(" that this store leases, {} to {},", pool.workers.first, pool.workers.last);
+  const std::string taken = fmt::format("all {} workers{} are taken", pool.workers.size(), range);
+  UnixTime first = UnixTime::max();
+  std::int64_t ahead = 0;
+  for (const Worker& worker : workers) {
+    if (!worker.leased_ahead() || !worker.in_range) continue;
+    ++ahead;
+    first = std::min(first, worker.window_end);
+  }
+  const auto freed = first_freed(workers);
+  if (ahead == 0 && freed) {
+    return {
+        ErrorCode::exhausted, taken,
+        advice(
+            "try again at {}, when the window of one that was freed is over; or free one whose holder is gone{}"_hint,
+            to_rfc3339(*freed), Remedy{Remedy::Kind::recycle_worker})};
+  }
+  if (ahead == 0) {
+    return {ErrorCode::exhausted, taken,
+            advice("see who holds them{}, and free those whose holder is gone{}"_hint,
+                   Remedy{Remedy::Kind::list_workers}, Remedy{Remedy::Kind::recycle_worker})};
+  }
+  return {ErrorCode::exhausted,
+          fmt::format("{}, {} of them because a clock was ahead: the first until {}", taken, ahead,
+                      to_rfc3339(first)),
+          advice("free those of the others whose holder is gone{}, or go on in a new store"_hint,
+                 Remedy{Remedy::Kind::recycle_worker})};
+}
+
+Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
+  const auto held = std::ranges::find(workers, number, &Worker::id);
+  const bool is_over = held == workers.end() || held->window_end <= held->renewed_at + held->silent_for;
+  return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", number),
+          is_over ? advice("free it{}"_hint, Remedy{.kind = Remedy::Kind::recycle_worker, .number = number})
+                  : advice("wait until {}, when its window is over, or take another{}"_hint,
+                           to_rfc3339(held->window_end), Remedy{Remedy::Kind::choose_worker})};
+}
+
+void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& workers) {
+  const auto held = std::ranges::find(workers, *request.worker, &Worker::id);
+  if (held == workers.end() || !held->leased_ahead()) return;
+  const Remedy other{Remedy::Kind::choose_worker};
+  const Remedy release{.kind = Remedy::Kind::release_workers, .name = request.owner};
+  throw Error(
+      ErrorCode::refused,
+      fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
+                  to_rfc3339(held->window_end)),
+      held->owner == request.owner
+          ? advice("set the clock right; if it is right now, release it{}, then take another worker{}"_hint,
+                   release, other)
+          : advice("set the clock right; if it is right now, take another worker{}"_hint, other));
+}
+
+}  // namespace leaf::store

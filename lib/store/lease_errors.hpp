@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "leaf/error.hpp"
+#include "leaf/worker.hpp"
+#include "store/worker_range.hpp"
+
+namespace leaf::store {
+
+/// Why no worker was leased, and what helps. `workers` are all that the store knows.
+
+/// That a failover or restore is too recent.
+Error no_lease_before(UnixTime from);
+
+/// That the whole pool is taken.
+Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers);
+
+/// That the worker of this number, which is pinned, is not free.
+Error not_free(std::int64_t number, const std::vector<Worker>& workers);
+
+/// Throws Error (refused) if `request` pins a worker that no command brings back before its time.
+void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& workers);
+
+}  // namespace leaf::store

@@ -1,0 +1,275 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "layout/layout_text.hpp"
+#include "leaf/store.hpp"
+#include "store/expected_layout.hpp"
+#include "store/lease_clocks.hpp"
+#include "store/lease_errors.hpp"
+#include "store/store_impl.hpp"
+#include "store/unix_time.hpp"
+#include "store/uuid.hpp"
+#include "store/worker_range.hpp"
+#include "text/advice.hpp"
+#include "text/hint.hpp"
+
+namespace leaf {
+
+namespace {
+
+using std::chrono::milliseconds;
+using store::host_time;
+using store::LeaseClocks;
+using store::Row;
+using store::SeenClocks;
+using store::time_of;
+using store::unix_ms;
+using store::Value;
+using store::WorkerPool;
+
+constexpr std::size_t max_owner = 255;
+
+/// The highest one of `range` that neither the store nor this host knows to have been leased.
+std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const WorkerRange& range,
+                                         GrantMarks& marks, const std::string& deployment) {
+  for (std::int64_t worker = range.last; worker >= range.first; --worker) {
+    if (std::ranges::find(known, worker, &Worker::id) == known.end() &&
+        marks.highest(deployment, mark_of(worker)) == 0)
+      return worker;
+  }
+  return std::nullopt;
+}
+
+void require_valid(const WorkerRequest& request, const WorkerPool& pool) {
+  const Layout& layout = pool.layout;
+  if (request.owner.empty() || request.owner.size() > max_owner ||
+      !std::all_of(request.owner.begin(), request.owner.end(), [](char c) { return c > ' ' && c <= '~'; })) {
+    throw Error(ErrorCode::usage,
+                "the name of a worker's owner is not 1 to 255 printable characters without spaces",
+                advice("choose one{}"_hint, Remedy{Remedy::Kind::choose_owner}));
+  }
+  if (request.worker) layout.worker_bits(*request.worker);  // throws if it is out of bounds
+  if (request.worker && !pool.workers.holds(*request.worker)) {
+    throw Error(ErrorCode::usage, fmt::format("this store does not lease worker {}", *request.worker),
+                advice("choose one from {} to {}{}, or leave the choice to the store"_hint,
+                       pool.workers.first, pool.workers.last, Remedy{Remedy::Kind::choose_worker}));
+  }
+  if (request.window < layout.unit()) {
+    throw Error(ErrorCode::usage,
+                fmt::format("a window of {} is shorter than the layout's unit", request.window));
+  }
+  if (request.max_skew < milliseconds::zero() || request.recycle_after < milliseconds::zero() ||
+      request.max_backward < milliseconds::zero()) {
+    throw Error(ErrorCode::usage, "a duration is below zero");
+  }
+}
+
+WorkerLease lease_of(const Row& row, std::string token, StoreIdentity store) {
+  store::require_durable(row, 3);
+  WorkerLease lease{.worker = row.integer(0),
+                    .token = std::move(token),
+                    .begin = time_of(row.integer(1)),
+                    .end = time_of(row.integer(2)),
+                    .store = std::move(store)};
+  if (lease.begin >= lease.end) throw Error(ErrorCode::failed, "the store leased no time");
+  return lease;
+}
+
+SeenClocks clocks_of(const Row& row) {
+  const auto optional_time = [&](std::size_t column) {
+    const auto ms = row.integer_or_null(column);
+    return ms ? std::optional(time_of(*ms)) : std::nullopt;
+  };
+  return {time_of(row.integer(0)), optional_time(1), optional_time(2)};
+}
+
+}  // namespace
+
+std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const std::vector<Value>& parameters,
+                                    StoreIdentity& store) {
+  auto granted = grant(
+      statement, 4, [&](const std::string&) { return parameters; }, [](store::Connection&, milliseconds) {});
+  if (!granted) return {};
+  store = std::move(granted->second);
+  return {std::move(granted->first)};
+}
+
+void Store::Impl::require_above_mark(const WorkerLease& lease,
+                                     const std::function<std::optional<std::int64_t>()>& spare) {
+  const GrantMarks::Mark known = marks_->mark(lease.store.deployment, mark_of(lease.worker));
+  const UnixTime mark = time_of(known.end);
+  // What its own holder was leased, and has not used, it is leased again.
+  if (lease.begin >= mark || known.holder == holder_of(lease.token)) return;
+  Advice what_helps = "try again when that time has passed"_hint;
+  // Others may have been leased what the store has lost, too. They took the lowest numbers.
+  if (const auto worker = spare()) {
+    what_helps = advice(
+        "try again when that time has passed; if no host has used worker {} since the backup, go on at once "
+        "by "
+        "taking it{}"_hint,
+        *worker, Remedy{.kind = Remedy::Kind::choose_worker, .number = *worker});
+  }
+  throw Error(ErrorCode::refused,
+              fmt::format("the store has leased worker {} up to {} before: it was restored from a backup, or "
+                          "an old standby took over",
+                          lease.worker, to_rfc3339(mark)),
+              what_helps);
+}
+
+void Store::Impl::raise_mark(const WorkerLease& lease) {
+  marks_->raise(lease.store.deployment, mark_of(lease.worker), unix_ms(lease.end), holder_of(lease.token));
+}
+
+void require_expected_layout(const WorkerRequest& request, const Layout& layout) {
+  if (!request.layout || *request.layout == layout) return;
+  throw Error(
+      ErrorCode::usage,
+      fmt::format("the store's layout is '{}', but this host expects '{}'", layout.name(),
+                  request.layout->name()),
+      advice("name the right store or the right layout{}"_hint, Remedy{Remedy::Kind::check_settings}));
+}
+
+WorkerLease Store::acquire_worker(const WorkerRequest& request) {
+  const WorkerPool pool = store::pool_of(impl_->execute(&store::Sql::layout, {}));
+  const Layout& layout = pool.layout;
+  require_expected_layout(request, layout);
+  require_valid(request, pool);
+  const auto check_lease_time = [&] {
+    const auto found = impl_->execute(&store::Sql::leases_from, {});
+    const auto from = store::wait_for_leases(found, host_time(impl_->clock()));
+    if (from) throw store::no_lease_before(*from);
+  };
+  check_lease_time();
+  const std::string token = store::new_uuid();
+  StoreIdentity store;
+  LeaseClocks clocks(request, request.not_before, layout, impl_->clock());
+  const auto claim = [&](const char* store::Sql::*statement, std::int64_t worker, bool with_silence) {
+    clocks.ask();
+    std::vector<Value> parameters{request.owner,
+                                  token,
+                                  request.window.count(),
+                                  unix_ms(request.not_before),
+                                  unix_ms(clocks.asked()),
+                                  worker,
+                                  unix_ms(clocks.earliest_store()),
+                                  unix_ms(clocks.latest()),
+                                  unix_ms(clocks.latest_given_up()),
+                                  unix_ms(clocks.first_begin()),
+                                  unix_ms(clocks.last_begin())};
+    if (with_silence) parameters.emplace_back(static_cast<std::int64_t>(request.recycle_after.count()));
+    auto rows = impl_->lease(statement, parameters, store);
+    clocks.note_answer();
+    return rows;
+  };
+  // True if what was claimed came too late for the clocks. Throws Error where they forbid a lease.
+  const auto came_late = [&] {
+    check_lease_time();  // another server may have come meanwhile
+    return clocks.explain([&](UnixTime now) {
+      return clocks_of(impl_->execute(&store::Sql::owner_clocks, {request.owner, unix_ms(now)}).at(0));
+    });
+  };
+  const auto has_new = [&] {
+    return impl_->execute(&store::Sql::has_new, {layout.max_worker(), unix_ms(clocks.asked())})
+               .at(0)
+               .integer(0) != 0;
+  };
+
+  std::vector<Row> rows;
+  std::int64_t new_left = pool.workers.size();
+  while (rows.empty()) {
+    if (request.worker) {
+      rows = claim(&store::Sql::acquire_this, *request.worker, true);
+      if (!rows.empty()) break;
+      const std::vector<Worker> known = workers();
+      store::require_not_ahead(request, known);
+      if (!came_late()) throw store::not_free(*request.worker, known);
+      continue;
+    }
+    rows = claim(&store::Sql::acquire_held, layout.max_worker(), false);
+    if (rows.empty()) rows = claim(&store::Sql::acquire_new, layout.max_worker(), false);
+    // One that is pinned may lie in the way: the next number is asked for then.
+    if (!rows.empty() || came_late() || (has_new() && new_left-- > 0)) continue;
+    rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
+    if (rows.empty() && !came_late()) throw store::all_taken(pool, workers());
+  }
+  WorkerLease lease = lease_of(rows[0], token, store);
+  try {
+    impl_->require_above_mark(
+        lease, [&] { return spare_worker(workers(), pool.workers, impl_->marks(), lease.store.deployment); });
+    // A worker that is leased fixes the layout; until then it may have been chosen anew.
+    if (this->layout() != layout) {
+      throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again"_hint);
+    }
+  } catch (const Error&) {
+    try {
+      impl_->execute(&store::Sql::give_up,
+                     {lease.worker, lease.token, unix_ms(lease.begin), std::int64_t{0}});
+    } catch (const Error&) {
+      // The worker is free when its window is over.
+    }
+    throw;
+  }
+  impl_->raise_mark(lease);
+  return lease;
+}
+
+WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& request) {
+  const UnixTime begin = std::max(lease.end, request.not_before);
+  LeaseClocks clocks(request, begin, layout(), impl_->clock());
+  for (;;) {
+    clocks.ask();
+    StoreIdentity store;
+    const auto rows = impl_->lease(
+        &store::Sql::renew,
+        {lease.worker, lease.token, unix_ms(begin), static_cast<std::int64_t>(request.window.count()),
+         unix_ms(clocks.asked()), unix_ms(clocks.earliest_store()), unix_ms(clocks.latest()),
+         unix_ms(clocks.last_begin())},
+        store);
+    clocks.note_answer();
+    if (!rows.empty()) {
+      WorkerLease next = lease_of(rows[0], lease.token, store);
+      impl_->require_above_mark(next, [&] {
+        return spare_worker(workers(), worker_range(), impl_->marks(), next.store.deployment);
+      });
+      impl_->raise_mark(next);
+      return next;
+    }
+    const Error lost{ErrorCode::not_found,
+                     fmt::format("worker {} was recycled and is held no longer", lease.worker)};
+    const bool came_late = clocks.explain([&](UnixTime now) {
+      const auto seen = impl_->execute(&store::Sql::lease_clocks, {lease.worker, lease.token, unix_ms(now)});
+      if (seen.empty()) throw lost;
+      return clocks_of(seen[0]);
+    });
+    if (!came_late) throw lost;  // or may be, where another server has come
+  }
+}
+
+bool Store::Impl::give_up(const WorkerLease& lease, UnixTime used_until, bool frees) {
+  const std::string& deployment = lease.store.deployment;
+  const std::string subject = mark_of(lease.worker);
+  const MarkHolder holder = holder_of(lease.token);
+  const auto known = deployment.empty() ? GrantMarks::Mark() : marks_->mark(deployment, subject);
+  const bool is_own = known.end > 0 && known.holder == holder;
+  // First: another process of this host may get what is given up at once.
+  if (is_own) marks_->lower(deployment, subject, unix_ms(used_until), holder);
+  if (!execute(&store::Sql::give_up,
+               {lease.worker, lease.token, unix_ms(used_until), static_cast<std::int64_t>(frees)})
+           .empty())
+    return true;
+  // It is another holder's now, unless an attempt whose reply was lost has given it up.
+  if (is_own && !retried()) marks_->raise(deployment, subject, known.end, holder);
+  return false;
+}
+
+bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
+  return impl_->give_up(lease, used_until, false);
+}
+
+bool Store::release_worker(const WorkerLease& lease, UnixTime used_until) {
+  return impl_->give_up(lease, used_until, true);
+}
+
+}  // namespace leaf
