@@ -108,3 +108,18 @@ PYTHON
   # The buffer is as it was.
   same 'the next ID' 2 "$(redis incr order)"
 }
+
+@test "several threads give no ID twice, over HTTP and Redis' protocol at once" {
+  leafctl -q tags update order --step 50
+  serve --threads 3
+  local client
+  for client in 1 2 3; do
+    redis -r 500 incr order >"$BATS_TEST_TMPDIR/ids.$client" &
+    printf 'url = "http://localhost/v1/tags/order/next?n=7&form=text"\n%.0s' {1..100} |
+      curl -sS --unix-socket "$http_socket" -K - >"$BATS_TEST_TMPDIR/ids.http$client" &
+  done
+  for client in $(jobs -p); do [ "$client" = "$server" ] || wait "$client"; done
+  all_different 3600 "$BATS_TEST_TMPDIR"/ids.*
+  for client in "$BATS_TEST_TMPDIR"/ids.*; do increasing "$client"; done
+  stop_server
+}
