@@ -10,6 +10,7 @@ setup() {
 teardown() {
   end_server
   end_host_test
+  if [ -e "$BATS_TEST_TMPDIR/held.sock.pid" ]; then kill -KILL "$(cat "$BATS_TEST_TMPDIR/held.sock.pid")" 2>/dev/null || true; fi
 }
 
 @test "shell, HTTP and Redis draw from one buffer" {
@@ -273,6 +274,7 @@ PERL
   redis_socket=$BATS_TEST_TMPDIR/held.sock
   perl "$BATS_TEST_TMPDIR/holder" "$redis_socket" 4 leafctl serve 2>"$BATS_TEST_TMPDIR/held" 3>&- &
   local holder=$! client
+  child=$holder
   server_messages=$BATS_TEST_TMPDIR/held
   until_true [ -e "$redis_socket.pid" ]
   for client in 1 2 3; do
