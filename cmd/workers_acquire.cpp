@@ -32,6 +32,15 @@ bool is_named_by_flag(const Session& session) {
   });
 }
 
+/// The part of the window that no other holder has a share in, whatever unit an ID's time is counted in.
+leaf::WorkerLease whole_units(leaf::WorkerLease lease, const leaf::Layout& layout) {
+  const auto begin_of_unit = [&](leaf::UnixTime time) { return layout.time_at(layout.ticks_at(time)); };
+  const leaf::UnixTime begin = begin_of_unit(lease.begin);
+  lease.begin = begin < lease.begin ? begin + layout.unit() : begin;
+  lease.end = begin_of_unit(lease.end);
+  return lease;
+}
+
 class WorkersAcquire : public Command {
  public:
   void declare(Declaration& command) override {
@@ -54,7 +63,10 @@ class WorkersAcquire : public Command {
   void run(Session& session) override {
     leaf::Store store = session.store();
     const std::string& owner = session.settings().worker_name;
-    const Lease lease{store.acquire_worker(worker_request(session.settings())), owner};
+    leaf::WorkerRequest request = worker_request(session.settings());
+    const leaf::Layout layout = store.layout();
+    request.window += layout.unit();  // what is cut off below
+    const Lease lease{whole_units(store.acquire_worker(request), layout), owner};
     session.output.print_one(columns, lease);
     session.messages.info(
         fmt::format("worker {} is held by '{}' until {}; 'leafctl workers release {}{}' frees it",

@@ -9,8 +9,8 @@ namespace leaf::c {
 /// has just been forked, which has one thread.
 inline std::atomic<unsigned> fork_generation{0};
 
-/// Has forks counted from now on. Throws std::bad_alloc.
-void count_forks();
+/// Throws std::bad_alloc if forks could not be counted.
+void require_counted_forks();
 
 /// A part that does not survive fork(), such as one with threads. Its first use in a child makes it anew
 /// there. What the parent left is not destroyed in the child: its threads are gone, and its locks may be held
@@ -21,7 +21,7 @@ class PerProcess {
   /// `make` returns a Part, here and in get().
   template <class Make>
   explicit PerProcess(const Make& make) {
-    count_forks();
+    require_counted_forks();
     current_.store(new Made(make), std::memory_order_release);
   }
   ~PerProcess() {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <map>
 #include <memory>
@@ -32,6 +34,7 @@ using host::StateFile;
 struct Place {
   host::Shared<std::int64_t>* end;
   host::Shared<std::uint64_t>* holder;
+  std::array<host::CopyRecord, 8>* copies;
 
   GrantMarks::Mark load() const {
     return {.end = end->load(std::memory_order_acquire), .holder = holder->load(std::memory_order_relaxed)};
@@ -44,8 +47,47 @@ struct Place {
   }
   void lower(const GrantMarks::Mark& mark) const {
     std::int64_t highest = end->load(std::memory_order_relaxed);
-    while (highest > mark.end && holder->load(std::memory_order_relaxed) == mark.holder &&
-           !end->compare_exchange_weak(highest, mark.end, std::memory_order_acq_rel)) {
+    while (highest > mark.end && holder->load(std::memory_order_relaxed) == mark.holder) {
+      if (!end->compare_exchange_weak(highest, mark.end, std::memory_order_acq_rel)) continue;
+      for (host::CopyRecord& record : *copies) lower_to(record.end, mark.end);
+      return;
+    }
+  }
+
+  /// Each copy writes how far it has granted before it looks at the others: of two that are granted the same
+  /// at once, the later one sees the earlier one.
+  bool claim(std::uint64_t copy, Range granted) const {
+    host::CopyRecord& own = record_of(copy);
+    raise_to(own.end, granted.hi);
+    return std::ranges::none_of(*copies, [&](const host::CopyRecord& other) {
+      return &other != &own && other.end.load() > granted.lo;
+    });
+  }
+
+ private:
+  static void raise_to(host::Shared<std::int64_t>& value, std::int64_t target) {
+    std::int64_t found = value.load();
+    while (found < target && !value.compare_exchange_weak(found, target)) {
+    }
+  }
+  static void lower_to(host::Shared<std::int64_t>& value, std::int64_t target) {
+    std::int64_t found = value.load();
+    while (found > target && !value.compare_exchange_weak(found, target)) {
+    }
+  }
+  /// The copy's own; where there is none, a free one, else that of the copy that is furthest behind.
+  host::CopyRecord& record_of(std::uint64_t copy) const {
+    for (;;) {
+      host::CopyRecord* chosen = nullptr;
+      for (host::CopyRecord& record : *copies) {
+        const std::uint64_t found = record.copy.load();
+        if (found == copy) return record;
+        if (chosen == nullptr ||
+            (chosen->copy.load() != 0 && (found == 0 || record.end.load() < chosen->end.load())))
+          chosen = &record;
+      }
+      std::uint64_t former = chosen->copy.load();
+      if (chosen->copy.compare_exchange_strong(former, copy)) return *chosen;
     }
   }
 };
@@ -76,6 +118,18 @@ class HostMarks final : public GrantMarks {
     return found;
   }
 
+  bool claim(const StoreIdentity& store, const std::string& subject, Range granted,
+             MarkHolder holder) override {
+    const Places places = places_of(store.deployment, subject, IfMissing::make);
+    const Mark mark{.end = granted.hi, .holder = holder};
+    const std::uint64_t copy = holder_of(store.copy);
+    const bool is_own = places.own.claim(copy, granted);
+    places.own.raise(mark);
+    const bool is_hosts = places.shared->claim(copy, granted);
+    places.shared->raise(mark);
+    return is_own && is_hosts;
+  }
+
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
              MarkHolder holder) override {
     const Places places = places_of(deployment, subject, IfMissing::make);
@@ -96,6 +150,7 @@ class HostMarks final : public GrantMarks {
     // What this process knows by itself, should the file be gone or cut.
     host::Shared<std::int64_t> end{0};
     host::Shared<std::uint64_t> holder{0};
+    std::array<host::CopyRecord, 8> copies{};
   };
 
   /// What stays where it is as long as this object.
@@ -105,7 +160,9 @@ class HostMarks final : public GrantMarks {
         shared;  ///< `own` where there can be no file; none if it is missing, and is to be left so
   };
 
-  static Place place_in(StateFile& file) { return {&file.state().mark.highest, &file.state().mark_holder}; }
+  static Place place_in(StateFile& file) {
+    return {&file.state().mark.highest, &file.state().mark_holder, &file.state().copies};
+  }
 
   enum class IfMissing { leave, make };
 
@@ -113,7 +170,7 @@ class HostMarks final : public GrantMarks {
     const std::lock_guard lock(mutex_);
     Kept& kept = marks_[{deployment, subject}];
     const bool is_whole = kept.file && kept.file->is_whole();
-    const Place own{&kept.end, &kept.holder};
+    const Place own{&kept.end, &kept.holder, &kept.copies};
     const Place known = is_whole ? place_in(*kept.file) : own;
     try {
       if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_)) return {own, known};

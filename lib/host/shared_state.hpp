@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -77,6 +78,12 @@ struct MarkRecord {
   Shared<std::int64_t> highest{0};
 };
 
+/// Only in the file of a mark: how far one copy of the store has granted.
+struct CopyRecord {
+  Shared<std::uint64_t> copy{0};  ///< its hash; 0: nobody's
+  Shared<std::int64_t> end{0};
+};
+
 /// Only in the file of a store's name. Unix milliseconds of the host's clock.
 struct NameRecord {
   Shared<std::uint64_t> stamp{0};  ///< of the files that the name goes through, when it was looked up
@@ -121,6 +128,7 @@ struct SharedState {
   Shared<std::uint32_t> starved{0};      ///< of `tag`: leaf::range::StepHistory
   Shared<std::int64_t> start{0};         ///< of `tag`: where it began; 0 if that is not known
   RemedyRecord remedies{};
+  std::array<CopyRecord, 8> copies{};  ///< of `mark`
 };
 
 /// 0 where there is none.

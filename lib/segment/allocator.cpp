@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -120,6 +121,8 @@ class SegmentAllocator::Impl {
         options_(std::move(options)),
         fetcher_(store_, fetcher_options(options_)) {}
 
+  bool is_of_another_process() const noexcept { return process_ != getpid(); }
+
   SegmentTag tag(const TagName& name) {
     const std::lock_guard lock(mutex_);
     auto& source = sources_[name];
@@ -142,6 +145,7 @@ class SegmentAllocator::Impl {
                                               store_, fetcher_);
   }
 
+  const pid_t process_ = getpid();
   const StoreOptions store_;
   const SegmentOptions options_;
   host::ForkMutex mutex_;
@@ -151,7 +155,10 @@ class SegmentAllocator::Impl {
 
 SegmentAllocator::SegmentAllocator(StoreOptions store, SegmentOptions options)
     : impl_(std::make_unique<Impl>(std::move(store), std::move(options))) {}
-SegmentAllocator::~SegmentAllocator() = default;
+SegmentAllocator::~SegmentAllocator() {
+  // Its threads are the parent's.
+  if (impl_->is_of_another_process()) static_cast<void>(impl_.release());
+}
 
 SegmentTag SegmentAllocator::tag(const TagName& name) {
   return impl_->tag(name);

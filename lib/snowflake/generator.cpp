@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -116,6 +117,7 @@ class SnowflakeGenerator::Impl {
   /// The same by another reading.
   std::size_t draw_by_the_clock(std::span<std::int64_t> ids, Patience patience);
 
+  bool is_of_another_process() const noexcept { return process_ != getpid(); }
   const Layout& layout() const noexcept { return positions_->layout(); }
   range::RangeSource& windows() noexcept { return *windows_; }
   std::int64_t worker() const noexcept { return windows_->buffer().view().label; }
@@ -132,6 +134,7 @@ class SnowflakeGenerator::Impl {
   void give_back(const range::OwnRanges& windows);
 
   const std::uint64_t number_ = new_number();
+  const pid_t process_ = getpid();
   const StoreOptions store_;
   const SnowflakeOptions options_;
   Clock& clock_;
@@ -357,7 +360,10 @@ void SnowflakeGenerator::Impl::wait_past(std::int64_t ticks) const {
 
 SnowflakeGenerator::SnowflakeGenerator(const StoreOptions& store, const SnowflakeOptions& options)
     : impl_(std::make_unique<Impl>(store, options)) {}
-SnowflakeGenerator::~SnowflakeGenerator() = default;
+SnowflakeGenerator::~SnowflakeGenerator() {
+  // The parent goes on with its worker, and its threads are not here.
+  if (impl_->is_of_another_process()) static_cast<void>(impl_.release());
+}
 
 std::int64_t SnowflakeGenerator::next() {
   std::int64_t id;

@@ -25,6 +25,16 @@ class MarksInMemory final : public GrantMarks {
     }
     return found;
   }
+  bool claim(const StoreIdentity& store, const std::string& subject, Range granted,
+             MarkHolder holder) override {
+    const std::lock_guard lock(mutex_);
+    Mark& mark = marks_[{store.deployment, subject}];
+    std::string& copy = copies_[{store.deployment, subject}];
+    const bool is_new = granted.lo >= mark.end || copy == store.copy;
+    mark = {std::max(mark.end, granted.hi), holder};
+    copy = store.copy;
+    return is_new;
+  }
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
              MarkHolder holder) override {
     const std::lock_guard lock(mutex_);
@@ -41,6 +51,7 @@ class MarksInMemory final : public GrantMarks {
  private:
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Mark> marks_;
+  std::map<std::pair<std::string, std::string>, std::string> copies_;  ///< that granted last
 };
 
 }  // namespace

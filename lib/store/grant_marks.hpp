@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "leaf/range.hpp"
+#include "leaf/store_identity.hpp"
 #include "leaf/tag.hpp"
 
 namespace leaf {
@@ -41,6 +43,11 @@ class GrantMarks {
   /// What there are marks of in that deployment, in no order.
   virtual std::vector<std::string> subjects(const std::string& deployment) = 0;
 
+  /// Remembers what `store` has granted. False if another copy of it has granted beyond `granted.lo` since
+  /// the mark was read: both may have granted the same, and what this one granted must not be used. Of two
+  /// that are granted the same at once, at least one is told.
+  virtual bool claim(const StoreIdentity& store, const std::string& subject, Range granted,
+                     MarkHolder holder = 0) = 0;
   /// Remembers that all before `end` may be in use. Never lowers.
   virtual void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
                      MarkHolder holder = 0) = 0;

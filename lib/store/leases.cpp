@@ -102,24 +102,34 @@ void Store::Impl::require_above_mark(const WorkerLease& lease,
   const UnixTime mark = time_of(known.end);
   // What its own holder was leased, and has not used, it is leased again.
   if (lease.begin >= mark || known.holder == holder_of(lease.token)) return;
+  throw leased_before(lease.worker, mark, spare);
+}
+
+Error Store::Impl::leased_before(std::int64_t worker, UnixTime until,
+                                 const std::function<std::optional<std::int64_t>()>& spare) {
   Advice what_helps = "try again when that time has passed"_hint;
   // Others may have been leased what the store has lost, too. They took the lowest numbers.
-  if (const auto worker = spare()) {
+  if (const auto other = spare()) {
     what_helps = advice(
         "try again when that time has passed; if no host has used worker {} since the backup, go on at once "
         "by "
         "taking it{}"_hint,
-        *worker, Remedy{.kind = Remedy::Kind::choose_worker, .number = *worker});
+        *other, Remedy{.kind = Remedy::Kind::choose_worker, .number = *other});
   }
-  throw Error(ErrorCode::refused,
-              fmt::format("the store has leased worker {} up to {} before: it was restored from a backup, or "
-                          "an old standby took over",
-                          lease.worker, to_rfc3339(mark)),
-              what_helps);
+  return {ErrorCode::refused,
+          fmt::format("the store has leased worker {} up to {} before: it was restored from a backup, or "
+                      "an old standby took over",
+                      worker, to_rfc3339(until)),
+          what_helps};
 }
 
-void Store::Impl::raise_mark(const WorkerLease& lease) {
-  marks_->raise(lease.store.deployment, mark_of(lease.worker), unix_ms(lease.end), holder_of(lease.token));
+void Store::Impl::claim_window(const WorkerLease& lease,
+                               const std::function<std::optional<std::int64_t>()>& spare) {
+  const std::string subject = mark_of(lease.worker);
+  const MarkHolder holder = holder_of(lease.token);
+  const bool is_own = marks_->mark(lease.store.deployment, subject).holder == holder;
+  if (!marks_->claim(lease.store, subject, {unix_ms(lease.begin), unix_ms(lease.end)}, holder) && !is_own)
+    throw leased_before(lease.worker, time_of(marks_->highest(lease.store.deployment, subject)), spare);
 }
 
 void require_expected_layout(const WorkerRequest& request, const Layout& layout) {
@@ -196,12 +206,15 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   }
   WorkerLease lease = lease_of(rows[0], token, store);
   try {
-    impl_->require_above_mark(
-        lease, [&] { return spare_worker(workers(), pool.workers, impl_->marks(), lease.store.deployment); });
+    const auto spare = [&] {
+      return spare_worker(workers(), pool.workers, impl_->marks(), lease.store.deployment);
+    };
+    impl_->require_above_mark(lease, spare);
     // A worker that is leased fixes the layout; until then it may have been chosen anew.
     if (this->layout() != layout) {
       throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again"_hint);
     }
+    impl_->claim_window(lease, spare);
   } catch (const Error&) {
     try {
       impl_->execute(&store::Sql::give_up,
@@ -211,7 +224,6 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     }
     throw;
   }
-  impl_->raise_mark(lease);
   return lease;
 }
 
@@ -230,10 +242,11 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
     clocks.note_answer();
     if (!rows.empty()) {
       WorkerLease next = lease_of(rows[0], lease.token, store);
-      impl_->require_above_mark(next, [&] {
+      const auto spare = [&] {
         return spare_worker(workers(), worker_range(), impl_->marks(), next.store.deployment);
-      });
-      impl_->raise_mark(next);
+      };
+      impl_->require_above_mark(next, spare);
+      impl_->claim_window(next, spare);
       return next;
     }
     const Error lost{ErrorCode::not_found,

@@ -37,6 +37,7 @@ void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const 
   if (!connection_) {
     schema_checked_ = false;
     connection_ = driver().connect(url_.target, program_, if_missing, attempts.time_left());
+    connected_in_ = getpid();
   }
   if (check_schema && !schema_checked_) {
     const store::Schema schema = store::read_schema(*connection_, attempts.time_left());
@@ -51,6 +52,11 @@ void Store::Impl::require_connected_to(const StoreIdentity& identity) {
   connection_.reset();
   throw Error(ErrorCode::unavailable, "the store's name now leads to another deployment", "try again"_hint,
               store::sqlstate::connection_lost);
+}
+
+Store::Impl::~Impl() {
+  // To end it would end the parent's session.
+  if (connected_in_ != getpid()) static_cast<void>(connection_.release());
 }
 
 Store::Store(const StoreOptions& options) : impl_(std::make_unique<Impl>(options)) {}

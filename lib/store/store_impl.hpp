@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -23,6 +25,7 @@ namespace leaf {
 class Store::Impl {
  public:
   explicit Impl(const StoreOptions& options);
+  ~Impl();
 
   /// Runs `work(connection, time left)` until it succeeds or trying again is no use.
   template <typename Work>
@@ -120,7 +123,10 @@ class Store::Impl {
   /// with at once, if there is any.
   void require_above_mark(const WorkerLease& lease,
                           const std::function<std::optional<std::int64_t>()>& spare);
-  void raise_mark(const WorkerLease& lease);
+  /// Raises that mark. Throws the same if another copy of the store has leased such time meanwhile.
+  void claim_window(const WorkerLease& lease, const std::function<std::optional<std::int64_t>()>& spare);
+  Error leased_before(std::int64_t worker, UnixTime until,
+                      const std::function<std::optional<std::int64_t>()>& spare);
   /// As Store::give_up_worker(), or Store::release_worker() if it `frees` the worker.
   bool give_up(const WorkerLease& lease, UnixTime used_until, bool frees);
 
@@ -149,6 +155,7 @@ class Store::Impl {
   const std::shared_ptr<GrantMarks> marks_;
   const std::function<std::shared_ptr<void>()> while_asked_;
   std::unique_ptr<store::Connection> connection_;
+  pid_t connected_in_ = 0;  ///< the process
   bool schema_checked_ = false;
   std::string deployment_;
   bool retried_ = false;

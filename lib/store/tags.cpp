@@ -391,7 +391,8 @@ Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& 
   }
   Grant ids = grant_of(granted->first, granted->second);
   if (ids.range.lo < mark) throw gone_back(name, mark);
-  marks_->raise(ids.store.deployment, subject, ids.range.hi);
+  if (!marks_->claim(ids.store, subject, ids.range))
+    throw gone_back(name, marks_->highest(ids.store.deployment, subject));
   return ids;
 }
 

@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "c/c_store.hpp"
@@ -136,4 +138,37 @@ TEST_CASE("C: a worker that the parent holds for itself is none of its children'
   CHECK(status == 0);
   std::int64_t id = 0;
   CHECK(leaf_generator_next(generator.get(), &id, nullptr) == LEAF_OK);
+}
+
+namespace {
+
+/// Registered before any handle is opened, and run before main() for that.
+struct DrawsInChild {
+  DrawsInChild() {
+    pthread_atfork(nullptr, nullptr, [] {
+      if (leaf_tag* const tag = std::exchange(drawn_from, nullptr)) status = leaf_tag_next(tag, &id, nullptr);
+    });
+  }
+  static inline leaf_tag* drawn_from = nullptr;
+  static inline std::int64_t id = 0;
+  static inline leaf_status status = LEAF_FAILED;
+} draws_in_child;
+
+}  // namespace
+
+TEST_CASE("C: a handler of the program's own that draws in the child draws what nobody else does") {
+  CStore store;
+  add_tag(store.admin, "order", 100);
+  const auto allocator = CStore::allocator(store.options_of_one_process());
+  const auto tag = CStore::tag(allocator, "order");
+  std::int64_t id = 0;
+  REQUIRE(leaf_tag_next(tag.get(), &id, nullptr) == LEAF_OK);
+  DrawsInChild::drawn_from = tag.get();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) _exit(DrawsInChild::status == LEAF_OK && DrawsInChild::id > 100 ? 0 : 1);
+  DrawsInChild::drawn_from = nullptr;
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }

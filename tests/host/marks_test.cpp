@@ -6,9 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include "host/state_patch.hpp"
 #include "leaf/host.hpp"
+#include "store/grant_marks.hpp"
 #include "support/error_of.hpp"
 #include "support/test_host.hpp"
 
@@ -177,4 +180,115 @@ TEST_CASE("marks: the tags that a store lost are told, but none of another deplo
   CHECK(of_other.lost_tags().empty());
   back.add_tag({.name = host.order, .step = 10, .start = 6, .limit = {}, .description = {}});
   CHECK(back.lost_tags().size() == 2);
+}
+
+namespace {
+
+/// A copy of the host's store in a file of its own, drawn from beside it.
+struct CopyOfStore {
+  explicit CopyOfStore(MarkingHost& marking) : host(marking), path(host.home.path() / "copy.db") {
+    fs::copy_file(host.store.path(), path);
+  }
+  leaf::Store process() {
+    auto options = host.store_options();
+    options.url = "sqlite:" + path.string();
+    options.marks = leaf::host_marks(host.host_options());
+    return leaf::Store(options);
+  }
+
+  MarkingHost& host;
+  fs::path path;
+};
+
+/// Has another process granted something between a grant and the look at the marks that follows it.
+class MarksWithInterloper final : public leaf::GrantMarks {
+ public:
+  MarksWithInterloper(std::shared_ptr<leaf::GrantMarks> marks, std::function<void()> interlope)
+      : marks_(std::move(marks)), interlope_(std::move(interlope)) {}
+
+  Mark mark(const std::string& deployment, const std::string& subject) override {
+    return marks_->mark(deployment, subject);
+  }
+  std::vector<std::string> subjects(const std::string& deployment) override {
+    return marks_->subjects(deployment);
+  }
+  bool claim(const leaf::StoreIdentity& store, const std::string& subject, leaf::Range granted,
+             leaf::MarkHolder holder) override {
+    if (interlope_) std::exchange(interlope_, nullptr)();
+    return marks_->claim(store, subject, granted, holder);
+  }
+  void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
+             leaf::MarkHolder holder) override {
+    marks_->raise(deployment, subject, end, holder);
+  }
+  void lower(const std::string& deployment, const std::string& subject, std::int64_t end,
+             leaf::MarkHolder holder) override {
+    marks_->lower(deployment, subject, end, holder);
+  }
+
+ private:
+  std::shared_ptr<leaf::GrantMarks> marks_;
+  std::function<void()> interlope_;
+};
+
+}  // namespace
+
+TEST_CASE("marks: of two copies that grant the same at the same moment, one is refused") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  leaf::test::add_tag(admin, "order", 10);
+  CopyOfStore copy(host);
+  leaf::Store other = copy.process();
+  auto options = host.store_options();
+  std::int64_t taken_by_other = 0;
+  options.marks = std::make_shared<MarksWithInterloper>(
+      leaf::host_marks(host.host_options()), [&] { taken_by_other = other.grant(host.order, 10).range.hi; });
+  leaf::Store one(options);
+  CHECK(error_code([&] { one.grant(host.order, 10); }) == ErrorCode::refused);
+  CHECK(taken_by_other == 11);
+  // Each goes on behind the other.
+  CHECK(one.grant(host.order, 10).range.lo == 11);
+  CHECK(error_code([&] { other.grant(host.order, 10); }) == ErrorCode::refused);
+}
+
+TEST_CASE("marks: processes that are granted IDs of one store at once lose none, whoever notes them first") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  leaf::test::add_tag(admin, "order", 10);
+  leaf::Store other = host.process();
+  auto options = host.store_options();
+  options.marks = std::make_shared<MarksWithInterloper>(leaf::host_marks(host.host_options()),
+                                                        [&] { other.grant(host.order, 10); });
+  leaf::Store one(options);
+  CHECK(one.grant(host.order, 10).range.lo == 1);
+  CHECK(one.grant(host.order, 10).range.lo == 21);
+}
+
+TEST_CASE("marks: of two copies that lease a worker for the same time at the same moment, one is refused") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  CopyOfStore copy(host);
+  leaf::Store other = copy.process();
+  auto options = host.store_options();
+  options.marks = std::make_shared<MarksWithInterloper>(leaf::host_marks(host.host_options()), [&] {
+    CHECK(other.acquire_worker({.owner = "b"}).worker == 0);
+  });
+  leaf::Store one(options);
+  CHECK(error_code([&] { one.acquire_worker({.owner = "a"}); }) == ErrorCode::refused);
+}
+
+TEST_CASE("marks: more copies than there is room for are told apart from those that granted last") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  leaf::test::add_tag(admin, "order", 10);
+  const auto marks = leaf::host_marks(host.host_options());
+  const std::string deployment = admin.identity().deployment;
+  const std::string subject = "tag order";
+  const auto claim = [&](const std::string& copy, std::int64_t lo) {
+    return marks->claim({.deployment = deployment, .copy = copy}, subject, {lo, lo + 10});
+  };
+  for (std::int64_t i = 0; i < 20; ++i) CHECK(claim("copy " + std::to_string(i), 1 + 10 * i));
+  CHECK_FALSE(claim("copy 0", 191));
+  CHECK_FALSE(claim("copy 20", 191));
+  CHECK(claim("copy 20", 211));
 }

@@ -1,8 +1,12 @@
 #include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <future>
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -448,4 +452,25 @@ TEST_CASE("allocator: without a timeout the store is tried once, and nothing wai
   }
   CHECK(tag.next() == 1);
   CHECK(clock.steady_now() == begun);
+}
+
+TEST_CASE("allocator: a child of a fork ends it without waiting for the threads of the parent") {
+  const leaf::test::SqliteStore file;
+  Store admin = file.open();
+  leaf::test::add_tag(admin, "order", 10);
+  auto allocator = std::make_unique<SegmentAllocator>(file.options());
+  auto tag = allocator->tag(TagName("order"));
+  const std::int64_t first = tag.next();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    allocator.reset();
+    _exit(0);
+  }
+  int status = -1;
+  const bool has_ended = leaf::test::wait_for([&] { return waitpid(child, &status, WNOHANG) == child; });
+  CHECK(has_ended);
+  if (!has_ended) kill(child, SIGKILL);
+  CHECK(status == 0);
+  CHECK(tag.next() == first + 1);
 }

@@ -1,7 +1,10 @@
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <set>
 #include <thread>
 #include <vector>
@@ -193,6 +196,24 @@ TEST_CASE("generator: draws one after the other share a reading of the clock, 10
     clock.advance(1ms);
     CHECK(next() == now());
   }
+}
+
+TEST_CASE("generator: a child of a fork that ends it gives back nothing of the parent's") {
+  const SqliteStore file;
+  auto generator = std::make_unique<SnowflakeGenerator>(file.options(), owned_by("here"));
+  const auto before = file.open().workers().at(0).window_end;
+  const std::int64_t first = generator->next();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    generator.reset();
+    _exit(0);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(file.open().workers().at(0).window_end == before);
+  CHECK(generator->next() > first);
 }
 
 TEST_CASE("generator: to try for the next ID reads no clock, and gives none where the clock is due") {

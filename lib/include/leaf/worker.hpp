@@ -54,7 +54,9 @@ struct WorkerRequest {
   std::optional<Layout> layout{};  ///< the one that the deployment must have
 };
 
-/// A worker and a window of time, [begin, end), in which only the holder of the token may make IDs with it.
+/// A worker and a window of time, [begin, end), in which only the holder of the token may make IDs with it:
+/// in the units of the layout's time that lie in it as a whole. Two holders may share the one in which the
+/// first window ends.
 struct WorkerLease {
   std::int64_t worker = 0;
   std::string token;
