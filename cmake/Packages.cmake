@@ -37,11 +37,17 @@ function(leaf_add_package name)
   set(CPACK_DEBIAN_${component}_PACKAGE_SUGGESTS ${suggests} PARENT_SCOPE)
 endfunction()
 
-leaf_add_package(leafctl SECTION database DEPENDS ${library} libleaf-sqlite SUGGESTS bash-completion libleaf-postgresql
+leaf_add_package(leafctl SECTION database DEPENDS ${library} libleaf-sqlite SUGGESTS bash-completion leafctl-serve libleaf-postgresql
   DESCRIPTION "unique 64-bit IDs from the command line
 leafctl hands out dense IDs per tag from segments, and time-ordered
 snowflake IDs, the way Meituan's Leaf does. It needs no server of its own:
 the counters live in a SQLite file or in PostgreSQL.")
+if(LEAF_SERVE)
+  leaf_add_package(leafctl-serve SECTION database DEPENDS leafctl ${library}
+    DESCRIPTION "unique 64-bit IDs over HTTP and Redis' protocol
+With it leafctl serves IDs over HTTP, as Leaf and tinyid do, and over the
+protocol of Redis, with units for systemd.")
+endif()
 leaf_add_package(${library} SECTION libs SUGGESTS libleaf-sqlite libleaf-postgresql
   DESCRIPTION "unique 64-bit IDs for C++ programs
 The library of leafctl: dense IDs and snowflake IDs from granted ranges,

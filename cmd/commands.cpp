@@ -14,6 +14,7 @@ std::span<const CommandEntry> commands() {
       {"tags import", "import tags from a file, such as a dump of Leaf's table", make_tags_import},
       {"tags remove", "remove a tag permanently", make_tags_remove},
       {"next", "print new IDs", make_next},
+      {"serve", "serve IDs over HTTP and Redis' protocol", make_serve},
       {"status", "show what this host has buffered", make_status},
       {"doctor", "check health, and forecast what will run out", make_doctor},
       {"log", "show who changed tags and freed workers, and when", make_log},

@@ -33,6 +33,7 @@ std::unique_ptr<Command> make_bench_snowflake();
 std::unique_ptr<Command> make_bench_store();
 std::unique_ptr<Command> make_bench_decode();
 std::unique_ptr<Command> make_show_config();
+std::unique_ptr<Command> make_serve();
 std::unique_ptr<Command> make_status();
 std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_log();

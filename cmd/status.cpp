@@ -199,38 +199,15 @@ class Status : public Command {
   }
 
   static void print_metrics(Session& session) {
-    const StoreAnswers answers = ask_store(session);
     const auto host = session.host();
+    leaf::Store store = session.store();
+    const StoreAnswers answers = ask_store(store, session.settings().store, host);
+    if (answers.failure) session.messages.warning(answers.failure->what(), hint_text(*answers.failure));
     const auto buffers = host ? leaf::host_buffers(*host) : std::vector<leaf::HostBuffer>();
     MetricsText metrics;
     add_host_metrics(metrics, buffers);
     add_store_metrics(metrics, answers, buffers, current_time(), worker_policy(session.settings()));
     session.output.print_text(metrics.text());
-  }
-
-  static StoreAnswers ask_store(Session& session) {
-    leaf::Store store = session.store();
-    StoreAnswers answers{.url = leaf::redact_url(session.settings().store)};
-    try {
-      answers.health = store.health();
-      answers.identity = store.identity();
-      note_store_name(session, store);
-      answers.tags = store.tags();
-      answers.layout = store.layout();
-      answers.worker_range = store.worker_range();
-      answers.workers = store.workers();
-      answers.is_up = true;
-    } catch (const leaf::Error& error) {
-      session.messages.warning(error.what(), hint_text(error));
-    }
-    return answers;
-  }
-
-  /// Which of the buffers are of the store that was asked, and which of one before it.
-  static void note_store_name(Session& session, leaf::Store& store) try {
-    if (const auto host = session.host()) leaf::refresh_store_name(session.settings().store, *host, store);
-  } catch (const leaf::Error&) {
-    // What is wrong with the folder is told by those who draw, and by doctor.
   }
 
   /// What was granted stays known, so that no store is taken back to before it.

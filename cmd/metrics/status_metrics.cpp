@@ -112,7 +112,32 @@ void add_tag(MetricsText& metrics, const leaf::Tag& tag, const std::vector<TagOn
   if (outlook.seconds) metrics.add(tag_seconds_left, labels, *outlook.seconds);
 }
 
+/// Which of the buffers are of the store that was asked, and which of one before it.
+void note_store_name(const std::string& url, const leaf::HostOptions& host, leaf::Store& store) try {
+  leaf::refresh_store_name(url, host, store);
+} catch (const leaf::Error&) {
+  // What is wrong with the folder is told by those who draw, and by doctor.
+}
+
 }  // namespace
+
+StoreAnswers ask_store(leaf::Store& store, const std::string& url,
+                       const std::optional<leaf::HostOptions>& host) {
+  StoreAnswers answers{.url = leaf::redact_url(url)};
+  try {
+    answers.health = store.health();
+    answers.identity = store.identity();
+    if (host) note_store_name(url, *host, store);
+    answers.tags = store.tags();
+    answers.layout = store.layout();
+    answers.worker_range = store.worker_range();
+    answers.workers = store.workers();
+    answers.is_up = true;
+  } catch (const leaf::Error& error) {
+    answers.failure = error;
+  }
+  return answers;
+}
 
 void add_host_metrics(MetricsText& metrics, const std::vector<HostBuffer>& buffers) {
   metrics.add(build_info, {{"version", std::string(leaf::version())}}, std::int64_t{1});

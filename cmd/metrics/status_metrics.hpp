@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "doctor/supply_checks.hpp"
+#include "leaf/error.hpp"
 #include "leaf/health.hpp"
 #include "leaf/host.hpp"
 #include "leaf/layout.hpp"
+#include "leaf/store.hpp"
 #include "leaf/tag.hpp"
 #include "metrics/metrics.hpp"
 
@@ -23,7 +25,12 @@ struct StoreAnswers {
   std::optional<leaf::Layout> layout{};
   std::optional<leaf::WorkerRange> worker_range{};
   std::optional<std::vector<leaf::Worker>> workers{};
+  std::optional<leaf::Error> failure{};  ///< why not all was answered
 };
+
+/// Asks `store`, which was made of `url`, and has this host go by where the name leads, if there is one.
+StoreAnswers ask_store(leaf::Store& store, const std::string& url,
+                       const std::optional<leaf::HostOptions>& host);
 
 /// The program, and what this host has buffered, of any store.
 void add_host_metrics(MetricsText& metrics, const std::vector<leaf::HostBuffer>& buffers);

@@ -26,6 +26,12 @@ void SegmentTag::request_fetch() {
   source_->request_fetch();
 }
 
+Range SegmentTag::try_next_range(std::uint64_t at_most) {
+  const range::DoubleBuffer::Taken taken = buffer_->load(std::memory_order_acquire)->take(at_most);
+  if (taken.fetch_next) request_fetch();
+  return taken.range;
+}
+
 Range SegmentTag::next_range(std::uint64_t at_most) {
   if (at_most == 0) throw Error(ErrorCode::usage, "a range of no IDs was asked for");
   return source_->take(at_most);

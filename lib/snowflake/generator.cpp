@@ -108,12 +108,14 @@ class SnowflakeGenerator::Impl {
   Impl(const StoreOptions& store, const SnowflakeOptions& options);
   ~Impl();
 
-  /// Makes at least one of `ids`; returns how many.
-  std::size_t draw(std::span<std::int64_t> ids);
+  enum class Patience { waits, never_waits };
+
+  /// Makes at least one of `ids`; returns how many. 0 where it would have to wait and must not.
+  std::size_t draw(std::span<std::int64_t> ids, Patience patience);
   /// The same by the thread's last reading of the clock; 0 where that does not serve any more. Never waits.
   std::size_t draw_by_last_reading(std::span<std::int64_t> ids);
   /// The same by another reading.
-  std::size_t draw_by_the_clock(std::span<std::int64_t> ids);
+  std::size_t draw_by_the_clock(std::span<std::int64_t> ids, Patience patience);
 
   bool is_of_another_process() const noexcept { return process_ != getpid(); }
   const Layout& layout() const noexcept { return positions_->layout(); }
@@ -124,7 +126,8 @@ class SnowflakeGenerator::Impl {
   void note_reading(UnitInUse& unit, std::chrono::system_clock::time_point time) const;
   void compose(std::span<std::int64_t> ids, std::int64_t position, std::int64_t worker_bits) const;
   std::int64_t first_position_to_take(const DoubleBuffer::View& view, std::int64_t now) const;
-  void go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view, std::int64_t now);
+  bool go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view, std::int64_t now,
+                       Patience patience);
   void wait_past(std::int64_t ticks) const;
   void require_small_lead(std::int64_t ticks, std::int64_t now) const;
 
@@ -194,9 +197,9 @@ void SnowflakeGenerator::Impl::give_back(const range::OwnRanges& windows) {
   }
 }
 
-std::size_t SnowflakeGenerator::Impl::draw(std::span<std::int64_t> ids) {
+std::size_t SnowflakeGenerator::Impl::draw(std::span<std::int64_t> ids, Patience patience) {
   const std::size_t drawn = draw_by_last_reading(ids);
-  return drawn > 0 ? drawn : draw_by_the_clock(ids);
+  return drawn > 0 ? drawn : draw_by_the_clock(ids, patience);
 }
 
 inline void SnowflakeGenerator::Impl::compose(std::span<std::int64_t> ids, std::int64_t position,
@@ -239,7 +242,7 @@ void SnowflakeGenerator::Impl::note_reading(UnitInUse& unit,
   unit.draws = 1;
 }
 
-std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> ids) {
+std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> ids, Patience patience) {
   UnitInUse& unit = unit_in_use;
   std::int64_t may_open = -1;  // the unit of time that the clock has allowed to begin although it lies ahead
   for (;;) {
@@ -250,7 +253,7 @@ std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> 
     const DoubleBuffer::View view = buffer.view();
     const std::int64_t from = first_position_to_take(view, now);
     if (from >= view.rest.hi) {
-      go_to_window_of(buffer, view, now);
+      if (!go_to_window_of(buffer, view, now, patience)) return 0;
       continue;
     }
     const std::int64_t ticks = positions_->ticks_of(from);
@@ -259,6 +262,7 @@ std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> 
       // The unit that is open may be used up. The next one is begun at the clock's pace, also while it is
       // behind.
       if (positions_->sequence_of(from) == 0 && ticks != may_open) {
+        if (patience == Patience::never_waits) return 0;
         wait_past(now);
         may_open = ticks;
         continue;
@@ -303,20 +307,23 @@ std::int64_t SnowflakeGenerator::Impl::first_position_to_take(const DoubleBuffer
          std::uniform_int_distribution<std::int64_t>(0, std::max<std::int64_t>(starts - 1, 0))(random);
 }
 
-void SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view,
-                                               std::int64_t now) {
+/// False if the window that serves is still to come, and must not be waited for.
+bool SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view,
+                                               std::int64_t now, Patience patience) {
   const auto serves = [&](const Range& window) {
     return !window.empty() && positions_->first_of(now) < window.hi;
   };
   if (view.has_next && serves(view.next)) {
     buffer.advance(view);
-    return;
+    return true;
   }
+  if (patience == Patience::never_waits) return false;
   // Both windows are kept until the store has confirmed the time: the clock may have jumped, and come back.
   windows_->await([&] {
     const DoubleBuffer::View seen = windows_->buffer().view();
     return serves(seen.rest) || (seen.has_next && serves(seen.next));
   });
+  return true;
 }
 
 void SnowflakeGenerator::Impl::require_small_lead(std::int64_t ticks, std::int64_t now) const {
@@ -361,7 +368,7 @@ SnowflakeGenerator::~SnowflakeGenerator() {
 std::int64_t SnowflakeGenerator::next() {
   std::int64_t id;
   if (impl_->draw_by_last_reading({&id, 1}) == 0) [[unlikely]]
-    impl_->draw_by_the_clock({&id, 1});
+    impl_->draw_by_the_clock({&id, 1}, Impl::Patience::waits);
   return id;
 }
 
@@ -370,7 +377,17 @@ bool SnowflakeGenerator::try_next(std::int64_t& id) noexcept {
 }
 
 void SnowflakeGenerator::next(std::span<std::int64_t> ids) {
-  while (!ids.empty()) ids = ids.subspan(impl_->draw(ids));
+  while (!ids.empty()) ids = ids.subspan(impl_->draw(ids, Impl::Patience::waits));
+}
+
+std::size_t SnowflakeGenerator::try_next(std::span<std::int64_t> ids) {
+  std::size_t made = 0;
+  while (made < ids.size()) {
+    const std::size_t more = impl_->draw(ids.subspan(made), Impl::Patience::never_waits);
+    if (more == 0) break;
+    made += more;
+  }
+  return made;
 }
 
 const Layout& SnowflakeGenerator::layout() const noexcept {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "leaf/detail/module.hpp"
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "text/shortage.hpp"
@@ -76,3 +77,9 @@ std::optional<Module> load_module(const std::string& name, const std::string& wh
 }
 
 }  // namespace leaf::store
+
+const void* leaf::detail::module_symbol(const std::string& name, const std::string& what,
+                                        const char* symbol) {
+  const auto module = store::load_module(name, what);
+  return module ? module->symbol(symbol) : nullptr;
+}

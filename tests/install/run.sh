@@ -11,10 +11,10 @@ prefix=$work/usr
 
 cmake --install "$build" --prefix "$prefix" >/dev/null
 libdir=$(dirname "$(dirname "$(find "$prefix" -name leaf.pc)")")
-(cd "$prefix" && find . ! -type d | sed "s|^\./||; s|^lib/python3[^/]*/dist-packages/|PYTHONDIR/|; /^lib.\(tmpfiles.d\|bash\)/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
+(cd "$prefix" && find . ! -type d | sed "s|^\./||; s|^lib/python3[^/]*/dist-packages/|PYTHONDIR/|; /^lib.\(systemd\|sysusers.d\|tmpfiles.d\|bash\)/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
 lists=("$here/files.txt")
-for language in bash python node go php; do
-  if grep -q "^LEAF_${language^^}:BOOL=ON" "$build/CMakeCache.txt"; then lists+=("$here/files_$language.txt"); fi
+for part in bash python node go php serve; do
+  if grep -q "^LEAF_${part^^}:BOOL=ON" "$build/CMakeCache.txt"; then lists+=("$here/files_$part.txt"); fi
 done
 LC_ALL=C sort -m "${lists[@]}" | diff - "$work/files" || { echo "installed files differ from files.txt" >&2; exit 1; }
 

@@ -55,6 +55,29 @@ TEST_CASE("allocator: the first ID is the tag's start, and IDs follow without a 
   for (std::int64_t expected = 42; expected < 1042; ++expected) CHECK(tag.next() == expected);
 }
 
+TEST_CASE(
+    "allocator: to try for a run takes what is in memory, asks for more in time, and waits for nothing") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.try_next_range(5).empty());
+  CHECK(tag.next() == 1);
+  CHECK(tag.try_next_range(5) == Range{2, 7});
+  wait_for([&] { return admin.tag(TagName("order")).next_id > 11; });
+  CHECK(tag.try_next_range(100) == Range{7, 11});
+  std::int64_t last = 10;
+  wait_for([&] {
+    const Range range = tag.try_next_range(1);
+    if (!range.empty()) {
+      CHECK(range.lo == last + 1);
+      last = range.lo;
+    }
+    return last >= 100;
+  });
+}
+
 TEST_CASE("allocator: a batch may span segments and comes in as few ranges as it can") {
   SqliteStore store;
   leaf::Store admin = store.open();

@@ -244,6 +244,32 @@ TEST_CASE("generator: to try for the next ID reads no clock, and gives none wher
   CHECK_FALSE(generator.try_next(id));
 }
 
+TEST_CASE("generator: to try for many makes what can be made at once, by the clock too, and never waits") {
+  const SqliteStore file;
+  ManualClock clock;
+  auto store = file.options();
+  store.clock = &clock;
+  auto options = owned_by("here");
+  options.worker.window = 100ms;
+  SnowflakeGenerator generator(store, options);
+  std::vector<std::int64_t> ids(10000);
+  // What the unit of time has left, and not one more: the clock stands still.
+  const std::size_t first = generator.try_next(ids);
+  CHECK(first > 0);
+  CHECK(first <= 4096);
+  CHECK(std::is_sorted(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(first)));
+  CHECK(generator.try_next(ids) == 0);
+  clock.advance(1ms);
+  const std::int64_t last = ids[first - 1];
+  CHECK(generator.try_next(std::span(ids).first(10)) == 10);
+  CHECK(ids[0] > last);
+  // Past the windows there is nothing until another one is leased.
+  clock.advance(1h);
+  CHECK(generator.try_next(ids) == 0);
+  CHECK(generator.next() > ids[9]);
+  CHECK(generator.try_next(std::span(ids).first(1)) == 1);
+}
+
 TEST_CASE("generator: a reading that is shared leads to no window but the one it was made for") {
   const SqliteStore file;
   CountingClock clock;

@@ -76,6 +76,10 @@ class LEAF_EXPORT SegmentTag {
     return true;
   }
 
+  /// One run of 1 to `at_most` consecutive IDs (`at_most` >= 1), if there are any in memory; else empty, and
+  /// next_range() is to be called. For threads that must not wait.
+  Range try_next_range(std::uint64_t at_most);
+
   /// One run of consecutive IDs, 1 to `at_most` of them (`at_most` >= 1), none drawn by anybody else. Throws
   /// as next().
   Range next_range(std::uint64_t at_most);

@@ -1,0 +1,90 @@
+#include "doctor/examination.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "doctor/host_checks.hpp"
+#include "doctor/store_checks.hpp"
+#include "doctor/supply_checks.hpp"
+#include "leaf/error.hpp"
+#include "terminal/remedy_text.hpp"
+#include "text/hint.hpp"
+#include "text/time_text.hpp"
+
+namespace leafctl {
+
+namespace {
+
+bool has_failed(const Check& check) {
+  return check.state == CheckState::failed;
+}
+
+void append(Checks& checks, Checks more) {
+  std::ranges::move(more, std::back_inserter(checks));
+}
+
+void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const Settings& settings,
+                  const std::vector<leaf::HostBuffer>& buffers) {
+  append(checks, tag_checks(store.tags(), tags_on_host(buffers, store.identity())));
+  const leaf::Layout layout = store.layout();
+  checks.push_back(layout_check(layout, settings.layout, now));
+  append(checks, worker_checks(store.workers(), layout, store.worker_range(), now, worker_policy(settings)));
+}
+
+/// Nothing if it does not answer all that is asked. `buffers` are looked at anew once it is known which of
+/// them are of this store.
+std::optional<AskedStore> check_store(Checks& checks, const Session& session,
+                                      const std::function<leaf::Store()>& open,
+                                      std::vector<leaf::HostBuffer>& buffers) {
+  const Settings& settings = session.settings();
+  const std::string shown = leaf::redact_url(settings.store);
+  std::optional<leaf::Store> store;
+  leaf::StoreHealth health;
+  try {
+    store.emplace(open());
+    health = store->health();
+  } catch (const leaf::Error& error) {
+    checks.push_back({"connection", CheckState::failed, error.what(),
+                      error.hint().empty() ? "see 'leafctl show-config' for the store that is used"_hint
+                                           : hint_text(error)});
+    return std::nullopt;
+  }
+  checks.push_back({"connection", CheckState::ok, fmt::format("store '{}'", shown)});
+  append(checks, store_checks(health, settings.max_skew));
+  try {
+    if (const auto host = session.host()) {
+      append(checks, name_checks(settings.store, *host, *store));
+      if (!buffers.empty()) buffers = leaf::host_buffers(*host);
+    }
+    check_supply(checks, *store, health.time.value_or(current_time()), settings, buffers);
+    append(checks, mark_checks(*store, health));
+    append(checks, lost_tag_checks(*store));
+    AskedStore asked{.identity = store->identity(), .tags = {}, .checks = checks};
+    for (leaf::Tag& tag : store->tags()) asked.tags.push_back(std::move(tag.name));
+    return asked;
+  } catch (const leaf::Error& error) {
+    // One of the checks above may have told why.
+    if (std::ranges::none_of(checks, has_failed))
+      checks.push_back({"connection", CheckState::failed, error.what(), hint_text(error)});
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Checks examine(const Session& session, const std::function<leaf::Store()>& open) {
+  HostFindings host = look_at_host(session.host(), session.settings().host_buffer);
+  Checks checks;
+  const auto asked = check_store(checks, session, open, host.buffers);
+  checks.push_back(host.folder);
+  append(checks, folder_checks(session.settings().runtime_dir, environment_of_this_process()));
+  append(checks, buffer_checks(host.buffers, asked));
+  if (!session.settings().runtime_dir.empty()) append(checks, lost_mark_checks(session.host_options()));
+  append(checks, window_checks(host.buffers, current_time(), worker_policy(session.settings())));
+  return checks;
+}
+
+}  // namespace leafctl

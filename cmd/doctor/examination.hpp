@@ -1,0 +1,15 @@
+#pragma once
+
+#include <functional>
+
+#include "cli/command.hpp"
+#include "doctor/check.hpp"
+#include "leaf/store.hpp"
+
+namespace leafctl {
+
+/// Checks the store, which `open` opens, its durability and clock, this user's rights and this host's
+/// buffers, and forecasts when tags, workers and timestamps run out. Changes nothing.
+Checks examine(const Session& session, const std::function<leaf::Store()>& open);
+
+}  // namespace leafctl

@@ -1,0 +1,181 @@
+#include "serve/serve.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/declaration.hpp"
+#include "commands.hpp"
+#include "ids/decoded_record.hpp"
+#include "leaf/detail/module.hpp"
+#include "leaf/error.hpp"
+#include "leaf/version.hpp"
+#include "overview/overview.hpp"
+#include "text/hint.hpp"
+#include "workers/worker_request.hpp"
+
+namespace leafctl {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::int64_t usual_max_connections = 10'000;
+constexpr std::int64_t usual_max_count = 10'000;
+
+const serve::Module& load_module() {
+  const auto* const module = static_cast<const serve::Module*>(
+      leaf::detail::module_symbol("serve", "the server", serve::module_symbol));
+  if (module == nullptr)
+    throw leaf::Error(leaf::ErrorCode::usage, "the server is not installed",
+                      "install the package 'leafctl-serve'"_hint);
+  if (std::string_view(module->built_with) != LEAF_VERSION)
+    throw leaf::Error(leaf::ErrorCode::usage, fmt::format("the server is not of version {}", LEAF_VERSION),
+                      "install the same version of leafctl and leafctl-serve"_hint);
+  return *module;
+}
+
+class Serve : public Command {
+ public:
+  void declare(Declaration& command) override {
+    command.describe(
+        "Serves IDs over HTTP, as Leaf and tinyid do, and over Redis' protocol, from this host's buffer: "
+        "what "
+        "it gives out and what 'leafctl next' prints are one sequence. SIGTERM ends it once what is in hand "
+        "is "
+        "answered; SIGHUP has it read tokens, certificate and key again, and open its log anew.");
+    command.add_texts_option("--http", "ADDRESS", http_,
+                             "listen for HTTP at HOST:PORT, [ADDRESS]:PORT or unix:PATH; may be repeated");
+    command.add_texts_option("--redis", "ADDRESS", redis_, "listen for Redis' protocol; may be repeated");
+    command.add_text_option("--token-file", "FILE", token_file_,
+                            "serve only who shows one of its tokens (default: everybody)");
+    command.add_text_option(
+        "--tls-certificate", "FILE", certificate_file_,
+        "speak TLS at all addresses but unix:PATH: a certificate, with its chain, as PEM");
+    command.add_text_option("--tls-key", "FILE", key_file_, "the certificate's key, as PEM");
+    command.add_text_option("--access-log", "FILE", access_log_,
+                            "write a line of JSON for each request; - for standard output (default: none)");
+    command.add_integer_option("--threads", "N", threads_, {1, 64},
+                               "how many threads answer, 1 to 64 (default: 1)");
+    command.add_integer_option("--max-connections", "N", max_connections_, {1, 1'000'000},
+                               "connections at once, 1 to 1000000 (default: 10000)");
+    command.add_integer_option("--max-count", "N", max_count_, {1, 1'000'000},
+                               "IDs for one request, 1 to 1000000 (default: 10000)");
+    command.add_text_option("--idle-timeout", "DURATION", idle_timeout_,
+                            "close a connection that is silent for that long (default: 5m)");
+    command.add_text_option(
+        "--request-timeout", "DURATION", request_timeout_,
+        "how long a request may take to arrive, and its answer to be taken (default: 10s)");
+    command.add_examples(
+        "Without --http and --redis it listens at the sockets that systemd hands over,\n"
+        "by their names http and redis; without these for HTTP at 127.0.0.1:8080. It\n"
+        "says on standard error where it listens; port 0 takes any that is free.\n\n"
+        "A token file has a token on each line, and behind it the tags that it is for,\n"
+        "@snowflake among them, or none for all. HTTP shows it as 'Authorization:\n"
+        "Bearer TOKEN', Redis by AUTH. With the store down, IDs come from the buffer as\n"
+        "long as it lasts, then 503. --timeout is how long a request waits for the store.\n\n"
+        "Examples:\n"
+        "  leafctl serve\n"
+        "  leafctl serve --http 127.0.0.1:8080 --redis unix:/run/leafctl-serve/redis.sock\n"
+        "  curl http://127.0.0.1:8080/v1/tags/order/next?n=10\n"
+        "  curl http://127.0.0.1:8080/api/segment/get/order\n"
+        "  redis-cli -p 6380 incr order");
+  }
+
+  std::vector<std::string_view> setting_keys() const override {
+    std::vector<std::string_view> keys{"layout",   "worker_name",  "worker_id",    "window",
+                                       "max_skew", "max_backward", "recycle_after"};
+    keys.insert(keys.end(), host_setting_keys.begin(), host_setting_keys.end());
+    return keys;
+  }
+
+  void run(Session& session) override {
+    check_usage();
+    const serve::Module& module = load_module();
+    StoreOverview overview(session);
+    std::mutex messages;
+    serve::Options options = options_of(session);
+    options.overview = {
+        .metrics = [&overview] { return overview.metrics(); },
+        .status = [&overview] { return overview.status(); },
+        .cache_page = [&overview] { return overview.cache_page(); },
+        .store_page = [&overview] { return overview.store_page(); },
+        .decode =
+            [](const leaf::Layout& layout, std::int64_t id) {
+              std::string json;
+              DecodedRecord(layout).append_json(id, json);
+              return json;
+            },
+    };
+    options.inform = [&](std::string_view text) {
+      const std::lock_guard lock(messages);
+      session.messages.info(text);
+    };
+    options.warn = [&](std::string_view text, std::string_view hint) {
+      const std::lock_guard lock(messages);
+      session.messages.warning(text, hint);
+    };
+    module.run(std::move(options));
+  }
+
+ private:
+  void check_usage() const {
+    if (certificate_file_.has_value() == key_file_.has_value()) return;
+    throw leaf::Error(leaf::ErrorCode::usage,
+                      fmt::format("'{}' is missing", key_file_ ? "--tls-certificate" : "--tls-key"));
+  }
+
+  serve::Options options_of(const Session& session) const {
+    const Settings& settings = session.settings();
+    auto host = session.host();
+    // What it fetches, it fetches itself.
+    if (host) host->fetch_ahead = true;
+    serve::Options options;
+    options.http = http_;
+    options.redis = redis_;
+    options.token_file = token_file_.value_or("");
+    options.certificate_file = certificate_file_.value_or("");
+    options.key_file = key_file_.value_or("");
+    options.access_log = access_log_.value_or("");
+    options.threads = static_cast<int>(threads_.value_or(1));
+    options.max_connections = max_connections_.value_or(usual_max_connections);
+    options.max_count = max_count_.value_or(usual_max_count);
+    options.idle_timeout = duration("--idle-timeout", idle_timeout_, std::chrono::minutes(5));
+    options.request_timeout = duration("--request-timeout", request_timeout_, std::chrono::seconds(10));
+    options.store = session.store_options();
+    options.segments = {.timeout = settings.timeout, .host = host};
+    options.snowflakes = {.worker = worker_request(settings),
+                          .max_backward = settings.max_backward,
+                          .timeout = settings.timeout,
+                          .host = host};
+    return options;
+  }
+
+  static milliseconds duration(std::string_view option, const std::optional<std::string>& text,
+                               milliseconds usual) {
+    return text ? parse_duration(option, *text, {milliseconds(10), std::chrono::hours(24)}) : usual;
+  }
+
+  std::vector<std::string> http_;
+  std::vector<std::string> redis_;
+  std::optional<std::string> token_file_;
+  std::optional<std::string> certificate_file_;
+  std::optional<std::string> key_file_;
+  std::optional<std::string> access_log_;
+  std::optional<std::int64_t> threads_;
+  std::optional<std::int64_t> max_connections_;
+  std::optional<std::int64_t> max_count_;
+  std::optional<std::string> idle_timeout_;
+  std::optional<std::string> request_timeout_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_serve() {
+  return std::make_unique<Serve>();
+}
+
+}  // namespace leafctl

@@ -1,0 +1,302 @@
+#include "serve/connection.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "serve/loop.hpp"
+#include "serve/server.hpp"
+
+namespace leafctl::serve {
+
+namespace {
+
+/// Answers that are larger are sent before more requests are handled.
+constexpr std::size_t large_output = 256UL * 1024;
+/// For the other end to notice that nothing more is read.
+constexpr std::chrono::seconds longest_lingering{2};
+
+}  // namespace
+
+Connection::Connection(Loop& loop, Protocol protocol, int socket, std::unique_ptr<TlsSession> tls,
+                       std::string remote)
+    : loop_(loop),
+      protocol_(protocol),
+      socket_(socket),
+      tls_(std::move(tls)),
+      remote_(std::move(remote)),
+      active_(loop.now()) {
+  loop_.statistics().count_opened(protocol_);
+  watched_ = EPOLLIN;
+  loop_.watch(*this, watched_, true);
+}
+
+Connection::~Connection() {
+  loop_.statistics().count_closed(protocol_);
+  ::close(socket_);
+}
+
+void Connection::on_events(std::uint32_t events) {
+  if (is_closed_) return;
+  if (lingers_) {
+    drop_input();
+    return;
+  }
+  constexpr std::uint32_t gone = EPOLLERR | EPOLLHUP;
+  // What was sent before it hung up is still read.
+  if ((events & gone) != 0 && ((events & EPOLLIN) == 0 || !may_read())) {
+    close();
+    return;
+  }
+  if (sent_ < unsent_.size() && ((events & EPOLLOUT) != 0 || write_wants_read_)) {
+    send({});
+    if (is_closed_ || sent_ < unsent_.size()) {
+      if (!is_closed_) watch();
+      return;
+    }
+    serve({});
+    if (is_closed_) return;
+  }
+  if (may_read()) read_and_serve();
+  if (!is_closed_) watch();
+}
+
+void Connection::read_and_serve() {
+  do {
+    const std::span<char> buffer = loop_.input();
+    const std::size_t kept = input_.size();
+    std::copy(input_.begin(), input_.end(), buffer.begin());
+    std::size_t count = 0;
+    const Read result = read(buffer.data() + kept, buffer.size() - kept, count);
+    if (result == Read::none) return;
+    if (result == Read::broken) {
+      close();
+      return;
+    }
+    if (result == Read::ended) has_ended_ = true;
+    active_ = loop_.now();
+    input_.clear();
+    serve({buffer.data(), kept + count});
+  } while (!is_closed_ && may_read() && tls_ && tls_->has_more());
+}
+
+Connection::Read Connection::read(char* to, std::size_t size, std::size_t& count) {
+  if (tls_) {
+    switch (tls_->read(to, size, count)) {
+      case TlsSession::Result::done:
+        read_wants_write_ = false;
+        return Read::some;
+      case TlsSession::Result::wants_read:
+        read_wants_write_ = false;
+        return Read::none;
+      case TlsSession::Result::wants_write:
+        read_wants_write_ = true;
+        return Read::none;
+      case TlsSession::Result::closed:
+        return Read::ended;
+      default:
+        return Read::broken;
+    }
+  }
+  const ssize_t result = recv(socket_, to, size, 0);
+  if (result > 0) {
+    count = static_cast<std::size_t>(result);
+    return Read::some;
+  }
+  if (result == 0) return Read::ended;
+  return errno == EAGAIN || errno == EINTR ? Read::none : Read::broken;
+}
+
+/// `input` lies in the loop's buffer, or is empty: then what was kept is meant.
+void Connection::serve(std::string_view input) {
+  std::string kept;
+  if (input.empty()) {
+    kept = std::exchange(input_, {});
+    input = kept;
+  }
+  std::string& out = loop_.output();
+  Step step = Step::handled;
+  while (!closes_ && !is_closed_) {
+    out.clear();
+    step = Step::handled;
+    while (step == Step::handled && !input.empty() && out.size() < large_output) step = handle(input, out);
+    waits_ = step == Step::waits;
+    rejects_ = rejects_ || step == Step::rejects;
+    closes_ = closes_ || rejects_ || step == Step::closes;
+    if (!out.empty()) send(out);
+    if (step != Step::handled || input.empty() || is_closed_ || sent_ < unsent_.size()) break;
+  }
+  if (is_closed_) return;
+  if (step == Step::incomplete && request_begun_ == Time()) request_begun_ = loop_.now();
+  if (step != Step::incomplete) request_begun_ = {};
+  // Nothing can complete it.
+  if (step == Step::incomplete && (has_ended_ || is_finishing_)) input = {};
+  if (closes_) input = {};
+  keep(input);
+  close_if_done();
+}
+
+void Connection::keep(std::string_view input) {
+  if (input.empty()) {
+    std::string().swap(input_);
+  } else {
+    input_.assign(input);
+  }
+}
+
+void Connection::close_if_done() {
+  const bool is_last = closes_ || ((has_ended_ || is_finishing_) && input_.empty());
+  if (!is_last || waits_ || sent_ < unsent_.size()) return;
+  if (rejects_ && !has_ended_ && !is_finishing_) {
+    linger();
+  } else {
+    close();
+  }
+}
+
+/// With input unread the kernel would reset the connection, and the answer might be lost.
+void Connection::linger() {
+  if (lingers_) return;
+  lingers_ = true;
+  active_ = loop_.now();
+  if (tls_) tls_->close();
+  shutdown(socket_, SHUT_WR);
+  drop_input();
+}
+
+void Connection::drop_input() {
+  const std::span<char> buffer = loop_.input();
+  for (int reads = 0; reads < 16; ++reads) {
+    const ssize_t count = recv(socket_, buffer.data(), buffer.size(), 0);
+    if (count > 0) continue;
+    if (count == 0 || (errno != EAGAIN && errno != EINTR)) close();
+    return;
+  }
+}
+
+/// What slow clients make the server hold has a limit.
+void Connection::account() {
+  const std::size_t held = is_closed_ ? 0 : input_.size() + unsent_.size();
+  if (held == accounted_) return;
+  const bool fits = loop_.account(accounted_, held);
+  accounted_ = held;
+  if (!fits) close();
+}
+
+void Connection::resume(std::string_view answer, bool closes) {
+  if (is_closed_) return;
+  loop_.refresh_now();
+  waits_ = false;
+  closes_ = closes_ || closes;
+  send(answer);
+  if (!is_closed_ && sent_ == unsent_.size()) serve({});
+  if (!is_closed_ && may_read() && tls_ && tls_->has_more()) read_and_serve();
+  if (!is_closed_) watch();
+}
+
+/// What is not taken at once is kept.
+void Connection::send(std::string_view answer) {
+  active_ = loop_.now();
+  if (sent_ < unsent_.size()) {
+    unsent_ += answer;
+    sent_ += write(std::string_view(unsent_).substr(sent_));
+  } else {
+    const std::size_t written = write(answer);
+    if (written < answer.size()) {
+      unsent_.assign(answer.substr(written));
+      sent_ = 0;
+      return;
+    }
+  }
+  if (sent_ == unsent_.size()) {
+    std::string().swap(unsent_);
+    sent_ = 0;
+  }
+}
+
+/// How much of it was taken. Closes the connection if nothing ever will be.
+std::size_t Connection::write(std::string_view text) {
+  std::size_t written = 0;
+  write_wants_read_ = false;
+  while (written < text.size()) {
+    if (tls_) {
+      std::size_t count = 0;
+      const TlsSession::Result result = tls_->write(text.data() + written, text.size() - written, count);
+      written += count;
+      if (result == TlsSession::Result::done) continue;
+      write_wants_read_ = result == TlsSession::Result::wants_read;
+      if (result != TlsSession::Result::wants_read && result != TlsSession::Result::wants_write) close();
+      return written;
+    }
+    const ssize_t count = ::send(socket_, text.data() + written, text.size() - written, MSG_NOSIGNAL);
+    if (count >= 0) {
+      written += static_cast<std::size_t>(count);
+      // The rest would not fit either.
+      if (written < text.size()) return written;
+    } else if (errno != EINTR) {
+      if (errno != EAGAIN) close();
+      return written;
+    }
+  }
+  return written;
+}
+
+void Connection::watch() {
+  std::uint32_t wanted = 0;
+  if (lingers_) {
+    wanted = EPOLLIN;
+  } else if (sent_ < unsent_.size()) {
+    wanted = write_wants_read_ ? EPOLLIN : EPOLLOUT;
+  } else if (may_read()) {
+    wanted = read_wants_write_ ? EPOLLOUT : EPOLLIN;
+  }
+  account();
+  if (is_closed_ || wanted == watched_) return;
+  watched_ = wanted;
+  loop_.watch(*this, wanted, false);
+}
+
+void Connection::check_time(Time now) {
+  if (is_closed_) return;
+  const Options& options = loop_.server().options();
+  const bool is_slow_to_take = sent_ < unsent_.size() && now - active_ > options.request_timeout;
+  const bool lingers_long = lingers_ && now - active_ > longest_lingering;
+  const bool is_idle = !waits_ && input_.empty() && now - active_ > options.idle_timeout;
+  if (is_slow_to_take || is_idle || lingers_long) {
+    close();
+    return;
+  }
+  if (!waits_ && !lingers_ && request_begun_ != Time() && now - request_begun_ > options.request_timeout) {
+    std::string answer;
+    append_late(answer);
+    closes_ = rejects_ = true;
+    input_.clear();
+    send(answer);
+    close_if_done();
+    if (!is_closed_) watch();
+  }
+}
+
+void Connection::finish() {
+  if (is_closed_) return;
+  is_finishing_ = true;
+  if (may_read()) read_and_serve();
+  if (!is_closed_) close_if_done();
+  if (!is_closed_) watch();
+}
+
+void Connection::close() noexcept {
+  if (is_closed_) return;
+  is_closed_ = true;
+  abandon();
+  if (tls_ && !lingers_) tls_->close();
+  account();
+  loop_.forget(*this);
+}
+
+}  // namespace leafctl::serve

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "serve/connection.hpp"
+#include "serve/drawing.hpp"
+#include "serve/http_request.hpp"
+#include "serve/http_response.hpp"
+#include "serve/outcome.hpp"
+#include "serve/tokens.hpp"
+
+namespace leafctl::serve {
+
+/// A client of HTTP: this server's own paths, and those of Leaf's and tinyid's.
+class HttpConnection : public Connection, private Drawer {
+ public:
+  HttpConnection(Loop& loop, int socket, std::unique_ptr<TlsSession> tls, std::string remote);
+  ~HttpConnection() override;
+
+ private:
+  /// Whose manner an answer is in.
+  enum class Style { own, leaf, tinyid };
+  /// How drawn IDs are answered.
+  enum class Form {
+    ids,
+    ranges,
+    lines,
+    plain,
+    tinyid_list,
+    tinyid_lines,
+    tinyid_segment,
+    tinyid_segment_line
+  };
+  /// What a thread that may wait brings back.
+  struct Document {
+    std::string text{};
+    std::optional<leaf::Error> error{};
+  };
+  using Rest = std::string_view;
+
+  Step handle(std::string_view& input, std::string& out) override;
+  void append_late(std::string& out) override;
+  void abandon() noexcept override;
+  void on_drawn() override;
+
+  Step route(const HttpRequest& request, std::string& out);
+  Step route_own(const HttpRequest& request, Rest path, std::string& out);
+  Step route_tinyid(const HttpRequest& request, Rest path, std::string& out);
+  Step draw_from_path(const HttpRequest& request, std::string_view tag, Form form, std::string& out);
+  Step draw(const HttpRequest& request, std::string_view tag, std::uint64_t count, Shape shape, Form form,
+            std::string& out);
+  void append_drawn(std::string& out);
+  void append_ranges(std::span<const leaf::Range> ranges, std::string& out);
+  Step draw_with_query(const HttpRequest& request, std::string_view tag, std::string& out);
+
+  Step decode(const HttpRequest& request, std::string_view text, std::string& out);
+  Step find_bounds(const HttpRequest& request, std::string& out);
+  Step with_layout(const HttpRequest& request, std::function<std::string(const leaf::Layout&)> make,
+                   std::string& out);
+  Step decode_as_leaf(const HttpRequest& request, std::string& out);
+  Step wait_for(std::function<std::string()> make, const char* content_type);
+  void append_document(const Document& document, std::string& out);
+
+  bool may_draw(const HttpRequest& request, std::string_view right, std::string& out);
+  bool has_token(const HttpRequest& request, std::string& out);
+
+  Step answer(unsigned status, std::string_view content_type, std::string_view body, Outcome outcome,
+              std::string& out, std::string_view fields = {});
+  Step fail(unsigned status, std::string_view detail, Outcome outcome, std::string& out,
+            std::string_view fields = {});
+  Step fail(const leaf::Error& error, std::string& out);
+  Step step_after_answer() const noexcept;
+  void begin_waiting();
+
+  HttpExchange exchange_;
+  Style style_ = Style::own;
+  Kind kind_ = Kind::unknown;
+  Form form_ = Form::ids;
+  const char* content_type_ = "";
+  bool has_said_continue_ = false;
+  std::string tag_;
+  // Copies for an answer that follows.
+  std::string saved_path_;
+  std::string saved_method_;
+  std::shared_ptr<Draw> draw_;
+  std::shared_ptr<bool> is_waiting_;
+};
+
+}  // namespace leafctl::serve

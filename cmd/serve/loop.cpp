@@ -1,0 +1,196 @@
+#include "serve/loop.hpp"
+
+#include <fmt/chrono.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+#include "serve/http_connection.hpp"
+#include "serve/redis_connection.hpp"
+#include "serve/server.hpp"
+
+namespace leafctl::serve {
+
+namespace {
+
+/// The largest request there is, and as much again.
+constexpr std::size_t input_size = 128UL * 1024;
+/// What all clients of a loop together may make it hold.
+constexpr std::size_t most_held = 256UL * 1024 * 1024;
+constexpr int most_events = 256;
+/// Sets of events that are handled before Asio gets its turn.
+constexpr int rounds = 16;
+constexpr std::chrono::milliseconds tick{500};
+/// Buffers that a large answer has left behind are freed.
+constexpr std::size_t usual_output = 1024UL * 1024;
+/// How long the end waits for answers to be taken.
+constexpr std::chrono::seconds last_patience{10};
+
+int new_epoll_set() {
+  const int set = epoll_create1(EPOLL_CLOEXEC);
+  if (set == -1) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+  return set;
+}
+
+}  // namespace
+
+Loop::Loop(Server& server, boost::asio::thread_pool& pool)
+    : server_(server),
+      events_(context_, new_epoll_set()),
+      clock_(context_),
+      drawing_(context_, pool, server.drawing(), server.options().store.timeout + std::chrono::seconds(1)),
+      input_(input_size),
+      now_(std::chrono::steady_clock::now()) {
+  await_events();
+  start_clock();
+}
+
+Loop::~Loop() {
+  // They tell the loop when they go.
+  for (auto& [connection, owned] : std::exchange(connections_, {})) owned.reset();
+}
+
+void Loop::run() {
+  context_.run();
+}
+
+void Loop::adopt(int socket, Protocol protocol, bool uses_tls, std::string remote) {
+  boost::asio::dispatch(context_, [this, socket, protocol, uses_tls, remote = std::move(remote)] {
+    if (is_finishing_) {
+      close(socket);
+      return;
+    }
+    refresh_now();
+    std::unique_ptr<TlsSession> tls;
+    if (uses_tls) tls = std::make_unique<TlsSession>(*server_.tls(), socket);
+    std::unique_ptr<Connection> connection;
+    if (protocol == Protocol::http) {
+      connection = std::make_unique<HttpConnection>(*this, socket, std::move(tls), remote);
+    } else {
+      connection = std::make_unique<RedisConnection>(*this, socket, std::move(tls), remote);
+    }
+    Connection* const key = connection.get();
+    connections_.emplace(key, std::move(connection));
+  });
+}
+
+void Loop::finish() {
+  boost::asio::post(context_, [this] {
+    refresh_now();
+    is_finishing_ = true;
+    finish_by_ = now_ + server_.options().store.timeout + last_patience;
+    std::vector<Connection*> all;
+    for (const auto& [connection, owned] : connections_) all.push_back(connection);
+    for (Connection* const connection : all) connection->finish();
+    end_turn();
+  });
+}
+
+void Loop::watch(Connection& connection, std::uint32_t events, bool is_new) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = &connection;
+  if (epoll_ctl(events_.native_handle(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, connection.socket(),
+                &event) != 0)
+    throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+}
+
+void Loop::forget(Connection& connection) {
+  const auto found = connections_.find(&connection);
+  if (found == connections_.end()) return;
+  epoll_ctl(events_.native_handle(), EPOLL_CTL_DEL, connection.socket(), nullptr);
+  ended_.push_back(std::move(found->second));
+  connections_.erase(found);
+  // Whoever calls may still use it.
+  if (ended_.size() == 1) boost::asio::post(context_, [this] { end_turn(); });
+}
+
+bool Loop::account(std::size_t before, std::size_t after) noexcept {
+  held_ = held_ - before + after;
+  return held_ <= most_held || after <= before;
+}
+
+void Loop::count_waited(Protocol protocol, Time begun) noexcept {
+  --answered_[static_cast<std::size_t>(protocol)];
+  statistics_.count_time(protocol, std::chrono::steady_clock::now() - begun, 1);
+}
+
+void Loop::await_events() {
+  events_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     [this](const boost::system::error_code& error) {
+                       if (error) return;
+                       handle_events();
+                       if (events_.is_open()) await_events();
+                     });
+}
+
+void Loop::handle_events() {
+  std::array<epoll_event, most_events> events;
+  for (int round = 0; round < rounds; ++round) {
+    const int count = epoll_wait(events_.native_handle(), events.data(), most_events, 0);
+    if (count <= 0) break;
+    now_ = std::chrono::steady_clock::now();
+    for (int i = 0; i < count; ++i) {
+      auto& connection = *static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr);
+      connection.on_events(events[static_cast<std::size_t>(i)].events);
+    }
+    const auto took = std::chrono::steady_clock::now() - now_;
+    for (const Protocol protocol : {Protocol::http, Protocol::redis}) {
+      if (const std::uint64_t requests = std::exchange(answered_[static_cast<std::size_t>(protocol)], 0))
+        statistics_.count_time(protocol, took, requests);
+    }
+  }
+  end_turn();
+}
+
+void Loop::end_turn() {
+  ended_.clear();
+  for (std::string* const buffer : {&output_, &body_}) {
+    if (buffer->capacity() > usual_output) std::string().swap(*buffer);
+  }
+  end_if_done();
+}
+
+void Loop::start_clock() {
+  clock_.expires_after(tick);
+  clock_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    refresh_now();
+    drawing_.give_up_late(now_);
+    statistics_.set_waiting(drawing_.waiting());
+    std::vector<Connection*> all;
+    all.reserve(connections_.size());
+    for (const auto& [connection, owned] : connections_) all.push_back(connection);
+    for (Connection* const connection : all) connection->check_time(now_);
+    if (is_finishing_ && now_ > finish_by_) {
+      for (auto& [connection, owned] : std::exchange(connections_, {})) owned.reset();
+    }
+    end_turn();
+    if (events_.is_open()) start_clock();
+  });
+}
+
+void Loop::end_if_done() {
+  if (!is_finishing_ || !connections_.empty() || !events_.is_open()) return;
+  events_.close();
+  context_.stop();
+}
+
+const std::string& Loop::date() {
+  const std::time_t now = std::time(nullptr);
+  if (now != date_of_) {
+    date_of_ = now;
+    date_ = fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(now));
+  }
+  return date_;
+}
+
+}  // namespace leafctl::serve

@@ -1,0 +1,20 @@
+#include <csignal>
+#include <utility>
+
+#include "leaf/export.hpp"
+#include "leaf/version.hpp"
+#include "serve/serve.hpp"
+#include "serve/server.hpp"
+
+namespace {
+
+void run(leafctl::serve::Options options) {
+  // Where a client has gone, writing fails and that is all.
+  std::signal(SIGPIPE, SIG_IGN);
+  leafctl::serve::Server(std::move(options)).run();
+}
+
+}  // namespace
+
+extern "C" LEAF_EXPORT const leafctl::serve::Module leafctl_serve_module;
+const leafctl::serve::Module leafctl_serve_module{.built_with = LEAF_VERSION, .run = run};

@@ -1,0 +1,197 @@
+#include "serve/server.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <ctime>
+#include <exception>
+#include <utility>
+
+#include "leaf/error.hpp"
+#include "serve/address.hpp"
+#include "serve/service_manager.hpp"
+#include "text/hint.hpp"
+
+namespace leafctl::serve {
+
+namespace {
+
+using leaf::Error;
+using leaf::ErrorCode;
+
+/// Each waits for one tag at a time.
+constexpr std::size_t drawing_threads = 8;
+constexpr std::size_t helping_threads = 2;
+/// Files that are open besides connections: the store's, the host's buffers, the log.
+constexpr std::uint64_t other_files = 512;
+
+/// As many files as connections need. The limit that programs begin with is there for those that use
+/// select().
+void raise_file_limit(std::uint64_t connections) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur =
+      std::min<rlim_t>(limit.rlim_max, std::max<rlim_t>(limit.rlim_cur, connections + other_files));
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::int64_t monotonic_microseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
+}
+
+}  // namespace
+
+Server::Server(Options options)
+    : options_(std::move(options)),
+      began_(std::chrono::steady_clock::now()),
+      tokens_(std::make_shared<const Tokens>()),
+      drawing_(options_),
+      drawers_(drawing_threads),
+      helpers_(helping_threads) {
+  read_files();
+  if (!options_.access_log.empty()) access_log_ = std::make_unique<AccessLog>(options_.access_log);
+  raise_file_limit(static_cast<std::uint64_t>(options_.max_connections));
+  for (int i = 0; i < options_.threads; ++i) loops_.push_back(std::make_unique<Loop>(*this, drawers_));
+  open_listeners();
+}
+
+Server::~Server() {
+  drawers_.join();
+  helpers_.join();
+}
+
+void Server::read_files() {
+  std::shared_ptr<const Tokens> tokens = std::make_shared<const Tokens>();
+  std::shared_ptr<const TlsContext> tls;
+  if (!options_.token_file.empty())
+    tokens = std::make_shared<const Tokens>(Tokens::read(options_.token_file));
+  if (!options_.certificate_file.empty())
+    tls = std::make_shared<const TlsContext>(options_.certificate_file, options_.key_file);
+  tokens_.store(std::move(tokens));
+  tls_.store(std::move(tls));
+}
+
+/// What is wrong with them is said, and those of before go on.
+void Server::read_files_again() noexcept try {
+  notify_service_manager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_microseconds()));
+  if (access_log_) access_log_->open_again();
+  read_files();
+  options_.inform("read the configuration again");
+  notify_service_manager("READY=1");
+} catch (const std::exception& error) {
+  options_.warn(fmt::format("the configuration of before stays: {}", error.what()), {});
+  notify_service_manager("READY=1");
+}
+
+void Server::open_listeners() {
+  boost::asio::io_context& context = loops_.front()->context();
+  for (const InheritedSocket& socket : inherited_sockets()) {
+    if (socket.name != "http" && socket.name != "redis")
+      throw Error(ErrorCode::usage,
+                  fmt::format("a socket of LISTEN_FDS is called '{}', not http or redis", socket.name),
+                  "set 'FileDescriptorName=http' or 'FileDescriptorName=redis' in its socket unit"_hint);
+    listeners_.push_back(std::make_unique<Listener>(
+        context, socket.name == "http" ? Protocol::http : Protocol::redis, socket.descriptor));
+  }
+  const auto open = [&](const std::vector<std::string>& addresses, Protocol protocol,
+                        std::string_view option) {
+    for (const std::string& text : addresses)
+      listeners_.push_back(std::make_unique<Listener>(context, protocol, parse_address(option, text)));
+  };
+  open(options_.http, Protocol::http, "--http");
+  open(options_.redis, Protocol::redis, "--redis");
+  if (listeners_.empty()) open({"127.0.0.1:8080"}, Protocol::http, "--http");
+}
+
+void Server::run() {
+  signals_ = std::make_unique<boost::asio::signal_set>(loops_.front()->context(), SIGTERM, SIGINT, SIGHUP);
+  await_signal();
+  for (const auto& listener : listeners_) {
+    const bool uses_tls = tls() != nullptr && !listener->is_unix();
+    listener->start([this, &listener = *listener, uses_tls](int socket, std::string remote) {
+      take_connection(listener.protocol(), socket, uses_tls, std::move(remote));
+    });
+    options_.inform(fmt::format("listening for {}{} at {}", name_of(listener->protocol()),
+                                uses_tls ? " over TLS" : "", listener->shown()));
+    if (listener->is_public() && !tokens()->is_needed())
+      options_.warn(fmt::format("everybody who reaches {} can draw IDs", listener->shown()),
+                    "name those who may with '--token-file FILE'"_hint);
+  }
+  notify_service_manager("READY=1\nSTATUS=serving");
+  if (const auto interval = watchdog_interval()) {
+    watchdog_ = std::make_unique<boost::asio::steady_timer>(loops_.front()->context());
+    feed_watchdog(*interval);
+  }
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < loops_.size(); ++i)
+    threads.emplace_back([loop = loops_[i].get()] { loop->run(); });
+  loops_.front()->run();
+  for (std::thread& thread : threads) thread.join();
+  drawers_.join();
+  helpers_.join();
+}
+
+void Server::take_connection(Protocol protocol, int socket, bool uses_tls, std::string remote) {
+  Loop& loop = *loops_[next_loop_++ % loops_.size()];
+  std::size_t open = 0;
+  for (const auto& one : loops_) open += one->statistics().open();
+  if (open >= static_cast<std::size_t>(options_.max_connections)) {
+    loops_.front()->statistics().count_turned_away(protocol);
+    close(socket);
+    return;
+  }
+  loop.adopt(socket, protocol, uses_tls, std::move(remote));
+}
+
+std::size_t Server::connections() const noexcept {
+  std::size_t open = 0;
+  for (const auto& loop : loops_) open += loop->statistics().open();
+  return open;
+}
+
+std::string Server::metrics() const {
+  std::vector<const Statistics*> all;
+  for (const auto& loop : loops_) all.push_back(&std::as_const(*loop).statistics());
+  return Statistics::metrics(all);
+}
+
+void Server::await_signal() {
+  signals_->async_wait([this](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    if (signal == SIGHUP) {
+      read_files_again();
+    } else if (!is_ending_) {
+      begin_end();
+    } else {
+      // Whoever asks twice wants no more patience.
+      std::_Exit(128 + signal);
+    }
+    await_signal();
+  });
+}
+
+/// Nothing new is taken; what is in hand is answered.
+void Server::begin_end() {
+  is_ending_ = true;
+  notify_service_manager("STOPPING=1\nSTATUS=answering what is in hand");
+  options_.inform("ending");
+  for (const auto& listener : listeners_) listener->stop();
+  if (watchdog_) watchdog_->cancel();
+  for (const auto& loop : loops_) loop->finish();
+}
+
+void Server::feed_watchdog(std::chrono::microseconds interval) {
+  notify_service_manager("WATCHDOG=1");
+  watchdog_->expires_after(interval);
+  watchdog_->async_wait([this, interval](const boost::system::error_code& error) {
+    if (!error) feed_watchdog(interval);
+  });
+}
+
+}  // namespace leafctl::serve

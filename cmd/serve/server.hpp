@@ -1,0 +1,72 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serve/access_log.hpp"
+#include "serve/listener.hpp"
+#include "serve/loop.hpp"
+#include "serve/serve.hpp"
+#include "serve/shared_drawing.hpp"
+#include "serve/tls.hpp"
+#include "serve/tokens.hpp"
+
+namespace leafctl::serve {
+
+/// What all event loops share, and what ends them.
+class Server {
+ public:
+  explicit Server(Options options);
+  ~Server();
+
+  /// Serves until a signal asks it to end.
+  void run();
+
+  const Options& options() const noexcept { return options_; }
+  SharedDrawing& drawing() noexcept { return drawing_; }
+  /// As they were read last. Never null.
+  std::shared_ptr<const Tokens> tokens() const { return tokens_.load(); }
+  /// Null if there is no certificate.
+  std::shared_ptr<const TlsContext> tls() const { return tls_.load(); }
+  /// Null if nothing is logged.
+  AccessLog* access_log() noexcept { return access_log_.get(); }
+  /// For what may wait, but draws nothing.
+  boost::asio::thread_pool& helpers() noexcept { return helpers_; }
+  std::string metrics() const;
+  std::chrono::steady_clock::time_point began() const noexcept { return began_; }
+  std::size_t connections() const noexcept;
+
+ private:
+  void read_files();
+  void read_files_again() noexcept;
+  void open_listeners();
+  void take_connection(Protocol protocol, int socket, bool uses_tls, std::string remote);
+  void await_signal();
+  void begin_end();
+  void feed_watchdog(std::chrono::microseconds interval);
+
+  const Options options_;
+  const std::chrono::steady_clock::time_point began_;
+  std::atomic<std::shared_ptr<const Tokens>> tokens_;
+  std::atomic<std::shared_ptr<const TlsContext>> tls_;
+  std::unique_ptr<AccessLog> access_log_;
+  SharedDrawing drawing_;
+  boost::asio::thread_pool drawers_;
+  boost::asio::thread_pool helpers_;
+  std::vector<std::unique_ptr<Loop>> loops_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::unique_ptr<boost::asio::signal_set> signals_;
+  std::unique_ptr<boost::asio::steady_timer> watchdog_;
+  std::size_t next_loop_ = 0;
+  bool is_ending_ = false;
+};
+
+}  // namespace leafctl::serve

@@ -1,0 +1,162 @@
+#include "serve/shared_drawing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace leafctl::serve {
+
+namespace {
+
+/// How often a run that others have cut short is asked for again.
+constexpr int most_attempts = 8;
+
+/// What is left of the buffer is of no use to a run that is longer.
+leaf::Range draw_run(leaf::SegmentTag& tag, std::uint64_t count) {
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    leaf::Range run = tag.next_range(count);
+    if (run.size() == count) return run;
+    while (run = tag.try_next_range(count), !run.empty()) {
+      if (run.size() == count) return run;
+    }
+    const auto granted = tag.next_ranges(count);
+    if (granted.size() == 1) return granted.front();
+  }
+  throw leaf::Error(leaf::ErrorCode::unavailable,
+                    fmt::format("no {} consecutive IDs were to be had, as others draw too", count));
+}
+
+}  // namespace
+
+/// A connection for one question: as many as there are at once.
+class SharedDrawing::BorrowedStore {
+ public:
+  explicit BorrowedStore(SharedDrawing& drawing) : drawing_(drawing), store_(drawing.take_store()) {}
+  ~BorrowedStore() { drawing_.return_store(std::move(store_)); }
+  BorrowedStore(const BorrowedStore&) = delete;
+  BorrowedStore& operator=(const BorrowedStore&) = delete;
+  leaf::Store* operator->() { return &store_; }
+
+ private:
+  SharedDrawing& drawing_;
+  leaf::Store store_;
+};
+
+SharedDrawing::SharedDrawing(const Options& options)
+    : options_(options), allocator_(options.store, options.segments) {}
+
+leaf::Store SharedDrawing::take_store() {
+  const std::lock_guard lock(mutex_);
+  if (stores_.empty()) return leaf::Store(options_.store);
+  leaf::Store store = std::move(stores_.back());
+  stores_.pop_back();
+  return store;
+}
+
+void SharedDrawing::return_store(leaf::Store store) {
+  const std::lock_guard lock(mutex_);
+  stores_.push_back(std::move(store));
+}
+
+leaf::SegmentTag SharedDrawing::tag(const leaf::TagName& name) {
+  require_tag(name);
+  return allocator_.tag(name);
+}
+
+std::int64_t SharedDrawing::step_of(const leaf::TagName& name) {
+  require_tag(name);
+  const std::lock_guard lock(mutex_);
+  return steps_.at(name);
+}
+
+/// With the store away, what this host has buffered shows that the tag exists.
+bool SharedDrawing::is_buffered(const leaf::TagName& name, std::int64_t& step) const {
+  if (!options_.segments.host) return false;
+  for (const leaf::HostBuffer& buffer : leaf::host_buffers(*options_.segments.host)) {
+    if (buffer.kind != leaf::HostBuffer::Kind::tag || buffer.name != name.str() || !buffer.in_use ||
+        buffer.is_former || buffer.damaged)
+      continue;
+    step = std::max<std::int64_t>(buffer.tag_step, 1);
+    return true;
+  }
+  return false;
+}
+
+void SharedDrawing::require_tag(const leaf::TagName& name) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (steps_.contains(name)) return;
+  }
+  std::int64_t step = 0;
+  if (!is_buffered(name, step)) step = BorrowedStore(*this)->tag(name).step;
+  const std::lock_guard lock(mutex_);
+  steps_.emplace(name, step);
+}
+
+void SharedDrawing::draw(leaf::SegmentTag& tag, std::uint64_t count, Shape shape, IdRanges& ranges) {
+  if (shape == Shape::consecutive) {
+    ranges = {draw_run(tag, count)};
+    return;
+  }
+  const std::uint64_t drawn = count_of(ranges);
+  if (drawn >= count) return;
+  for (const leaf::Range range : tag.next_ranges(count - drawn)) append_range(ranges, range);
+}
+
+leaf::SnowflakeGenerator& SharedDrawing::generator() {
+  const std::lock_guard lock(generator_mutex_);
+  if (!generator_)
+    generator_ = std::make_unique<leaf::SnowflakeGenerator>(options_.store, options_.snowflakes);
+  return *generator_;
+}
+
+void SharedDrawing::draw(leaf::SnowflakeGenerator& generator, std::uint64_t count, IdRanges& ranges) {
+  std::array<std::int64_t, 512> ids{};
+  for (std::uint64_t drawn = count_of(ranges); drawn < count;) {
+    const auto batch =
+        std::span(ids).first(static_cast<std::size_t>(std::min<std::uint64_t>(ids.size(), count - drawn)));
+    generator.next(batch);
+    append_ids(ranges, batch);
+    drawn += batch.size();
+  }
+}
+
+std::optional<leaf::Layout> SharedDrawing::known_layout() {
+  const std::lock_guard lock(mutex_);
+  return layout_;
+}
+
+leaf::Layout SharedDrawing::layout() {
+  if (const auto known = known_layout()) return *known;
+  const leaf::Layout layout = BorrowedStore(*this)->layout();
+  const std::lock_guard lock(mutex_);
+  layout_ = layout;
+  return layout;
+}
+
+void SharedDrawing::require_ready() {
+  if (options_.segments.host) {
+    const auto buffers = leaf::host_buffers(*options_.segments.host);
+    const std::lock_guard lock(mutex_);
+    const auto is_filled = [&](const std::pair<const leaf::TagName, std::int64_t>& tag) {
+      return std::ranges::any_of(buffers, [&](const leaf::HostBuffer& buffer) {
+        return buffer.kind == leaf::HostBuffer::Kind::tag && buffer.name == tag.first.str() &&
+               !buffer.is_former && buffer.current.size() + buffer.next.size() > 0;
+      });
+    };
+    if (!steps_.empty() && std::ranges::all_of(steps_, is_filled)) return;
+  }
+  BorrowedStore store(*this);
+  store->set_timeout(std::chrono::milliseconds(0));
+  try {
+    store->identity();
+  } catch (...) {
+    store->set_timeout(options_.store.timeout);
+    throw;
+  }
+  store->set_timeout(options_.store.timeout);
+}
+
+}  // namespace leafctl::serve

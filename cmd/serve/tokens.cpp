@@ -1,0 +1,102 @@
+#include "serve/tokens.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <boost/beast/core/detail/base64.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "leaf/detail/shell_word.hpp"
+#include "leaf/error.hpp"
+#include "leaf/tag.hpp"
+#include "text/hint.hpp"
+
+namespace leafctl::serve {
+
+namespace {
+
+constexpr std::size_t shortest_token = 8;
+
+leaf::Error usage(const std::string& what, const std::string& hint = {}) {
+  return {leaf::ErrorCode::usage, what, hint};
+}
+
+bool starts_with_word(std::string_view text, std::string_view word) {
+  return text.size() > word.size() && text[word.size()] == ' ' &&
+         std::equal(word.begin(), word.end(), text.begin(),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
+}
+
+bool is_token_character(char c) {
+  return c > ' ' && c <= '~';
+}
+
+}  // namespace
+
+bool Token::allows(std::string_view tag) const noexcept {
+  return tags.empty() || std::ranges::find(tags, tag) != tags.end();
+}
+
+Tokens Tokens::read(const std::string& file) {
+  std::ifstream stream(file);
+  struct stat status {};
+  if (!stream || stat(file.c_str(), &status) != 0)
+    throw usage(fmt::format("token file '{}' cannot be read: {}", file, std::strerror(errno)));
+  if ((status.st_mode & S_IFMT) == S_IFREG && (status.st_mode & 0007) != 0)
+    throw usage(fmt::format("everybody can read token file '{}'", file),
+                fmt::format("run 'chmod o= {}'"_hint, leaf::detail::shell_word(file)));
+  Tokens tokens;
+  std::size_t number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    ++number;
+    std::istringstream words(line);
+    Token token;
+    if (!(words >> token.text) || token.text.starts_with('#')) continue;
+    const auto wrong = [&](const char* what) { return usage(fmt::format("{}:{}: {}", file, number, what)); };
+    if (token.text.size() < shortest_token) throw wrong("a token has 8 characters at least");
+    if (!std::ranges::all_of(token.text, is_token_character))
+      throw wrong("a token is of printable ASCII characters");
+    for (std::string tag; words >> tag;) {
+      if (tag != snowflake_right && !leaf::TagName::is_valid(tag))
+        throw wrong("what follows a token are tags");
+      token.tags.push_back(tag);
+    }
+    if (tokens.find(token.text) != nullptr) throw wrong("this token stands there twice");
+    tokens.tokens_.push_back(std::move(token));
+  }
+  if (stream.bad()) throw usage(fmt::format("token file '{}' cannot be read", file));
+  if (tokens.tokens_.empty()) throw usage(fmt::format("token file '{}' holds no token", file));
+  return tokens;
+}
+
+const Token* Tokens::find(std::string_view text) const noexcept {
+  const Token* found = nullptr;
+  for (const Token& token : tokens_) {
+    if (token.text.size() != text.size()) continue;
+    unsigned differs = 0;
+    for (std::size_t i = 0; i < text.size(); ++i)
+      differs |= static_cast<unsigned char>(token.text[i]) ^ static_cast<unsigned char>(text[i]);
+    if (differs == 0) found = &token;
+  }
+  return found;
+}
+
+std::string token_in(std::string_view authorization) {
+  namespace base64 = boost::beast::detail::base64;
+  if (starts_with_word(authorization, "bearer")) {
+    authorization.remove_prefix(7);
+    return std::string(authorization);
+  }
+  if (!starts_with_word(authorization, "basic")) return {};
+  authorization.remove_prefix(6);
+  std::string text(base64::decoded_size(authorization.size()) + 3, '\0');
+  text.resize(base64::decode(text.data(), authorization.data(), authorization.size()).first);
+  const std::size_t colon = text.find(':');
+  return colon == std::string::npos ? std::string() : text.substr(colon + 1);
+}
+
+}  // namespace leafctl::serve

@@ -1,0 +1,307 @@
+# IDs over HTTP and Redis' protocol, from the buffer of the host.
+load support
+load host_support
+load serve_support
+
+setup() {
+  new_initialized_store
+  leafctl -q add-tag order --step 100
+}
+teardown() {
+  end_server
+  end_host_test
+  if [ -e "$BATS_TEST_TMPDIR/held.sock.pid" ]; then kill -KILL "$(cat "$BATS_TEST_TMPDIR/held.sock.pid")" 2>/dev/null || true; fi
+}
+
+@test "shell, HTTP and Redis draw from one buffer" {
+  serve
+  answers 200 1 /api/segment/get/order
+  same 'of Redis' 2 "$(redis incr order)"
+  same 'of the shell' 3 "$(leafctl next order)"
+  answers 200 '{"tag":"order","ids":["4","5"]}' '/v1/tags/order/next?n=2'
+  same 'of Redis' $'6\n7' "$(redis leaf.next order 2)"
+  stop_server
+  same 'after the server' 8 "$(leafctl next order)"
+}
+
+@test "HTTP gives IDs, runs of IDs and plain lines, by GET and POST" {
+  serve
+  answers 200 '{"tag":"order","ids":["1"]}' /v1/tags/order/next
+  answers 200 '{"tag":"order","ranges":[{"first":"2","last":"11"}]}' '/v1/tags/order/next?n=10&form=ranges'
+  answers 200 $'12\n13' '/v1/tags/order/next?n=2&form=text'
+  answers 200 '{"tag":"order","ids":["14"]}' /v1/tags/order/next -X POST
+  answers 200 '{"tag":"order","ids":["15"]}' /v1/tags/%6frder/next
+  # More than is buffered is granted in one piece.
+  get '/v1/tags/order/next?n=10000&form=text'
+  same 'how many' 10000 "$(wc -l <<<"$output")"
+  same 'all above' 16 "$(head -n 1 <<<"$output")"
+  increasing <(echo "$output")
+  get '/v1/snowflake/next?n=3'
+  same 'three' 3 "$(jq '.ids | unique | length' <<<"$output")"
+}
+
+@test "HEAD draws nothing, and nothing may be stored" {
+  serve
+  get /v1/tags/order/next -I
+  contains "$output" 'HTTP/1.1 200 OK'
+  contains "$output" 'Cache-Control: no-store'
+  answers 200 1 /api/segment/get/order
+  get /api/segment/get/order -I
+  answers 200 2 /api/segment/get/order
+  get / -I
+  contains "$output" "Content-Type: text/html"
+}
+
+@test "what is wrong is said as RFC 9457 has it" {
+  serve
+  get /v1/tags/nothing/next
+  same 'the status' 404 "$status"
+  same 'the answer' '{"type":"about:blank","title":"Not Found","status":404,"code":"not_found","detail":"tag '"'nothing'"' does not exist"}' "$output"
+  local path
+  for path in '/v1/tags/order/next?n='{0,-1,9223372036854775808,x,10001,'',1e3} '/v1/tags/order/next?form=x' \
+    /v1/tags/a%00b/next /v1/tags/%ff/next /v1/tags/%zz/next /v1/tags//next /v1/decode/x /v1/decode/-1 \
+    /v1/decode/9223372036854775808 /v1/bounds '/v1/bounds?from=x' '/v1/decode/1?layout=x' '/v1/snowflake/next?n=0'; do
+    get "$path"
+    same "the status of $path" 400 "$status"
+    same "the code of $path" bad_request "$(jq -r .code <<<"$output")"
+  done
+  get /v1/tags/order/next -X DELETE
+  same 'the status' 405 "$status"
+  get /v1/nothing
+  same 'the status' 404 "$status"
+  # None of it cost an ID.
+  answers 200 1 /api/segment/get/order
+}
+
+@test "Leaf's paths answer as Leaf does" {
+  serve
+  answers 200 1 /api/segment/get/order
+  get /api/snowflake/get/any
+  same 'the status' 200 "$status"
+  leafctl decode "$output"
+  get /api/segment/get/nothing
+  same 'the status' 500 "$status"
+  same 'the keys' '["error","message","path","status","timestamp"]' "$(jq -c keys <<<"$output")"
+  same 'the path' /api/segment/get/nothing "$(jq -r .path <<<"$output")"
+  same 'the error' 'Internal Server Error' "$(jq -r .error <<<"$output")"
+  get '/decodeSnowflakeId?snowflakeId=1256557484213448722'
+  same 'worker' 619 "$(jq -r .workerId <<<"$output")"
+  same 'sequence' 18 "$(jq -r .sequenceId <<<"$output")"
+  contains "$(jq -r .timestamp <<<"$output")" '1588421624602('
+  answers 200 '{"errorMsg":"snowflake Id反解析发生异常!"}' '/decodeSnowflakeId?snowflakeId=x'
+  get /cache
+  contains "$output" '<td>order</td><td>true</td>'
+  get /db
+  contains "$output" '<tr><td>order</td><td>'
+}
+
+@test "tinyid's paths answer as tinyid does" {
+  serve
+  answers 200 '{"data":[1],"code":200,"message":""}' '/tinyid/id/nextId?bizType=order'
+  answers 200 '{"data":[2,3],"code":200,"message":""}' '/tinyid/id/nextId?bizType=order&batchSize=2&token=any'
+  answers 200 4,5 '/tinyid/id/nextIdSimple?bizType=order&batchSize=2'
+  answers 200 6 '/tinyid/id/nextIdSimple' -d bizType=order
+  get '/tinyid/id/nextSegmentId?bizType=order'
+  same 'a whole segment' 100 "$(jq '.data.maxId - .data.currentId' <<<"$output")"
+  same 'the rest' '[1,0,200]' "$(jq -c '[.data.delta, .data.remainder, .code]' <<<"$output")"
+  get '/tinyid/id/nextSegmentIdSimple?bizType=order'
+  [[ $output =~ ^[0-9]+,[0-9]+,[0-9]+,1,0$ ]]
+  answers 200 '{"data":null,"code":6,"message":"tag '"'nothing'"' does not exist"}' '/tinyid/id/nextId?bizType=nothing'
+  answers 200 '' '/tinyid/id/nextIdSimple?bizType=nothing'
+}
+
+@test "IDs are decoded, and times bounded, by the store's layout or any other" {
+  leafctl -q init-db --layout 41,5,17
+  serve
+  get /v1/decode/1256557484213448722
+  same 'the answer' "$(leafctl decode -o json --layout 41,5,17 1256557484213448722)" "$output"
+  get '/v1/decode/175928847299117063?layout=discord'
+  same 'the answer' "$(leafctl decode -o json --layout discord 175928847299117063)" "$output"
+  get '/v1/bounds?from=2022-06-28&to=2022-06-29'
+  same 'the answer' "$(leafctl bounds -o json --layout 41,5,17 --from 2022-06-28 --to 2022-06-29)" "$output"
+}
+
+@test "Redis' counters are tags" {
+  serve
+  same 'incr' 1 "$(redis incr order)"
+  same 'incrby' 11 "$(redis incrby order 10)"
+  same 'leaf.range' $'12\n14' "$(redis leaf.range order 3)"
+  # More in one run than a segment has.
+  local first last
+  { read -r first && read -r last; } < <(redis leaf.range order 5000)
+  same 'a run' 4999 $((last - first))
+  same 'behind it' $((last + 1)) "$(redis incr order)"
+  same 'snowflakes' 2 "$(redis leaf.snowflake 2 | sort -u | wc -l)"
+  contains "$(redis leaf.decode 1256557484213448722)" $'unix_ms\n1588421624602'
+  contains "$(redis -3 leaf.decode 1256557484213448722)" 'unix_ms 1588421624602'
+}
+
+@test "Redis' errors are those of Redis" {
+  serve
+  local lines
+  lines=$(printf '%s\n' 'set a b' 'decr order' 'incrby order -1' 'incrby order 0' 'incrby order x' 'incr' 'incr a/b' \
+    'incr nothing' 'select 1' 'select x' 'hello 4' 'auth x' 'echo' 'client x' | redis | grep .)
+  same 'the errors' "ERR unknown command 'set', with args beginning with: 'a' 'b' 
+ERR unknown command 'decr', with args beginning with: 'order' 
+ERR value is out of range, must be from 1 to 10000
+ERR value is out of range, must be from 1 to 10000
+ERR value is not an integer or out of range
+ERR wrong number of arguments for 'incr' command
+ERR a tag has 1 to 128 characters of A-Z a-z 0-9 . _ : -
+ERR tag 'nothing' does not exist
+ERR DB index is out of range
+ERR value is not an integer or out of range
+NOPROTO unsupported protocol version
+ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?
+ERR wrong number of arguments for 'echo' command
+ERR unknown subcommand 'x'." "$lines"
+  same 'no ID was lost' 1 "$(redis incr order)"
+}
+
+@test "pipelined requests are answered in their order, those that wait for the store too" {
+  leafctl -q add-tag invoice
+  serve
+  send_redis 'INCR order\r\nINCR invoice\r\nPING\r\nINCR nothing\r\nINCR order\r\nLEAF.NEXT order 2\r\nQUIT\r\n'
+  same 'Redis' ":1
+:1
++PONG
+-ERR tag 'nothing' does not exist
+:2
+*2
+:3
+:4
++OK" "$output"
+  send_http 'GET /api/segment/get/invoice HTTP/1.1\r\n\r\nGET /readyz HTTP/1.1\r\n\r\nPOST /api/segment/get/invoice HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\nGET /api/segment/get/order HTTP/1.0\r\n\r\n'
+  same 'the answers' '2 ready 3 5' "$(grep -Ev '^([A-Z][A-Za-z-]+:.*|HTTP.*|)$' <<<"$output" | sed 's/HTTP.*//' | xargs)"
+  contains "$output" 'Connection: close'
+}
+
+# draw_all_but_the_last N: has the server buffer 20 IDs, locks the store and draws all but so many.
+draw_all_but_the_last() {
+  leafctl -q tags update order --step 10
+  same 'the first' 1 "$(redis incr order)"
+  until_left order 19
+  lock_store
+  local i
+  for ((i = 2; i <= 20 - $1; ++i)); do echo "INCR order"; done | redis >"$BATS_TEST_TMPDIR/ids"
+  same 'the last in memory' $((20 - $1)) "$(tail -n 1 "$BATS_TEST_TMPDIR/ids")"
+}
+
+status_of() { curl -sS --unix-socket "$http_socket" -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' "http://localhost$1"; }
+
+@test "with the store away IDs come from the buffer, then 503, and then IDs again" {
+  serve --timeout 0
+  draw_all_but_the_last 1
+  answers 200 20 /api/segment/get/order
+  get /v1/tags/order/next -D "$BATS_TEST_TMPDIR/head"
+  same 'the status' 503 "$status"
+  same 'the code' unavailable "$(jq -r .code <<<"$output")"
+  contains "$(cat "$BATS_TEST_TMPDIR/head")" 'Retry-After: 1'
+  get /api/segment/get/order
+  same "Leaf's status" 500 "$status"
+  contains "$(redis incr order)" TRYAGAIN
+  get /healthz
+  same 'it lives' 200 "$status"
+  unlock_store
+  until_prints 'the status' 200 status_of /v1/tags/order/next
+  same 'the next one' true "$([ "$(redis incr order)" -gt 20 ] && echo true)"
+}
+
+@test "it is ready where IDs can be drawn" {
+  serve --timeout 0
+  answers 200 ready /readyz
+  draw_all_but_the_last 1
+  answers 200 ready /readyz
+  unlock_store
+  case $TEST_STORE in
+    sqlite) mv "$BATS_TEST_TMPDIR/leaf.db" "$BATS_TEST_TMPDIR/away" ;;
+    postgresql) psql -qX -d postgres -c "ALTER DATABASE $test_database ALLOW_CONNECTIONS false" \
+      -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '$test_database'" >"$BATS_TEST_TMPDIR/psql" ;;
+  esac
+  redis incr order >"$BATS_TEST_TMPDIR/last"
+  until_prints 'the last is drawn' failed drawn_or_failed
+  get /readyz
+  if [ "$status" = 200 ]; then same 'the status' 'not ready' "$status"; fi
+  case $TEST_STORE in
+    sqlite) mv "$BATS_TEST_TMPDIR/away" "$BATS_TEST_TMPDIR/leaf.db" ;;
+    postgresql) psql -qX -d postgres -c "ALTER DATABASE $test_database ALLOW_CONNECTIONS true" ;;
+  esac
+  until_prints 'the status' 200 status_of /readyz
+}
+drawn_or_failed() { if redis incr order | grep -qE '^[0-9]+$'; then echo drawn; else echo failed; fi; }
+
+@test "SIGTERM ends it with 0, after what is in hand is answered" {
+  serve --timeout 30s
+  draw_all_but_the_last 0
+  perl -MSocket -e '
+    my $s;
+    socket($s, PF_UNIX, SOCK_STREAM, 0) && connect($s, pack_sockaddr_un($ARGV[0])) or die "$!";
+    alarm 60;
+    syswrite($s, "PING\r\nINCR order\r\nPING\r\n");
+    sysread($s, my $pong, 7);
+    kill "TERM", $ARGV[1];
+    local $/; print <$s>;' "$redis_socket" "$server" >"$BATS_TEST_TMPDIR/late" 3>&- &
+  local client=$!
+  until_said ending
+  unlock_store
+  wait "$client"
+  [[ $(tr -d '\r' <"$BATS_TEST_TMPDIR/late") =~ ^:[0-9]+$'\n'\+PONG$ ]]
+  wait "$server"
+  server=
+  if [ -e "$http_socket" ] || [ -e "$redis_socket" ]; then same 'sockets' none left; fi
+}
+
+@test "killed under load and started again at the same sockets, it gives no ID twice" {
+  # Who holds the sockets, as systemd does, and starts the server anew when it ends.
+  cat >"$BATS_TEST_TMPDIR/holder" <<'PERL'
+    use Socket; use POSIX ();
+    my ($path, $times, @command) = @ARGV;
+    my $s;
+    socket($s, PF_UNIX, SOCK_STREAM, 0) && bind($s, pack_sockaddr_un($path)) && listen($s, 128) or die "$!";
+    POSIX::dup2(fileno($s), 3) if fileno($s) != 3;
+    $^F = 3;
+    for (1 .. $times) {
+      my $child = fork();
+      if ($child == 0) {
+        $ENV{LISTEN_PID} = $$; $ENV{LISTEN_FDS} = 1; $ENV{LISTEN_FDNAMES} = 'redis';
+        POSIX::dup2(fileno($s), 3); fcntl($s, 2, 0); exec @command;
+      }
+      open(my $file, '>', "$path.pid.new"); print $file $child; close $file;
+      rename "$path.pid.new", "$path.pid";
+      waitpid($child, 0);
+    }
+PERL
+  redis_socket=$BATS_TEST_TMPDIR/held.sock
+  perl "$BATS_TEST_TMPDIR/holder" "$redis_socket" 4 leafctl serve 2>"$BATS_TEST_TMPDIR/held" 3>&- &
+  local holder=$! client
+  child=$holder
+  server_messages=$BATS_TEST_TMPDIR/held
+  until_true [ -e "$redis_socket.pid" ]
+  for client in 1 2 3; do
+    (
+      while [ ! -e "$BATS_TEST_TMPDIR/enough" ]; do
+        redis -r 200 incr order || true
+      done >"$BATS_TEST_TMPDIR/ids.$client" 2>/dev/null
+    ) 3>&- &
+  done
+  local kills before
+  drawn() { cat "$BATS_TEST_TMPDIR"/ids.? 2>/dev/null | wc -l; }
+  has_drawn() { [ "$(drawn)" -gt "$1" ]; }
+  has_other_process() { [ "$(cat "$redis_socket.pid")" != "$1" ]; }
+  for kills in 1 2 3; do
+    before=$(drawn)
+    until_true has_drawn $((before + 100))
+    server=$(cat "$redis_socket.pid")
+    kill -KILL "$server"
+    until_true has_other_process "$server"
+  done
+  before=$(drawn)
+  until_true has_drawn $((before + 100))
+  : >"$BATS_TEST_TMPDIR/enough"
+  kill -TERM "$(cat "$redis_socket.pid")"
+  wait "$holder"
+  server=
+  wait
+  grep -hE '^[0-9]+$' "$BATS_TEST_TMPDIR"/ids.? >"$BATS_TEST_TMPDIR/all"
+  same 'twice' '' "$(sort "$BATS_TEST_TMPDIR/all" | uniq -d)"
+}

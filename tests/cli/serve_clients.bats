@@ -1,0 +1,125 @@
+# The server, asked by the programs that people have: redis-cli, redis-benchmark, redis-py, curl, promtool.
+load support
+load host_support
+load serve_support
+
+setup() {
+  new_initialized_store
+  leafctl -q add-tag order
+}
+teardown() {
+  end_server
+  end_host_test
+}
+
+@test "redis-cli and redis-benchmark" {
+  serve
+  same 'RESP3' 1 "$(redis -3 incr order)"
+  same 'ping' PONG "$(redis ping)"
+  same 'hello' hello "$(redis ping hello)"
+  same 'commands' "$(redis command count)" "$(redis command | grep -cE '^(incr|incrby|leaf\..*|ping|echo|select|auth|hello|client|command|config|info|reset|quit)$')"
+  contains "$(redis info)" "leafctl_version:$(leafctl --version | awk 'NR == 1 { print $NF }')"
+  redis-benchmark -s "$redis_socket" -q -n 20000 -c 20 -P 16 incr order >"$BATS_TEST_TMPDIR/benchmark"
+  same 'after 20000' 20002 "$(redis incr order)"
+}
+
+@test "redis-py, in both protocols, with pipelines" {
+  serve
+  /usr/bin/python3 - "$redis_socket" <<'PYTHON'
+import sys, redis
+client = redis.Redis(unix_socket_path=sys.argv[1])
+assert client.incr('order') == 1
+assert client.incrby('order', 10) == 11
+assert client.ping()
+assert client.execute_command('LEAF.NEXT', 'order', 3) == [12, 13, 14]
+assert client.execute_command('LEAF.RANGE', 'order', 3) == [15, 17]
+pipe = client.pipeline(transaction=False)
+for _ in range(1000):
+    pipe.incr('order')
+assert pipe.execute() == list(range(18, 1018))
+for command in [('SET', 'a', 'b'), ('DECR', 'order'), ('INCRBY', 'order', -1), ('INCR', 'nothing')]:
+    try:
+        client.execute_command(*command)
+        sys.exit('no error: %r' % (command,))
+    except redis.ResponseError:
+        pass
+PYTHON
+}
+
+@test "every path of openapi.json answers as it says" {
+  serve
+  get /openapi.json
+  echo "$output" >"$BATS_TEST_TMPDIR/openapi.json"
+  local path method wanted type
+  jq -r '. as $all | .paths | to_entries[] | .key as $path | .value | to_entries[] |
+    [.key, ($path + ([.value.parameters[]? | if has("$ref") then ."$ref" as $ref | $all.components.parameters[$ref | split("/") | last] else . end |
+      select(.required or .name == "n")] as $parameters |
+      reduce $parameters[] as $p ({path: "", query: []};
+        if $p.in == "query" then .query += [$p.name + "=" + (($p.example // 3) | tostring)] else . end) | .query |
+      if length > 0 then "?" + join("&") else "" end)), (.value.responses | keys[0]),
+      (.value.responses["200"] | if has("$ref") then ."$ref" as $ref | $all.components.responses[$ref | split("/") | last] else . end | .content | keys | join(" "))] | @tsv' \
+    "$BATS_TEST_TMPDIR/openapi.json" | sed 's/{tag}/order/; s/{key}/any/; s/{id}/1256557484213448722/' >"$BATS_TEST_TMPDIR/paths"
+  same 'paths' true "$([ "$(wc -l <"$BATS_TEST_TMPDIR/paths")" -ge 18 ] && echo true)"
+  while IFS=$'\t' read -r method path wanted type; do
+    get "$path" -X "${method^^}" -D "$BATS_TEST_TMPDIR/head"
+    same "the status of $path" "$wanted" "$status"
+    local got
+    got=$(sed -n 's/^Content-Type: \([^;\r]*\).*/\1/p' "$BATS_TEST_TMPDIR/head")
+    if [[ " $type " != *" $got "* ]]; then same "the type of $path" "$type" "$got"; fi
+    if [ "$got" = application/json ]; then jq . <<<"$output" >"$BATS_TEST_TMPDIR/parsed"; fi
+  done <"$BATS_TEST_TMPDIR/paths"
+  # And there is no other path: each route of the source stands there.
+  local route
+  while read -r route; do
+    if ! grep -qF "$route" "$BATS_TEST_TMPDIR/openapi.json"; then same "the path $route" 'in openapi.json' missing; fi
+  done < <(grep -ohE '"/[a-zA-Z/0-9]+(\.json)?"' "$BATS_TEST_DIRNAME/../../cmd/serve/http_connection.cpp" | tr -d '"' | grep -v openapi | sort -u)
+}
+
+@test "metrics are those of Prometheus, and tell of requests" {
+  serve
+  redis incr order
+  get /v1/tags/order/next
+  get /v1/tags/nothing/next
+  get /metrics
+  echo "$output" >"$BATS_TEST_TMPDIR/metrics"
+  promtool check metrics <"$BATS_TEST_TMPDIR/metrics"
+  local line
+  for line in 'leafctl_serve_requests_total{protocol="redis",kind="segment",outcome="ok"} 1' \
+    'leafctl_serve_requests_total{protocol="http",kind="segment",outcome="ok"} 1' \
+    'leafctl_serve_requests_total{protocol="http",kind="segment",outcome="not_found"} 1' \
+    'leafctl_serve_ids_total{kind="segment"} 2' 'leafctl_serve_waiting_requests 0' 'leafctl_store_up 1' \
+    'leafctl_buffer_drawn_ids_total{tag="order",'; do
+    contains "$(cat "$BATS_TEST_TMPDIR/metrics")" "$line"
+  done
+}
+
+@test "the page needs nothing from elsewhere, and what it shows is all there" {
+  serve
+  redis incr order
+  get / -D "$BATS_TEST_TMPDIR/head"
+  contains "$(cat "$BATS_TEST_TMPDIR/head")" "Content-Security-Policy: default-src 'none'"
+  if grep -E '(src|href)=|https?://|@import|url\(' <<<"$output"; then same 'resources' none some; fi
+  get /v1/status
+  same 'the tag' order "$(jq -r '.tags[0].tag' <<<"$output")"
+  same 'its buffer' ok "$(jq -r '.buffers[] | select(.tag == "order").state' <<<"$output")"
+  same 'the store' true "$(jq .store.up <<<"$output")"
+  same 'workers' 1024 "$(jq .workers.total <<<"$output")"
+  same 'the checks of doctor' "$(leafctl doctor -o json | jq -r .check | sort -u)" "$(jq -r '.findings[].check' <<<"$output" | sort -u)"
+  # The buffer is as it was.
+  same 'the next ID' 2 "$(redis incr order)"
+}
+
+@test "several threads give no ID twice, over HTTP and Redis' protocol at once" {
+  leafctl -q tags update order --step 50
+  serve --threads 3
+  local client
+  for client in 1 2 3; do
+    redis -r 500 incr order >"$BATS_TEST_TMPDIR/ids.$client" &
+    printf 'url = "http://localhost/v1/tags/order/next?n=7&form=text"\n%.0s' {1..100} |
+      curl -sS --unix-socket "$http_socket" -K - >"$BATS_TEST_TMPDIR/ids.http$client" &
+  done
+  for client in $(jobs -p); do [ "$client" = "$server" ] || wait "$client"; done
+  all_different 3600 "$BATS_TEST_TMPDIR"/ids.*
+  for client in "$BATS_TEST_TMPDIR"/ids.*; do increasing "$client"; done
+  stop_server
+}

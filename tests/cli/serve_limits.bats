@@ -1,0 +1,207 @@
+# What the server does about clients that are wrong, slow, too many, or nobody it knows.
+load support
+load host_support
+load serve_support
+
+setup() {
+  new_initialized_store
+  leafctl -q add-tag order
+  leafctl -q add-tag invoice
+}
+teardown() {
+  end_server
+  end_host_test
+}
+
+tokens() {
+  token_file=$BATS_TEST_TMPDIR/tokens
+  (umask 077 && printf '%s\n' "$@" >"$token_file")
+}
+
+@test "a token is needed, and may be for some tags only" {
+  tokens 'all-of-them' 'order-alone order'
+  serve --token-file "$token_file" --access-log "$BATS_TEST_TMPDIR/log"
+  local path
+  for path in /v1/tags/order/next /v1/snowflake/next /v1/status /metrics /v1/decode/1 /v1/bounds /cache /db /api/segment/get/order; do
+    get "$path"
+    same "the status of $path" 401 "$status"
+  done
+  for path in / /healthz /readyz /openapi.json; do
+    get "$path"
+    same "the status of $path" 200 "$status"
+  done
+  answers 200 '{"tag":"order","ids":["1"]}' /v1/tags/order/next -H 'Authorization: Bearer all-of-them'
+  answers 200 '{"tag":"order","ids":["2"]}' /v1/tags/order/next -u any:order-alone
+  get /v1/tags/invoice/next -H 'Authorization: Bearer order-alone'
+  same 'for another tag' 403 "$status"
+  get /v1/snowflake/next -H 'Authorization: Bearer order-alone'
+  same 'for snowflake IDs' 403 "$status"
+  answers 200 '{"data":null,"code":5,"message":"token is error"}' '/tinyid/id/nextId?bizType=order&token=wrong-token'
+  answers 200 '{"data":[3],"code":200,"message":""}' '/tinyid/id/nextId?bizType=order&token=all-of-them'
+  contains "$(redis incr order)" NOAUTH
+  contains "$(redis ping)" NOAUTH
+  contains "$(redis -a wrong-token --no-auth-warning incr order 2>&1)" WRONGPASS
+  same 'by AUTH' 4 "$(redis -a all-of-them --no-auth-warning incr order)"
+  same 'by HELLO' 5 "$(redis -3 -a all-of-them --no-auth-warning incr order)"
+  contains "$(redis -a order-alone --no-auth-warning incr invoice)" NOPERM
+  stop_server
+  jq . "$BATS_TEST_TMPDIR/log" >"$BATS_TEST_TMPDIR/parsed"
+  lacks "$(cat "$BATS_TEST_TMPDIR/log")" all-of-them
+  lacks "$(cat "$BATS_TEST_TMPDIR/log")" order-alone
+  lacks "$(cat "$BATS_TEST_TMPDIR/log")" wrong-token
+}
+
+@test "SIGHUP reads tokens again, for connections that are open too, and keeps those of before where they are wrong" {
+  tokens 'the-first-one'
+  serve --token-file "$token_file" --access-log "$BATS_TEST_TMPDIR/log"
+  answers 200 '{"tag":"order","ids":["1"]}' /v1/tags/order/next -H 'Authorization: Bearer the-first-one'
+  coproc CLIENT { redis -a the-first-one --no-auth-warning 3>&-; }
+  local answer
+  echo 'incr order' >&"${CLIENT[1]}"
+  read -r answer <&"${CLIENT[0]}"
+  same 'with the first' 2 "$answer"
+  tokens 'the-second-one'
+  mv "$BATS_TEST_TMPDIR/log" "$BATS_TEST_TMPDIR/log.1"
+  kill -HUP "$server"
+  until_said 'read the configuration again'
+  echo 'incr order' >&"${CLIENT[1]}"
+  read -r answer <&"${CLIENT[0]}"
+  contains "$answer" NOAUTH
+  answers 200 '{"tag":"order","ids":["3"]}' /v1/tags/order/next -H 'Authorization: Bearer the-second-one'
+  tokens short
+  kill -HUP "$server"
+  until_said 'the configuration of before stays'
+  answers 200 '{"tag":"order","ids":["4"]}' /v1/tags/order/next -H 'Authorization: Bearer the-second-one'
+  stop_server
+  contains "$(cat "$BATS_TEST_TMPDIR/log.1")" '"outcome":"ok"'
+  contains "$(cat "$BATS_TEST_TMPDIR/log")" '"outcome":"denied"'
+}
+
+@test "TLS is spoken at ports, and its certificate read again" {
+  new_certificate() {
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -addext 'subjectAltName=IP:127.0.0.1' \
+      -keyout "$BATS_TEST_TMPDIR/key" -out "$BATS_TEST_TMPDIR/certificate" 2>"$BATS_TEST_TMPDIR/openssl"
+  }
+  new_certificate first
+  http_socket=$BATS_TEST_TMPDIR/http.sock
+  start_server leafctl serve --http 127.0.0.1:0 --redis 127.0.0.1:0 --http "unix:$http_socket" \
+    --tls-certificate "$BATS_TEST_TMPDIR/certificate" --tls-key "$BATS_TEST_TMPDIR/key"
+  until_said "unix:$http_socket"
+  local http_port redis_port
+  http_port=$(sed -n 's/.*http over TLS at 127.0.0.1://p' "$server_messages")
+  redis_port=$(sed -n 's/.*redis over TLS at 127.0.0.1://p' "$server_messages")
+  same 'over HTTPS' 1 "$(curl -sS --cacert "$BATS_TEST_TMPDIR/certificate" "https://127.0.0.1:$http_port/api/segment/get/order")"
+  same 'over HTTP' 2 "$(curl -sS --unix-socket "$http_socket" http://localhost/api/segment/get/order)"
+  same 'many' 10000 "$(curl -sS --cacert "$BATS_TEST_TMPDIR/certificate" "https://127.0.0.1:$http_port/v1/tags/order/next?n=10000&form=text" | wc -l)"
+  if redis-cli --help 2>&1 | grep -q -- --tls; then
+    [[ $(redis-cli -p "$redis_port" --tls --cacert "$BATS_TEST_TMPDIR/certificate" incr order) =~ ^[0-9]+$ ]]
+  fi
+  # A plain client there gets nowhere, and does no harm.
+  curl -sS --max-time 60 "http://127.0.0.1:$http_port/healthz" 2>"$BATS_TEST_TMPDIR/plain" && same 'plain' refused served
+  new_certificate second
+  kill -HUP "$server"
+  until_said 'read the configuration again'
+  contains "$(openssl s_client -connect "127.0.0.1:$http_port" </dev/null 2>/dev/null | openssl x509 -noout -subject)" second
+  stop_server
+}
+
+@test "what is no request gets a clear error, and an end" {
+  serve
+  send_http 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+  contains "$output" 'HTTP/1.1 505 '
+  send_http '\x16\x03\x01\x02'
+  contains "$output" 'TLS is not spoken here'
+  send_http 'GET / HTTP/1.1\r\nA'
+  same 'a cut request' '' "$output"
+  output=$({ printf 'GET / HTTP/1.1\r\nA: '; head -c 10000000 /dev/zero | tr '\0' a; } | raw "$http_socket")
+  contains "$output" 'HTTP/1.1 431 '
+  output=$({ printf 'POST /v1/tags/order/next HTTP/1.1\r\nContent-Length: 10000000\r\n\r\n'; head -c 10000000 /dev/zero; } | raw "$http_socket")
+  contains "$output" 'HTTP/1.1 413 '
+  send_http 'GET /v1/tags/\xff\xfe/next HTTP/1.1\r\n\r\n'
+  contains "$output" ' 400 '
+  send_redis '*1\r\n$-2\r\n'
+  same 'a length of -2' '-ERR Protocol error: invalid bulk length' "$output"
+  send_redis '*1\r\n$2147483648\r\n'
+  same 'a length of 2^31' '-ERR Protocol error: invalid bulk length' "$output"
+  send_redis '*1000000\r\n'
+  same 'many words' '-ERR Protocol error: invalid multibulk length' "$output"
+  send_redis '*1\r\n*1\r\n*1\r\n'
+  same 'arrays in arrays' "-ERR Protocol error: expected '\$', got '*'" "$output"
+  send_redis '\x16\x03\x01\n'
+  same 'TLS' '-ERR Protocol error: unknown protocol' "$output"
+  send_redis 'POST / HTTP/1.1\r\nHost: a\r\n\r\nINCR order\r\n'
+  same 'HTTP' '' "$output"
+  # Nothing was drawn by all that.
+  same 'the next ID' 1 "$(redis incr order)"
+}
+
+@test "pages of other sites have no browser draw" {
+  serve
+  get /v1/tags/order/next -H 'Sec-Fetch-Site: cross-site'
+  same 'the status' 403 "$status"
+  answers 200 1 /api/segment/get/order -H 'Sec-Fetch-Site: same-origin'
+}
+
+@test "more connections than are allowed are turned away, silent and slow ones closed" {
+  serve --max-connections 1 --idle-timeout 100ms --request-timeout 100ms
+  send_slowly() {
+    perl -MSocket -e '
+      my $s; socket($s, PF_UNIX, SOCK_STREAM, 0) && connect($s, pack_sockaddr_un($ARGV[0])) or die "$!";
+      syswrite($s, $ARGV[1]); alarm 60; local $/; print scalar <$s>;' "$1" "$2"
+  }
+  # Both come to their end although these clients never end.
+  contains "$(send_slowly "$http_socket" 'GET / HTTP/1.1')" ' 408 '
+  until_prints 'a silent one' '' send_slowly "$http_socket" ''
+  coproc CLIENT { redis 3>&-; }
+  local answer
+  echo 'incr order' >&"${CLIENT[1]}"
+  read -r answer <&"${CLIENT[0]}"
+  same 'the one' 1 "$answer"
+}
+
+@test "usage that is wrong is named" {
+  expect 2 leafctl serve --http nowhere
+  contains "$stderr" "'--http' takes HOST:PORT, [ADDRESS]:PORT or unix:PATH, not 'nowhere'"
+  expect 2 leafctl serve --http unix:
+  expect 2 leafctl serve --http 127.0.0.1:65536
+  expect 2 leafctl serve --tls-key x
+  says "leafctl: '--tls-certificate' is missing"
+  expect 2 leafctl serve --token-file "$BATS_TEST_TMPDIR/none"
+  contains "$stderr" "token file '$BATS_TEST_TMPDIR/none' cannot be read"
+  tokens long-enough
+  chmod 644 "$token_file"
+  expect 2 leafctl serve --token-file "$token_file"
+  contains "$stderr" "hint: run 'chmod o= $token_file'"
+  chmod o= "$token_file"
+  serve --token-file "$token_file"
+  expect 1 leafctl serve --http "unix:$http_socket"
+  contains "$stderr" "cannot listen at 'unix:$http_socket': Address already in use"
+  LISTEN_FDS=1 LISTEN_FDNAMES=other expect 2 bash -c 'LISTEN_PID=$$ exec leafctl serve 3</dev/null'
+  contains "$stderr" "hint: set 'FileDescriptorName=http' or 'FileDescriptorName=redis' in its socket unit"
+}
+
+@test "everybody is warned of who listens beyond this host without tokens" {
+  start_server leafctl serve --http 0.0.0.0:0
+  until_said 'hint: name those who may with'
+  contains "$(cat "$server_messages")" 'can draw IDs'
+  stop_server
+  tokens long-enough
+  start_server leafctl serve --http 0.0.0.0:0 --token-file "$token_file"
+  stop_server
+  lacks "$(cat "$server_messages")" 'can draw IDs'
+}
+
+@test "without its package, or of another version, the server is named" {
+  local own=$BATS_TEST_TMPDIR/own libraries
+  mkdir -p "$own/leaf"
+  libraries=$(dirname "$(ldd "$(type -P leafctl)" | awk '$1 ~ /^libleaf/ { print $3 }')")
+  cp "$libraries"/libleaf.so.0 "$own"
+  cp "$libraries"/leaf/*.so "$own/leaf"
+  mv "$own/leaf/libleaf-serve.so" "$BATS_TEST_TMPDIR/packaged.so"
+  LD_LIBRARY_PATH=$own expect 2 leafctl serve
+  says "leafctl: the server is not installed
+hint: install the package 'leafctl-serve'"
+  sed "s/$(leafctl --version | awk 'NR == 1 { print $NF }' | sed 's/\./\\./g')/9.9.9/" "$BATS_TEST_TMPDIR/packaged.so" >"$own/leaf/libleaf-serve.so"
+  LD_LIBRARY_PATH=$own expect 2 leafctl serve
+  contains "$stderr" 'hint: install the same version of leafctl and leafctl-serve'
+}

@@ -1,0 +1,143 @@
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "leaf/error.hpp"
+#include "serve/address.hpp"
+#include "serve/http_response.hpp"
+#include "serve/id_ranges.hpp"
+#include "serve/json_text.hpp"
+#include "serve/statistics.hpp"
+#include "serve/tokens.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace {
+
+using namespace leafctl::serve;
+
+std::string json_of(std::string_view text) {
+  std::string json;
+  append_json(text, json);
+  return json;
+}
+
+/// A token file of that content, for its owner alone.
+std::string file_of(const leaf::test::TemporaryFolder& folder, const std::string& content,
+                    mode_t mode = 0600) {
+  const std::string file = (folder.path() / "tokens").string();
+  std::ofstream(file) << content;
+  REQUIRE(chmod(file.c_str(), mode) == 0);
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("addresses are a host with a port, or a path") {
+  CHECK(parse_address("--http", "127.0.0.1:8080").port == 8080);
+  CHECK(parse_address("--http", "[::1]:0").host == "::1");
+  CHECK(parse_address("--http", "[::1]:0").text() == "[::1]:0");
+  CHECK(parse_address("--http", "localhost:80").text() == "localhost:80");
+  CHECK(parse_address("--http", "unix:/run/a.sock").path == "/run/a.sock");
+  const std::string wrong[] = {"",        "8080", ":8080", "::1:80", "a:",
+                               "a:65536", "a:-1", "a:8x",  "unix:",  "unix:" + std::string(108, 'a')};
+  for (const std::string& text : wrong) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(parse_address("--http", text), leaf::Error);
+  }
+}
+
+TEST_CASE("IDs are written as text, whatever digits change") {
+  for (const leaf::Range range : {leaf::Range{0, 12}, {97, 103}, {999'999'998, 1'000'000'003}, {7, 8}}) {
+    std::string wanted;
+    for (std::int64_t id = range.lo; id < range.hi; ++id) wanted += "<" + std::to_string(id) + ">\n";
+    std::string out;
+    append_texts(IdRanges{range}, "<", ">\n", out);
+    CHECK(out == wanted);
+  }
+  IdRanges ranges;
+  append_range(ranges, {1, 3});
+  append_range(ranges, {3, 4});
+  append_range(ranges, {4, 4});
+  append_range(ranges, {9, 10});
+  CHECK(ranges == IdRanges{{1, 4}, {9, 10}});
+  CHECK(count_of(ranges) == 4);
+}
+
+TEST_CASE("texts become JSON, whatever is in them") {
+  CHECK(json_of("a\"b\\c\n") == R"("a\"b\\c\u000a")");
+  CHECK(json_of("€") == "\"€\"");
+  CHECK(json_of("a\xff") == R"("a\ufffd")");
+}
+
+TEST_CASE("a token is for the tags behind it, or for all") {
+  const leaf::test::TemporaryFolder folder;
+  const Tokens tokens =
+      Tokens::read(file_of(folder, "# who draws\n\nfirst-token\nsecond-token order @snowflake\n"));
+  REQUIRE(tokens.is_needed());
+  REQUIRE(tokens.find("first-token") != nullptr);
+  CHECK(tokens.find("first-token")->allows("any"));
+  REQUIRE(tokens.find("second-token") != nullptr);
+  CHECK(tokens.find("second-token")->allows("order"));
+  CHECK(tokens.find("second-token")->allows(snowflake_right));
+  CHECK_FALSE(tokens.find("second-token")->allows("invoice"));
+  for (const char* const text : {"", "first-tokem", "first-token ", "order", "# who draws"}) {
+    CAPTURE(text);
+    CHECK(tokens.find(text) == nullptr);
+  }
+  CHECK_FALSE(Tokens().is_needed());
+}
+
+TEST_CASE("a token file that would let in anybody is refused") {
+  const leaf::test::TemporaryFolder folder;
+  CHECK_THROWS_AS(Tokens::read((folder.path() / "none").string()), leaf::Error);
+  CHECK_THROWS_AS(Tokens::read(file_of(folder, "a-long-token\n", 0644)), leaf::Error);
+  for (const char* const content :
+       {"", "# nothing\n", "short\n", "a-long-token no/tag\n", "a-long-token\na-long-token x\n"}) {
+    CAPTURE(content);
+    CHECK_THROWS_AS(Tokens::read(file_of(folder, content)), leaf::Error);
+  }
+}
+
+TEST_CASE("tokens are found in what HTTP calls authorization") {
+  CHECK(token_in("Bearer secret-token") == "secret-token");
+  CHECK(token_in("bearer secret-token") == "secret-token");
+  CHECK(token_in("Basic dXNlcjpzZWNyZXQtdG9rZW4=") == "secret-token");
+  for (const char* const text : {"", "Bearer", "Basic", "Basic !!", "Basic dXNlcg==", "Digest a"}) {
+    CAPTURE(text);
+    CHECK(token_in(text).empty());
+  }
+}
+
+TEST_CASE("IDs are taken apart as Leaf does it") {
+  setenv("TZ", "Asia/Shanghai", 1);
+  tzset();
+  const std::int64_t id = (1567733700834 - 1288834974657) << 22 | 39 << 12 | 3448;
+  CHECK(
+      leaf_decoded_json(std::to_string(id)) ==
+      R"json({"timestamp":"1567733700834(2019-09-06 09:35:00.834)","sequenceId":"3448","workerId":"39"})json");
+  CHECK(leaf_decoded_json("abc") == "{\"errorMsg\":\"snowflake Id反解析发生异常!\"}");
+  CHECK(leaf_decoded_json("9223372036854775808").find("errorMsg") != std::string::npos);
+}
+
+TEST_CASE("statistics are sums over all threads, and each bucket holds those before it") {
+  Statistics first, second;
+  first.count_request(Protocol::http, Kind::segment, Outcome::ok);
+  second.count_request(Protocol::http, Kind::segment, Outcome::ok);
+  first.count_time(Protocol::redis, std::chrono::microseconds(20), 3);
+  second.count_time(Protocol::redis, std::chrono::seconds(9), 1);
+  first.count_opened(Protocol::http);
+  second.count_opened(Protocol::http);
+  first.count_closed(Protocol::http);
+  const std::string text = Statistics::metrics({&first, &second});
+  const auto has = [&](const std::string& line) { return text.find(line + "\n") != std::string::npos; };
+  CHECK(has(R"(leafctl_serve_requests_total{protocol="http",kind="segment",outcome="ok"} 2)"));
+  CHECK(has(R"(leafctl_serve_request_seconds_bucket{protocol="redis",le="1e-05"} 0)"));
+  CHECK(has(R"(leafctl_serve_request_seconds_bucket{protocol="redis",le="2.5e-05"} 3)"));
+  CHECK(has(R"(leafctl_serve_request_seconds_bucket{protocol="redis",le="5"} 3)"));
+  CHECK(has(R"(leafctl_serve_request_seconds_bucket{protocol="redis",le="+Inf"} 4)"));
+  CHECK(has(R"(leafctl_serve_connections{protocol="http"} 1)"));
+  CHECK(has(R"(leafctl_serve_connections_total{protocol="http"} 2)"));
+}
