@@ -65,7 +65,7 @@ class WorkersAcquire : public Command {
     const std::string& owner = session.settings().worker_name;
     leaf::WorkerRequest request = worker_request(session.settings());
     const leaf::Layout layout = store.layout();
-    request.window += layout.unit();  // what is cut off below
+    request.window += layout.unit() - std::chrono::milliseconds(1);  // what is cut off below
     const Lease lease{whole_units(store.acquire_worker(request), layout), owner};
     session.output.print_one(columns, lease);
     session.messages.info(
