@@ -62,8 +62,8 @@ test('what has no store says so', async () => {
   const folder = newFolder();
   newStore();
   const nowhere = { store: `sqlite:${folder}/none.db`, timeout: -1 };
-  for (const failed of [leaf.store(nowhere).tags(), leaf.snowflake(nowhere)])
-    await assert.rejects(failed, (error) => error instanceof leaf.LeafError && error.message !== '' && error.hint !== '');
+  for (const ask of [() => leaf.store(nowhere).tags(), () => leaf.snowflake(nowhere)])
+    await assert.rejects(ask, (error) => error instanceof leaf.LeafError && error.message !== '' && error.hint !== '');
   assert.throws(() => leaf.allocator(nowhere).tag('order').next(), leaf.LeafError);
 });
 
