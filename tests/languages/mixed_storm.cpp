@@ -26,6 +26,10 @@ constexpr int disturbed_one_in = 10;
 constexpr int stop_takes = 20;
 /// No program may be silent for longer.
 constexpr int patience_ms = 120'000;
+/// Who holds the lock of a SQLite file and is stopped keeps all others waiting, who give up after 5 s; who
+/// fetches loses the host's file after 2 s. So those that are stopped go on after a time between the two.
+constexpr std::chrono::milliseconds longest_wait{3000};
+constexpr int look_every_ms = 200;
 
 std::runtime_error wrong(const std::string& what) {
   return std::runtime_error(what);
@@ -90,6 +94,7 @@ void MixedStorm::start(Program& program) {
 }
 
 void MixedStorm::run(std::int64_t ids, std::int64_t ids_a_request) {
+  int silent_ms = 0;
   while (tag_ids_ < ids) {
     for (Program& program : programs_) {
       if (program.busy || program.stopped_for > 0) continue;
@@ -98,14 +103,17 @@ void MixedStorm::run(std::int64_t ids, std::int64_t ids_a_request) {
     }
     std::vector<pollfd> files;
     for (const Program& program : programs_) files.push_back({program.answers, POLLIN, 0});
-    if (poll(files.data(), files.size(), patience_ms) == 0) throw wrong("no program answers any more");
+    const int answering = poll(files.data(), files.size(), look_every_ms);
+    if (is_kept_waiting()) wake_all();
+    silent_ms = answering == 0 ? silent_ms + look_every_ms : 0;
+    if (silent_ms > patience_ms) throw wrong("no program answers any more");
     for (std::size_t i = 0; i < programs_.size(); ++i) {
       if (files[i].revents == 0) continue;
       if (!read_answers(programs_[i]))
         throw wrong(fmt::format("the program of {} has ended by itself", programs_[i].language));
     }
   }
-  for (Program& program : programs_) wake(program);
+  wake_all();
 }
 
 /// What is drawn from now on has to be above what has been had.
@@ -113,6 +121,7 @@ void MixedStorm::request(Program& program, std::int64_t ids) {
   program.tag_floor = highest_tag_id_;
   program.snowflake_floor = highest_snowflake_;
   program.busy = true;
+  program.asked_at = std::chrono::steady_clock::now();
   const std::string line = fmt::format("{}\n", ids);
   if (write(program.requests, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     throw wrong(fmt::format("the program of {} takes no requests", program.language));
@@ -204,6 +213,17 @@ void MixedStorm::kill_and_restart(Program& program) {
 void MixedStorm::wake(Program& program) {
   if (program.stopped_for > 0) kill(-program.process, SIGCONT);
   program.stopped_for = 0;
+}
+
+void MixedStorm::wake_all() {
+  for (Program& program : programs_) wake(program);
+}
+
+bool MixedStorm::is_kept_waiting() const {
+  const auto since = std::chrono::steady_clock::now() - longest_wait;
+  return std::ranges::any_of(programs_, [&](const Program& program) {
+    return program.busy && program.stopped_for == 0 && program.asked_at < since;
+  });
 }
 
 std::size_t MixedStorm::stopped() const {

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -46,6 +47,7 @@ class MixedStorm {
     int requests = -1;
     int answers = -1;
     bool busy = false;
+    std::chrono::steady_clock::time_point asked_at{};
     int stopped_for = 0;  ///< so many more requests to others
     std::string unread{};
     // What each ID has to be above.
@@ -61,7 +63,9 @@ class MixedStorm {
   void take_snowflake(Program& program, std::int64_t id);
   void kill_and_restart(Program& program);
   void disturb();
-  void wake(Program& program);
+  static void wake(Program& program);
+  void wake_all();
+  bool is_kept_waiting() const;
   std::size_t stopped() const;
 
   const std::map<std::string, std::string> commands_;
