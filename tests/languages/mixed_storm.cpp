@@ -95,7 +95,7 @@ void MixedStorm::start(Program& program) {
 
 void MixedStorm::run(std::int64_t ids, std::int64_t ids_a_request) {
   int silent_ms = 0;
-  while (tag_ids_ < ids) {
+  while (tag_ids_ < ids || !all_have_drawn()) {
     for (Program& program : programs_) {
       if (program.busy || program.stopped_for > 0) continue;
       request(program, ids_a_request);
@@ -217,6 +217,12 @@ void MixedStorm::wake(Program& program) {
 
 void MixedStorm::wake_all() {
   for (Program& program : programs_) wake(program);
+}
+
+/// A language that takes long to start may be at its begin when the others have drawn them all.
+bool MixedStorm::all_have_drawn() const {
+  return std::ranges::all_of(
+      tallies_, [](const auto& tally) { return tally.second.tag_ids > 0 && tally.second.snowflakes > 0; });
 }
 
 bool MixedStorm::is_kept_waiting() const {

@@ -31,8 +31,8 @@ class MixedStorm {
   MixedStorm(const MixedStorm&) = delete;
   MixedStorm& operator=(const MixedStorm&) = delete;
 
-  /// Draws until there are so many IDs of the tag, at least. `ids_a_request` from each program at a time.
-  /// Throws std::runtime_error for an ID that is not right, or a program that fails.
+  /// Draws until there are so many IDs of the tag, at least, and some of each language. `ids_a_request` from
+  /// each program at a time. Throws std::runtime_error for an ID that is not right, or a program that fails.
   void run(std::int64_t ids, std::int64_t ids_a_request);
 
   const std::map<std::string, Tally>& tallies() const noexcept { return tallies_; }
@@ -65,6 +65,7 @@ class MixedStorm {
   void disturb();
   static void wake(Program& program);
   void wake_all();
+  bool all_have_drawn() const;
   bool is_kept_waiting() const;
   std::size_t stopped() const;
 
