@@ -171,4 +171,11 @@ std::optional<std::string_view> query_parameter(std::string_view query, std::str
   return std::nullopt;
 }
 
+std::optional<std::string> HttpRequest::parameter(std::string_view name) const {
+  auto text = query_parameter(query, name);
+  if (!text && content_type.starts_with("application/x-www-form-urlencoded"))
+    text = query_parameter(body, name);
+  return text ? decode_url_text(*text, true) : std::nullopt;
+}
+
 }  // namespace leafctl::serve
