@@ -27,7 +27,7 @@ void HttpConnection::append_late(std::string& out) {
   exchange_ = {.keep_alive = false};
   style_ = Style::own;
   kind_ = Kind::unknown;
-  fail(408, "the request took too long to arrive", Outcome::bad_request, out);
+  fail(408, "the request did not arrive in time", Outcome::bad_request, out);
 }
 
 Connection::Step HttpConnection::handle(std::string_view& input, std::string& out) {
@@ -63,7 +63,7 @@ Connection::Step HttpConnection::draw(const HttpRequest& request, std::string_vi
   if (request.method == HttpRequest::Method::head)  // which must change nothing
     return answer(200, content_type_of(form), {}, Outcome::ok, out);
   if (request.is_from_other_site)
-    return fail(403, "pages of other sites draw nothing here", Outcome::denied, out);
+    return fail(403, "pages of other sites cannot draw IDs", Outcome::denied, out);
   tag_ = tag;
   std::int64_t id = 0;
   if (count == 1 && loop().drawing().try_next(tag, id)) {
@@ -157,18 +157,18 @@ bool HttpConnection::may_draw(const HttpRequest& request, std::string_view right
   if (text.empty() && style_ == Style::tinyid) text = request.parameter("token").value_or("");
   const Token* const token = tokens->find(text);
   if (token == nullptr) {
-    fail(401, "a token is needed", Outcome::denied, out, "WWW-Authenticate: Bearer\r\n");
+    fail(401, "a token is required", Outcome::denied, out, "WWW-Authenticate: Bearer\r\n");
     return false;
   }
   if (token->allows(right)) return true;
-  fail(403, fmt::format("this token is not for '{}'", right), Outcome::denied, out);
+  fail(403, fmt::format("this token does not allow '{}'", right), Outcome::denied, out);
   return false;
 }
 
 bool HttpConnection::has_token(const HttpRequest& request, std::string& out) {
   const auto tokens = loop().server().tokens();
   if (!tokens->is_needed() || tokens->find(token_in(request.authorization)) != nullptr) return true;
-  fail(401, "a token is needed", Outcome::denied, out, "WWW-Authenticate: Bearer\r\n");
+  fail(401, "a token is required", Outcome::denied, out, "WWW-Authenticate: Bearer\r\n");
   return false;
 }
 

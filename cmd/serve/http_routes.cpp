@@ -37,7 +37,7 @@ leaf::Error usage(const std::string& what) {
 Connection::Step HttpConnection::route(const HttpRequest& request, std::string& out) {
   const std::string_view path = request.path;
   if (request.method == HttpRequest::Method::other)
-    return fail(405, "only GET, HEAD and POST are served", Outcome::bad_request, out,
+    return fail(405, "only GET, HEAD and POST are allowed", Outcome::bad_request, out,
                 "Allow: GET, HEAD, POST\r\n");
   if (const auto rest = behind(path, "/v1/")) return route_own(request, *rest, out);
   if (const auto tag = behind(path, "/api/segment/get/")) {
@@ -85,7 +85,7 @@ Connection::Step HttpConnection::route(const HttpRequest& request, std::string& 
     if (!has_token(request, out)) return step_after_answer();
     return wait_for(path == "/db" ? overview.store_page : overview.cache_page, html_type);
   }
-  return fail(404, "there is nothing at this path", Outcome::not_found, out);
+  return fail(404, "no such path", Outcome::not_found, out);
 }
 
 Connection::Step HttpConnection::route_own(const HttpRequest& request, Rest path, std::string& out) {
@@ -102,7 +102,7 @@ Connection::Step HttpConnection::route_own(const HttpRequest& request, Rest path
     if (!has_token(request, out)) return step_after_answer();
     return wait_for(loop().server().options().overview.status, json_type);
   }
-  return fail(404, "there is nothing at this path", Outcome::not_found, out);
+  return fail(404, "no such path", Outcome::not_found, out);
 }
 
 Connection::Step HttpConnection::draw_with_query(const HttpRequest& request, std::string_view tag,
@@ -115,7 +115,7 @@ Connection::Step HttpConnection::draw_with_query(const HttpRequest& request, std
       const std::int64_t most = loop().server().options().max_count;
       if (!number || *number < 1 || *number > most) {
         kind_ = tag.empty() ? Kind::snowflake : Kind::segment;
-        return fail(400, fmt::format("'n' is a number from 1 to {}", most), Outcome::bad_request, out);
+        return fail(400, fmt::format("'n' must be a number from 1 to {}", most), Outcome::bad_request, out);
       }
       count = static_cast<std::uint64_t>(*number);
     }
@@ -125,7 +125,7 @@ Connection::Step HttpConnection::draw_with_query(const HttpRequest& request, std
       } else if (*text == "text") {
         form = DrawnForm::lines;
       } else if (*text != "ids") {
-        return fail(400, "'form' is ids, ranges or text", Outcome::bad_request, out);
+        return fail(400, "'form' must be ids, ranges or text", Outcome::bad_request, out);
       }
     }
   }
@@ -164,8 +164,7 @@ Connection::Step HttpConnection::route_tinyid(const HttpRequest& request, Rest p
   kind_ = Kind::segment;
   const bool is_simple = path.ends_with("Simple");
   if (is_simple) path.remove_suffix(6);
-  if (path != "nextId" && path != "nextSegmentId")
-    return fail(404, "there is nothing at this path", Outcome::not_found, out);
+  if (path != "nextId" && path != "nextSegmentId") return fail(404, "no such path", Outcome::not_found, out);
   const bool is_segment = path == "nextSegmentId";
   form_ = is_segment ? (is_simple ? DrawnForm::tinyid_segment_line : DrawnForm::tinyid_segment)
                      : (is_simple ? DrawnForm::tinyid_lines : DrawnForm::tinyid_list);
@@ -179,7 +178,7 @@ Connection::Step HttpConnection::route_tinyid(const HttpRequest& request, Rest p
     count = Draw::one_step;
   } else if (const auto text = request.parameter("batchSize")) {
     const auto number = parse_number(*text);
-    if (!number || *number < 1) return fail(usage("'batchSize' is a number from 1 on"), out);
+    if (!number || *number < 1) return fail(usage("'batchSize' must be a positive number"), out);
     count = std::min(*number, most);
   }
   return draw(request, *tag, static_cast<std::uint64_t>(count), is_segment ? Shape::consecutive : Shape::any,
@@ -210,7 +209,7 @@ Connection::Step HttpConnection::decode(const HttpRequest& request, std::string_
   kind_ = Kind::decode;
   if (!has_token(request, out)) return step_after_answer();
   const auto id = parse_number(text);
-  if (!id) return fail(400, "an ID is a decimal number of up to 63 bits", Outcome::bad_request, out);
+  if (!id) return fail(400, "an ID must be a decimal number of at most 63 bits", Outcome::bad_request, out);
   return with_layout(
       request,
       [&overview = loop().server().options().overview, id = *id](const leaf::Layout& layout) {

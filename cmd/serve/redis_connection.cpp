@@ -23,7 +23,7 @@ void RedisConnection::abandon() noexcept {
 }
 
 void RedisConnection::append_late(std::string& out) {
-  append_resp_error("ERR", "Protocol error: the command took too long to arrive", out);
+  append_resp_error("ERR", "Protocol error: the command did not arrive in time", out);
 }
 
 Connection::Step RedisConnection::handle(std::string_view& input, std::string& out) {
@@ -51,7 +51,7 @@ bool RedisConnection::may_draw(std::string_view right, std::string& out) {
     return false;
   }
   if (token->allows(right)) return true;
-  fail("NOPERM", fmt::format("this token is not for '{}'", right), Outcome::denied, out);
+  fail("NOPERM", fmt::format("this token does not allow '{}'", right), Outcome::denied, out);
   return false;
 }
 

@@ -242,7 +242,7 @@ drawn_or_failed() { if redis incr order | grep -qE '^[0-9]+$'; then echo drawn; 
     kill "TERM", $ARGV[1];
     local $/; print <$s>;' "$redis_socket" "$server" >"$BATS_TEST_TMPDIR/late" 3>&- &
   local client=$!
-  until_said ending
+  until_said stopping
   unlock_store
   wait "$client"
   [[ $(tr -d '\r' <"$BATS_TEST_TMPDIR/late") =~ ^:[0-9]+$'\n'\+PONG$ ]]
