@@ -182,7 +182,7 @@ tokens() {
 
 @test "everybody is warned of who listens beyond this host without tokens" {
   start_server leafctl serve --http 0.0.0.0:0
-  until_said 'hint: name those who may with'
+  until_said 'hint: require a token with'
   contains "$(cat "$server_messages")" 'can draw IDs'
   stop_server
   tokens long-enough
