@@ -257,4 +257,8 @@ TEST_CASE("pgbouncer: statement mode lets clients draw, and nobody change the sc
   GrantAudit audit(database.url());
   require_all(draw({.url = url, .timeout = std::chrono::seconds(60)}, 8, 50), 400, audit);
   CHECK(audit.committed("order") == 400);
+  leaf::Store pooled({.url = url});
+  const leaf::WorkerRequest request{.owner = "host"};
+  const leaf::WorkerLease lease = pooled.acquire_worker(request);
+  CHECK(pooled.renew_worker(lease, request).begin >= lease.end);
 }
