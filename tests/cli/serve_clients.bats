@@ -72,7 +72,7 @@ PYTHON
   local route
   while read -r route; do
     if ! grep -qF "$route" "$BATS_TEST_TMPDIR/openapi.json"; then same "the path $route" 'in openapi.json' missing; fi
-  done < <(grep -ohE '"/[a-zA-Z/0-9]+(\.json)?"' "$BATS_TEST_DIRNAME/../../cmd/serve/http_connection.cpp" | tr -d '"' | grep -v openapi | sort -u)
+  done < <(grep -ohE '"/[a-zA-Z/0-9]+(\.json)?"' "$BATS_TEST_DIRNAME/../../cmd/serve/http_routes.cpp" | tr -d '"' | grep -v openapi | sort -u)
 }
 
 @test "metrics are those of Prometheus, and tell of requests" {
