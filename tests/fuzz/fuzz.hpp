@@ -26,6 +26,9 @@ inline void require(bool holds, std::string_view promise, std::string_view text 
   if (!holds) complain(promise, text);
 }
 
+/// Twice as wide as an ID: for arithmetic that does not overflow.
+__extension__ typedef __int128 Wide;
+
 /// A text in memory that ends where the text does, so that a sanitizer sees who reads on.
 class Bounded {
  public:
