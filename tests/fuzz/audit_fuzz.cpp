@@ -16,7 +16,7 @@ using leafctl::Audit;
 /// Runs of IDs, such as come in order, backwards, scattered and again.
 std::vector<std::int64_t> ids_of(Choices& choices) {
   std::vector<std::int64_t> ids;
-  constexpr std::size_t most = 60'000;  // more than are sorted at once
+  constexpr std::size_t most = 20'000;  // more than are sorted at once
   while (choices.are_left() && ids.size() < most) {
     auto id = static_cast<std::uint64_t>(choices.number());
     const std::size_t count = 1 + choices.below(100) * choices.below(200);
