@@ -29,7 +29,8 @@ const Sql& named_statements() {
   static std::vector<std::string> names;
   static const Sql sql = [] {
     Sql made{};
-    for (std::size_t i = 0; i < statement_count; ++i) names.push_back("statement " + std::to_string(i) + " @");
+    for (std::size_t i = 0; i < statement_count; ++i)
+      names.push_back("statement " + std::to_string(i) + " @");
     const char* pointers[statement_count];
     for (std::size_t i = 0; i < statement_count; ++i) pointers[i] = names[i].c_str();
     std::memcpy(static_cast<void*>(&made), pointers, sizeof made);
