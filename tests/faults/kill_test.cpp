@@ -2,6 +2,7 @@
 #include <libpq-fe.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -103,10 +104,16 @@ void kill_again_and_again(int times) {
     REQUIRE(wait_for([&] { return load.size() >= enough; }));
     const std::vector<pid_t> children = children_of(cluster.postmaster());
     const auto way = random() % 3;
-    if (way == 0 && !children.empty()) {
-      // One dies, and the server throws all others out and recovers.
-      ::kill(children[random() % children.size()], SIGKILL);
-    } else {
+    const auto are_gone = [&] {
+      const std::vector<pid_t> now = children_of(cluster.postmaster());
+      return std::ranges::none_of(children,
+                                  [&](pid_t child) { return std::ranges::find(now, child) != now.end(); });
+    };
+    // Where one dies the server throws all others out and recovers, unless that one was about to end anyway.
+    const bool recovers = way == 0 && !children.empty() &&
+                          ::kill(children[random() % children.size()], SIGKILL) == 0 &&
+                          wait_for(are_gone, std::chrono::seconds(10));
+    if (!recovers) {
       if (way == 1) ::kill(cluster.postmaster(), SIGSTOP);  // so that it starts none of them anew
       if (way == 1) {
         for (const pid_t child : children) ::kill(child, SIGKILL);
