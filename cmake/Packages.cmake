@@ -94,7 +94,7 @@ The package leaf: dense IDs and snowflake IDs from the buffers that all
 programs of a host share, by libleaf.")
 endif()
 if(LEAF_GO)
-  leaf_add_package(golang-leaf-dev SECTION golang DEPENDS libleaf-dev SUGGESTS libleaf-sqlite libleaf-postgresql
+  leaf_add_package(golang-leaf-dev SECTION golang DEPENDS libleaf-dev NEEDS "pkg-config" SUGGESTS libleaf-sqlite libleaf-postgresql
     DESCRIPTION "unique 64-bit IDs for Go programs (development files)
 The source of package leaf: dense IDs and snowflake IDs from the buffers that
 all programs of a host share, by libleaf. Programs are compiled with cgo.")

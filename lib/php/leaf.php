@@ -31,6 +31,12 @@ class Error extends \RuntimeException
     {
         return $this instanceof UnavailableError;
     }
+
+    /** With the hint, also where PHP shows what nobody has caught. */
+    public function __toString(): string
+    {
+        return parent::__toString() . ($this->hint === '' ? '' : "\nhint: $this->hint");
+    }
 }
 
 /** An argument or the configuration is wrong. */

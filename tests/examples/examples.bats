@@ -22,6 +22,8 @@ draws() {
   expect 4 "$@" nope
   contains "$stderr" "tag 'nope' does not exist"
   same 'the next' $((id + 2)) "$(leafctl next order)"
+  run --separate-stderr "$@"
+  [ "$status" -lt 128 ] && [ "$status" -gt 0 ]
 }
 
 # shown FILE: the manual shows it as it is.

@@ -104,6 +104,13 @@ PHP
   lacks "$output" nothing
 }
 
+@test "what nobody catches is shown with its hint" {
+  printf '<?php\nrequire "%s";\nLeaf\\Allocator::open()->tag("nope")->next();\n' "$LEAF_PHP" >program.php
+  expect 255 php -d display_errors=stderr program.php
+  contains "$stderr" "Uncaught Leaf\\NotFoundError: tag 'nope' does not exist"
+  contains "$stderr" $'\nhint: create it'
+}
+
 @test "bad input is refused before C sees it, and closed handles say so" {
   in_php 0 '$a = Leaf\Allocator::open();
     $order = $a->tag("order");
