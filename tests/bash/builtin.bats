@@ -3,11 +3,7 @@
 load ../cli/support
 load ../cli/host_support
 
-setup() {
-  new_initialized_store
-  cd "$BATS_TEST_TMPDIR"
-  leafctl -q add-tag order
-}
+setup() { new_order_store; }
 teardown() { end_host_test; }
 
 # in_shell STATUS SCRIPT: run by a shell with the builtin.

@@ -2,11 +2,7 @@
 load ../cli/support
 load ../cli/host_support
 
-setup() {
-  new_initialized_store
-  cd "$BATS_TEST_TMPDIR"
-  leafctl -q add-tag order
-}
+setup() { new_order_store; }
 teardown() { end_host_test; }
 
 need() { command -v "$1" >/dev/null || skip "there is no $1"; }

@@ -5,9 +5,7 @@ load ../cli/host_support
 
 setup() {
   command -v php >/dev/null || skip 'there is no php'
-  new_initialized_store
-  cd "$BATS_TEST_TMPDIR"
-  leafctl -q add-tag order
+  new_order_store
 }
 teardown() { end_host_test; }
 
