@@ -99,7 +99,7 @@ report_tree() {
   contains "$page" 'With `--direct`, IDs of a tag are in this order'
   contains "$page" 'there are 2 **mutants**'
   contains "$page" '| [Unique](#unique): no ID is returned twice | 1 | `clock_test` 1 |'
-  contains "$page" '- `clock_stops`: the clock stops (`clock_test`)'
+  contains "$page" '- [clock_stops](../tests/mutants/clock_stops.patch): the clock stops (`clock_test`)'
   contains "$page" 'No run was reported yet.'
   lacks "$page" '@'
   expect 0 "$tree/scripts/report" --check
@@ -158,7 +158,7 @@ EOF
   expect 0 "$tree/scripts/report"
   sed -i 's/the clock stops/time flies/' "$tree/tests/mutants/clock_stops.patch"
   expect 1 "$tree/scripts/report" --check
-  contains "$output" '+- `clock_stops`: time flies (`clock_test`)'
+  contains "$output" '+- [clock_stops](../tests/mutants/clock_stops.patch): time flies (`clock_test`)'
   says "report: docs/testing.md is out of date; run 'scripts/report'"
   echo '# breaks: a / caught by: range_test, x' >"$tree/tests/mutants/nameless.patch"
   expect 1 "$tree/scripts/report"
