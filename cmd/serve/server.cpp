@@ -9,6 +9,7 @@
 #include <csignal>
 #include <ctime>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "leaf/error.hpp"
@@ -74,7 +75,9 @@ Server::Server(Options options)
                .cache_page = {answering_jobs_, options_.overview.cache_page},
                .store_page = {answering_jobs_, options_.overview.store_page}} {
   read_files();
-  if (!options_.access_log.empty()) access_log_ = std::make_unique<AccessLog>(options_.access_log);
+  if (!options_.access_log.empty())
+    access_log_ = std::make_unique<AccessLog>(options_.access_log,
+                                              [this](const std::string& text) { options_.warn(text, {}); });
   raise_file_limit(static_cast<std::uint64_t>(options_.max_connections));
   for (int i = 0; i < options_.threads; ++i) loops_.push_back(std::make_unique<Loop>(*this, drawing_jobs_));
   open_listeners();
@@ -95,15 +98,23 @@ void Server::read_files() {
   tls_.store(std::move(tls));
 }
 
-/// What is wrong with them is said, and those of before go on.
-void Server::read_files_again() noexcept try {
+/// What is wrong with them is said, and those of before go on. A log that was moved away is left, whatever is
+/// wrong with the others.
+void Server::read_files_again() noexcept {
   notify_service_manager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_microseconds()));
-  if (access_log_) access_log_->open_again();
-  read_files();
-  options_.inform("configuration reloaded");
-  notify_service_manager("READY=1");
-} catch (const std::exception& error) {
-  options_.warn(fmt::format("the configuration was not reloaded: {}", error.what()), {});
+  bool is_log_open = true;
+  try {
+    if (access_log_) access_log_->open_again();
+  } catch (const std::exception& error) {
+    is_log_open = false;
+    options_.warn(fmt::format("the access log was not reopened: {}", error.what()), {});
+  }
+  try {
+    read_files();
+    if (is_log_open) options_.inform("configuration reloaded");
+  } catch (const std::exception& error) {
+    options_.warn(fmt::format("the configuration was not reloaded: {}", error.what()), {});
+  }
   notify_service_manager("READY=1");
 }
 
@@ -177,7 +188,7 @@ std::size_t Server::connections() const noexcept {
 std::string Server::metrics() const {
   std::vector<const Statistics*> all;
   for (const auto& loop : loops_) all.push_back(&std::as_const(*loop).statistics());
-  return Statistics::metrics(all);
+  return Statistics::metrics(all, access_log_ ? std::optional(access_log_->lost()) : std::nullopt);
 }
 
 void Server::await_signal() {

@@ -322,3 +322,25 @@ has_ended() { ! kill -0 "$server" 2>/dev/null || [[ $(ps -o stat= -p "$server") 
   server=
   same 'the status' 143 "$stop_status"
 }
+
+@test "lines that the log cannot take are said and counted, and so is a log that cannot be opened again" {
+  mkdir "$BATS_TEST_TMPDIR/logs"
+  ln -s /dev/full "$BATS_TEST_TMPDIR/logs/log"
+  serve --access-log "$BATS_TEST_TMPDIR/logs/log"
+  get /healthz
+  until_said "cannot write to access log '$BATS_TEST_TMPDIR/logs/log': No space left on device"
+  lost_lines() { curl -sS --unix-socket "$http_socket" http://localhost/metrics | sed -n 's/^leafctl_serve_lost_log_lines_total //p'; }
+  has_lost() { [ "$(lost_lines)" -ge "$1" ]; }
+  until_true has_lost 2
+  same 'how often it is said' 1 "$(grep -c 'cannot write' "$server_messages")"
+  mv "$BATS_TEST_TMPDIR/logs" "$BATS_TEST_TMPDIR/away"
+  kill -HUP "$server"
+  until_said "cannot open access log '$BATS_TEST_TMPDIR/logs/log': No such file or directory"
+  lacks "$(cat "$server_messages")" 'configuration reloaded'
+  mkdir "$BATS_TEST_TMPDIR/logs"
+  kill -HUP "$server"
+  until_said 'configuration reloaded'
+  get /healthz
+  stop_server
+  contains "$(cat "$BATS_TEST_TMPDIR/logs/log")" /healthz
+}
