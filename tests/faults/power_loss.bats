@@ -73,5 +73,6 @@ wait_for_more() {
     [ -z "$(sort "$BATS_TEST_TMPDIR"/given.* | uniq -d)" ]
   done
   [ "$(given)" -gt "$i" ]
-  echo "# $i cuts, $(given) grants" >&3
+  echo "# figure: power_cut/ext4 $i file systems shut down" >&3
+  echo "# figure: power_cut/ext4 $(given) acknowledged grants" >&3
 }
