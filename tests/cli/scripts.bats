@@ -157,6 +157,14 @@ EOF
   lacks "$(grep '^Not part' <<<"$page")" '`race_test`'
   expect 0 "$tree/scripts/report"
   same 'the page' "$page" "$(<"$tree/docs/testing.md")"
+  # What is of one commit and machine is one run.
+  sed 's/race_/storm_/g' "$BATS_TEST_TMPDIR/run.xml" >"$BATS_TEST_TMPDIR/more.xml"
+  sed 's/1a2b3c4/5d6e7f8/' "$BATS_TEST_TMPDIR/run.xml" >"$BATS_TEST_TMPDIR/later.xml"
+  expect 0 "$tree/scripts/report" "$BATS_TEST_TMPDIR"/{run,more,later}.xml
+  page=$(<"$tree/docs/testing.md")
+  contains "$page" ': of 8 test programs 6 passed, '
+  contains "$page" '| race/tag | 2,469,134 IDs drawn, 12 kills | 4 programs | 1 |'
+  contains "$page" '2. 2026-01-02, commit `5d6e7f8`, '
 }
 
 @test "the report says what is out of date, and what it cannot read" {
