@@ -70,6 +70,14 @@ if(LEAF_BASH)
 The builtin leaf, which bash loads: it draws the IDs that this host has
 buffered into variables, and runs leafctl for the rest.")
 endif()
+if(LEAF_ZSH)
+  get_filename_component(zsh_version ${LEAF_ZSH_DIR} NAME)  # whose folder no other version looks into
+  leaf_add_package(leafctl-zsh SECTION shells DEPENDS leafctl ${library}
+    NEEDS "zsh (>= ${zsh_version})" "zsh (<< ${zsh_version}.~)"
+    DESCRIPTION "unique 64-bit IDs for zsh, without a process
+The module leaf, which zsh loads: its builtin leaf draws the IDs that this
+host has buffered into parameters, and runs leafctl for the rest.")
+endif()
 if(LEAF_PHP)
   leaf_add_package(php-leaf SECTION php DEPENDS ${library} NEEDS "php-ffi" SUGGESTS libleaf-sqlite libleaf-postgresql
     DESCRIPTION "unique 64-bit IDs for PHP programs
@@ -94,7 +102,7 @@ The package leaf: dense IDs and snowflake IDs from the buffers that all
 programs of a host share, by libleaf.")
 endif()
 if(LEAF_GO)
-  leaf_add_package(golang-leaf-dev SECTION golang DEPENDS libleaf-dev SUGGESTS libleaf-sqlite libleaf-postgresql
+  leaf_add_package(golang-leaf-dev SECTION golang DEPENDS libleaf-dev NEEDS "pkg-config" SUGGESTS libleaf-sqlite libleaf-postgresql
     DESCRIPTION "unique 64-bit IDs for Go programs (development files)
 The source of package leaf: dense IDs and snowflake IDs from the buffers that
 all programs of a host share, by libleaf. Programs are compiled with cgo.")

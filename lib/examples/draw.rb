@@ -29,8 +29,9 @@ module Leaf
   end
 end
 
+name = ARGV[0] or abort "name a tag"
 allocator = Leaf.call { |e| Leaf.leaf_allocator_open(nil, e) }
-tag = Leaf.call { |e| Leaf.leaf_allocator_tag(allocator, ARGV[0], e) }
+tag = Leaf.call { |e| Leaf.leaf_allocator_tag(allocator, name, e) }
 puts Leaf.id { |id, e| Leaf.leaf_tag_next(tag, id, e) }
 flakes = Leaf.call { |e| Leaf.leaf_generator_open(nil, e) }
 puts Leaf.id { |id, e| Leaf.leaf_generator_next(flakes, id, e) }

@@ -31,6 +31,12 @@ class Error extends \RuntimeException
     {
         return $this instanceof UnavailableError;
     }
+
+    /** With the hint, also where PHP shows what nobody has caught. */
+    public function __toString(): string
+    {
+        return parent::__toString() . ($this->hint === '' ? '' : "\nhint: $this->hint");
+    }
 }
 
 /** An argument or the configuration is wrong. */
@@ -287,7 +293,16 @@ abstract class Handle
     }
 
     /** Is called by itself when the last reference goes. */
-    abstract public function close(): void;
+    public function close(): void
+    {
+        if ($this->handle !== null) {
+            $this->free($this->handle);
+            $this->handle = null;
+        }
+    }
+
+    /** Closes the library's handle. */
+    abstract protected function free(\FFI\CData $handle): void;
 
     private function __clone() {}
 
@@ -360,16 +375,12 @@ final class Allocator extends Handle
     }
 
     /** Closes its tags too, and waits for fetches under way. */
-    public function close(): void
+    protected function free(\FFI\CData $handle): void
     {
-        if ($this->handle === null) {
-            return;
-        }
         foreach ($this->tags as $tag => $_) {
             $tag->close();
         }
-        $this->ffi->leaf_allocator_close($this->handle);
-        $this->handle = null;
+        $this->ffi->leaf_allocator_close($handle);
     }
 }
 
@@ -429,12 +440,9 @@ final class Tag extends Handle
         return [$this->range[0]->lo, $this->range[0]->hi - 1];
     }
 
-    public function close(): void
+    protected function free(\FFI\CData $handle): void
     {
-        if ($this->handle !== null) {
-            $this->ffi->leaf_tag_close($this->handle);
-            $this->handle = null;
-        }
+        $this->ffi->leaf_tag_close($handle);
     }
 }
 
@@ -505,12 +513,9 @@ final class Generator extends Handle
         return new Layout($this->made($this->ffi->leaf_generator_layout($this->live(), $this->error)));
     }
 
-    public function close(): void
+    protected function free(\FFI\CData $handle): void
     {
-        if ($this->handle !== null) {
-            $this->ffi->leaf_generator_close($this->handle);
-            $this->handle = null;
-        }
+        $this->ffi->leaf_generator_close($handle);
     }
 }
 
@@ -607,12 +612,9 @@ final class Layout extends Handle
         return is_int($time) ? $time : $time->getTimestamp() * 1000 + (int) $time->format('v');
     }
 
-    public function close(): void
+    protected function free(\FFI\CData $handle): void
     {
-        if ($this->handle !== null) {
-            $this->ffi->leaf_layout_free($this->handle);
-            $this->handle = null;
-        }
+        $this->ffi->leaf_layout_free($handle);
     }
 }
 
@@ -708,11 +710,8 @@ final class Store extends Handle
         return $tags;
     }
 
-    public function close(): void
+    protected function free(\FFI\CData $handle): void
     {
-        if ($this->handle !== null) {
-            $this->ffi->leaf_store_close($this->handle);
-            $this->handle = null;
-        }
+        $this->ffi->leaf_store_close($handle);
     }
 }

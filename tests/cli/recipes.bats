@@ -95,8 +95,18 @@ need_host() {
 @test "bash draws with its builtin" {
   [ -n "${BUILTIN:-}" ] || skip 'the builtin is not built'
   follow DESCRIPTION
-  { recipe 'Bash, without a process' 1; recipe 'Bash, without a process' 2; } >script
+  { recipe 'Bash and zsh, without a process' 1; recipe 'Bash and zsh, without a process' 2; } >script
   BASH_LOADABLES_PATH=${BUILTIN%/*} expect 0 bash -euo pipefail script
+  prints '1 2 3 4 0'
+}
+
+@test "zsh draws with its module" {
+  [ -n "${ZSH_MODULE:-}" ] || skip 'the module is not built'
+  follow DESCRIPTION
+  # shellcheck disable=SC2016 # zsh's own
+  { echo 'module_path=("${ZSH_MODULE%/*}" $module_path)'
+    recipe 'Bash and zsh, without a process' 3; recipe 'Bash and zsh, without a process' 2; } >script
+  expect 0 zsh -feuo pipefail script
   prints '1 2 3 4 0'
 }
 

@@ -34,6 +34,13 @@ remove_store() {
   if [ -n "${test_database:-}" ]; then dropdb --force "$test_database"; fi
 }
 
+# The same with a tag `order`, and in a folder of the test's own.
+new_order_store() {
+  new_initialized_store
+  cd "$BATS_TEST_TMPDIR"
+  leafctl -q add-tag order
+}
+
 # at TIME COMMAND...: with the clock at @TIME, or off by +TIME or -TIME. The clocks of processes with the same TIME tick
 # on alike. faketime names its semaphore by its process ID, and refuses one that a killed process of that ID has left.
 at() (

@@ -2,11 +2,7 @@
 load ../cli/support
 load ../cli/host_support
 
-setup() {
-  new_initialized_store
-  cd "$BATS_TEST_TMPDIR"
-  leafctl -q add-tag order
-}
+setup() { new_order_store; }
 teardown() { end_host_test; }
 
 need() { command -v "$1" >/dev/null || skip "there is no $1"; }
@@ -22,6 +18,8 @@ draws() {
   expect 4 "$@" nope
   contains "$stderr" "tag 'nope' does not exist"
   same 'the next' $((id + 2)) "$(leafctl next order)"
+  run --separate-stderr "$@"
+  [ "$status" -lt 128 ] && [ "$status" -gt 0 ]
 }
 
 # shown FILE: the manual shows it as it is.

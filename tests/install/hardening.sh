@@ -13,10 +13,10 @@ lacks() {
 }
 
 for file in "$build/bin/leafctl" "$build"/lib/libleaf.so "$build"/lib/leaf/*.so "$build"/lib/python/leaf/*.so \
-  "$build"/lib/bash/*.so; do
+  "$build"/lib/bash/*.so "$build"/lib*/zsh/*/*.so; do
   [ -e "$file" ] || continue  # not all are built
   seen=$(readelf -W --dynamic --segments --dyn-syms --notes "$file")
-  [[ $file != */leaf/* && $file != */bash/* ]] || grep -q '(FLAGS) .*BIND_NOW' <<<"$seen" || lacks "$file" 'is not bound at its start (-z now)'
+  [[ $file != */leaf/* && $file != */bash/* && $file != */zsh/* ]] || grep -q '(FLAGS) .*BIND_NOW' <<<"$seen" || lacks "$file" 'is not bound at its start (-z now)'
   grep -q ' GNU_RELRO ' <<<"$seen" || lacks "$file" 'keeps its tables writable (-z relro)'
   grep -Eq ' GNU_STACK .* RW +0x' <<<"$seen" || lacks "$file" 'has an executable stack'
   grep -q ' __stack_chk_fail@' <<<"$seen" || lacks "$file" 'has no guards on its stack (-fstack-protector-strong)'

@@ -25,7 +25,7 @@ for package in "${packages[@]}"; do
   names+=("$name")
   dpkg-deb --fsys-tarfile "$package" | tar -tf - | grep -v '/$' | sed "s|^\./|$name |; s|/$triple/|/TRIPLE/|" >>"$work/files"
 done
-sed -i 's|\.so\.0\.[0-9.]*$|.so.VERSION|' "$work/files"
+sed -i 's|\.so\.0\.[0-9.]*$|.so.VERSION|; s|/zsh/[0-9.]*/|/zsh/VERSION/|' "$work/files"
 LC_ALL=C sort -o "$work/files" "$work/files"
 diff "$here/packages.txt" "$work/files" >&2 || fail "the packages' files differ from packages.txt"
 
@@ -37,7 +37,7 @@ in_dpkg_root "$root" --install "${packages[@]}"
 libraries=$root/usr/lib/$triple
 modules=$root/usr/lib/python3/dist-packages
 for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/*.so "$modules"/leaf/*.so \
-  "$libraries/nodejs/leaf/leaf.node" "$root/usr/lib/bash/leaf.so"; do
+  "$libraries/nodejs/leaf/leaf.node" "$root/usr/lib/bash/leaf.so" "$libraries"/zsh/*/leaf.so; do
   readelf -d "$file" >"$work/dynamic"
   ! grep -E 'R(UN)?PATH' "$work/dynamic" >&2 || fail "'$file' has the loader search a folder of its own"
 done
@@ -91,6 +91,9 @@ drawn=$(cd "$work/program" && GOFLAGS=-mod=mod GOPROXY=off GOCACHE=$work/cache C
 # shellcheck disable=SC2016 # for the other shell
 [ "$(bash -c 'enable -f "$1" leaf && leaf next order -v id && echo "$id"' bash "$root/usr/lib/bash/leaf.so")" = 7 ] ||
   fail "the installed builtin does not draw 7"
+# shellcheck disable=SC2016
+drawn=$(zsh -fc 'module_path=("$1"); zmodload leaf && leaf next order -v id && echo "$id"' zsh "$libraries"/zsh/*)
+[ "$drawn" = 8 ] || fail "the installed module of zsh does not draw 8"
 gzip -t "$root"/usr/share/man/man*/*.gz
 
 in_dpkg_root "$root" --purge "${names[@]}"

@@ -11,9 +11,9 @@ prefix=$work/usr
 
 cmake --install "$build" --prefix "$prefix" >/dev/null
 libdir=$(dirname "$(dirname "$(find "$prefix" -name leaf.pc)")")
-(cd "$prefix" && find . ! -type d | sed "s|^\./||; s|^lib/python3[^/]*/dist-packages/|PYTHONDIR/|; /^lib.\(systemd\|sysusers.d\|tmpfiles.d\|bash\)/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|" | LC_ALL=C sort) > "$work/files"
+(cd "$prefix" && find . ! -type d | sed "s|^\./||; s|^lib/python3[^/]*/dist-packages/|PYTHONDIR/|; /^lib.\(systemd\|sysusers.d\|tmpfiles.d\|bash\)/! s|^${libdir#"$prefix"/}/|LIBDIR/|; s|Targets-[a-z]*.cmake|Targets-CONFIG.cmake|; s|^LIBDIR/zsh/[^/]*/|LIBDIR/zsh/VERSION/|" | LC_ALL=C sort) > "$work/files"
 lists=("$here/files.txt")
-for part in bash python node go php serve; do
+for part in bash python node go php serve zsh; do
   if grep -q "^LEAF_${part^^}:BOOL=ON" "$build/CMakeCache.txt"; then lists+=("$here/files_$part.txt"); fi
 done
 LC_ALL=C sort -m "${lists[@]}" | diff - "$work/files" || { echo "installed files differ from files.txt" >&2; exit 1; }

@@ -5,9 +5,7 @@ load ../cli/host_support
 
 setup() {
   command -v php >/dev/null || skip 'there is no php'
-  new_initialized_store
-  cd "$BATS_TEST_TMPDIR"
-  leafctl -q add-tag order
+  new_order_store
 }
 teardown() { end_host_test; }
 
@@ -102,6 +100,13 @@ PHP
   contains "$output" 'Leaf\UnavailableError 3 again: '
   contains "$output" 'Leaf\RefusedError 5 not again: '
   lacks "$output" nothing
+}
+
+@test "what nobody catches is shown with its hint" {
+  printf '<?php\nrequire "%s";\nLeaf\\Allocator::open()->tag("nope")->next();\n' "$LEAF_PHP" >program.php
+  expect 255 php -d display_errors=stderr program.php
+  contains "$stderr" "Uncaught Leaf\\NotFoundError: tag 'nope' does not exist"
+  contains "$stderr" $'\nhint: create it'
 }
 
 @test "bad input is refused before C sees it, and closed handles say so" {

@@ -55,6 +55,12 @@ class Library(unittest.TestCase):
         self.assertRegex(output.stdout, "ImportError: libleaf is older .*leaf_tag_try_next")
         self.assertIn("ImportError: libleaf is older", self.output_with("9.0.0", node="LEAF_C").stdout)
 
+    def test_what_is_for_event_loops_is_loaded_when_it_is_asked_for(self):
+        program = "import leaf, sys; print('asyncio' in sys.modules, leaf.aio.next.__name__); leaf.nothing"
+        output = run_python(program).stdout
+        self.assertEqual(output.splitlines()[0], "False next")
+        self.assertIn("AttributeError: module 'leaf' has no attribute 'nothing'", output)
+
     def test_a_newer_one_is_taken(self):
         for version in leaf.__version__, "0.1.1", "0.2.0", "0.10.0", "1.0.0":
             self.assertEqual(self.output_with(version).stdout, f"{version}\n")

@@ -5,7 +5,6 @@ from datetime import datetime, timezone
 from typing import Iterator, Optional
 
 import leaf
-import leaf.aio
 
 
 def draw() -> None:

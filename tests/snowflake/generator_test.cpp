@@ -244,14 +244,12 @@ TEST_CASE("generator: to try for the next ID reads no clock, and gives none wher
   CHECK_FALSE(generator.try_next(id));
 }
 
-TEST_CASE("generator: to try for many makes what can be made at once, by the clock too, and never waits") {
-  const SqliteStore file;
-  ManualClock clock;
-  auto store = file.options();
-  store.clock = &clock;
+TEST_CASE_FIXTURE(
+    GeneratorFixture,
+    "generator: to try for many makes what can be made at once, by the clock too, and never waits") {
   auto options = owned_by("here");
   options.worker.window = 100ms;
-  SnowflakeGenerator generator(store, options);
+  auto generator = this->generator(options);
   std::vector<std::int64_t> ids(10000);
   // What the unit of time has left, and not one more: the clock stands still.
   const std::size_t first = generator.try_next(ids);

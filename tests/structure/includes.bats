@@ -3,9 +3,12 @@
 setup() { source_tree=$BATS_TEST_DIRNAME/../..; }
 
 # forbidden TREE: each include of its lib/ and cmd/ that rooms.txt does not allow, and each folder that it does not know.
+# In C a name without a folder is of the same folder.
 forbidden() {
   cd "$1"
-  grep -rn --include='*.?pp' '^#include "' lib cmd | sed -n 's|^\([^:]*\)/[^/:]*:[0-9]*:#include "\(.*\)".*|\1 \2|p' |
+  grep -rn --include='*.?pp' --include='*.[ch]' '^#include "' lib cmd | sed -n '
+    s|^\([^:]*\)/[^/:]*\.[ch]:[0-9]*:#include "\([^/"]*\)".*|\1 ./\2|p; t
+    s|^\([^:]*\)/[^/:]*:[0-9]*:#include "\(.*\)".*|\1 \2|p' |
     awk -v rooms="$BATS_TEST_DIRNAME/rooms.txt" '
       BEGIN {
         while ((getline line <rooms) > 0) {
@@ -24,6 +27,7 @@ forbidden() {
       {
         top = $1; sub(/\/.*/, "", top)
         to = top "/" $2; sub(/\/[^\/]*$/, "", to)
+        if ($2 ~ /^\.\//) to = $1
         if (!(($1, to) in allowed)) print $1 " includes " $2
       }' | LC_ALL=C sort -u
 }
@@ -41,10 +45,16 @@ forbidden() {
   printf '#include "leaf/store.hpp"\n#include "host/folder.hpp"\n' >"$tree/lib/store/a.cpp"
   printf '#include "text/counted.hpp"\n' >"$tree/lib/attic/a.hpp"
   printf '#include "text/counted.hpp"\n#include "commands.hpp"\n' >"$tree/cmd/text/a.cpp"
+  mkdir -p "$tree/lib/node/src" "$tree/lib/ruby"
+  printf '#include <leaf/leaf.h>\n#include "addon.h"\n#include "../../python/src/module.h"\n' >"$tree/lib/node/src/a.c"
+  printf '#include "a.h"\n' >"$tree/lib/ruby/a.c"
   run forbidden "$tree"
   echo "$output"
   [ "$output" = 'cmd/text includes commands.hpp
 lib/attic includes text/counted.hpp
 lib/attic is not in rooms.txt
+lib/node/src includes ../../python/src/module.h
+lib/ruby includes ./a.h
+lib/ruby is not in rooms.txt
 lib/store includes host/folder.hpp' ]
 }

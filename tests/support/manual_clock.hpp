@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <stdexcept>
 
 #include "leaf/clock.hpp"
 
@@ -64,10 +65,13 @@ class ManualClock : public Clock {
     }
   }
 
-  /// Returns once `count` threads sleep that were not woken since by advance().
+  /// Returns once `count` threads sleep that were not woken since by advance(). Throws where that does not
+  /// come about within a bound, which is generous because it only ends a test that fails.
   void wait_for_sleepers(std::size_t count) {
     std::unique_lock lock(mutex_);
-    arrived_.wait(lock, [&] { return sleepers_.size() >= count; });
+    const auto are_there = [&] { return sleepers_.size() >= count; };
+    if (!arrived_.wait_for(lock, std::chrono::minutes(1), are_there))
+      throw std::runtime_error("fewer threads sleep than the test waits for");
   }
 
  private:

@@ -64,6 +64,8 @@ napi_value handle_new(napi_env env, handle_kind kind, leaf_pointer leaf, handle*
 /* The handle in `value`, or NULL with an exception pending: of another kind, or closed. */
 handle* handle_of(napi_env env, napi_value value, handle_kind kind);
 handle* handle_of_any(napi_env env, napi_value value);
+/* The same of a call's only argument. */
+handle* handle_argument(napi_env env, napi_callback_info info, handle_kind kind);
 void handle_use(handle* of);
 void handle_unuse(handle* of);
 void handle_hold(handle* of);
@@ -135,6 +137,7 @@ napi_value undefined_value(napi_env env);
 bool set(napi_env env, napi_value object, const char* name, napi_value value);
 bool set_bigint(napi_env env, napi_value object, const char* name, int64_t number);
 bool set_number(napi_env env, napi_value object, const char* name, int64_t number);
+napi_value text_new(napi_env env, const char* text);
 bool set_text(napi_env env, napi_value object, const char* name, const char* text);
 void throw_internal(napi_env env, const char* what);
 

@@ -16,14 +16,8 @@ static napi_value open_allocator(napi_env env, napi_callback_info info) {
 }
 
 static napi_value store_of_allocator(napi_env env, napi_callback_info info) {
-  napi_value value;
-  napi_value text;
-  if (!arguments(env, info, 1, &value)) return NULL;
-  handle* const of = handle_of(env, value, OF_ALLOCATOR);
-  if (of == NULL ||
-      FAILS(napi_create_string_utf8(env, leaf_allocator_store(of->leaf.allocator), NAPI_AUTO_LENGTH, &text)))
-    return NULL;
-  return text;
+  handle* const of = handle_argument(env, info, OF_ALLOCATOR);
+  return of == NULL ? NULL : text_new(env, leaf_allocator_store(of->leaf.allocator));
 }
 
 static napi_value open_tag(napi_env env, napi_callback_info info) {

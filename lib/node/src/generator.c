@@ -25,22 +25,18 @@ static napi_value open_generator(napi_env env, napi_callback_info info) {
 }
 
 static napi_value worker(napi_env env, napi_callback_info info) {
-  napi_value value;
   napi_value result;
   leaf_error* error = NULL;
   int64_t number;
-  if (!arguments(env, info, 1, &value)) return NULL;
-  handle* const of = handle_of(env, value, OF_GENERATOR);
+  handle* const of = handle_argument(env, info, OF_GENERATOR);
   if (of == NULL) return NULL;
   if (leaf_generator_worker(of->leaf.generator, &number, &error) != LEAF_OK) return error_throw(env, error);
   return FAILS(napi_create_bigint_int64(env, number, &result)) ? NULL : result;
 }
 
 static napi_value layout_of_generator(napi_env env, napi_callback_info info) {
-  napi_value value;
   leaf_error* error = NULL;
-  if (!arguments(env, info, 1, &value)) return NULL;
-  handle* const of = handle_of(env, value, OF_GENERATOR);
+  handle* const of = handle_argument(env, info, OF_GENERATOR);
   if (of == NULL) return NULL;
   leaf_layout* const layout = leaf_generator_layout(of->leaf.generator, &error);
   if (layout == NULL) return error_throw(env, error);

@@ -185,3 +185,8 @@ handle* handle_of(napi_env env, napi_value value, handle_kind kind) {
   }
   return found;
 }
+
+handle* handle_argument(napi_env env, napi_callback_info info, handle_kind kind) {
+  napi_value value;
+  return arguments(env, info, 1, &value) ? handle_of(env, value, kind) : NULL;
+}

@@ -15,14 +15,8 @@ static napi_value parse_layout(napi_env env, napi_callback_info info) {
 }
 
 static napi_value layout_text(napi_env env, napi_callback_info info) {
-  napi_value value;
-  napi_value result;
-  if (!arguments(env, info, 1, &value)) return NULL;
-  handle* const of = handle_of(env, value, OF_LAYOUT);
-  if (of == NULL ||
-      FAILS(napi_create_string_utf8(env, leaf_layout_text(of->leaf.layout), NAPI_AUTO_LENGTH, &result)))
-    return NULL;
-  return result;
+  handle* const of = handle_argument(env, info, OF_LAYOUT);
+  return of == NULL ? NULL : text_new(env, leaf_layout_text(of->leaf.layout));
 }
 
 static napi_value decode(napi_env env, napi_callback_info info) {

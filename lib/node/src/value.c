@@ -70,8 +70,12 @@ bool set_number(napi_env env, napi_value object, const char* name, int64_t numbe
   return napi_create_int64(env, number, &value) == napi_ok && set(env, object, name, value);
 }
 
-bool set_text(napi_env env, napi_value object, const char* name, const char* text) {
+napi_value text_new(napi_env env, const char* text) {
   napi_value value;
-  return napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value) == napi_ok &&
-         set(env, object, name, value);
+  return FAILS(napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value)) ? NULL : value;
+}
+
+bool set_text(napi_env env, napi_value object, const char* name, const char* text) {
+  const napi_value value = text_new(env, text);
+  return value != NULL && set(env, object, name, value);
 }

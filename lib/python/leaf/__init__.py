@@ -52,6 +52,7 @@ __all__ = [
     "TagInfo",
     "Unavailable",
     "UsageError",
+    "aio",
     "allocator",
     "bounds",
     "decode",
@@ -60,6 +61,15 @@ __all__ = [
     "snowflake",
     "store",
 ]
+
+
+def __getattr__(name):
+    if name == "aio":  # imports asyncio, which takes longer than all the rest
+        from importlib import import_module
+
+        return import_module(".aio", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 _layout = _lru_cache(maxsize=64, typed=True)(Layout)
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Final, Iterator, Optional, SupportsIndex, Type, TypeVar, Union, final
 
+from . import aio as aio
 from ._errors import Error as Error
 from ._errors import Exhausted as Exhausted
 from ._errors import NotFound as NotFound

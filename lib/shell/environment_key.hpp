@@ -4,7 +4,11 @@
 #include <string>
 #include <string_view>
 
-namespace leaf::bash {
+namespace leaf::shell {
+
+/// Whether a variable, `NAME=value`, may lead to another store or its buffers. All but HOME are known by the
+/// name alone.
+bool leads_to_store(const char* variable);
 
 /// What leads to a store and its buffers, to be compared at each command.
 class EnvironmentKey {
@@ -22,4 +26,4 @@ class EnvironmentKey {
 /// The value of a variable; none if it is not set or empty.
 std::optional<std::string> variable_of(char* const* environment, std::string_view name);
 
-}  // namespace leaf::bash
+}  // namespace leaf::shell

@@ -8,12 +8,12 @@
 #include <string>
 #include <string_view>
 
-#include "bash/high_descriptors.hpp"
 #include "leaf/host_defaults.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
+#include "shell/high_descriptors.hpp"
 
-namespace leaf::bash {
+namespace leaf::shell {
 
 /// What one environment and working folder lead to: this host's buffers, mapped. Draws what lies there and
 /// never waits nor asks a store, so that the shell has no connection, no thread and no lock. A draw that
@@ -57,4 +57,4 @@ class MemoryDraws {
   std::optional<SnowflakeGenerator> generator_;
 };
 
-}  // namespace leaf::bash
+}  // namespace leaf::shell

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace leaf::bash {
+namespace leaf::shell {
 
 /// What a command line of the builtin asks for. Texts are those that were given, which end with a zero byte.
 struct Command {
@@ -32,4 +32,4 @@ inline constexpr std::uint64_t most_from_memory = 100;
 /// Where an option is not known here, or something is wrong, the command is leafctl's, which says so.
 void parse(std::span<const char* const> words, Command& command);
 
-}  // namespace leaf::bash
+}  // namespace leaf::shell

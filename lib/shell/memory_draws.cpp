@@ -1,11 +1,11 @@
-#include "bash/memory_draws.hpp"
+#include "shell/memory_draws.hpp"
 
 #include <charconv>
 #include <utility>
 
 #include "leaf/error.hpp"
 
-namespace leaf::bash {
+namespace leaf::shell {
 
 namespace {
 
@@ -134,4 +134,4 @@ bool MemoryDraws::draw_snowflakes(std::span<std::int64_t> ids) {
   });
 }
 
-}  // namespace leaf::bash
+}  // namespace leaf::shell

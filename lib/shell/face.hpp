@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-/// What is asked of bash. Its functions may leave by longjmp(), as at a subscript that is wrong: nothing that
-/// has to be destroyed may be in use then.
-namespace leaf::bash::shell {
+/// What is asked of the shell that has loaded the builtin: each answers for itself. bash's functions may
+/// leave by longjmp(), as at a subscript that is wrong: nothing that has to be destroyed may be in use then.
+namespace leaf::shell::face {
 
 /// The variables that a command has in its environment now, those of an assignment before it included; ends
 /// with a null pointer. It stays until a variable changes.
@@ -24,7 +24,7 @@ bool ignores(int signal);
 /// A signal that has come and will end the command, or 0.
 int signal_to_end();
 
-/// Writes `shell: line N: leaf: text` to standard error.
+/// Writes `text` to standard error, after what the shell begins the messages of its builtin `leaf` with.
 void complain(const char* text);
 
 /// Why nothing can be assigned to a variable of that name, said; its exit status. 0 if it can.
@@ -40,7 +40,8 @@ int print(std::span<const std::int64_t> numbers);
 /// Empties the shell's own buffer of standard output before another process writes there.
 void flush_output();
 
-/// The exit status for a mistake in a command; says how the command is used.
+/// Each prints how the builtin is used, and returns the exit status for a mistake in a command.
 int show_usage();
+int show_help();
 
-}  // namespace leaf::bash::shell
+}  // namespace leaf::shell::face

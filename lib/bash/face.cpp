@@ -1,4 +1,4 @@
-#include "bash/shell.hpp"
+#include "shell/face.hpp"
 #include "bash/bash_headers.hpp"
 
 #include <cinttypes>
@@ -11,7 +11,7 @@ int signal_is_ignored(int signal);
 extern int array_needs_making;
 }
 
-namespace leaf::bash::shell {
+namespace leaf::shell::face {
 
 namespace {
 
@@ -104,4 +104,9 @@ int show_usage() {
   return EX_USAGE;
 }
 
-}  // namespace leaf::bash::shell
+int show_help() {
+  builtin_help();
+  return EX_USAGE;
+}
+
+}  // namespace leaf::shell::face

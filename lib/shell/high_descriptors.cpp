@@ -1,4 +1,4 @@
-#include "bash/high_descriptors.hpp"
+#include "shell/high_descriptors.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace leaf::bash {
+namespace leaf::shell {
 
 namespace {
 
@@ -68,4 +68,4 @@ bool OwnDescriptors::are_untouched() const {
   });
 }
 
-}  // namespace leaf::bash
+}  // namespace leaf::shell

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace leaf::bash {
+namespace leaf::shell {
 
 /// A script chooses the numbers of its own files, as in `exec 3>log`, and a file of ours would be in the way:
 /// so ours lie above those that scripts use.
@@ -39,4 +39,4 @@ class OwnDescriptors {
   std::vector<File> files_;
 };
 
-}  // namespace leaf::bash
+}  // namespace leaf::shell

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace leaf::bash {
+namespace leaf::shell {
 
 /// What a run of leafctl came to.
 struct Ended {
@@ -14,12 +14,9 @@ struct Ended {
 
 enum class Output { shown, kept };
 
-/// The program that was installed with this file, which lies in `folder`.
-std::string leafctl_of(const std::string& folder);
-
 /// Runs `program` in the shell's process group, with `environment`, and waits for it. A signal that asks the
 /// shell to end is passed on. None if it cannot be run; errno says why.
 std::optional<Ended> run(const std::string& program, const std::vector<const char*>& arguments,
                          char* const* environment, Output output);
 
-}  // namespace leaf::bash
+}  // namespace leaf::shell

@@ -1,13 +1,11 @@
-#include "bash/environment_key.hpp"
+#include "shell/environment_key.hpp"
 
 #include <cstring>
 
-namespace leaf::bash {
-
-namespace {
+namespace leaf::shell {
 
 /// libpq's variables are PG..., the others' LEAFCTL_..., XDG_... and HOME.
-bool counts(const char* variable) {
+bool leads_to_store(const char* variable) {
   switch (variable[0]) {
     case 'L':
       return std::strncmp(variable, "LEAFCTL_", 8) == 0;
@@ -22,12 +20,10 @@ bool counts(const char* variable) {
   }
 }
 
-}  // namespace
-
 EnvironmentKey::EnvironmentKey(char* const* environment, std::string_view folder) : key_(folder) {
   key_ += '\0';
   for (; *environment != nullptr; ++environment) {
-    if (counts(*environment)) key_.append(*environment).append(1, '\0');
+    if (leads_to_store(*environment)) key_.append(*environment).append(1, '\0');
   }
 }
 
@@ -40,7 +36,7 @@ bool EnvironmentKey::is_of(char* const* environment, std::string_view folder) co
   };
   if (!follows(folder)) return false;
   for (; *environment != nullptr; ++environment) {
-    if (counts(*environment) && !follows(*environment)) return false;
+    if (leads_to_store(*environment) && !follows(*environment)) return false;
   }
   return rest.empty();
 }
@@ -54,4 +50,4 @@ std::optional<std::string> variable_of(char* const* environment, std::string_vie
   return std::nullopt;
 }
 
-}  // namespace leaf::bash
+}  // namespace leaf::shell

@@ -1,4 +1,4 @@
-#include "bash/leafctl_process.hpp"
+#include "shell/leafctl_process.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <csignal>
 
-#include "bash/shell.hpp"
+#include "shell/face.hpp"
 
-namespace leaf::bash {
+namespace leaf::shell {
 
 namespace {
 
@@ -40,7 +40,7 @@ sigset_t signals_to_reset() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGQUIT, SIGTERM}) {
-    if (!shell::ignores(signal)) sigaddset(&signals, signal);
+    if (!face::ignores(signal)) sigaddset(&signals, signal);
   }
   return signals;
 }
@@ -87,7 +87,7 @@ int spawn(const std::string& program, const std::vector<const char*>& arguments,
 /// second one does no harm.
 bool goes_on(pid_t child) {
   if (errno != EINTR) return false;
-  if (const int signal = shell::signal_to_end(); signal != 0) kill(child, signal);
+  if (const int signal = face::signal_to_end(); signal != 0) kill(child, signal);
   return true;
 }
 
@@ -114,10 +114,6 @@ int status_of(pid_t child) {
 
 }  // namespace
 
-std::string leafctl_of(const std::string& folder) {
-  return folder + "/../../bin/leafctl";
-}
-
 std::optional<Ended> run(const std::string& program, const std::vector<const char*>& arguments,
                          char* const* environment, Output output) {
   Pipe pipe;
@@ -137,4 +133,4 @@ std::optional<Ended> run(const std::string& program, const std::vector<const cha
   return ended;
 }
 
-}  // namespace leaf::bash
+}  // namespace leaf::shell

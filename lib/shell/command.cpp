@@ -1,8 +1,8 @@
-#include "bash/command.hpp"
+#include "shell/command.hpp"
 
 #include <charconv>
 
-namespace leaf::bash {
+namespace leaf::shell {
 
 namespace {
 
@@ -116,4 +116,4 @@ void parse(std::span<const char* const> words, Command& command) {
   Parser{.words = Words(words.subspan(1)), .command = command, .is_next = name == "next"}.run();
 }
 
-}  // namespace leaf::bash
+}  // namespace leaf::shell

@@ -1,0 +1,99 @@
+# What of the builtin `leaf` is zsh's own: how it is loaded, its kinds of variables, what it exports, its files.
+# shellcheck disable=SC2016 # scripts for the other shell
+load support
+
+@test "many are an array, and an array's elements and integers are variables" {
+  in_shell 0 'leaf next order -n 3 -v ids; typeset -p ids
+    leaf next order -n 1 -v ids; typeset -p ids
+    leaf next order -v "ids[3]"; typeset -p ids
+    integer number; leaf next order -v number; typeset -p number
+    f() { local id; leaf next order -v id; echo "$id"; }; f; echo "[${id-unset}]"
+    ids=(1 2); leaf next order -v ids; typeset -p ids
+    setopt ksh_arrays; leaf next order -n 2 -v ids; echo "${ids[0]}"
+    leaf next -vid order; echo "$id"'
+  prints "typeset -a ids=( 1 2 3 )
+typeset -a ids=( 4 )
+typeset -a ids=( 4 '' 5 )
+typeset -i number=6
+7
+[unset]
+typeset ids=8
+9
+11"
+}
+
+@test "what is written in another script than ASCII comes and goes as it is" {
+  in_shell 0 'leaf next order --template "№ {id} – äöü" -v text; echo "$text"
+    leaf next order --template "№ {id} – äöü"'
+  prints $'№ 1 – äöü\n№ 2 – äöü'
+  in_shell 2 'leaf next "törder"'
+  contains "$stderr" 't\xc3\xb6rder'
+}
+
+@test "help tells of it" {
+  in_shell 2 'leaf --help'
+  contains "$output" 'Draw unique 64-bit IDs, without a process.'
+  contains "$output" '-v VAR'
+  awk 'length > 84 { print "too wide: " $0; exit 1 }' <<<"$(grep -v '^leaf: ' <<<"$output")"
+  in_shell 0 'whence -w leaf'
+  prints 'leaf: builtin'
+}
+
+@test "it is unloaded and loaded again, as often as one likes, and a shell that has used it ends" {
+  prime order
+  in_shell 0 'for i in 1 2 3; do
+      leaf next order
+      zmodload -u leaf
+      whence -w leaf
+      zmodload leaf
+    done
+    leaf next order; zmodload -u leaf; exit 0'
+  prints $'2\nleaf: none\n3\nleaf: none\n4\nleaf: none\n5'
+}
+
+@test "it is loaded when it is first called, if that is asked for" {
+  expect 0 zsh -fc 'module_path=("${BUILTIN%/*}" $module_path); zmodload -F -a leaf b:leaf; leaf next order'
+  prints 1
+}
+
+@test "what a script sets counts, exported or not" {
+  unset LEAFCTL_STORE
+  export THERE=sqlite:$PWD/there.db
+  leafctl -q --store "$THERE" init-db
+  leafctl -q --store "$THERE" add-tag order --start 500
+  in_shell 0 'LEAFCTL_STORE=$THERE leaf next order
+    LEAFCTL_STORE=$THERE leaf next order -v id; echo "$id"
+    LEAFCTL_STORE=$THERE
+    leaf next order
+    f() { local LEAFCTL_STORE=sqlite:none.db; leaf next order; echo "status $?"; }; f 2>/dev/null
+    leaf next order
+    leaf tags show order >shown
+    unset LEAFCTL_STORE; leaf next order 2>/dev/null; echo "status $?"'
+  prints $'500\n501\n502\nstatus 2\n503\nstatus 2'
+}
+
+@test "a trap that draws waits for the command that it interrupts" {
+  prime order
+  in_shell 0 'TRAPUSR1() { leaf next order -v inner; }
+    for ((i = 0; i < 300; ++i)); do
+      kill -USR1 $$
+      leaf next order -v id
+      echo "$id"
+    done >ids
+    echo "$inner" >>last'
+  all_different 300 ids
+  increasing ids
+}
+
+@test "files of a script and of the builtin do not meet" {
+  prime order
+  in_shell 0 'leaf next order -v id; leaf next --snowflake -v flake
+    exec 3>three 4>four 5>five 9>nine; exec {own}>own
+    leaf next order >&3; echo four >&4; echo own >&$own
+    exec 3>&- 4>&- 5>&- 9>&- {own}>&-
+    leaf next order -v id
+    cat three four own'
+  prints $'3\nfour\nown'
+  same 'nothing else was written' '0 0' "$(stat -c %s five nine | xargs)"
+  same 'the next' 5 "$(leafctl next order)"
+}
