@@ -60,35 +60,37 @@ class AuditCommand : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Reads IDs of any system, and reports repeats, workers that two hosts use, clocks that went back, "
-        "rates, gaps, and when the IDs run out. Reads standard input, one ID per line, or a column of it, or "
+        "Examines IDs of any system and reports repeats, workers that two hosts share, clocks that went "
+        "back, "
+        "rates, gaps, and when the IDs run out. Reads standard input, one ID per line or a column of it, or "
         "a query. Needs no store.");
     columns_.declare(command);
     command.add_text_option("--sql", "QUERY", query_,
-                            "read the one column of a query in PostgreSQL, such as 'SELECT id FROM orders'");
-    command.add_text_option("--dsn", "URL", dsn_,
-                            "the database for --sql, as libpq takes it (default: by PGHOST and the like)");
+                            "read the IDs from a query in PostgreSQL, such as 'SELECT id FROM orders'");
+    command.add_text_option(
+        "--dsn", "URL", dsn_,
+        "database for --sql, as a libpq connection string or URL (default: from PGHOST and the like)");
     form_.declare(command, "read each ID");
     layout_.declare(command,
                     "guess, by the first 65,536 IDs and with the setting 'layout' among the candidates); or "
                     "dense, for numbers that are counted up (as those of a tag");
     command.add_text_option("--memory", "SIZE", memory_,
-                            "how much memory to use, such as 64K, 512M or 4G; the rest goes into temporary "
+                            "memory to use, such as 64K, 512M or 4G; the rest goes into temporary "
                             "files in TMPDIR (default: 512M)");
     command.add_integer_option("--examples", "N", examples_, {0, 1'000'000},
-                               "how many repeats, workers and gaps to list (default: 10)");
+                               "maximum number of repeats, workers and gaps to list (default: 10)");
     command.add_text_option("--since", "TIME", since_,
-                            "when the lowest of dense IDs was made, so that their pace is known");
+                            "when the lowest of the dense IDs was made, to estimate how long they last");
     command.add_text_option("--fail-on", "FINDING,...|none", fail_on_,
-                            "which findings that are not ok end with status 1 (default: repeats)");
+                            "exit with status 1 if one of these findings is not ok (default: repeats)");
     command.add_text_option("--plot", "auto|always|never", plot_,
-                            "draw the rate over time (default: auto, on a terminal)");
+                            "plot the rate over time (default: auto, only on a terminal)");
     command.add_examples(
         "Prints finding, state (ok, unknown, warning or failed), detail, subject and\n"
-        "measures, which are numbers by name: tab-separated in a pipe, an object a line\n"
-        "with -o json. On a terminal it is a table without the measures.\n\n"
-        "The verdict on repeats is exact, for any number of IDs in any order. The exit\n"
-        "status is 1 if there are any, or if a line holds no ID.\n\n"
+        "measures, which are named numbers: tab-separated in a pipe, one object per line\n"
+        "with -o json. A terminal shows a table without the measures.\n\n"
+        "Repeats are found exactly, for any number of IDs in any order. The exit status\n"
+        "is 1 if there are any, or if a line holds no ID.\n\n"
         "Examples:\n"
         "  psql -Atc 'SELECT id FROM orders ORDER BY created_at' | leafctl audit\n"
         "  leafctl audit --sql 'SELECT id FROM orders' --dsn service=shop\n"

@@ -33,7 +33,8 @@ const serve::Module& load_module() {
     throw leaf::Error(leaf::ErrorCode::usage, "the server is not installed",
                       "install the package 'leafctl-serve'"_hint);
   if (std::string_view(module->built_with) != LEAF_VERSION)
-    throw leaf::Error(leaf::ErrorCode::usage, fmt::format("the server is not of version {}", LEAF_VERSION),
+    throw leaf::Error(leaf::ErrorCode::usage,
+                      fmt::format("the installed server is not version {}", LEAF_VERSION),
                       "install the same version of leafctl and leafctl-serve"_hint);
   return *module;
 }
@@ -42,41 +43,41 @@ class Serve : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Serves IDs over HTTP, as Leaf and tinyid do, and over Redis' protocol, from this host's buffer: "
-        "what "
-        "it gives out and what 'leafctl next' prints are one sequence. SIGTERM ends it once what is in hand "
-        "is "
-        "answered; SIGHUP has it read tokens, certificate and key again, and open its log anew.");
+        "Serves IDs over HTTP, compatible with Leaf and tinyid, and over Redis' protocol. The server draws "
+        "from "
+        "this host's buffer, like 'leafctl next': both continue one sequence. SIGTERM finishes pending "
+        "requests "
+        "and stops the server; SIGHUP reloads tokens and certificates and reopens the access log.");
     command.add_texts_option("--http", "ADDRESS", http_,
-                             "listen for HTTP at HOST:PORT, [ADDRESS]:PORT or unix:PATH; may be repeated");
-    command.add_texts_option("--redis", "ADDRESS", redis_, "listen for Redis' protocol; may be repeated");
+                             "listen for HTTP on HOST:PORT, [ADDRESS]:PORT or unix:PATH; may be repeated");
+    command.add_texts_option("--redis", "ADDRESS", redis_,
+                             "listen for Redis' protocol on such an address; may be repeated");
     command.add_text_option("--token-file", "FILE", token_file_,
-                            "serve only who shows one of its tokens (default: everybody)");
-    command.add_text_option(
-        "--tls-certificate", "FILE", certificate_file_,
-        "speak TLS at all addresses but unix:PATH: a certificate, with its chain, as PEM");
-    command.add_text_option("--tls-key", "FILE", key_file_, "the certificate's key, as PEM");
+                            "require one of the tokens in this file (default: none)");
+    command.add_text_option("--tls-certificate", "FILE", certificate_file_,
+                            "use TLS on all addresses except unix:PATH, with this certificate (PEM)");
+    command.add_text_option("--tls-key", "FILE", key_file_, "private key of the certificate (PEM)");
     command.add_text_option("--access-log", "FILE", access_log_,
-                            "write a line of JSON for each request; - for standard output (default: none)");
+                            "log each request as a line of JSON; - for standard output (default: none)");
     command.add_integer_option("--threads", "N", threads_, {1, 64},
-                               "how many threads answer, 1 to 64 (default: 1)");
+                               "threads that answer requests, 1 to 64 (default: 1)");
     command.add_integer_option("--max-connections", "N", max_connections_, {1, 1'000'000},
-                               "connections at once, 1 to 1000000 (default: 10000)");
+                               "maximum number of open connections, 1 to 1000000 (default: 10000)");
     command.add_integer_option("--max-count", "N", max_count_, {1, 1'000'000},
-                               "IDs for one request, 1 to 1000000 (default: 10000)");
+                               "maximum number of IDs in one request, 1 to 1000000 (default: 10000)");
     command.add_text_option("--idle-timeout", "DURATION", idle_timeout_,
-                            "close a connection that is silent for that long (default: 5m)");
-    command.add_text_option(
-        "--request-timeout", "DURATION", request_timeout_,
-        "how long a request may take to arrive, and its answer to be taken (default: 10s)");
+                            "close connections that are idle for this long (default: 5m)");
+    command.add_text_option("--request-timeout", "DURATION", request_timeout_,
+                            "time to receive a request, or to send its answer (default: 10s)");
     command.add_examples(
-        "Without --http and --redis it listens at the sockets that systemd hands over,\n"
-        "by their names http and redis; without these for HTTP at 127.0.0.1:8080. It\n"
-        "says on standard error where it listens; port 0 takes any that is free.\n\n"
-        "A token file has a token on each line, and behind it the tags that it is for,\n"
-        "@snowflake among them, or none for all. HTTP shows it as 'Authorization:\n"
-        "Bearer TOKEN', Redis by AUTH. With the store down, IDs come from the buffer as\n"
-        "long as it lasts, then 503. --timeout is how long a request waits for the store.\n\n"
+        "Without --http and --redis, the server uses the sockets 'http' and 'redis' that\n"
+        "systemd passes to it, or else listens on 127.0.0.1:8080 for HTTP. It prints its\n"
+        "addresses to standard error; port 0 is any free port.\n\n"
+        "Each line of a token file is a token, optionally followed by the tags that it\n"
+        "may draw from; @snowflake stands for snowflake IDs. HTTP clients send\n"
+        "'Authorization: Bearer TOKEN', Redis clients AUTH. While the store is down, the\n"
+        "server answers from the buffer; once that is empty, a request waits up to\n"
+        "--timeout for the store, then fails with status 503.\n\n"
         "Examples:\n"
         "  leafctl serve\n"
         "  leafctl serve --http 127.0.0.1:8080 --redis unix:/run/leafctl-serve/redis.sock\n"

@@ -25,7 +25,7 @@ std::vector<std::int64_t> sorted_distinct(std::span<const std::int64_t> sample) 
   std::vector<std::int64_t> ids(sample.begin(), sample.end());
   std::vector<std::int64_t> scratch(ids.size());
   sort_ids(ids, scratch);
-  ids.erase(std::ranges::unique(ids).begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
 }
 

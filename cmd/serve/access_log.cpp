@@ -61,7 +61,7 @@ void AccessLog::open() {
   const int descriptor = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
   if (descriptor == -1)
     throw leaf::Error(leaf::ErrorCode::usage,
-                      fmt::format("access log '{}' cannot be opened: {}", file_, std::strerror(errno)));
+                      fmt::format("cannot open access log '{}': {}", file_, std::strerror(errno)));
   if (descriptor_ != -1) close(descriptor_);
   descriptor_ = descriptor;
 }

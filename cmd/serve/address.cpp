@@ -26,7 +26,8 @@ Address parse_address(std::string_view option, std::string_view text) {
     address.path = text.substr(5);
     if (address.path.empty()) throw wrong("the path is missing");
     if (address.path.size() >= sizeof(sockaddr_un::sun_path))
-      throw wrong(fmt::format("a socket's path has {} bytes at most", sizeof(sockaddr_un::sun_path) - 1));
+      throw wrong(
+          fmt::format("the path of a socket has at most {} bytes", sizeof(sockaddr_un::sun_path) - 1));
     return address;
   }
   const std::size_t colon = text.rfind(':');
@@ -36,9 +37,9 @@ Address parse_address(std::string_view option, std::string_view text) {
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
   } else if (host.find(':') != std::string_view::npos) {
-    throw wrong("an IPv6 address stands in brackets");
+    throw wrong("write an IPv6 address in brackets");
   }
-  if (host.empty()) throw wrong("the host is missing; 0.0.0.0 or [::] stand for all addresses");
+  if (host.empty()) throw wrong("the host is missing; use 0.0.0.0 or [::] for all addresses");
   const auto read = std::from_chars(port.data(), port.data() + port.size(), address.port);
   if (port.empty() || read.ec != std::errc() || read.ptr != port.data() + port.size())
     throw wrong("a port is a number from 0 to 65535");

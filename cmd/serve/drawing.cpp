@@ -179,7 +179,7 @@ void Drawing::give_up_late(Clock::time_point now) {
     }
   }
   for (const auto& draw : late) {
-    draw->error = leaf::Error(leaf::ErrorCode::unavailable, "the store has not answered yet");
+    draw->error = leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer in time");
     end(*draw);
   }
 }

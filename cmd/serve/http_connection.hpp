@@ -9,6 +9,7 @@
 
 #include "serve/connection.hpp"
 #include "serve/drawing.hpp"
+#include "serve/drawn_body.hpp"
 #include "serve/http_request.hpp"
 #include "serve/http_response.hpp"
 #include "serve/outcome.hpp"
@@ -25,17 +26,6 @@ class HttpConnection : public Connection, private Drawer {
  private:
   /// Whose manner an answer is in.
   enum class Style { own, leaf, tinyid };
-  /// How drawn IDs are answered.
-  enum class Form {
-    ids,
-    ranges,
-    lines,
-    plain,
-    tinyid_list,
-    tinyid_lines,
-    tinyid_segment,
-    tinyid_segment_line
-  };
   /// What a thread that may wait brings back.
   struct Document {
     std::string text{};
@@ -48,22 +38,23 @@ class HttpConnection : public Connection, private Drawer {
   void abandon() noexcept override;
   void on_drawn() override;
 
+  // In http_routes.cpp.
   Step route(const HttpRequest& request, std::string& out);
   Step route_own(const HttpRequest& request, Rest path, std::string& out);
   Step route_tinyid(const HttpRequest& request, Rest path, std::string& out);
-  Step draw_from_path(const HttpRequest& request, std::string_view tag, Form form, std::string& out);
-  Step draw(const HttpRequest& request, std::string_view tag, std::uint64_t count, Shape shape, Form form,
-            std::string& out);
-  void append_drawn(std::string& out);
-  void append_ranges(std::span<const leaf::Range> ranges, std::string& out);
   Step draw_with_query(const HttpRequest& request, std::string_view tag, std::string& out);
-
+  Step draw_from_path(const HttpRequest& request, std::string_view tag, DrawnForm form, std::string& out);
   Step decode(const HttpRequest& request, std::string_view text, std::string& out);
+  Step decode_as_leaf(const HttpRequest& request, std::string& out);
   Step find_bounds(const HttpRequest& request, std::string& out);
   Step with_layout(const HttpRequest& request, std::function<std::string(const leaf::Layout&)> make,
                    std::string& out);
-  Step decode_as_leaf(const HttpRequest& request, std::string& out);
-  Step wait_for(std::function<std::string()> make, const char* content_type);
+
+  Step draw(const HttpRequest& request, std::string_view tag, std::uint64_t count, Shape shape,
+            DrawnForm form, std::string& out);
+  void append_drawn(std::string& out);
+  void append_ranges(std::span<const leaf::Range> ranges, std::string& out);
+  Step wait_for(std::function<std::string()> make, std::string_view content_type);
   void append_document(const Document& document, std::string& out);
 
   bool may_draw(const HttpRequest& request, std::string_view right, std::string& out);
@@ -80,8 +71,8 @@ class HttpConnection : public Connection, private Drawer {
   HttpExchange exchange_;
   Style style_ = Style::own;
   Kind kind_ = Kind::unknown;
-  Form form_ = Form::ids;
-  const char* content_type_ = "";
+  DrawnForm form_ = DrawnForm::ids;
+  std::string_view content_type_;
   bool has_said_continue_ = false;
   std::string tag_;
   // Copies for an answer that follows.

@@ -87,12 +87,12 @@ HttpRequest::Parsed wrong(HttpRequest& request, unsigned status, const char* mis
 }
 
 HttpRequest::Parsed wrong(HttpRequest& request, const error_code& error) {
-  if (error == http::error::header_limit) return wrong(request, 431, "the head is too long");
+  if (error == http::error::header_limit) return wrong(request, 431, "the header is too long");
   if (error == http::error::body_limit) return wrong(request, 413, "the body is too long");
   if (error == http::error::bad_version)
-    return wrong(request, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+    return wrong(request, 505, "only HTTP/1.0 and HTTP/1.1 are supported");
   request.status = 400;
-  request.mistake = "this is no request: " + error.message();
+  request.mistake = "invalid request: " + error.message();
   return HttpRequest::Parsed::wrong;
 }
 
@@ -114,11 +114,11 @@ HttpRequest::Parsed HttpRequest::parse(std::string_view input) {
   // Anything else than a method, such as the greeting of TLS, would be waited for to its end.
   const char first = input.front();
   if (first < 'A' || first > 'Z')
-    return wrong(*this, 400, first == '\x16' ? "TLS is not spoken here" : "this is no request");
+    return wrong(*this, 400, first == '\x16' ? "this address does not use TLS" : "invalid request");
   // What does not end is not read again and again.
   const std::size_t head_end = input.substr(0, max_head + 4).find("\r\n\r\n");
   if (head_end == std::string_view::npos) {
-    if (input.size() > max_head) return wrong(*this, 431, "the head is too long");
+    if (input.size() > max_head) return wrong(*this, 431, "the header is too long");
     return Parsed::incomplete;
   }
   Parser parser(*this, input);
@@ -169,6 +169,13 @@ std::optional<std::string_view> query_parameter(std::string_view query, std::str
     if (pair.substr(0, equals) == name) return pair.substr(std::min(equals + 1, pair.size()));
   }
   return std::nullopt;
+}
+
+std::optional<std::string> HttpRequest::parameter(std::string_view name) const {
+  auto text = query_parameter(query, name);
+  if (!text && content_type.starts_with("application/x-www-form-urlencoded"))
+    text = query_parameter(body, name);
+  return text ? decode_url_text(*text, true) : std::nullopt;
 }
 
 }  // namespace leafctl::serve

@@ -42,6 +42,9 @@ struct HttpRequest {
   /// Reads the request that `input` begins with. If it is incomplete, expects_continue tells whether its head
   /// is there and the sender waits for leave to send the rest.
   Parsed parse(std::string_view input);
+
+  /// A parameter of the query, or else of a form in the body; decoded. None if there is none.
+  std::optional<std::string> parameter(std::string_view name) const;
 };
 
 /// `text` with %XX and, in a query, + resolved. None if it holds what is no such thing, a NUL, or what is no

@@ -12,6 +12,22 @@
 
 namespace leafctl::serve {
 
+unsigned status_of(const leaf::Error& error) noexcept {
+  switch (error.code()) {
+    case leaf::ErrorCode::usage:
+      return 400;
+    case leaf::ErrorCode::not_found:
+      return 404;
+    case leaf::ErrorCode::exhausted:
+      return 409;
+    case leaf::ErrorCode::unavailable:
+    case leaf::ErrorCode::refused:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
 std::string_view reason_of(unsigned status) noexcept {
   switch (status) {
     case 200:
@@ -89,6 +105,13 @@ std::string spring_error_json(unsigned status, std::string_view message, std::st
   append_json(message, json);
   json += R"(,"path":)";
   append_json(path, json);
+  json += '}';
+  return json;
+}
+
+std::string tinyid_error_json(int code, std::string_view message) {
+  std::string json = fmt::format(R"({{"data":null,"code":{},"message":)", code);
+  append_json(message, json);
   json += '}';
   return json;
 }

@@ -3,7 +3,21 @@
 #include <string>
 #include <string_view>
 
+#include "leaf/error.hpp"
+
 namespace leafctl::serve {
+
+constexpr std::string_view json_type = "application/json";
+constexpr std::string_view problem_type = "application/problem+json";
+constexpr std::string_view text_type = "text/plain;charset=utf-8";
+constexpr std::string_view html_type = "text/html;charset=utf-8";
+constexpr std::string_view metrics_type = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Header fields of a page: it needs nothing from elsewhere.
+constexpr std::string_view page_fields =
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\n";
 
 /// What of a request its answer has to go by. Texts are borrowed.
 struct HttpExchange {
@@ -14,6 +28,8 @@ struct HttpExchange {
   bool is_version_1_0 = false;
 };
 
+/// The status for what went wrong.
+unsigned status_of(const leaf::Error& error) noexcept;
 /// What a status is called.
 std::string_view reason_of(unsigned status) noexcept;
 
@@ -25,6 +41,9 @@ void append_response(const HttpExchange& exchange, unsigned status, std::string_
 std::string problem_json(unsigned status, std::string_view detail, std::string_view code);
 /// The same as Spring writes it, on which Leaf runs.
 std::string spring_error_json(unsigned status, std::string_view message, std::string_view path);
+
+/// The same as tinyid writes it, which has codes of its own.
+std::string tinyid_error_json(int code, std::string_view message);
 
 /// What Leaf tells of a snowflake ID, by its own layout and in this host's time zone.
 std::string leaf_decoded_json(std::string_view id);

@@ -35,13 +35,13 @@ constexpr std::chrono::milliseconds shortage_pause{100};
 constexpr int most_at_once = 64;
 
 Error cannot_listen(const Address& address, int error) {
-  return {ErrorCode::failed, fmt::format("cannot listen at '{}': {}", address.text(), std::strerror(error))};
+  return {ErrorCode::failed, fmt::format("cannot listen on '{}': {}", address.text(), std::strerror(error))};
 }
 
 int new_socket(int family) {
   const int socket = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket == -1)
-    throw Error(ErrorCode::failed, fmt::format("no socket is to be had: {}", std::strerror(errno)));
+    throw Error(ErrorCode::failed, fmt::format("cannot create a socket: {}", std::strerror(errno)));
   return socket;
 }
 
@@ -73,7 +73,7 @@ void remove_stale_socket(const Address& address, const sockaddr_un& name) {
   struct stat status {};
   if (lstat(address.path.c_str(), &status) != 0) return;
   if (!S_ISSOCK(status.st_mode))
-    throw Error(ErrorCode::failed, fmt::format("'{}' is there already, and no socket", address.path));
+    throw Error(ErrorCode::failed, fmt::format("'{}' exists and is not a socket", address.path));
   const int probe = new_socket(AF_UNIX);
   const bool answers =
       connect(probe, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 || errno == EAGAIN;
@@ -90,7 +90,7 @@ Listener::Listener(boost::asio::io_context& context, Protocol protocol, int sock
   socklen_t size = sizeof is_listening;
   if (getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size) != 0 || is_listening == 0)
     throw Error(ErrorCode::usage,
-                fmt::format("descriptor {} of LISTEN_FDS is no socket that listens", socket));
+                fmt::format("descriptor {} in LISTEN_FDS is not a listening socket", socket));
   fcntl(socket, F_SETFD, FD_CLOEXEC);
   fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
   look_at_socket(socket);
@@ -131,7 +131,7 @@ void Listener::open_tcp(const Address& address) {
   const int failure = getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &wanted, &list);
   if (failure != 0)
     throw Error(ErrorCode::usage,
-                fmt::format("'{}' is no address of this host: {}", address.host, gai_strerror(failure)));
+                fmt::format("'{}' is not an address of this host: {}", address.host, gai_strerror(failure)));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, freeaddrinfo);
   int error = 0;
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {

@@ -6,6 +6,7 @@
 #include "serve/connection.hpp"
 #include "serve/drawing.hpp"
 #include "serve/outcome.hpp"
+#include "serve/redis_command_table.hpp"
 #include "serve/resp.hpp"
 #include "serve/tokens.hpp"
 
@@ -28,22 +29,29 @@ class RedisConnection : public Connection, private Drawer {
   void abandon() noexcept override;
   void on_drawn() override;
 
+  // In redis_commands.cpp.
   Step run(Words words, std::string& out);
-  Step run_drawing(Words words, std::string& out);
-  Step draw(std::string_view tag, std::uint64_t count, Shape shape, Form form, std::string& out);
-  void append_drawn(std::string& out);
+  Step draw_of_tag(RedisCommand::Id command, Words words, std::string& out);
+  Step draw_snowflakes(Words words, std::string& out);
   bool count_in(std::string_view word, std::uint64_t& count, std::string& out);
-  bool may_draw(std::string_view right, std::string& out);
-  void authenticate(std::string_view token, std::string& out);
   Step decode(Words words, std::string& out);
   void append_decoded(const leaf::Layout& layout, std::int64_t id, std::string& out);
-  void hello(Words words, std::string& out);
-  void client(Words words, std::string& out);
-  void info(std::string& out);
+  Step select(Words words, std::string& out);
+  Step authenticate(std::string_view token, std::string& out);
+  Step hello(Words words, std::string& out);
+  Step client(Words words, std::string& out);
+  Step tell_commands(Words words, std::string& out);
 
+  Step unknown_subcommand(std::string_view name, std::string& out);
+  Step wrong_number_of_arguments(std::string_view command, std::string& out);
+
+  Step draw(std::string_view tag, std::uint64_t count, Shape shape, Form form, std::string& out);
+  void append_drawn(std::string& out);
+  bool may_draw(std::string_view right, std::string& out);
+
+  Step succeed();
   Step fail(std::string_view kind, std::string_view text, Outcome outcome, std::string& out);
   void fail(const leaf::Error& error, std::string& out);
-  Step wrong_number_of_arguments(std::string_view command, std::string& out);
   void note(Kind kind, Outcome outcome);
 
   int protocol_ = 2;

@@ -82,10 +82,10 @@ void Server::read_files_again() noexcept try {
   notify_service_manager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_microseconds()));
   if (access_log_) access_log_->open_again();
   read_files();
-  options_.inform("read the configuration again");
+  options_.inform("configuration reloaded");
   notify_service_manager("READY=1");
 } catch (const std::exception& error) {
-  options_.warn(fmt::format("the configuration of before stays: {}", error.what()), {});
+  options_.warn(fmt::format("the configuration was not reloaded: {}", error.what()), {});
   notify_service_manager("READY=1");
 }
 
@@ -94,7 +94,7 @@ void Server::open_listeners() {
   for (const InheritedSocket& socket : inherited_sockets()) {
     if (socket.name != "http" && socket.name != "redis")
       throw Error(ErrorCode::usage,
-                  fmt::format("a socket of LISTEN_FDS is called '{}', not http or redis", socket.name),
+                  fmt::format("the name of a socket in LISTEN_FDS is '{}', not http or redis", socket.name),
                   "set 'FileDescriptorName=http' or 'FileDescriptorName=redis' in its socket unit"_hint);
     listeners_.push_back(std::make_unique<Listener>(
         context, socket.name == "http" ? Protocol::http : Protocol::redis, socket.descriptor));
@@ -117,11 +117,11 @@ void Server::run() {
     listener->start([this, &listener = *listener, uses_tls](int socket, std::string remote) {
       take_connection(listener.protocol(), socket, uses_tls, std::move(remote));
     });
-    options_.inform(fmt::format("listening for {}{} at {}", name_of(listener->protocol()),
+    options_.inform(fmt::format("listening for {}{} on {}", name_of(listener->protocol()),
                                 uses_tls ? " over TLS" : "", listener->shown()));
-    if (listener->is_public() && !tokens()->is_needed())
-      options_.warn(fmt::format("everybody who reaches {} can draw IDs", listener->shown()),
-                    "name those who may with '--token-file FILE'"_hint);
+    if (listener->is_public() && !needs_token())
+      options_.warn(fmt::format("anyone who can reach {} can draw IDs", listener->shown()),
+                    "require a token with '--token-file FILE'"_hint);
   }
   notify_service_manager("READY=1\nSTATUS=serving");
   if (const auto interval = watchdog_interval()) {
@@ -179,8 +179,8 @@ void Server::await_signal() {
 /// Nothing new is taken; what is in hand is answered.
 void Server::begin_end() {
   is_ending_ = true;
-  notify_service_manager("STOPPING=1\nSTATUS=answering what is in hand");
-  options_.inform("ending");
+  notify_service_manager("STOPPING=1\nSTATUS=finishing pending requests");
+  options_.inform("stopping");
   for (const auto& listener : listeners_) listener->stop();
   if (watchdog_) watchdog_->cancel();
   for (const auto& loop : loops_) loop->finish();

@@ -25,7 +25,7 @@ leaf::Range draw_run(leaf::SegmentTag& tag, std::uint64_t count) {
     if (granted.size() == 1) return granted.front();
   }
   throw leaf::Error(leaf::ErrorCode::unavailable,
-                    fmt::format("no {} consecutive IDs were to be had, as others draw too", count));
+                    fmt::format("cannot draw {} consecutive IDs while others draw as well", count));
 }
 
 }  // namespace

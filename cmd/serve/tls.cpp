@@ -16,7 +16,7 @@ leaf::Error file_error(const char* what, const std::string& file) {
   char reason[256];
   ERR_error_string_n(ERR_peek_last_error(), reason, sizeof reason);
   ERR_clear_error();
-  return {leaf::ErrorCode::usage, fmt::format("{} '{}' cannot be used: {}", what, file, reason)};
+  return {leaf::ErrorCode::usage, fmt::format("cannot use {} '{}': {}", what, file, reason)};
 }
 
 }  // namespace

@@ -45,9 +45,9 @@ Tokens Tokens::read(const std::string& file) {
   std::ifstream stream(file);
   struct stat status {};
   if (!stream || stat(file.c_str(), &status) != 0)
-    throw usage(fmt::format("token file '{}' cannot be read: {}", file, std::strerror(errno)));
+    throw usage(fmt::format("cannot read token file '{}': {}", file, std::strerror(errno)));
   if ((status.st_mode & S_IFMT) == S_IFREG && (status.st_mode & 0007) != 0)
-    throw usage(fmt::format("everybody can read token file '{}'", file),
+    throw usage(fmt::format("token file '{}' is readable by others", file),
                 fmt::format("run 'chmod o= {}'"_hint, leaf::detail::shell_word(file)));
   Tokens tokens;
   std::size_t number = 0;
@@ -57,19 +57,19 @@ Tokens Tokens::read(const std::string& file) {
     Token token;
     if (!(words >> token.text) || token.text.starts_with('#')) continue;
     const auto wrong = [&](const char* what) { return usage(fmt::format("{}:{}: {}", file, number, what)); };
-    if (token.text.size() < shortest_token) throw wrong("a token has 8 characters at least");
+    if (token.text.size() < shortest_token) throw wrong("a token has at least 8 characters");
     if (!std::ranges::all_of(token.text, is_token_character))
-      throw wrong("a token is of printable ASCII characters");
+      throw wrong("a token consists of printable ASCII characters");
     for (std::string tag; words >> tag;) {
       if (tag != snowflake_right && !leaf::TagName::is_valid(tag))
-        throw wrong("what follows a token are tags");
+        throw wrong("a token may be followed only by tags");
       token.tags.push_back(tag);
     }
-    if (tokens.find(token.text) != nullptr) throw wrong("this token stands there twice");
+    if (tokens.find(token.text) != nullptr) throw wrong("this token is listed twice");
     tokens.tokens_.push_back(std::move(token));
   }
-  if (stream.bad()) throw usage(fmt::format("token file '{}' cannot be read", file));
-  if (tokens.tokens_.empty()) throw usage(fmt::format("token file '{}' holds no token", file));
+  if (stream.bad()) throw usage(fmt::format("cannot read token file '{}'", file));
+  if (tokens.tokens_.empty()) throw usage(fmt::format("token file '{}' contains no tokens", file));
   return tokens;
 }
 

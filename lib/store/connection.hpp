@@ -28,16 +28,22 @@ class Row {
  public:
   explicit Row(std::vector<std::optional<std::string>> columns) : columns_(std::move(columns)) {}
 
-  bool is_null(std::size_t column) const { return !columns_.at(column); }
+  bool is_null(std::size_t column) const { return !at(column); }
   /// Throws Error (failed) if the column is NULL or no number.
   std::int64_t integer(std::size_t column) const;
   std::optional<std::int64_t> integer_or_null(std::size_t column) const;
   /// NULL reads as the empty text.
-  std::string text(std::size_t column) const { return columns_.at(column).value_or(""); }
+  std::string text(std::size_t column) const { return at(column).value_or(""); }
 
  private:
+  /// Throws Error (failed) if there is none.
+  const std::optional<std::string>& at(std::size_t column) const;
+
   std::vector<std::optional<std::string>> columns_;
 };
+
+/// The row of a result that always has one. Throws Error (failed) if it is not there.
+Row only_row(std::vector<Row> rows);
 
 /// The store that `row` names in two columns from `first` on: the deployment, and the server with its
 /// tables, or NULL.
@@ -73,7 +79,7 @@ class Connection {
 
   /// Looks where the store's tables lie, once: every later statement means those. False: there are none.
   virtual bool find_tables(std::chrono::milliseconds timeout) {
-    return execute(sql().schema_exists, {}, timeout).at(0).integer(0) != 0;
+    return only_row(execute(sql().schema_exists, {}, timeout)).integer(0) != 0;
   }
   /// What leads the names of those tables in a script, also where they are still to be made; empty where
   /// nothing has to.

@@ -20,7 +20,7 @@ void compare_clocks(StoreHealth& health, Connection& connection, Clock& clock, m
   if (connection.sql().clock == nullptr) return;
   const auto now = [&] { return std::chrono::floor<milliseconds>(clock.now()); };
   const UnixTime asked = now();
-  const auto row = connection.execute(connection.sql().clock, {}, timeout).at(0);
+  const auto row = store::only_row(connection.execute(connection.sql().clock, {}, timeout));
   const UnixTime answered = now();
   const UnixTime store(milliseconds(row.integer(0)));
   health.time = store;

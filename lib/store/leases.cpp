@@ -177,12 +177,13 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   const auto came_late = [&] {
     check_lease_time();  // another server may have come meanwhile
     return clocks.explain([&](UnixTime now) {
-      return clocks_of(impl_->execute(&store::Sql::owner_clocks, {request.owner, unix_ms(now)}).at(0));
+      return clocks_of(
+          store::only_row(impl_->execute(&store::Sql::owner_clocks, {request.owner, unix_ms(now)})));
     });
   };
   const auto has_new = [&] {
-    return impl_->execute(&store::Sql::has_new, {layout.max_worker(), unix_ms(clocks.asked())})
-               .at(0)
+    return store::only_row(
+               impl_->execute(&store::Sql::has_new, {layout.max_worker(), unix_ms(clocks.asked())}))
                .integer(0) != 0;
   };
 

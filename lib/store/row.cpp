@@ -1,4 +1,5 @@
 #include <charconv>
+#include <utility>
 
 #include "leaf/error.hpp"
 #include "store/connection.hpp"
@@ -7,9 +8,14 @@
 
 namespace leaf::store {
 
+const std::optional<std::string>& Row::at(std::size_t column) const {
+  if (column >= columns_.size()) throw Error(ErrorCode::failed, "the store returned too few columns");
+  return columns_[column];
+}
+
 std::optional<std::int64_t> Row::integer_or_null(std::size_t column) const {
   if (is_null(column)) return std::nullopt;
-  const std::string& text = *columns_[column];
+  const std::string& text = *at(column);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) {
@@ -22,6 +28,11 @@ std::int64_t Row::integer(std::size_t column) const {
   const auto value = integer_or_null(column);
   if (!value) throw Error(ErrorCode::failed, "the store returned NULL where a number was expected");
   return *value;
+}
+
+Row only_row(std::vector<Row> rows) {
+  if (rows.empty()) throw Error(ErrorCode::failed, "the store returned nothing where a row was expected");
+  return std::move(rows[0]);
 }
 
 StoreIdentity identity_of(const Row& row, std::size_t first, const Connection& connection) {

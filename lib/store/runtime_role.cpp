@@ -65,9 +65,9 @@ void Store::grant_runtime_role(const std::string& role) {
         store::require_newest(store::read_schema(connection, left), impl_->driver().migrations);
         const std::string grants = runtime_grants(connection, role);
         const store::Value name = role;
-        require_fit(connection.execute(sql.runtime_role, {&name, 1}, left).at(0), role);
+        require_fit(store::only_row(connection.execute(sql.runtime_role, {&name, 1}, left)), role);
         connection.run_script(grants, left);
-        return connection.execute(sql.runtime_excess, {&name, 1}, left).at(0).text(0);
+        return store::only_row(connection.execute(sql.runtime_excess, {&name, 1}, left)).text(0);
       });
   if (excess.empty()) return;
   throw Error(ErrorCode::refused, fmt::format("role '{}' can do more than it needs: {}", role, excess),

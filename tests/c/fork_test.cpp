@@ -171,3 +171,20 @@ TEST_CASE("C: a handler of the program's own that draws in the child draws what 
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
 }
+
+TEST_CASE("C: a child that runs no handlers does not draw what its parent has in memory") {
+  CStore store;
+  add_tag(store.admin, "order", 100);
+  const auto allocator = CStore::allocator(store.options_of_one_process());
+  const auto tag = CStore::tag(allocator, "order");
+  std::int64_t id = 0;
+  REQUIRE(leaf_tag_next(tag.get(), &id, nullptr) == LEAF_OK);
+  const pid_t child = _Fork();
+  REQUIRE(child >= 0);
+  // Nothing that could wait for a lock, which another thread may have held at the fork.
+  if (child == 0) _exit(leaf_tag_try_next(tag.get(), &id) == 0 ? 0 : 1);
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(leaf_tag_try_next(tag.get(), &id) != 0);
+}

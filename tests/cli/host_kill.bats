@@ -42,6 +42,7 @@ killed_at_each() {
     done
   done
   echo "# $* was killed $deaths times" >&3
+  echo "# figure: host_kill/$TEST_STORE $deaths kills at a system call" >&3
   [ $deaths -gt 10 ]
 }
 

@@ -77,3 +77,94 @@ EOF
   says "compare: $BATS_TEST_TMPDIR/figures:2: not NAME, UNIT, VALUE and COMMAND, parted by tabs"
   nothing_was_called
 }
+
+# report_tree: a tree with just what the report reads, and two mutants, in $tree.
+report_tree() {
+  tree=$BATS_TEST_TMPDIR/tree
+  mkdir -p "$tree"/{scripts,docs,man,tests/mutants}
+  cp "$scripts/report" "$tree/scripts"
+  cp "$scripts/../docs/testing.md.in" "$tree/docs"
+  cp "$scripts/../man/leafctl.1.in" "$tree/man"
+  cp "$scripts/../tests/mutants/promises.txt" "$tree/tests/mutants"
+  echo '# breaks: the clock stops / caught by: clock_test, clock: it, too, goes* / promise: unique' >"$tree/tests/mutants/clock_stops.patch"
+  echo '# breaks: order is lost / caught by: range_test, range: x / promise: ordered' >"$tree/tests/mutants/order_is_lost.patch"
+}
+
+@test "the report has the manual's promises and the mutants that break each" {
+  report_tree
+  expect 0 "$tree/scripts/report"
+  prints ''
+  page=$(<"$tree/docs/testing.md")
+  contains "$page" '> No ID of a tag, and no snowflake ID of a store, is returned twice: '
+  contains "$page" 'With `--direct`, IDs of a tag are in this order'
+  contains "$page" 'there are 2 **mutants**'
+  contains "$page" '| [Unique](#unique): no ID is returned twice | 1 | `clock_test` 1 |'
+  contains "$page" '- [clock_stops](../tests/mutants/clock_stops.patch): the clock stops (`clock_test`)'
+  contains "$page" 'No run was reported yet.'
+  lacks "$page" '@'
+  expect 0 "$tree/scripts/report" --check
+  prints ''
+}
+
+@test "the report has the figures of the runs that it is given, and keeps them" {
+  report_tree
+  cat >"$BATS_TEST_TMPDIR/run.xml" <<'EOF'
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="(empty)" tests="4" failures="1" disabled="0" skipped="1" hostname="" time="9" timestamp="2026-01-02T03:04:05">
+	<testcase name="race_test" classname="race_test" time="7.6" status="run">
+		<system-out>figure: race/tag 1234567 IDs drawn
+figure: race/tag 3 kills
+not a figure: race/tag 9 kills
+[doctest] test cases:  2 |  2 passed | 0 failed | 2 skipped
+[doctest] assertions: 1500 | 1500 passed | 0 failed |
+</system-out>
+	</testcase>
+	<testcase name="cli_next" classname="cli_next" time="1" status="run">
+		<system-out>1..3
+ok 1 one
+# figure: host_kill/sqlite 20 kills
+# figure: host_kill/sqlite 30 kills
+ok 2 two # skip not here
+ok 3 three
+</system-out>
+	</testcase>
+	<testcase name="model_window" classname="model_window" time="1" status="fail">
+		<failure message=""/>
+		<system-out>figure: models/window 77 states
+</system-out>
+	</testcase>
+	<testcase name="absent" classname="absent" time="0" status="notrun">
+		<skipped message="Disabled"/>
+	</testcase>
+</testsuite>
+EOF
+  expect 0 "$tree/scripts/report" --stamp 1a2b3c4 "$BATS_TEST_TMPDIR/run.xml"
+  expect 0 "$tree/scripts/report" "$BATS_TEST_TMPDIR/run.xml"
+  prints ''
+  page=$(<"$tree/docs/testing.md")
+  contains "$page" '1. 2026-01-02, commit `1a2b3c4`, '
+  contains "$page" ': of 3 test programs 2 passed, **1 failed** (`model_window`); left out: `absent`. 4 cases, 1,500 assertions.'
+  contains "$page" '| race/tag | 1,234,567 IDs drawn, 3 kills | `race_test` | 1 |'
+  contains "$page" '| host_kill/sqlite | 50 kills | `cli_next` | 1 |'
+  contains "$page" '| models/window | 77 states | `model_window` (failed) | 1 |'
+  contains "$page" '| `race_test` | 2 | 1,500 | 8 | 1 |'
+  contains "$page" 'Not part of these runs: languages, mutants, patroni, storm, versions.'
+  expect 0 "$tree/scripts/report"
+  same 'the page' "$page" "$(<"$tree/docs/testing.md")"
+}
+
+@test "the report says what is out of date, and what it cannot read" {
+  report_tree
+  expect 0 "$tree/scripts/report"
+  sed -i 's/the clock stops/time flies/' "$tree/tests/mutants/clock_stops.patch"
+  expect 1 "$tree/scripts/report" --check
+  contains "$output" '+- [clock_stops](../tests/mutants/clock_stops.patch): time flies (`clock_test`)'
+  says "report: docs/testing.md is out of date; run 'scripts/report'"
+  echo '# breaks: a / caught by: range_test, x' >"$tree/tests/mutants/nameless.patch"
+  expect 1 "$tree/scripts/report"
+  contains "$stderr" "report: tests/mutants/nameless.patch: its first line does not end in ' / promise: WORD', where WORD is one of: unique "
+  rm "$tree/tests/mutants/nameless.patch"
+  echo 'no XML' >"$BATS_TEST_TMPDIR/run.xml"
+  expect 1 "$tree/scripts/report" "$BATS_TEST_TMPDIR/run.xml"
+  contains "$stderr" "report: cannot read '$BATS_TEST_TMPDIR/run.xml': "
+}

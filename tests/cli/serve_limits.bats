@@ -63,14 +63,14 @@ tokens() {
   tokens 'the-second-one'
   mv "$BATS_TEST_TMPDIR/log" "$BATS_TEST_TMPDIR/log.1"
   kill -HUP "$server"
-  until_said 'read the configuration again'
+  until_said 'configuration reloaded'
   echo 'incr order' >&"${CLIENT[1]}"
   read -r answer <&"${CLIENT[0]}"
   contains "$answer" NOAUTH
   answers 200 '{"tag":"order","ids":["3"]}' /v1/tags/order/next -H 'Authorization: Bearer the-second-one'
   tokens short
   kill -HUP "$server"
-  until_said 'the configuration of before stays'
+  until_said 'the configuration was not reloaded'
   answers 200 '{"tag":"order","ids":["4"]}' /v1/tags/order/next -H 'Authorization: Bearer the-second-one'
   stop_server
   contains "$(cat "$BATS_TEST_TMPDIR/log.1")" '"outcome":"ok"'
@@ -88,8 +88,8 @@ tokens() {
     --tls-certificate "$BATS_TEST_TMPDIR/certificate" --tls-key "$BATS_TEST_TMPDIR/key"
   until_said "unix:$http_socket"
   local http_port redis_port
-  http_port=$(sed -n 's/.*http over TLS at 127.0.0.1://p' "$server_messages")
-  redis_port=$(sed -n 's/.*redis over TLS at 127.0.0.1://p' "$server_messages")
+  http_port=$(sed -n 's/.*http over TLS on 127.0.0.1://p' "$server_messages")
+  redis_port=$(sed -n 's/.*redis over TLS on 127.0.0.1://p' "$server_messages")
   same 'over HTTPS' 1 "$(curl -sS --cacert "$BATS_TEST_TMPDIR/certificate" "https://127.0.0.1:$http_port/api/segment/get/order")"
   same 'over HTTP' 2 "$(curl -sS --unix-socket "$http_socket" http://localhost/api/segment/get/order)"
   same 'many' 10000 "$(curl -sS --cacert "$BATS_TEST_TMPDIR/certificate" "https://127.0.0.1:$http_port/v1/tags/order/next?n=10000&form=text" | wc -l)"
@@ -100,7 +100,7 @@ tokens() {
   curl -sS --max-time 60 "http://127.0.0.1:$http_port/healthz" 2>"$BATS_TEST_TMPDIR/plain" && same 'plain' refused served
   new_certificate second
   kill -HUP "$server"
-  until_said 'read the configuration again'
+  until_said 'configuration reloaded'
   contains "$(openssl s_client -connect "127.0.0.1:$http_port" </dev/null 2>/dev/null | openssl x509 -noout -subject)" second
   stop_server
 }
@@ -110,7 +110,7 @@ tokens() {
   send_http 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
   contains "$output" 'HTTP/1.1 505 '
   send_http '\x16\x03\x01\x02'
-  contains "$output" 'TLS is not spoken here'
+  contains "$output" 'this address does not use TLS'
   send_http 'GET / HTTP/1.1\r\nA'
   same 'a cut request' '' "$output"
   output=$({ printf 'GET / HTTP/1.1\r\nA: '; head -c 10000000 /dev/zero | tr '\0' a; } | raw "$http_socket")
@@ -167,7 +167,7 @@ tokens() {
   expect 2 leafctl serve --tls-key x
   says "leafctl: '--tls-certificate' is missing"
   expect 2 leafctl serve --token-file "$BATS_TEST_TMPDIR/none"
-  contains "$stderr" "token file '$BATS_TEST_TMPDIR/none' cannot be read"
+  contains "$stderr" "cannot read token file '$BATS_TEST_TMPDIR/none'"
   tokens long-enough
   chmod 644 "$token_file"
   expect 2 leafctl serve --token-file "$token_file"
@@ -175,14 +175,14 @@ tokens() {
   chmod o= "$token_file"
   serve --token-file "$token_file"
   expect 1 leafctl serve --http "unix:$http_socket"
-  contains "$stderr" "cannot listen at 'unix:$http_socket': Address already in use"
+  contains "$stderr" "cannot listen on 'unix:$http_socket': Address already in use"
   LISTEN_FDS=1 LISTEN_FDNAMES=other expect 2 bash -c 'LISTEN_PID=$$ exec leafctl serve 3</dev/null'
   contains "$stderr" "hint: set 'FileDescriptorName=http' or 'FileDescriptorName=redis' in its socket unit"
 }
 
 @test "everybody is warned of who listens beyond this host without tokens" {
   start_server leafctl serve --http 0.0.0.0:0
-  until_said 'hint: name those who may with'
+  until_said 'hint: require a token with'
   contains "$(cat "$server_messages")" 'can draw IDs'
   stop_server
   tokens long-enough

@@ -19,6 +19,7 @@
 #include "support/wait_for.hpp"
 
 using leaf::test::error_of;
+using leaf::test::patience;
 
 namespace {
 
@@ -96,6 +97,7 @@ TEST_CASE("commit: serialization failures without end are out of reach within th
   CHECK(at_commit.database.sql().value("SELECT last_value > 1 FROM nth") == "t");
   // As the hint says, once they are out of the way.
   at_commit.database.sql().run("DROP TRIGGER strike ON leaf_alloc");
+  store.set_timeout(patience);
   CHECK_NOTHROW(store.grant(order, 10));
 }
 

@@ -15,6 +15,7 @@
 #include "support/wait_for.hpp"
 
 using leaf::test::error_of;
+using leaf::test::patience;
 using leaf::test::PostgresqlCluster;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -150,8 +151,9 @@ TEST_CASE_FIXTURE(Outage, "outage: each call waits for a server that starts agai
 }
 
 TEST_CASE_FIXTURE(Outage, "outage: a server that is frozen is given up at the timeout") {
-  leaf::Store store({.url = cluster.url() + " application_name=frozen", .timeout = milliseconds(500)});
+  leaf::Store store({.url = cluster.url() + " application_name=frozen", .timeout = patience});
   store.tags();
+  store.set_timeout(milliseconds(500));
   leaf::test::SqlSession eyes(cluster.url());
   const pid_t backend =
       std::stoi(eyes.value("SELECT pid FROM pg_stat_activity WHERE application_name = 'frozen'"));
@@ -165,6 +167,7 @@ TEST_CASE_FIXTURE(Outage, "outage: a server that is frozen is given up at the ti
   CHECK(open.code() == leaf::ErrorCode::unavailable);
   CHECK(login.code() == leaf::ErrorCode::unavailable);
   CHECK(took < milliseconds(5000));
+  store.set_timeout(patience);
   audit->given("order", store.grant(order, 5).range);
 }
 

@@ -30,7 +30,10 @@ void set_up(const std::string& url) {
 }
 
 void wait_until_replayed(const PostgresqlCluster& primary, const PostgresqlCluster& standby) {
-  const std::string written = leaf::test::SqlSession(primary.url()).value("SELECT pg_current_wal_lsn()");
+  leaf::test::SqlSession writing(primary.url());
+  // Something to replay: where a backup has ended a file of the log, there may be nothing in the next one.
+  writing.run("SELECT pg_logical_emit_message(true, '', '')");
+  const std::string written = writing.value("SELECT pg_current_wal_lsn()");
   leaf::test::SqlSession replaying(standby.url());
   REQUIRE(leaf::test::wait_for(
       [&] { return replaying.value("SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", {written}) == "t"; }));

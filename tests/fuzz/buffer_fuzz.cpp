@@ -1,32 +1,24 @@
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "fuzz/fuzz.hpp"
 #include "leaf/detail/double_buffer.hpp"
 
 namespace {
 
 using leaf::Range;
+using leaf::fuzz::require;
 using leaf::range::DoubleBuffer;
 
 constexpr std::int64_t step = 100;
 constexpr std::uint32_t label = 7;
 
-[[noreturn]] void complain(const char* what, Range range) {
-  std::fprintf(stderr, "%s: %lld to %lld\n", what, static_cast<long long>(range.lo),
-               static_cast<long long>(range.hi));
-  std::abort();
-}
-
 /// Takes up to `count` IDs, all of which come behind `last` and lie in what was published; returns the last.
 std::int64_t take(DoubleBuffer& buffer, std::uint64_t count, std::int64_t last, std::int64_t published) {
   const Range range = buffer.take(count).range;
   if (range.empty()) return last;
-  if (range.lo <= last) complain("repeated or out of order", range);
-  if (range.hi > published) complain("not granted", range);
-  if (buffer.view().label != label) complain("of another worker", range);
+  require(range.lo > last, "no ID comes again, or before one that came");
+  require(range.hi <= published, "each ID was granted");
+  require(buffer.view().label == label, "each ID is of this worker");
   return range.hi - 1;
 }
 

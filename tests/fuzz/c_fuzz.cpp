@@ -1,7 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/fuzz.hpp"
 #include "leaf/leaf.h"
 #include "support/sqlite_store.hpp"
 #include "support/temporary_folder.hpp"
@@ -19,53 +20,25 @@
 
 namespace {
 
-[[noreturn]] void complain(const char* what) {
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
+using leaf::fuzz::Choices;
+using leaf::fuzz::complain;
+
+/// One that the library knows, or any other without a zero byte.
+std::string text_of(Choices& choices) {
+  static const std::array<const char*, 8> known{"order",
+                                                "short",
+                                                "no tag",
+                                                "",
+                                                "leaf",
+                                                "41,10,12",
+                                                "time:39,sequence:8,machine:16/10ms@0",
+                                                "sqlite:/nowhere/at/all"};
+  const std::uint8_t choice = choices.byte();
+  if (choice < known.size()) return known[choice];
+  std::string text = choices.text();
+  text.resize(std::min(text.size(), text.find('\0')));
+  return text;
 }
-
-/// What the fuzzer chose, one choice after the other; 0 when all are used up.
-class Choices {
- public:
-  Choices(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-
-  bool are_left() const { return at_ < size_; }
-  std::uint8_t byte() { return at_ < size_ ? data_[at_++] : std::uint8_t{0}; }
-  std::int64_t number() {
-    static constexpr std::array<std::int64_t, 8> edges{
-        0, 1, -1, 100, INT64_MAX, INT64_MIN, LEAF_MAX_ID, std::int64_t{1} << 41};
-    const std::uint8_t choice = byte();
-    if (choice < edges.size()) return edges[choice];
-    std::int64_t result = 0;
-    for (int i = 0; i < choice % 9; ++i)
-      result = static_cast<std::int64_t>(static_cast<std::uint64_t>(result) << 8 | byte());
-    return result;
-  }
-  std::string text() {
-    static const std::array<const char*, 8> known{"order",
-                                                  "short",
-                                                  "no tag",
-                                                  "",
-                                                  "leaf",
-                                                  "41,10,12",
-                                                  "time:39,sequence:8,machine:16/10ms@0",
-                                                  "sqlite:/nowhere/at/all"};
-    const std::uint8_t choice = byte();
-    if (choice < known.size()) return known[choice];
-    std::string result;
-    for (int i = choice % 40; i > 0 && are_left(); --i) {
-      const char c = static_cast<char>(byte());
-      if (c == '\0') break;
-      result += c;
-    }
-    return result;
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t size_;
-  std::size_t at_ = 0;
-};
 
 /// The place for an error, which is left out now and then.
 class Place {
@@ -217,7 +190,7 @@ class Session {
   /// Now and then something else, which has to be refused or to work on another store.
   leaf_options spoilt_options(std::string& text) {
     leaf_options result = options();
-    text = choices_.text();
+    text = text_of(choices_);
     result.timeout_ms = -1;  // a store that it names by chance is asked once
     switch (choices_.byte() % 8) {
       case 0:
@@ -268,7 +241,7 @@ class Session {
   void open_tag() {
     if (allocators_.empty() || tags_.size() >= 8) return;
     const std::size_t allocator = choices_.byte() % allocators_.size();
-    const std::string name = choices_.text();
+    const std::string name = text_of(choices_);
     Place error(choices_);
     if (auto* const tag =
             error.checked(leaf_allocator_tag(allocators_[allocator], name.c_str(), error.get())))
@@ -372,7 +345,7 @@ class Session {
 
   void parse_layout() {
     if (layouts_.size() >= 8) return;
-    const std::string text = choices_.text();
+    const std::string text = text_of(choices_);
     Place error(choices_);
     leaf_layout* const layout = error.checked(leaf_layout_parse(text.c_str(), error.get()));
     if (layout == nullptr) return;
@@ -428,8 +401,8 @@ class Session {
   void add_tag() {
     leaf_store* const store = any(stores_);
     if (store == nullptr) return;
-    const std::string name = choices_.text();
-    const std::string description = choices_.text();
+    const std::string name = text_of(choices_);
+    const std::string description = text_of(choices_);
     leaf_new_tag tag{};
     tag.size = choices_.byte() % 8 == 0 ? choices_.byte() % sizeof tag : sizeof tag;
     tag.name = choices_.byte() % 8 == 0 ? nullptr : name.c_str();
@@ -444,7 +417,7 @@ class Session {
   void list_tags() {
     leaf_store* const store = any(stores_);
     if (store == nullptr || lists_.size() >= 4) return;
-    const std::string name = choices_.text();
+    const std::string name = text_of(choices_);
     Place error(choices_);
     leaf_tag_list* const list =
         error.checked(choices_.byte() % 2 == 0 ? leaf_store_tags(store, error.get())

@@ -29,6 +29,7 @@ TEST_CASE("ID text: all else is refused with the reason") {
       {"-", "'-' is not an ID"},
       {std::string("5\0\0", 3), "'5\\x00\\x00' is not an ID"},
       {"-5", "'-5' is not an ID: it is negative"},
+      {"-0", "'-0' is not an ID: it is negative"},
       {"-9223372036854775793", "'-9223372036854775793' is not an ID: it is negative"},
       {"9223372036854775808", "'9223372036854775808' is not an ID: it is greater than 9223372036854775807"},
       {"00000000000000000007", "'00000000000000000007' is not an ID: it has too many digits"},

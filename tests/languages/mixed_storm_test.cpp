@@ -10,6 +10,7 @@
 #include "languages/mixed_storm.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
+#include "support/figure.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
 
@@ -33,7 +34,7 @@ std::map<std::string, std::string> languages() {
   return result;
 }
 
-void storm(const std::string& url, const TemporaryFolder& folder, std::int64_t ids,
+void storm(const std::string& name, const std::string& url, const TemporaryFolder& folder, std::int64_t ids,
            std::int64_t ids_a_request) {
   const std::string runtime_folder = (folder.path() / "run").string();
   setenv("LEAFCTL_STORE", url.c_str(), 1);
@@ -50,12 +51,21 @@ void storm(const std::string& url, const TemporaryFolder& folder, std::int64_t i
   {
     MixedStorm programs(all, std::random_device{}());
     REQUIRE_NOTHROW(programs.run(ids, ids_a_request));
+    MixedStorm::Tally sum;
     for (const auto& [language, tally] : programs.tallies()) {
       MESSAGE(fmt::format("{}: {} IDs of the tag, {} snowflakes, {} killed, {} stopped", language,
                           tally.tag_ids, tally.snowflakes, tally.kills, tally.stops));
       CHECK(tally.tag_ids > 0);
       CHECK(tally.snowflakes > 0);
+      sum.tag_ids += tally.tag_ids;
+      sum.kills += tally.kills;
+      sum.stops += tally.stops;
     }
+    leaf::test::figure(name, all.size(), "languages");
+    leaf::test::figure(name, sum.tag_ids, "IDs of a tag");
+    leaf::test::figure(name, programs.snowflakes().size(), "snowflakes");
+    leaf::test::figure(name, sum.kills, "kills");
+    leaf::test::figure(name, sum.stops, "stops");
     CHECK(programs.highest_tag_id() < store.tag(TagName("storm")).next_id);
     snowflakes = programs.snowflakes();
   }
@@ -74,13 +84,13 @@ void storm(const std::string& url, const TemporaryFolder& folder, std::int64_t i
 
 void storm_on_sqlite(std::int64_t ids, std::int64_t ids_a_request) {
   const TemporaryFolder folder;
-  storm("sqlite:" + (folder.path() / "leaf.db").string(), folder, ids, ids_a_request);
+  storm("languages/sqlite", "sqlite:" + (folder.path() / "leaf.db").string(), folder, ids, ids_a_request);
 }
 
 void storm_on_postgresql(std::int64_t ids, std::int64_t ids_a_request) {
   const TemporaryFolder folder;
   const leaf::test::TestDatabase database;
-  storm(database.url(), folder, ids, ids_a_request);
+  storm("languages/postgresql", database.url(), folder, ids, ids_a_request);
 }
 
 }  // namespace

@@ -148,4 +148,5 @@ TEST_CASE(
   params.output_stream = &std::cerr;  // the history that led to a failure
   params.progress_stream = &nowhere;
   CHECK(rl::simulate<PublisherAndTakers>(params));
+  std::cout << "figure: models/double_buffer " << params.iteration_count << " random schedules\n";
 }

@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <chrono>
 #include <filesystem>
@@ -8,6 +7,7 @@
 #include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
 #include "race/race.hpp"
+#include "support/figure.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
@@ -50,9 +50,10 @@ class RaceStore {
   leaf::StoreOptions options_;
 };
 
-void check(const RaceResult& result, std::uint64_t wanted) {
-  MESSAGE(fmt::format("{} IDs, and {} of the rival; {} times stopped, {} times killed", result.ids,
-                      result.rivals_ids, result.stops, result.kills));
+void check(const std::string& name, const RaceResult& result, std::uint64_t wanted) {
+  leaf::test::figure(name, result.ids, "IDs drawn");
+  leaf::test::figure(name, result.stops, "stops");
+  leaf::test::figure(name, result.kills, "kills");
   for (const auto& violation : result.violations.first()) CHECK_MESSAGE(false, violation.text());
   CHECK(result.violations.count() == 0);
   const std::string failure = result.failure ? result.failure->what() : "";
@@ -115,7 +116,8 @@ void race_on_one_tag(std::uint64_t wanted) {
             [&](Racer& racer) { draw_from_tag(store, racer); });
   race.add_rival([&](Racer& racer) { draw_from_store(store, racer); });
   const RaceResult result = race.run(wanted);
-  check(result, wanted);
+  check("race/tag", result, wanted);
+  leaf::test::figure("race/tag", result.rivals_ids, "IDs drawn by a rival");
   CHECK(result.rivals_ids > 0);
 
   // The rival has drawn all that was granted to it, so that no ID of the racers lies in it; neither do they
@@ -131,7 +133,7 @@ void race_on_one_tag(std::uint64_t wanted) {
   // Both ranges of the buffer, and for each kill a call's IDs and a grant.
   CHECK(burnt <= static_cast<std::uint64_t>(2 * longest_segment) +
                      static_cast<std::uint64_t>(result.kills) * 4 * longest_segment);
-  MESSAGE(fmt::format("{} IDs burnt", burnt));
+  leaf::test::figure("race/tag", burnt, "IDs burnt");
 }
 
 // --- one worker
@@ -157,7 +159,7 @@ void race_on_one_worker(std::uint64_t wanted, const leaf::Layout& layout) {
   Race race(processes, {layout.first_id(begun), layout.last_id(begun + std::chrono::hours(1))},
             [&](Racer& racer) { make_ids(store, racer); });
   const RaceResult result = race.run(wanted);
-  check(result, wanted);
+  check("race/worker", result, wanted);
 
   // One worker for all, and no ID of a time that was not leased.
   const auto workers = leaf::Store(store.options()).workers();

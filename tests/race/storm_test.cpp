@@ -7,6 +7,7 @@
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
 #include "race/storm.hpp"
+#include "support/figure.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
 
@@ -29,7 +30,8 @@ std::int64_t burnt(leaf::Store& store, const leaf::HostBuffer& buffer, const Sto
   return granted - tag.printed - static_cast<std::int64_t>(buffer.current.size() + buffer.next.size());
 }
 
-void storm(const std::string& url, const TemporaryFolder& folder, std::int64_t calls) {
+void storm(const std::string& name, const std::string& url, const TemporaryFolder& folder,
+           std::int64_t calls) {
   const std::string runtime_folder = (folder.path() / "run").string();
   setenv("LEAFCTL_STORE", url.c_str(), 1);
   setenv("LEAFCTL_RUNTIME_DIR", runtime_folder.c_str(), 1);
@@ -46,6 +48,8 @@ void storm(const std::string& url, const TemporaryFolder& folder, std::int64_t c
   REQUIRE_NOTHROW(processes.call_each_once());
 
   const auto buffers = leaf::host_buffers({.folder = runtime_folder});
+  Storm::Tag all;
+  std::int64_t all_burnt = 0;
   for (const Storm::Tag& tag : processes.tags()) {
     const auto buffer = std::ranges::find(buffers, tag.name, &leaf::HostBuffer::name);
     REQUIRE(buffer != buffers.end());
@@ -56,18 +60,25 @@ void storm(const std::string& url, const TemporaryFolder& folder, std::int64_t c
     // What a call was about to print, and a grant in flight.
     CHECK(lost <= tag.kills * (ids_of_a_large_call + std::max(buffer->step, ids_of_a_large_call)));
     CHECK((tag.kills > 0) == !tag.spared);
+    all.printed += tag.printed;
+    all.kills += tag.kills;
+    all_burnt += lost;
   }
+  leaf::test::figure(name, calls, "calls");
+  leaf::test::figure(name, all.kills, "processes killed");
+  leaf::test::figure(name, all.printed, "IDs printed");
+  leaf::test::figure(name, all_burnt, "IDs burnt");
 }
 
 void storm_on_sqlite(std::int64_t calls) {
   const TemporaryFolder folder;
-  storm("sqlite:" + (folder.path() / "leaf.db").string(), folder, calls);
+  storm("storm/sqlite", "sqlite:" + (folder.path() / "leaf.db").string(), folder, calls);
 }
 
 void storm_on_postgresql(std::int64_t calls) {
   const TemporaryFolder folder;
   const leaf::test::TestDatabase database;
-  storm(database.url(), folder, calls);
+  storm("storm/postgresql", database.url(), folder, calls);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string environment(const char* name, const char* otherwise) {
 
 }  // namespace
 
-Pgbouncer::Pgbouncer() {
+Pgbouncer::Pgbouncer(const std::string& mode, int servers) {
   const std::string folder = folder_.path().string();
   const std::string file = folder + "/pgbouncer.ini";
   std::ofstream(file) << "[databases]\n* = host=" << environment("PGHOST", "")
@@ -27,8 +27,9 @@ Pgbouncer::Pgbouncer() {
                       << " user=" << environment("PGUSER", "postgres")
                       << " password=" << environment("PGPASSWORD", "")
                       << "\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = " << folder
-                      << "\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n"
-                         "default_pool_size = 1\nmin_pool_size = 0\nreserve_pool_size = 0\n";
+                      << "\nlisten_port = 6432\nauth_type = any\npool_mode = " << mode
+                      << "\ndefault_pool_size = " << servers
+                      << "\nmin_pool_size = 0\nreserve_pool_size = 0\n";
   process_ = std::make_unique<Process>(as_postgres({"pgbouncer", file}));
   const std::string target = parameters() + " dbname=postgres";
   if (!wait_for([&] { return !process_->running() || PQping(target.c_str()) == PQPING_OK; }) ||

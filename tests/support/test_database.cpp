@@ -30,6 +30,11 @@ TestDatabase::TestDatabase() : name_(new_name()) {
   // Whatever the server's own locale is.
   administration().run("CREATE DATABASE " + name_ + " ENCODING 'UTF8' TEMPLATE template0");
   session_ = std::make_unique<SqlSession>(url());
+  session_->run("REVOKE CREATE ON SCHEMA public FROM PUBLIC");  // which servers before 15 grant
+}
+
+int TestDatabase::server_version() {
+  return std::stoi(session_->value("SHOW server_version_num")) / 10'000;
 }
 
 TestDatabase::~TestDatabase() {

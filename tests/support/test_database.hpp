@@ -20,6 +20,8 @@ class TestDatabase {
   std::string url(const std::string& more = "") const;
   /// A session in it that lasts as long as the database.
   SqlSession& sql() { return *session_; }
+  /// The server's, such as 15.
+  int server_version();
 
  private:
   std::string name_;

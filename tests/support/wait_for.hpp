@@ -5,10 +5,13 @@
 
 namespace leaf::test {
 
+/// For what must come about in the end: generous, because it only ends a test that fails.
+inline constexpr std::chrono::seconds patience(60);
+
 /// Looks until `condition()` holds, for what another process does in its own time. False if it did not come
-/// about within the bound, which is generous because it only ends a test that fails.
+/// about within the bound.
 template <typename Condition>
-bool wait_for(Condition condition, std::chrono::seconds bound = std::chrono::seconds(60)) {
+bool wait_for(Condition condition, std::chrono::seconds bound = patience) {
   const auto deadline = std::chrono::steady_clock::now() + bound;
   while (!condition()) {
     if (std::chrono::steady_clock::now() >= deadline) return false;

@@ -101,7 +101,8 @@ inline std::optional<std::int64_t> parse_id(std::string_view text, const Layout&
   std::int64_t id = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, id);
-  if (error != std::errc{} || rest != end || text.size() > most_digits || !layout.holds(id))
+  // "-0" is a number, and not negative.
+  if (error != std::errc{} || rest != end || text.size() > most_digits || text[0] == '-' || !layout.holds(id))
     return std::nullopt;
   return id;
 }

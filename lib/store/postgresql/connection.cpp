@@ -83,7 +83,7 @@ class PostgresqlConnection final : public Connection {
     const bool is_known = in_transaction && !home_.empty();
     const std::vector<const char*> values{in_transaction ? "true" : "false", pid.c_str(),
                                           is_known ? home_.c_str() : nullptr};
-    const Row found = finish(send(find_schema, values), steady_clock::now() + timeout).at(0);
+    const Row found = only_row(finish(send(find_schema, values), steady_clock::now() + timeout));
     const bool is_set = !found.is_null(4);
     if (found.is_null(0)) {
       if (!is_known) home_ = found.is_null(1) ? "" : found.text(1) + ".";
@@ -276,9 +276,10 @@ class PostgresqlConnection final : public Connection {
       is_standby = std::string_view(told) == "on";
     } else if (PQtransactionStatus(session_.get()) == PQTRANS_IDLE) {
       // Servers before 14, and poolers, do not tell by themselves.
-      const auto rows = finish(
-          PQsendQuery(session_.get(), "SELECT pg_catalog.pg_is_in_recovery()::integer") != 0, deadline);
-      is_standby = rows.at(0).integer(0) == 1;
+      is_standby =
+          only_row(finish(PQsendQuery(session_.get(), "SELECT pg_catalog.pg_is_in_recovery()::integer") != 0,
+                          deadline))
+              .integer(0) == 1;
     }
     return read_only_error(error, is_standby);
   }

@@ -280,8 +280,13 @@ bool is_fatal(const PGresult* result) {
 }
 
 Error lost_connection(const PGconn* connection) {
-  return {ErrorCode::unavailable,
-          fmt::format("the connection to the store broke: {}", first_line(PQerrorMessage(connection))),
+  const std::string reason = first_line(PQerrorMessage(connection));
+  // pgbouncer's words, which come without a code; a single statement it lets pass.
+  if (reason.find("statement pooling mode") != std::string::npos) {
+    return {ErrorCode::usage, fmt::format("the pooler refused: {}", reason),
+            "name the server itself, or a pooler that keeps a connection for a transaction"_hint};
+  }
+  return {ErrorCode::unavailable, fmt::format("the connection to the store broke: {}", reason),
           "try again"_hint, sqlstate::connection_lost};
 }
 

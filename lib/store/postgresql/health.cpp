@@ -20,7 +20,7 @@ std::vector<std::string> texts(Connection& connection, const char* statement, mi
 
 void identify(StoreHealth& health, Connection& connection, milliseconds timeout) {
   try {
-    const Row row = connection.execute(health_sql.identity, {}, timeout).at(0);
+    const Row row = only_row(connection.execute(health_sql.identity, {}, timeout));
     health.system_identifier = row.text(0);
     health.timeline = static_cast<int>(row.integer(1));
   } catch (const Error&) {
@@ -67,7 +67,7 @@ void count_tags(StoreHealth& health, Connection& connection, milliseconds timeou
 
 StoreHealth inspect(Connection& connection, const std::string&, milliseconds timeout) {
   connection.find_tables(timeout);
-  const Row server = connection.execute(health_sql.server, {}, timeout).at(0);
+  const Row server = only_row(connection.execute(health_sql.server, {}, timeout));
   constexpr int versions_in_a_major = 10'000;
   StoreHealth health;
   health.database = "PostgreSQL";

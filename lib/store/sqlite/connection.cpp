@@ -214,8 +214,8 @@ class SqliteConnection final : public Connection {
   }
 
   void require_own_file() {
-    const bool empty = run("SELECT count(*) FROM sqlite_schema").at(0).integer(0) == 0;
-    if (empty || run("PRAGMA application_id").at(0).integer(0) == application_id) return;
+    const bool empty = only_row(run("SELECT count(*) FROM sqlite_schema")).integer(0) == 0;
+    if (empty || only_row(run("PRAGMA application_id")).integer(0) == application_id) return;
     throw Error(ErrorCode::usage, fmt::format("store '{}' is a database of another program", path_),
                 other_file());
   }
@@ -231,7 +231,7 @@ class SqliteConnection final : public Connection {
     }
   }
 
-  bool is_in_wal_mode() { return run("PRAGMA journal_mode").at(0).text(0) == "wal"; }
+  bool is_in_wal_mode() { return only_row(run("PRAGMA journal_mode")).text(0) == "wal"; }
 
   /// Runs the first statement of `text`; where what follows begins goes into `rest`.
   std::vector<Row> run(const char* text, std::span<const Value> parameters = {},

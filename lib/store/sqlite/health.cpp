@@ -70,7 +70,7 @@ std::vector<std::string> unwritable(const std::filesystem::path& path) {
 }
 
 std::string pragma(Connection& connection, const char* statement, milliseconds timeout) {
-  return connection.execute(statement, {}, timeout).at(0).text(0);
+  return only_row(connection.execute(statement, {}, timeout)).text(0);
 }
 
 }  // namespace

@@ -235,3 +235,30 @@ TEST_CASE("pgbouncer: eight clients share one server connection in transaction m
                              " AND application_name = '" +
                              std::string(program_invocation_short_name) + "'") == "1");
 }
+
+TEST_CASE("pgbouncer: in session mode each client has a server connection of its own") {
+  TestDatabase database;
+  const leaf::test::Pgbouncer pgbouncer("session", 10);
+  const std::string url = database.url(pgbouncer.parameters());
+  set_up(url, 10);
+  GrantAudit audit(database.url());
+  require_all(draw({.url = url, .timeout = std::chrono::seconds(60)}, 8, 50), 400, audit);
+  CHECK(audit.committed("order") == 400);
+}
+
+TEST_CASE("pgbouncer: statement mode lets clients draw, and nobody change the schema") {
+  TestDatabase database;
+  const leaf::test::Pgbouncer pgbouncer("statement");
+  const std::string url = database.url(pgbouncer.parameters());
+  const leaf::Error refused = error_of([&] { leaf::Store({.url = url}).migrate(); });
+  CHECK(refused.code() == leaf::ErrorCode::usage);
+  CHECK(refused.hint() == "name the server itself, or a pooler that keeps a connection for a transaction");
+  set_up(database.url(), 10);
+  GrantAudit audit(database.url());
+  require_all(draw({.url = url, .timeout = std::chrono::seconds(60)}, 8, 50), 400, audit);
+  CHECK(audit.committed("order") == 400);
+  leaf::Store pooled({.url = url});
+  const leaf::WorkerRequest request{.owner = "host"};
+  const leaf::WorkerLease lease = pooled.acquire_worker(request);
+  CHECK(pooled.renew_worker(lease, request).begin >= lease.end);
+}

@@ -1,0 +1,81 @@
+# docs/testing.md says which tests and mutants each promise has: what it names exists, and nothing is missing.
+
+setup() { source_tree=$BATS_TEST_DIRNAME/../..; }
+
+# without_promise TREE: each of its mutants whose first line does not say what it breaks, what catches it, and a promise of
+# promises.txt.
+without_promise() {
+  cd "$1/tests/mutants"
+  local words
+  words=$(sed -n 's/^\([a-z-][a-z-]*\) .*/\1/p' promises.txt | paste -sd '|')
+  local patch
+  for patch in *.patch; do
+    head -n 1 "$patch" | grep -qE "^# breaks: .+ / caught by: [a-z_]+, .+ / promise: ($words)\$" || echo "$patch"
+  done
+}
+
+@test "every mutant says which promise it breaks" {
+  run without_promise "$source_tree"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ -z "$output" ]
+}
+
+@test "a mutant without a promise, or with one that nobody knows, is found" {
+  mutants=$BATS_TEST_TMPDIR/tests/mutants
+  mkdir -p "$mutants"
+  printf '# words\n\nunique   no ID twice\nfail-stop   none\n' >"$mutants/promises.txt"
+  echo '# breaks: a / caught by: range_test, range: x, y* / promise: fail-stop' >"$mutants/a.patch"
+  echo '# breaks: a / caught by: range_test, range: x*' >"$mutants/b.patch"
+  echo '# breaks: a / caught by: range_test, range: x* / promise: fail' >"$mutants/c.patch"
+  run without_promise "$BATS_TEST_TMPDIR"
+  [ "$output" = 'b.patch
+c.patch' ]
+}
+
+@test "docs/testing.md has the promises and mutants of now: otherwise run scripts/report" {
+  run "$source_tree/scripts/report" --check
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+# unknown_tests TREE: each test that the page's template names and no CMakeLists.txt adds.
+unknown_tests() {
+  cd "$1"
+  local name file
+  for name in $(grep -oE '`[a-z][a-z0-9]*(_[a-z0-9]+)+`' docs/testing.md.in | tr -d '`' | sort -u); do
+    case $name in
+      cli_*)
+        file=${name#cli_}
+        grep -qE "^ *leaf_add_cli_test\(${file%_*} ([a-z ]+ )?${file##*_}[ )]" tests/cli/CMakeLists.txt
+        ;;
+      model_*) [ -e "tests/models/${name#model_}.pml" ] || grep -qF "leaf_add_test($name " tests/models/CMakeLists.txt ;;
+      *) grep -rqE --include=CMakeLists.txt "(leaf_add_test\(|add_test\(NAME )$name( |\$)" tests ;;
+    esac || echo "$name"
+  done
+  for file in $(grep -oE '\]\(\.\./[^)]*\)' docs/testing.md.in | sed 's|](../||; s|)$||'); do
+    [ -e "$file" ] || echo "$file"
+  done
+}
+
+@test "every test and file that docs/testing.md.in names is there" {
+  run unknown_tests "$source_tree"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ -z "$output" ]
+}
+
+@test "a test or file that is not there is found" {
+  mkdir -p "$BATS_TEST_TMPDIR"/{docs,tests/cli,tests/models}
+  cd "$BATS_TEST_TMPDIR"
+  printf '%s\n' 'leaf_add_cli_test(next sqlite postgresql)' >tests/cli/CMakeLists.txt
+  printf '%s\n' 'leaf_add_test(race_test' '  SOURCES a)' 'add_test(NAME storms COMMAND x)' >tests/CMakeLists.txt
+  touch tests/models/window.pml tests/models/CMakeLists.txt
+  printf '%s\n' '`race_test`, `storm_test`, `cli_next_sqlite`, `cli_next_postgresql`, `cli_next_mysql`, `model_window`,' \
+    '`model_door`, [here](../tests/models/window.pml), [there](../man/x.1)' >docs/testing.md.in
+  run unknown_tests .
+  [ "$output" = 'cli_next_mysql
+model_door
+storm_test
+man/x.1' ]
+}
