@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <set>
 #include <thread>
 #include <utility>
@@ -60,6 +59,7 @@ class Child {
     REQUIRE(waitpid(process_, &status, 0) == process_);
     CHECK(status == 0);
     CHECK(got == result.size() * sizeof result[0]);
+    result.resize(got / sizeof result[0]);
     return result;
   }
 
@@ -81,17 +81,16 @@ void draw_before_and_after_forks(const Draw& draw) {
   for (std::int64_t& id : before) REQUIRE(draw(id) == LEAF_OK);
   add(before);
 
-  std::atomic<bool> is_over{false};
   Ids own;
-  std::thread other([&] {
+  std::jthread other([&](const std::stop_token& end) {
     std::int64_t id = 0;
-    while (!is_over && draw(id) == LEAF_OK) own.push_back(id);
+    while (!end.stop_requested() && draw(id) == LEAF_OK) own.push_back(id);
   });
   std::vector<Child> forked;
   forked.reserve(children);
   for (int i = 0; i < children; ++i) forked.emplace_back(draw);
   for (Child& child : forked) add(child.ids());
-  is_over = true;
+  other.request_stop();
   other.join();
   add(own);
 }
