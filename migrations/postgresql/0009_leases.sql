@@ -42,6 +42,23 @@ CREATE TRIGGER leaf_meta_counted AFTER UPDATE OF next_worker ON leaf.leaf_meta F
   WHEN (NEW.next_worker > OLD.next_worker AND NEW.first_worker = OLD.first_worker)
   EXECUTE FUNCTION leaf.leaf_meta_counted();
 
+-- It may say that the layout is fixed, which is so only with a worker: without one it looks as if workers were lost.
+CREATE FUNCTION leaf.leaf_meta_fixed() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  has_workers boolean;
+BEGIN
+  EXECUTE format('SELECT EXISTS (SELECT FROM %I.leaf_worker)', TG_TABLE_SCHEMA) INTO has_workers;
+  IF NOT has_workers THEN
+    RAISE EXCEPTION 'the layout is fixed only when a worker is taken' USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NULL;
+END
+$body$;
+-- At the end of the statement, which inserts the row too.
+CREATE TRIGGER leaf_meta_fixed AFTER UPDATE OF layout_fixed ON leaf.leaf_meta FOR EACH ROW
+  WHEN (NEW.layout_fixed AND NOT OLD.layout_fixed)
+  EXECUTE FUNCTION leaf.leaf_meta_fixed();
+
 -- It may keep its own commits from waiting for the standby. A failover then loses them, and whoever settles it believes
 -- that all waited. As in 0004, but for that.
 CREATE OR REPLACE FUNCTION leaf.leaf_require_durable(changed oid) RETURNS boolean LANGUAGE plpgsql
