@@ -357,6 +357,54 @@ TEST_CASE("shared ranges: who has stopped while it fetches is waited for, then o
   CHECK(Buffer(fixture).draw() == 103);
 }
 
+namespace {
+
+/// How many descriptors this process has, and mappings of files in `folder`.
+std::pair<std::ptrdiff_t, int> held_of(const fs::path& folder) {
+  int mappings = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    mappings += line.find(folder.string()) != std::string::npos;
+  const auto descriptors = std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  return {descriptors, mappings};
+}
+
+}  // namespace
+
+TEST_CASE(
+    "shared ranges: a store that stays silent costs a process nothing, however often the file changes") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
+  buffer.grants = {{1, 2}};
+  CHECK(buffer.draw() == 1);
+  const auto take_over = [&] {
+    const HeldLock stopped(fixture.run);
+    CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::unavailable);
+  };
+  take_over();
+  const auto held = held_of(fixture.run);
+  for (int time = 0; time < 20; ++time) take_over();
+  CHECK(held_of(fixture.run) == held);
+  buffer.grants = {{2, 4}};
+  CHECK(buffer.draw() == 2);
+}
+
+TEST_CASE("shared ranges: files that were drawn from keep no descriptor") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
+  const auto draw_anew = [&] {
+    const HeldLock stopped(fixture.run);
+    buffer.grants = {{1, 2}};
+    CHECK(buffer.draw() == 1);
+  };
+  buffer.grants = {{1, 2}};
+  CHECK(buffer.draw() == 1);
+  draw_anew();
+  const auto held = held_of(fixture.run);
+  for (int time = 0; time < 20; ++time) draw_anew();
+  CHECK(held_of(fixture.run).first == held.first);
+}
+
 TEST_CASE("shared ranges: a file that was removed only makes a gap, for those at it and those that come") {
   SharedRangesFixture fixture;
   Buffer old(fixture);
