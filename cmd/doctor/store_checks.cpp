@@ -183,6 +183,11 @@ std::optional<Check> check_creators(const StoreHealth& health) {
                fmt::format("run 'REVOKE CREATE ON SCHEMA {} FROM {}'"_hint, health.schema, roles)};
 }
 
+bool waits_for_standby(const StoreHealth& health) {
+  return std::ranges::find(health.settings, "synchronous_standby_names", &StoreSetting::name) !=
+         health.settings.end();
+}
+
 /// Nothing if the setting keeps what was committed.
 std::optional<Check> check_setting(const StoreSetting& setting, const StoreHealth& health) {
   const auto found = [&](CheckState state, std::string_view danger, std::string_view value) -> Check {
@@ -191,6 +196,15 @@ std::optional<Check> check_setting(const StoreSetting& setting, const StoreHealt
   };
   if (setting.name == "synchronous_commit" && setting.value == "off")
     return found(CheckState::failed, "a crash of the server loses commits, so no IDs are drawn", "on");
+  if (setting.name == "synchronous_commit" && setting.value == "local" && waits_for_standby(health)) {
+    return found(CheckState::failed,
+                 "commits do not wait for the standby, and a failover would lose them, so no IDs are drawn",
+                 "on");
+  }
+  if (setting.name == "synchronous_commit" && setting.value == "remote_write" && waits_for_standby(health)) {
+    return found(CheckState::warning,
+                 "a crash of both machines may lose commits, and IDs may repeat after a failover", "on");
+  }
   if (setting.name == "client_min_messages" && setting.value == "error")
     return found(CheckState::failed, "it hides what the server warns of, so no IDs are drawn", "notice");
   if (setting.name == "session_replication_role" && setting.value == "replica") {

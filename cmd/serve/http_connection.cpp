@@ -150,8 +150,8 @@ void HttpConnection::append_document(const Document& document, std::string& out)
 }
 
 bool HttpConnection::may_draw(const HttpRequest& request, std::string_view right, std::string& out) {
+  if (!loop().server().needs_token()) return true;
   const auto tokens = loop().server().tokens();
-  if (!tokens->is_needed()) return true;
   if (kind_ == Kind::unknown) kind_ = right == snowflake_right ? Kind::snowflake : Kind::segment;
   std::string text = token_in(request.authorization);
   if (text.empty() && style_ == Style::tinyid) text = request.parameter("token").value_or("");
@@ -166,8 +166,8 @@ bool HttpConnection::may_draw(const HttpRequest& request, std::string_view right
 }
 
 bool HttpConnection::has_token(const HttpRequest& request, std::string& out) {
-  const auto tokens = loop().server().tokens();
-  if (!tokens->is_needed() || tokens->find(token_in(request.authorization)) != nullptr) return true;
+  if (!loop().server().needs_token()) return true;
+  if (loop().server().tokens()->find(token_in(request.authorization)) != nullptr) return true;
   fail(401, "a token is required", Outcome::denied, out, "WWW-Authenticate: Bearer\r\n");
   return false;
 }

@@ -40,7 +40,7 @@ Connection::Step RedisConnection::run(Words words, std::string& out) {
     return fail("ERR", text, Outcome::bad_request, out);
   }
   if (!command->takes(words.size())) return wrong_number_of_arguments(command->name, out);
-  if (!has_token_ && command->needs_token() && loop().server().tokens()->is_needed())
+  if (!has_token_ && command->needs_token() && loop().server().needs_token())
     return fail("NOAUTH", "Authentication required.", Outcome::denied, out);
   switch (command->id) {
     case RedisCommand::Id::incr:
@@ -200,14 +200,13 @@ Connection::Step RedisConnection::tell_commands(Words words, std::string& out) {
 }
 
 Connection::Step RedisConnection::authenticate(std::string_view token, std::string& out) {
-  const auto tokens = loop().server().tokens();
-  if (!tokens->is_needed())
+  if (!loop().server().needs_token())
     return fail(
         "ERR",
         "AUTH <password> called without any password configured for the default user. Are you sure your "
         "configuration is correct?",
         Outcome::bad_request, out);
-  if (tokens->find(token) == nullptr)
+  if (loop().server().tokens()->find(token) == nullptr)
     return fail("WRONGPASS", "invalid username-password pair or user is disabled.", Outcome::denied, out);
   token_ = token;
   has_token_ = true;
@@ -235,7 +234,7 @@ Connection::Step RedisConnection::hello(Words words, std::string& out) {
       return fail("ERR", "syntax error in HELLO", Outcome::bad_request, out);
     }
   }
-  if (loop().server().tokens()->is_needed()) {
+  if (loop().server().needs_token()) {
     if (!token.empty()) {
       std::string ignored;
       authenticate(token, ignored);

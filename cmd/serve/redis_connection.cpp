@@ -42,8 +42,8 @@ Connection::Step RedisConnection::handle(std::string_view& input, std::string& o
 }
 
 bool RedisConnection::may_draw(std::string_view right, std::string& out) {
+  if (!loop().server().needs_token()) return true;
   const auto tokens = loop().server().tokens();
-  if (!tokens->is_needed()) return true;
   const Token* const token = tokens->find(token_);
   if (token == nullptr) {
     has_token_ = false;

@@ -119,7 +119,7 @@ void Server::run() {
     });
     options_.inform(fmt::format("listening for {}{} on {}", name_of(listener->protocol()),
                                 uses_tls ? " over TLS" : "", listener->shown()));
-    if (listener->is_public() && !tokens()->is_needed())
+    if (listener->is_public() && !needs_token())
       options_.warn(fmt::format("anyone who can reach {} can draw IDs", listener->shown()),
                     "require a token with '--token-file FILE'"_hint);
   }

@@ -32,6 +32,8 @@ class Server {
 
   const Options& options() const noexcept { return options_; }
   SharedDrawing& drawing() noexcept { return drawing_; }
+  /// Whether there is a file of tokens, which never changes. Costs less than a look at them.
+  bool needs_token() const noexcept { return !options_.token_file.empty(); }
   /// As they were read last. Never null.
   std::shared_ptr<const Tokens> tokens() const { return tokens_.load(); }
   /// Null if there is no certificate.

@@ -17,7 +17,7 @@ struct Token {
   bool allows(std::string_view tag) const noexcept;
 };
 
-/// Who may draw: those that show a token of a file, or everybody where there is no file.
+/// Who may draw: those that show a token of a file.
 class Tokens {
  public:
   Tokens() = default;
@@ -27,7 +27,6 @@ class Tokens {
   /// read by everybody, holds no token, one that is shorter than 8 characters, a tag's name that is none.
   static Tokens read(const std::string& file);
 
-  bool is_needed() const noexcept { return !tokens_.empty(); }
   /// Null if there is no such token. Takes as long for any text of one length.
   const Token* find(std::string_view text) const noexcept;
 

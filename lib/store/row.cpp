@@ -64,6 +64,12 @@ void require_durable(const Row& row, std::size_t column) {
         "'session_replication_role' is 'replica': the triggers that keep IDs from coming again do not run",
         "leave it at its default for this role and database, and out of PGOPTIONS"_hint);
   }
+  if (durability == 5) {
+    throw Error(ErrorCode::refused,
+                "'synchronous_commit' is 'local': commits do not wait for the standby, and a failover would "
+                "lose them",
+                "leave it at its default for this role and database, and out of PGOPTIONS"_hint);
+  }
   throw Error(ErrorCode::refused,
               "the store does not vouch for its commits: 'synchronous_commit' is off, or "
               "'client_min_messages' hides its warnings",

@@ -42,6 +42,56 @@ CREATE TRIGGER leaf_meta_counted AFTER UPDATE OF next_worker ON leaf.leaf_meta F
   WHEN (NEW.next_worker > OLD.next_worker AND NEW.first_worker = OLD.first_worker)
   EXECUTE FUNCTION leaf.leaf_meta_counted();
 
+-- It may say that the layout is fixed, which is so only with a worker: without one it looks as if workers were lost.
+CREATE FUNCTION leaf.leaf_meta_fixed() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  has_workers boolean;
+BEGIN
+  EXECUTE format('SELECT EXISTS (SELECT FROM %I.leaf_worker)', TG_TABLE_SCHEMA) INTO has_workers;
+  IF NOT has_workers THEN
+    RAISE EXCEPTION 'the layout is fixed only when a worker is taken' USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NULL;
+END
+$body$;
+-- At the end of the statement, which inserts the row too.
+CREATE TRIGGER leaf_meta_fixed AFTER UPDATE OF layout_fixed ON leaf.leaf_meta FOR EACH ROW
+  WHEN (NEW.layout_fixed AND NOT OLD.layout_fixed)
+  EXECUTE FUNCTION leaf.leaf_meta_fixed();
+
+-- It may keep its own commits from waiting for the standby. A failover then loses them, and whoever settles it believes
+-- that all waited. As in 0004, but for that.
+CREATE OR REPLACE FUNCTION leaf.leaf_require_durable(changed oid) RETURNS boolean LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  IF coalesce(current_setting('synchronous_commit', true), '') = 'off'
+     OR coalesce(current_setting('client_min_messages', true), '') = 'error'
+  THEN
+    RAISE EXCEPTION 'the store does not vouch for its commits: ''synchronous_commit'' is off, or'
+      ' ''client_min_messages'' hides its warnings'
+      USING ERRCODE = 'LF002',
+        HINT = 'leave both at their defaults for this role and database, and out of PGOPTIONS';
+  END IF;
+  IF current_setting('synchronous_commit', true) = 'local'
+     AND coalesce(current_setting('synchronous_standby_names', true), '') <> ''
+  THEN
+    RAISE EXCEPTION '''synchronous_commit'' is ''local'': commits do not wait for the standby, and a failover would lose them'
+      USING ERRCODE = 'LF002',
+        HINT = 'leave it at its default for this role and database, and out of PGOPTIONS';
+  END IF;
+  IF current_setting('session_replication_role') = 'replica' THEN
+    RAISE EXCEPTION '''session_replication_role'' is ''replica'': the triggers that keep IDs from coming again do not run'
+      USING ERRCODE = 'LF002',
+        HINT = 'leave it at its default for this role and database, and out of PGOPTIONS';
+  END IF;
+  IF EXISTS (SELECT FROM pg_class WHERE oid = changed AND relpersistence <> 'p') THEN
+    RAISE EXCEPTION 'table % is unlogged: a crash of the server would empty it', changed::regclass
+      USING ERRCODE = 'LF002', HINT = format('run ''ALTER TABLE %s SET LOGGED''', changed::regclass);
+  END IF;
+  RETURN true;
+END
+$body$;
+
 -- Where it is on, names are not written as these take them apart.
 ALTER FUNCTION leaf.leaf_server(oid) SET quote_all_identifiers = off;
 ALTER FUNCTION leaf.leaf_worker_table(oid) SET quote_all_identifiers = off;

@@ -176,6 +176,8 @@ BEGIN
     RETURNING t.max_id - t.last_grant, t.max_id,
       CASE WHEN current_setting('synchronous_commit', true) = 'off'
              OR current_setting('client_min_messages', true) = 'error' THEN 0
+           WHEN current_setting('synchronous_commit', true) = 'local'
+             AND current_setting('synchronous_standby_names', true) <> '' THEN 5
            WHEN current_setting('session_replication_role', true) = 'replica' THEN 4
            WHEN NOT pg_relation_is_publishable(t.tableoid) THEN 2
            WHEN split_part(t.granted_by, '.', 3) <> t.tableoid::text THEN 3 ELSE 1 END,

@@ -109,6 +109,63 @@ PYTHON
   same 'the next ID' 2 "$(redis incr order)"
 }
 
+@test "an application of Leaf's, one with a Redis client, a program with the library and a shell script draw at once" {
+  [ -n "${LEAF_PYTHONPATH:-}" ] || skip 'the library for Python is not built'
+  leafctl -q tags update order --step 50
+  serve
+  mkdir "$BATS_TEST_TMPDIR/drawn"
+  cd "$BATS_TEST_TMPDIR/drawn"
+  # Each draws until all have drawn enough, beside each other.
+  cat >../as_java.py <<'PYTHON'
+import os, socket, sys
+# As HttpURLConnection of Java asks.
+request = (b'GET /api/segment/get/order HTTP/1.1\r\nUser-Agent: Java/1.8.0_202\r\nHost: localhost:8080\r\n'
+           b'Accept: text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2\r\nConnection: keep-alive\r\n\r\n')
+with socket.socket(socket.AF_UNIX) as connection, open('leaf', 'w', 1) as drawn:
+    connection.connect(sys.argv[1])
+    answers = connection.makefile('rb')
+    while not os.path.exists('enough'):
+        connection.sendall(request)
+        assert answers.readline() == b'HTTP/1.1 200 OK\r\n'
+        length = 0
+        while (line := answers.readline()) != b'\r\n':
+            if line.lower().startswith(b'content-length:'):
+                length = int(line.split(b':')[1])
+        print(int(answers.read(length)), file=drawn)
+PYTHON
+  cat >../by_redis.py <<'PYTHON'
+import os, redis, sys
+client = redis.Redis(unix_socket_path=sys.argv[1])
+with open('redis', 'w', 1) as drawn:
+    while not os.path.exists('enough'):
+        print(client.incr('order'), file=drawn)
+PYTHON
+  cat >../by_library.py <<'PYTHON'
+import os, leaf
+with leaf.allocator() as allocator, open('library', 'w', 1) as drawn:
+    order = allocator.tag('order')
+    while not os.path.exists('enough'):
+        print(next(order), file=drawn)
+PYTHON
+  local clients=() client
+  /usr/bin/python3 -B ../as_java.py "$http_socket" 3>&- & clients+=($!)
+  /usr/bin/python3 -B ../by_redis.py "$redis_socket" 3>&- & clients+=($!)
+  PYTHONPATH=$LEAF_PYTHONPATH "$LEAF_PYTHON" -B ../by_library.py 3>&- & clients+=($!)
+  (until [ -e enough ]; do leafctl next order >>shell || exit; done) 3>&- & clients+=($!)
+  # Whoever has died is found below.
+  all_have_drawn() {
+    for client in "${clients[@]}"; do kill -0 "$client" 2>/dev/null || return 0; done
+    for client in leaf redis library shell; do [ -e $client ] && [ "$(wc -l <$client)" -ge 100 ] || return; done
+  }
+  until_true all_have_drawn
+  : >enough
+  for client in "${clients[@]}"; do wait "$client"; done
+  rm enough
+  all_different "$(cat ./* | wc -l)" ./*
+  for client in *; do increasing "$client"; done
+  stop_server
+}
+
 @test "several threads give no ID twice, over HTTP and Redis' protocol at once" {
   leafctl -q tags update order --step 50
   serve --threads 3

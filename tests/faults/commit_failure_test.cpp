@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "leaf/error.hpp"
+#include "leaf/health.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/grant_audit.hpp"
 #include "support/pgbouncer.hpp"
 #include "support/postgresql_cluster.hpp"
+#include "support/sql_verdict.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
 
@@ -189,4 +191,46 @@ TEST_CASE("commit: a wait for a missing standby that is cancelled burns the rang
   require_standby("");
   audit.given("order", store.grant(order, 10).range);
   CHECK(audit.burnt("order") == burnt);
+}
+
+TEST_CASE("commit: where a standby is waited for, a role that does not wait is granted nothing") {
+  leaf::test::PostgresqlCluster cluster;
+  set_up(cluster.url());
+  leaf::Store owner({.url = cluster.url()});
+  owner.install_functions();
+  leaf::test::SqlSession administrator(cluster.url());
+  administrator.run("CREATE ROLE rt LOGIN");
+  owner.grant_runtime_role("rt");
+  // Without one it waits for its own disk, as others do.
+  const std::string url = "host=" + cluster.host() + " port=5432 user=rt dbname=postgres";
+  leaf::test::SqlSession(url).run("ALTER ROLE rt SET synchronous_commit = local");
+  CHECK(leaf::Store({.url = url}).grant(order, 1).range == leaf::Range{1, 2});
+
+  administrator.run("SET synchronous_commit = local");
+  administrator.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  administrator.run("SELECT pg_reload_conf()");
+  REQUIRE(leaf::test::wait_for(
+      [&] { return administrator.value("SHOW synchronous_standby_names") == "nobody"; }));
+  leaf::Store store({.url = url});
+  leaf::Store administering({.url = cluster.url() + " options='-c synchronous_commit=local'"});
+  for (const leaf::Error& error :
+       {error_of([&] { store.grant(order, 1); }), error_of([&] { store.grant_segment(order); }),
+        error_of([&] { store.acquire_worker({.owner = "a"}); }),
+        error_of([&] { administering.update_tag(order, {.raise_to = 1'000'000}); })}) {
+    CHECK(error.code() == leaf::ErrorCode::refused);
+    CHECK(std::string(error.what()).find("'synchronous_commit' is 'local': commits do not wait") !=
+          std::string::npos);
+    CHECK(error.hint() == "leave it at its default for this role and database, and out of PGOPTIONS");
+  }
+  leaf::test::SqlSession session(url);
+  CHECK(leaf::test::verdict(session, "SELECT leaf_next('order')")
+            .starts_with("LF002|'synchronous_commit' is 'local'"));
+  const auto settings = store.health().settings;
+  CHECK(std::ranges::count(settings, "synchronous_standby_names", &leaf::StoreSetting::name) == 1);
+  // A standby that has written it has it, unless its machine fails as well.
+  for (const char* mode : {"on", "remote_write", "remote_apply"}) {
+    leaf::Store waiting({.url = url + " options='-c synchronous_commit=" + mode + "'",
+                         .timeout = std::chrono::milliseconds(500)});
+    CHECK(error_of([&] { waiting.grant(order, 1); }).code() == leaf::ErrorCode::unavailable);
+  }
 }

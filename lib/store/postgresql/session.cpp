@@ -62,6 +62,9 @@ Session start(const std::string& connection_string, const std::string& program,
   const fork_guard::Hold no_fork;
   Session session(PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1));
   if (!session) throw Error(ErrorCode::failed, "out of memory");
+  // What the server warns of at login, libpq would print.
+  PQsetNoticeReceiver(
+      session.get(), [](void*, const PGresult*) {}, nullptr);
   return session;
 }
 

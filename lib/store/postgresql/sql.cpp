@@ -16,12 +16,16 @@
 // None where the schema has come to ask for a later release since it was looked at.
 #define DEPLOYMENT "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA ")"
 // Whether a commit may be believed: see require_durable(). `local` and better survive a crash of the server;
-// `off` does not. Where warnings are not sent, nobody is told that a wait for a synchronous standby was given
-// up. In the role of a replica no trigger runs. Databases without the settings have no such modes. Unlogged
-// tables cannot be published; to ask that costs a tenth of a look into pg_class.
+// `off` does not. Where a standby is waited for, `local` does not wait: a failover would lose it, after which
+// an operator may say that none was lost. `remote_write` waits, and a role may have it. Where warnings are
+// not sent, nobody is told that a wait for a synchronous standby was given up. In the role of a replica no
+// trigger runs. Databases without the settings have no such modes. Unlogged tables cannot be published; to
+// ask that costs a tenth of a look into pg_class.
 #define DURABILITY(further)                                                    \
   "CASE WHEN current_setting('synchronous_commit', true) = 'off'"              \
   " OR current_setting('client_min_messages', true) = 'error' THEN 0"          \
+  " WHEN current_setting('synchronous_commit', true) = 'local'"                \
+  " AND current_setting('synchronous_standby_names', true) <> '' THEN 5"       \
   " WHEN current_setting('session_replication_role', true) = 'replica' THEN 4" \
   " WHEN NOT pg_relation_is_publishable(tableoid) THEN 2" further " ELSE 1 END"
 #define IS_DURABLE DURABILITY("")
@@ -420,7 +424,8 @@ const HealthSql health_sql{
         "SELECT name, setting, source FROM pg_settings WHERE name IN"
         " ('synchronous_commit', 'session_replication_role', 'client_min_messages', 'fsync', "
         "'full_page_writes', "
-        "'default_transaction_read_only') ORDER BY name DESC",
+        "'default_transaction_read_only') OR name = 'synchronous_standby_names' AND setting <> '' ORDER BY "
+        "name DESC",
     .unlogged_tables = "SELECT oid::regclass FROM pg_class WHERE relpersistence <> 'p' AND (oid IN (" TABLES
                        ") OR oid IN " PARTITIONS ") ORDER BY 1",
     // The name that is looked for in every schema is in two pieces, lest it be led by one.

@@ -172,6 +172,28 @@ TEST_CASE("store checks: a setting is undone where it was made") {
   }
 }
 
+TEST_CASE("store checks: where a standby is waited for, commits that do not wait are named") {
+  leaf::StoreHealth health = healthy_server();
+  for (const char* mode : {"on", "local", "remote_write", "remote_apply"}) {
+    health.settings[0] = {"synchronous_commit", mode, "user"};
+    for (const Check& check : judge(health)) CHECK(check.state == CheckState::ok);
+  }
+  health.settings.push_back({"synchronous_standby_names", "one", "configuration file"});
+  for (const char* mode : {"on", "remote_apply"}) {
+    health.settings[0].value = mode;
+    for (const Check& check : judge(health)) CHECK(check.state == CheckState::ok);
+  }
+  health.settings[0].value = "local";
+  CHECK(found(health).name == "durability");
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).detail ==
+        "synchronous_commit is local: commits do not wait for the standby, and a failover would lose them, "
+        "so no IDs are drawn");
+  CHECK(found(health).hint == "run 'ALTER ROLE \"shop\" RESET synchronous_commit'");
+  health.settings[0].value = "remote_write";
+  CHECK(found(health).state == CheckState::warning);
+}
+
 TEST_CASE("store checks: what stops grants fails, what only a crash shows is a warning") {
   leaf::StoreHealth health = healthy_server();
   SUBCASE("hidden warnings") {

@@ -76,7 +76,6 @@ TEST_CASE("a token is for the tags behind it, or for all") {
   const leaf::test::TemporaryFolder folder;
   const Tokens tokens =
       Tokens::read(file_of(folder, "# who draws\n\nfirst-token\nsecond-token order @snowflake\n"));
-  REQUIRE(tokens.is_needed());
   REQUIRE(tokens.find("first-token") != nullptr);
   CHECK(tokens.find("first-token")->allows("any"));
   REQUIRE(tokens.find("second-token") != nullptr);
@@ -87,7 +86,6 @@ TEST_CASE("a token is for the tags behind it, or for all") {
     CAPTURE(text);
     CHECK(tokens.find(text) == nullptr);
   }
-  CHECK_FALSE(Tokens().is_needed());
 }
 
 TEST_CASE("a token file that would let in anybody is refused") {

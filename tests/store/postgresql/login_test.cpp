@@ -1,10 +1,12 @@
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <libpq-fe.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -265,4 +267,31 @@ TEST_CASE("login: a store opens one connection, and keeps it") {
   CHECK(store.tags().empty());
   CHECK(error_of([&] { store.grant(order, 1); }).code() == leaf::ErrorCode::not_found);
   CHECK(proxy.accepted() == 1);
+}
+
+TEST_CASE("login: what the server warns of is not printed") {
+  TestDatabase database;
+  leaf::Store({.url = database.url()}).migrate();
+  if (database.sql().value("SELECT count(*) FROM pg_attribute WHERE attrelid = 'pg_database'::regclass AND"
+                           " attname = 'datcollversion'") == "0") {
+    MESSAGE("this server looks at no collations at login");
+    return;
+  }
+  // As after an upgrade of its machine.
+  database.sql().run("UPDATE pg_database SET datcollversion = 'another' WHERE datname = current_database()");
+  const int before = dup(STDERR_FILENO);
+  std::FILE* const printed = std::tmpfile();
+  REQUIRE((before >= 0 && printed != nullptr));
+  dup2(fileno(printed), STDERR_FILENO);
+  CHECK_NOTHROW(leaf::Store({.url = database.url()}).tags());
+  const auto seen = lseek(STDERR_FILENO, 0, SEEK_END);
+  // Who logs in without a receiver does see it.
+  PGconn* const plain = PQconnectdb(database.url().c_str());
+  const auto seen_plain = lseek(STDERR_FILENO, 0, SEEK_END);
+  PQfinish(plain);
+  dup2(before, STDERR_FILENO);
+  close(before);
+  std::fclose(printed);
+  CHECK(seen == 0);
+  CHECK(seen_plain > 0);
 }

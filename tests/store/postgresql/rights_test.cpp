@@ -306,7 +306,7 @@ TEST_CASE_FIXTURE(Stage, "rights: workers that were counted as taken before are 
       "ALTER TABLE leaf_meta DISABLE TRIGGER USER;"
       "UPDATE leaf_meta SET next_worker = 512, schema_version = 8;"
       "ALTER TABLE leaf_meta ENABLE TRIGGER USER;"
-      "DROP FUNCTION leaf_meta_counted, leaf_worker_not_renewed CASCADE;"
+      "DROP FUNCTION leaf_meta_counted, leaf_meta_fixed, leaf_worker_not_renewed CASCADE;"
       "DROP TRIGGER leaf_alloc_guarded ON leaf_alloc;"
       "ALTER TABLE leaf_alloc DROP COLUMN checked_since, DROP COLUMN checked_as");
   owner().acquire_worker({.owner = "pinned", .worker = 4});
@@ -360,4 +360,22 @@ TEST_CASE_FIXTURE(Stage, "rights: what counts for the guard, or for others, is k
   CHECK(attempt("UPDATE leaf_alloc SET last_grant = 3, max_id = max_id + 3"));
   CHECK(attempt("UPDATE leaf_alloc SET max_id = max_id + step"));  // as Leaf's own servers
   check_after();
+}
+
+TEST_CASE("rights: nobody has a store without workers wait for those of another server") {
+  const TestRole role("LOGIN PASSWORD 'right'");
+  TestDatabase database;
+  leaf::Store owner({.url = database.url()});
+  owner.migrate();
+  owner.grant_runtime_role(role.name());
+  SqlSession intruder(database.url("user=" + role.name() + " password=right"));
+  for (int time = 0; time < 2; ++time) {
+    CHECK_THROWS_WITH_AS(intruder.run("UPDATE leaf_meta SET layout_fixed = true"),
+                         doctest::Contains("the layout is fixed only when a worker is taken"),
+                         std::runtime_error);
+  }
+  CHECK_NOTHROW(owner.set_layout(leaf::Layout::parse("twitter")));
+  CHECK(owner.acquire_worker({.owner = "host"}).worker == 0);
+  CHECK(database.sql().value("SELECT layout_fixed FROM leaf_meta") == "t");
+  database.sql().run("DROP OWNED BY " + role.name());
 }
