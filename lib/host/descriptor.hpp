@@ -20,6 +20,8 @@ class Descriptor {
     return *this;
   }
 
+  /// Whoever calls this closes it, or has done so.
+  int release() noexcept { return std::exchange(descriptor_, -1); }
   int get() const noexcept { return descriptor_; }
   explicit operator bool() const noexcept { return descriptor_ >= 0; }
 

@@ -146,13 +146,6 @@ Descriptor open_trusted(const Folder& folder, const std::string& name) {
   }
 }
 
-bool lock(int descriptor) {
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  return fcntl(descriptor, F_OFD_SETLK, &whole) == 0;
-}
-
 bool is_same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
@@ -177,22 +170,6 @@ std::string FileKey::file_name() const {
   for (auto digit = digits.rbegin(); number != 0; number >>= 4, ++digit)
     *digit = "0123456789abcdef"[number & 15];
   return std::string(prefix_of(kind)).append(digits).append(suffix());
-}
-
-FetchLock::~FetchLock() {
-  if (!descriptor_) return;
-  // Not by closing alone: a child that was forked meanwhile has the descriptor too.
-  struct flock whole {};
-  whole.l_type = F_UNLCK;
-  whole.l_whence = SEEK_SET;
-  fcntl(descriptor_.get(), F_OFD_SETLK, &whole);
-}
-
-bool FetchLock::is_of(const Descriptor& file) const {
-  struct stat locked {};
-  struct stat mapped {};
-  return fstat(descriptor_.get(), &locked) == 0 && fstat(file.get(), &mapped) == 0 &&
-         is_same_file(locked, mapped);
 }
 
 std::shared_ptr<StateFile> StateFile::map(std::string name, Descriptor descriptor) {
@@ -292,7 +269,7 @@ void StateFile::throw_away_foreign(const Folder& folder, const FileKey& key) {
   const std::string name = key.file_name();
   const Descriptor file = open_trusted(folder, name);
   if (!file) return;
-  const bool is_locked = lock(file.get());
+  const bool is_locked = lock_file(file.get());
   if (find(folder, key)) return;  // another process has put it there meanwhile
   if (!is_locked) {
     throw Error(ErrorCode::unavailable,
@@ -341,11 +318,13 @@ bool StateFile::is_current(const Folder& folder) const {
 
 std::optional<FetchLock> StateFile::try_lock(const Folder& folder) const {
   // A lock belongs to what one open() made; the mapping's descriptor is used by all threads.
-  Descriptor own(openat(folder.descriptor(), name_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (!own && is_shortage(errno)) throw cannot(folder, name_, "opened");
-  if (!own || !lock(own.get())) return std::nullopt;
-  FetchLock held(std::move(own));
-  return is_current(folder) && held.is_of(descriptor_) ? std::optional(std::move(held)) : std::nullopt;
+  int error = 0;
+  auto held = FetchLock::take(folder.descriptor(), name_, error);
+  if (is_shortage(error)) {
+    errno = error;
+    throw cannot(folder, name_, "opened");
+  }
+  return held && is_current(folder) && held->is_of(descriptor_) ? std::move(held) : std::nullopt;
 }
 
 std::string StateFile::name() const {
@@ -361,6 +340,7 @@ StoreIdentity StateFile::identity() const {
 }
 
 bool StateFile::take_from_holder(const Folder& folder) {
+  const NoFork no_fork;
   // Two who took it from the same holder would each take the name: the second one from a file that is new.
   const Descriptor whole(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!whole || flock(whole.get(), LOCK_EX | LOCK_NB) != 0 || !is_current(folder)) return false;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/descriptor.hpp"
+#include "host/fetch_lock.hpp"
 #include "host/folder.hpp"
 #include "host/shared_state.hpp"
 #include "leaf/error.hpp"
@@ -24,21 +25,6 @@ struct FileKey {
 
   /// The name of its file.
   std::string file_name() const;
-};
-
-/// The right to fetch, of one for the whole host. It belongs to this descriptor alone, no PID: the kernel
-/// takes it back when the process dies.
-class FetchLock {
- public:
-  explicit FetchLock(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
-  ~FetchLock();
-  FetchLock(FetchLock&&) = default;
-  FetchLock& operator=(FetchLock&&) = delete;
-
-  bool is_of(const Descriptor& file) const;
-
- private:
-  Descriptor descriptor_;
 };
 
 /// One mapped file. The mapping is for all threads, and stays where it is until the object goes, and all that

@@ -346,7 +346,7 @@ TEST_CASE(
   {
     const auto lock = fixture.first->try_lock(fixture.folder);
     CHECK(lock);
-    child = fork();
+    child = _Fork();  // without handlers
     if (child == 0) {
       for (;;) pause();
     }
@@ -354,6 +354,32 @@ TEST_CASE(
   CHECK(fixture.first->try_lock(fixture.folder));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+}
+
+TEST_CASE("state file: a child that outlives a fetch of its parent does not keep the lock") {
+  StateFileFixture fixture;
+  int pipe_ends[2];
+  REQUIRE(pipe(pipe_ends) == 0);
+  const pid_t holder = fork();
+  if (holder == 0) {
+    const auto lock = fixture.open()->try_lock(fixture.folder);
+    const pid_t child = lock ? fork() : -1;
+    if (child == 0) {
+      for (;;) pause();
+    }
+    if (write(pipe_ends[1], &child, sizeof child) != sizeof child) _exit(1);
+    for (;;) pause();
+  }
+  pid_t child = -1;
+  REQUIRE(read(pipe_ends[0], &child, sizeof child) == sizeof child);
+  REQUIRE(child > 0);
+  CHECK_FALSE(fixture.first->try_lock(fixture.folder));
+  kill(holder, SIGKILL);
+  waitpid(holder, nullptr, 0);
+  CHECK(fixture.first->try_lock(fixture.folder));
+  kill(child, SIGKILL);
   close(pipe_ends[0]);
   close(pipe_ends[1]);
 }

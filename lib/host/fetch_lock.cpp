@@ -1,0 +1,74 @@
+#include "host/fetch_lock.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <vector>
+
+namespace leaf::host {
+
+namespace {
+
+std::mutex mutex;
+std::vector<int>& held = *new std::vector<int>;  // also for a fork() at the very end
+
+/// A lock lasts until all have closed what one open() made. A child that outlives its parent would keep it.
+void close_in_child() {
+  for (const int descriptor : held) close(descriptor);
+  held.clear();
+  mutex.unlock();
+}
+
+[[maybe_unused]] const int handled =
+    pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, &close_in_child);
+
+bool set_lock(int descriptor, short type) {
+  struct flock whole {};
+  whole.l_type = type;
+  whole.l_whence = SEEK_SET;
+  return fcntl(descriptor, F_OFD_SETLK, &whole) == 0;
+}
+
+}  // namespace
+
+bool lock_file(int descriptor) {
+  return set_lock(descriptor, F_WRLCK);
+}
+
+NoFork::NoFork() : lock_(mutex) {}
+
+FetchLock::FetchLock(Descriptor descriptor) : descriptor_(std::move(descriptor)), holder_(getpid()) {
+  held.push_back(descriptor_.get());
+}
+
+std::optional<FetchLock> FetchLock::take(int folder, const std::string& name, int& error) {
+  const NoFork no_fork;
+  Descriptor own(openat(folder, name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  error = own ? 0 : errno;
+  if (!own || !lock_file(own.get())) return std::nullopt;
+  return FetchLock(std::move(own));
+}
+
+FetchLock::~FetchLock() {
+  if (!descriptor_) return;
+  if (holder_ != getpid()) {
+    descriptor_.release();  // closed at the fork
+    return;
+  }
+  const NoFork no_fork;
+  std::erase(held, descriptor_.get());
+  // Not by closing alone: a child that was made without handlers, as by clone(), has the descriptor too.
+  set_lock(descriptor_.get(), F_UNLCK);
+  descriptor_ = Descriptor();
+}
+
+bool FetchLock::is_of(const Descriptor& file) const {
+  struct stat locked {};
+  struct stat mapped {};
+  return fstat(descriptor_.get(), &locked) == 0 && fstat(file.get(), &mapped) == 0 &&
+         locked.st_dev == mapped.st_dev && locked.st_ino == mapped.st_ino;
+}
+
+}  // namespace leaf::host

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "host/descriptor.hpp"
+
+namespace leaf::host {
+
+/// The right to fetch, of one for the whole host. It belongs to this descriptor alone, no PID: the kernel
+/// takes it back when the process dies. A child has no part in it.
+class FetchLock {
+ public:
+  /// Of the file `name` in `folder`. None if another has it; or if the file cannot be opened, and then
+  /// `error` says why, else 0.
+  static std::optional<FetchLock> take(int folder, const std::string& name, int& error);
+  ~FetchLock();
+  FetchLock(FetchLock&&) = default;
+  FetchLock& operator=(FetchLock&&) = delete;
+
+  bool is_of(const Descriptor& file) const;
+
+ private:
+  explicit FetchLock(Descriptor descriptor);
+
+  Descriptor descriptor_;
+  pid_t holder_;
+};
+
+/// False if another has locked the file.
+bool lock_file(int descriptor);
+
+/// While it is there this process does not fork: a child would share a lock that is taken meanwhile.
+class NoFork {
+ public:
+  NoFork();
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+};
+
+}  // namespace leaf::host
