@@ -316,7 +316,10 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
     put_in_place(state, granted, turn);
     return;
   }
-  if (is_of_store && !is_of_origin) {
+  // It was taken away. Higher IDs may have been drawn since, from a file that has gone as well: this grant is
+  // lost.
+  if (is_of_store && is_of_origin) return;
+  if (is_of_store) {
     // What is left is lower than what others have been granted since.
     state.buffer.close();
     file.throw_away(*folder_.get(), lock);

@@ -56,6 +56,8 @@ class SharedRanges : public range::RangeSource {
   /// Remembers that the store's name leads to `store`. True if `file` is of another one.
   bool leads_elsewhere(const StoreIdentity& store, const StateFile& file, const StoreName::Stamp& before);
   StoreName::Stamp stamp() const { return name_.stamp(); }
+  /// False if `file` was taken from this process, or removed.
+  bool is_current(const StateFile& file) { return file.is_current(*folder_.get()); }
   /// Another number after takers went to another store's buffer.
   int moves() const noexcept { return moves_.load(std::memory_order_acquire); }
 

@@ -180,7 +180,10 @@ BEGIN
              AND current_setting('synchronous_standby_names', true) <> '' THEN 5
            WHEN current_setting('session_replication_role', true) = 'replica' THEN 4
            WHEN NOT pg_relation_is_publishable(t.tableoid) THEN 2
-           WHEN split_part(t.granted_by, '.', 3) <> t.tableoid::text THEN 3 ELSE 1 END,
+           WHEN split_part(t.granted_by, '.', 3) <> t.tableoid::text THEN 3
+           -- A row that a subtransaction wrote has its number.
+           WHEN t.xmin <> pg_current_xact_id()::xid
+             AND current_setting('leaf.draw_in_savepoints', true) IS DISTINCT FROM 'on' THEN 6 ELSE 1 END,
       (SELECT m.deployment FROM @store@leaf_meta AS m WHERE m.min_reader <= @schema_version@)
     INTO first, past, durability, deployment;
     EXIT WHEN first IS NOT NULL;
@@ -211,6 +214,11 @@ BEGIN
   IF durability = 3 THEN
     RAISE EXCEPTION 'table leaf_alloc was made anew without its triggers: IDs that were granted may come again'
       USING ERRCODE = 'LF002', HINT = 'put back the one that was there, or the whole store from a backup';
+  ELSIF durability = 6 THEN
+    RAISE EXCEPTION 'tag ''%'' is drawn from behind a savepoint: going back to it gives the IDs to others, whoever knows them', tag
+      USING ERRCODE = 'invalid_transaction_state',
+        HINT = 'draw before the savepoint, or before the block with EXCEPTION; or, where no ID is used after going back,'
+        ' say ''SET leaf.draw_in_savepoints = on''';
   ELSIF durability <> 1 THEN
     PERFORM @store@leaf_require_durable('@store@leaf_alloc'::regclass::oid);
     RAISE EXCEPTION 'table leaf_alloc is not published: a crash of the server may empty it' USING ERRCODE = 'LF002';
@@ -237,17 +245,39 @@ $body$$function$, '00000000-0000-0000-0000-000000000000', (SELECT deployment::te
 END
 $grant$;
 
-CREATE OR REPLACE FUNCTION @here@leaf_next(tag text) RETURNS bigint LANGUAGE sql VOLATILE AS $body$
-@marker@
-SELECT @here@leaf_grant_ids($1, 1::bigint)
-$body$;
-
+-- Of functions of one name PostgreSQL calls the one that fits best, whoever made it and in whichever schema of the
+-- search_path. So there is one for each way to call these; what has no type goes to text.
 -- Rows are what INSERT ... SELECT takes; whoever wants the ends asks for min() and max().
-CREATE OR REPLACE FUNCTION @here@leaf_next(tag text, n bigint) RETURNS SETOF bigint LANGUAGE sql VOLATILE AS $body$
+DO $next$
+DECLARE
+  tag text;
+  n text;
+BEGIN
+  FOREACH tag IN ARRAY ARRAY['text', 'varchar'] LOOP
+    EXECUTE replace($function$
+CREATE OR REPLACE FUNCTION @here@leaf_next(tag pg_catalog.TAG) RETURNS bigint LANGUAGE sql VOLATILE AS $body$
 @marker@
-SELECT pg_catalog.generate_series(granted.first, granted.first OPERATOR(pg_catalog.+) $2 OPERATOR(pg_catalog.-) 1::bigint)
-FROM (SELECT @here@leaf_grant_ids($1, $2) OFFSET 0) AS granted (first)
+SELECT @here@leaf_grant_ids($1::pg_catalog.text, 1::bigint)
 $body$;
+COMMENT ON FUNCTION @here@leaf_next(pg_catalog.TAG) IS
+  'the next ID of a tag. A rollback gives it back, and somebody else gets it: show it to nobody before the commit. Until then'
+  ' everybody else who draws from this tag waits'$function$, 'TAG', tag);
+    FOREACH n IN ARRAY ARRAY['int2', 'int4', 'int8', 'text'] LOOP
+      EXECUTE replace(replace($function$
+CREATE OR REPLACE FUNCTION @here@leaf_next(tag pg_catalog.TAG, n pg_catalog.NUMBER) RETURNS SETOF bigint LANGUAGE sql VOLATILE
+AS $body$
+@marker@
+SELECT pg_catalog.generate_series(granted.first,
+  granted.first OPERATOR(pg_catalog.+) $2::bigint OPERATOR(pg_catalog.-) 1::bigint)
+FROM (SELECT @here@leaf_grant_ids($1::pg_catalog.text, $2::bigint) OFFSET 0) AS granted (first)
+$body$;
+COMMENT ON FUNCTION @here@leaf_next(pg_catalog.TAG, pg_catalog.NUMBER) IS
+  'the next n IDs of a tag, in order. A rollback gives them back, and somebody else gets them: show them to nobody before the'
+  ' commit. Until then everybody else who draws from this tag waits'$function$, 'TAG', tag), 'NUMBER', n);
+    END LOOP;
+  END LOOP;
+END
+$next$;
 
 COMMENT ON FUNCTION @here@leaf_time(bigint) IS 'when a snowflake ID of layout @layout_name@ was made';
 COMMENT ON FUNCTION @here@leaf_worker(bigint) IS 'the worker that made a snowflake ID of layout @layout_name@';
@@ -256,9 +286,3 @@ COMMENT ON FUNCTION @here@leaf_id_at(timestamptz) IS
   'the least snowflake ID of the unit of time that this falls in, in layout @layout_name@';
 COMMENT ON FUNCTION @here@leaf_bounds(timestamptz, timestamptz) IS
   'the least and the greatest snowflake ID from the first time to before the second, in layout @layout_name@';
-COMMENT ON FUNCTION @here@leaf_next(text) IS
-  'the next ID of a tag. A rollback gives it back, and somebody else gets it: show it to nobody before the commit. Until then'
-  ' everybody else who draws from this tag waits';
-COMMENT ON FUNCTION @here@leaf_next(text, bigint) IS
-  'the next n IDs of a tag, in order. A rollback gives them back, and somebody else gets them: show them to nobody before the'
-  ' commit. Until then everybody else who draws from this tag waits';

@@ -19,7 +19,9 @@ inline std::string verdict(SqlSession& session, const std::string& query) {
       GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, advice = PG_EXCEPTION_HINT;
       RETURN concat(state, '|', message, '|', advice);
     END $$)");
-  return session.value("SELECT pg_temp.verdict($1)", {query});
+  // It runs behind a savepoint.
+  return session.value("SELECT pg_temp.verdict($1) FROM set_config('leaf.draw_in_savepoints', 'on', true)",
+                       {query});
 }
 
 }  // namespace leaf::test

@@ -230,7 +230,7 @@ TEST_CASE_FIXTURE(
   SqlSession other(database.url());
   sql.run("BEGIN");
   CHECK(sql.value("SELECT leaf_next('order')") == "1");
-  sql.run("SAVEPOINT here");
+  sql.run("SET LOCAL leaf.draw_in_savepoints = on; SAVEPOINT here");
   CHECK(sql.value("SELECT leaf_next('order')") == "2");
   sql.run("ROLLBACK TO here");
   CHECK(sql.value("SELECT leaf_next('order')") == "2");
@@ -418,4 +418,91 @@ TEST_CASE("draw in SQL: what others put in the search_path is never called") {
   // Also as columns, where nothing is known before the plan is made.
   CHECK(victim.value(fmt::format(
             "SELECT public.leaf_worker(id) FROM (VALUES ('{}'::pg_catalog.int8)) AS v (id)", id)) == "7");
+}
+
+TEST_CASE_FIXTURE(Stage, "draw in SQL: what outlives a savepoint is not drawn behind it") {
+  sql.run("CREATE TABLE orders (id bigint, n integer)");
+  const std::string kept = R"(DO $$
+    DECLARE
+      x bigint;
+    BEGIN
+      BEGIN
+        x := leaf_next('order');
+        PERFORM 1 / 0;
+      EXCEPTION WHEN division_by_zero THEN
+      END;
+      INSERT INTO orders VALUES (x), (leaf_next('order'));
+    END $$)";
+  CHECK_THROWS_WITH_AS(sql.run(kept), doctest::Contains("'order' is drawn from behind a savepoint"),
+                       std::runtime_error);
+  for (const char* call : {"leaf_next('order')", "leaf_next('order', 3)"}) {
+    const std::string query = fmt::format("SELECT max(id) FROM {} id", call);
+    sql.run("BEGIN; SAVEPOINT here");
+    CHECK_THROWS_AS(sql.value(query), std::runtime_error);
+    sql.run("ROLLBACK TO here; RELEASE here");
+    CHECK_NOTHROW(sql.value(query));
+    sql.run("COMMIT");
+  }
+  CHECK(next_id() == 5);
+  // Drawn before the block, it stays drawn.
+  sql.run(R"(DO $$
+    DECLARE
+      x bigint := leaf_next('order');
+    BEGIN
+      BEGIN
+        PERFORM 1 / 0;
+      EXCEPTION WHEN division_by_zero THEN
+      END;
+      INSERT INTO orders VALUES (x), (leaf_next('order'));
+    END $$)");
+  CHECK(sql.value("SELECT count(DISTINCT id) FROM orders") == "2");
+  // Whoever says so may, as the hint says.
+  CHECK(verdict(sql, "SELECT leaf_next('order')") == "7");
+  sql.run("SET leaf.draw_in_savepoints = on");
+  sql.run("BEGIN; SAVEPOINT here; INSERT INTO orders VALUES (leaf_next('order')); COMMIT");
+  CHECK(next_id() == 9);
+}
+
+TEST_CASE("draw in SQL: nothing that others make beside the functions fits a call better") {
+  const TestRole other("LOGIN PASSWORD 'right'");
+  Stage stage;
+  stage.sql.run("CREATE SCHEMA app");
+  stage.store.install_functions("app");
+  for (const char* schema : {"app", "public"})
+    stage.sql.run(fmt::format("GRANT USAGE, CREATE ON SCHEMA {} TO {}", schema, other.name()));
+  SqlSession(stage.database.url("user=" + other.name() + " password=right")).run(R"(
+    DO $$
+    DECLARE
+      home text; l text; r text;
+      types text[] := '{int2,int4,int8,float8,numeric,text,varchar,bpchar,name,bool,oid,anyelement,anynonarray,json}';
+    BEGIN
+      FOREACH home IN ARRAY '{app,public}'::text[] LOOP
+        FOREACH l IN ARRAY types LOOP
+          BEGIN
+            EXECUTE format('CREATE FUNCTION %I.leaf_next(%s) RETURNS bigint LANGUAGE sql AS ''SELECT -1::bigint''', home, l);
+          EXCEPTION WHEN duplicate_function OR insufficient_privilege THEN
+          END;
+          FOREACH r IN ARRAY types || '{VARIADIC int4[],VARIADIC text[],int4 DEFAULT 1,json DEFAULT NULL}'::text[] LOOP
+            BEGIN
+              EXECUTE format('CREATE FUNCTION %I.leaf_next(%s, %s) RETURNS bigint LANGUAGE sql AS ''SELECT -1::bigint''', home, l, r);
+            EXCEPTION WHEN duplicate_function OR insufficient_privilege THEN
+            END;
+          END LOOP;
+        END LOOP;
+      END LOOP;
+    END $$)");
+  SqlSession caller(stage.database.url("options='-c search_path=app,public'"));
+  CHECK(caller.value("SELECT leaf_next('order'::name)") == "-1");
+  std::int64_t next = 1;
+  for (const char* tag : {"'order'", "'order'::text", "'order'::varchar", "'order'::varchar(20)"}) {
+    CHECK(caller.value(fmt::format("SELECT leaf_next({})", tag)) == std::to_string(next++));
+    for (const char* n :
+         {"1", "1::smallint", "1::bigint", "'1'", "(SELECT count(*) FROM pg_am WHERE amname = 'heap')"}) {
+      CAPTURE(tag);
+      CAPTURE(n);
+      CHECK(caller.value(fmt::format("SELECT leaf_next({}, {})", tag, n)) == std::to_string(next++));
+    }
+  }
+  CHECK(caller.value("SELECT leaf_next($1, $2)", {"order", "1"}) == std::to_string(next++));
+  stage.sql.run("DROP OWNED BY " + other.name());
 }
