@@ -28,6 +28,8 @@ using leaf::ErrorCode;
 constexpr std::size_t answering_threads = 6;
 /// How long the end waits for threads that nobody waits for.
 constexpr std::chrono::seconds jobs_patience{2};
+/// The same, if those that somebody waited for have used up all time.
+constexpr std::chrono::milliseconds least_jobs_patience{500};
 /// Files that are open besides connections: the store's, the host's buffers, the log.
 constexpr std::uint64_t other_files = 512;
 
@@ -163,7 +165,8 @@ void Server::run() {
   loops_.front()->run();
   for (std::thread& thread : threads) thread.join();
   // Nobody waits for what is still at work.
-  end_guard_.end_by(std::chrono::steady_clock::now() + jobs_patience);
+  const auto now = std::chrono::steady_clock::now();
+  end_guard_.end_by(std::max(now + least_jobs_patience, std::min(answers_by_, now + jobs_patience)));
   end_jobs();
 }
 
@@ -218,6 +221,7 @@ void Server::begin_end() {
     signals_->remove(signal);
     std::signal(signal, end_at_once);
   }
+  answers_by_ = std::chrono::steady_clock::now() + loops_.front()->patience();
   end_guard_.end_by(loops_.front()->finish_by() + jobs_patience);
   notify_service_manager("STOPPING=1\nSTATUS=finishing pending requests");
   options_.inform("stopping");

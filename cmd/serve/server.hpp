@@ -83,6 +83,7 @@ class Server {
   std::unique_ptr<boost::asio::steady_timer> watchdog_;
   std::size_t next_loop_ = 0;
   bool is_ending_ = false;
+  std::chrono::steady_clock::time_point answers_by_{};  ///< if it ends
 };
 
 }  // namespace leafctl::serve
