@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -25,21 +26,21 @@ std::string now() {
       std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now()));
 }
 
-/// False if nobody takes it.
-bool write_whole(int descriptor, std::string_view text) {
+/// What of it nobody takes.
+std::string_view write_whole(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(descriptor, text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
+    if (count < 0) break;
     text.remove_prefix(static_cast<std::size_t>(count));
   }
-  return true;
+  return text;
 }
 
 }  // namespace
 
-AccessLog::AccessLog(std::string file) : file_(std::move(file)) {
-  open();
+AccessLog::AccessLog(std::string file, std::function<void(const std::string&)> warn)
+    : file_(std::move(file)), warn_(std::move(warn)), descriptor_(open()) {
   writer_ = std::thread([this] { write_all(); });
 }
 
@@ -51,19 +52,16 @@ AccessLog::~AccessLog() {
   changed_.notify_one();
   writer_.join();
   if (file_ != "-") close(descriptor_);
+  if (next_descriptor_ != -1) close(next_descriptor_);
 }
 
-void AccessLog::open() {
-  if (file_ == "-") {
-    descriptor_ = STDOUT_FILENO;
-    return;
-  }
+int AccessLog::open() const {
+  if (file_ == "-") return STDOUT_FILENO;
   const int descriptor = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
   if (descriptor == -1)
     throw leaf::Error(leaf::ErrorCode::usage,
                       fmt::format("cannot open access log '{}': {}", file_, std::strerror(errno)));
-  if (descriptor_ != -1) close(descriptor_);
-  descriptor_ = descriptor;
+  return descriptor;
 }
 
 void AccessLog::add(const Entry& entry) {
@@ -71,6 +69,7 @@ void AccessLog::add(const Entry& entry) {
   const std::lock_guard lock(mutex_);
   if (lines_.size() > most_held) {
     ++left_out_;
+    lost_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   const bool was_empty = lines_.empty();
@@ -89,28 +88,42 @@ void AccessLog::add(const Entry& entry) {
 }
 
 void AccessLog::open_again() {
+  if (file_ == "-") return;
+  const int descriptor = open();
   {
     const std::lock_guard lock(mutex_);
-    is_to_open_ = true;
+    if (next_descriptor_ != -1) close(next_descriptor_);
+    next_descriptor_ = descriptor;
   }
   changed_.notify_one();
+}
+
+/// The first failure is said; then nothing until lines are taken again.
+void AccessLog::write_lines(std::string_view lines) {
+  if (lines.empty()) return;
+  if (is_torn_ && write_whole(descriptor_, "\n").empty()) is_torn_ = false;
+  const std::string_view left = write_whole(descriptor_, lines);
+  const int reason = errno;
+  if (left.size() < lines.size()) is_torn_ = !left.empty() && lines[lines.size() - left.size() - 1] != '\n';
+  lost_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(left, '\n')), std::memory_order_relaxed);
+  if (!std::exchange(is_failing_, !left.empty()) && is_failing_)
+    warn_(fmt::format("cannot write to access log '{}': {}", file_, std::strerror(reason)));
 }
 
 void AccessLog::write_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return ends_ || is_to_open_ || !lines_.empty(); });
+    changed_.wait(lock, [this] { return ends_ || next_descriptor_ != -1 || !lines_.empty(); });
     std::string lines = std::exchange(lines_, {});
     if (const std::uint64_t left_out = std::exchange(left_out_, 0))
       lines += fmt::format("{{\"time\":\"{}\",\"left_out\":{}}}\n", now(), left_out);
-    const bool opens = std::exchange(is_to_open_, false);
+    const int next = std::exchange(next_descriptor_, -1);
     const bool ends = ends_;
     lock.unlock();
-    static_cast<void>(write_whole(descriptor_, lines));
-    try {
-      if (opens) open();
-    } catch (const leaf::Error&) {
-      // The one of before still serves.
+    write_lines(lines);
+    if (next != -1) {
+      close(std::exchange(descriptor_, next));
+      is_torn_ = false;
     }
     lock.lock();
     if (ends && lines_.empty()) return;

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -24,28 +26,37 @@ class AccessLog {
     unsigned status = 0;  ///< of HTTP
   };
 
-  /// `file` is a path, or - for standard output. Throws leaf::Error (usage) if it cannot be opened.
-  explicit AccessLog(std::string file);
+  /// `file` is a path, or - for standard output. `warn` is told, from the writer's thread, when lines begin
+  /// to be lost. Throws leaf::Error (usage) if the file cannot be opened.
+  AccessLog(std::string file, std::function<void(const std::string&)> warn);
   /// Writes what is left.
   ~AccessLog();
   AccessLog(const AccessLog&) = delete;
   AccessLog& operator=(const AccessLog&) = delete;
 
   void add(const Entry& entry);
-  /// For a file that was moved away.
+  /// For a file that was moved away. Throws leaf::Error (usage) if it cannot be opened; then the one of
+  /// before still serves.
   void open_again();
+  /// Lines that were left out, or that the file did not take.
+  std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
 
  private:
-  void open();
+  int open() const;
   void write_all();
+  void write_lines(std::string_view lines);
 
   const std::string file_;
-  int descriptor_ = -1;
+  const std::function<void(const std::string&)> warn_;
+  int descriptor_ = -1;  ///< the writer's
+  bool is_failing_ = false;
+  bool is_torn_ = false;  ///< the last line ends in its middle
+  std::atomic<std::uint64_t> lost_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string lines_;
   std::uint64_t left_out_ = 0;
-  bool is_to_open_ = false;
+  int next_descriptor_ = -1;  ///< opened again
   bool ends_ = false;
   std::thread writer_;
 };

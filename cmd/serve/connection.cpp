@@ -37,6 +37,7 @@ Connection::Connection(Loop& loop, Protocol protocol, int socket, std::unique_pt
 }
 
 Connection::~Connection() {
+  end_wait();
   loop_.statistics().count_closed(protocol_);
   ::close(socket_);
 }
@@ -132,6 +133,10 @@ void Connection::serve(std::string_view input) {
     if (step != Step::handled || input.empty() || is_closed_ || sent_ < unsent_.size()) break;
   }
   if (is_closed_) return;
+  if (waits_) {
+    waits_since_ = loop_.now();
+    loop_.begin_wait(*this, waits_since_ + patience());
+  }
   if (step == Step::incomplete && request_begun_ == Time()) request_begun_ = loop_.now();
   if (step != Step::incomplete) request_begun_ = {};
   // Nothing can complete it.
@@ -188,10 +193,18 @@ void Connection::account() {
   if (!fits) close();
 }
 
+std::chrono::milliseconds Connection::patience() const noexcept {
+  return loop_.patience();
+}
+
+void Connection::end_wait() noexcept {
+  if (std::exchange(waits_, false)) loop_.end_wait(*this);
+}
+
 void Connection::resume(std::string_view answer, bool closes) {
   if (is_closed_) return;
   loop_.refresh_now();
-  waits_ = false;
+  end_wait();
   closes_ = closes_ || closes;
   send(answer);
   if (!is_closed_ && sent_ == unsent_.size()) serve({});
@@ -293,6 +306,7 @@ void Connection::finish() {
 void Connection::close() noexcept {
   if (is_closed_) return;
   is_closed_ = true;
+  end_wait();
   abandon();
   if (tls_ && !lingers_) tls_->close();
   account();

@@ -37,6 +37,8 @@ class Connection {
   void check_time(Time now);
   /// Answers what has come, and ends then.
   void finish();
+  /// The request in hand has waited for as long as it may, by Loop::begin_wait(); gives it up, and answers.
+  virtual void on_late() = 0;
 
  protected:
   enum class Step {
@@ -57,6 +59,10 @@ class Connection {
   /// The answer that was waited for, in `out`; goes on with what has come meanwhile.
   void resume(std::string_view answer, bool closes);
   bool is_finishing() const noexcept { return is_finishing_; }
+  /// How long the request in hand may wait.
+  virtual std::chrono::milliseconds patience() const noexcept;
+  /// When it began to.
+  Time waits_since() const noexcept { return waits_since_; }
   Loop& loop() const noexcept { return loop_; }
 
  private:
@@ -72,6 +78,7 @@ class Connection {
   void close_if_done();
   void linger();
   void drop_input();
+  void end_wait() noexcept;
   void account();
   void close() noexcept;
   void watch();
@@ -87,6 +94,7 @@ class Connection {
   std::size_t accounted_ = 0;  ///< bytes that the loop knows to be held
   Time active_;                ///< something was received or sent last
   Time request_begun_;         ///< if there is input that is incomplete
+  Time waits_since_;
   std::uint32_t watched_ = 0;
   bool read_wants_write_ = false;  ///< TLS cannot read before it has written
   bool write_wants_read_ = false;

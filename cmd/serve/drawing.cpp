@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
+#include <exception>
 #include <utility>
 
 namespace leafctl::serve {
@@ -82,6 +83,14 @@ bool Drawing::is_of_one_store(Source& source, Draw& draw) {
   return false;
 }
 
+/// Those from the one at `from` on, as far as memory has IDs.
+void Drawing::take_waiting(Source& source, std::size_t from, Draws& ended) {
+  while (source.waiting.size() > from && take(source, *source.waiting[from])) {
+    ended.push_back(source.waiting[from]);
+    source.waiting.erase(source.waiting.begin() + static_cast<std::ptrdiff_t>(from));
+  }
+}
+
 bool Drawing::begin(std::string_view tag, const std::shared_ptr<Draw>& draw) {
   auto found = sources_.find(tag);
   if (found == sources_.end()) {
@@ -90,97 +99,159 @@ bool Drawing::begin(std::string_view tag, const std::shared_ptr<Draw>& draw) {
     found = sources_.emplace(std::string(tag), std::move(source)).first;
   }
   Source& source = *found->second;
-  draw->begun = Clock::now();
   if (source.waiting.empty() && take(source, *draw)) return true;
   source.waiting.push_back(draw);
   ++waiting_;
-  if (!source.is_at_work) see_to_first(source);
+  if (source.is_looked_for || source.job != 0) return false;
+  if (source.is_open || source.tag.empty()) {
+    go_on(source);
+  } else {
+    source.is_looked_for = true;
+    to_look_for_.push_back(source.tag);
+    look();
+  }
   return false;
 }
 
-void Drawing::see_to_first(Source& source) {
-  source.is_at_work = true;
-  boost::asio::post(pool_, [this, &source, name = source.tag, is_open = source.is_open,
-                            opened = Opened{source.ids, source.generator, source.step},
-                            draw = source.waiting.front()]() mutable {
-    try {
-      if (name.empty()) {
-        if (!is_open) opened.generator = &shared_.generator();
-        SharedDrawing::draw(*opened.generator, draw->count, draw->ranges);
-      } else {
-        const leaf::TagName tag(name);
-        if (!is_open) {
-          opened.ids = shared_.tag(tag);
-          opened.step = shared_.step_of(tag);
-          if (draw->count == Draw::one_step) draw->count = static_cast<std::uint64_t>(opened.step);
-        }
-        SharedDrawing::draw(opened.ids, draw->count, draw->shape, draw->ranges);
-      }
-    } catch (const leaf::Error& error) {
-      draw->error = error;
-    } catch (const std::exception& error) {
-      draw->error = leaf::Error(leaf::ErrorCode::failed, error.what());
-    }
-    boost::asio::post(loop_, [this, &source, opened] { finish_first(source, opened); });
+void Drawing::abandon(std::string_view tag, const Draw& draw) {
+  const auto source = sources_.find(tag);
+  if (source == sources_.end()) return;
+  auto& waiting = source->second->waiting;
+  const auto found =
+      std::ranges::find_if(waiting, [&](const std::shared_ptr<Draw>& one) { return one.get() == &draw; });
+  if (found == waiting.end()) return;
+  waiting.erase(found);
+  --waiting_;
+  go_on(*source->second);
+}
+
+/// All tags that nobody has looked for yet, in one go.
+void Drawing::look() {
+  if (looks_ || to_look_for_.empty()) return;
+  looks_ = true;
+  jobs_.buffers.add([this, names = std::exchange(to_look_for_, {})] {
+    auto found = shared_.open_buffered(names);
+    boost::asio::post(loop_, [this, names, found = std::move(found)] { finish_look(names, found); });
   });
 }
 
-void Drawing::finish_first(Source& source, const Opened& opened) {
-  source.is_at_work = false;
-  const std::shared_ptr<Draw> first = source.waiting.front();
-  if (!first->error && !source.is_open) {
-    source.ids = opened.ids;
-    source.generator = opened.generator;
-    source.step = opened.step;
+void Drawing::finish_look(const std::vector<std::string>& names,
+                          const std::vector<std::optional<SharedDrawing::OpenTag>>& found) {
+  looks_ = false;
+  Draws ended;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Source& source = *sources_.find(names[i])->second;
+    source.is_looked_for = false;
+    if (found[i]) {
+      source.ids = found[i]->ids;
+      source.step = found[i]->step;
+      source.store = source.ids.store();
+      source.is_open = true;
+      take_waiting(source, 0, ended);
+    }
+    go_on(source);
+  }
+  look();
+  end(ended);
+}
+
+/// Has a thread see to the first draw, where there is one; else nothing is kept of a name that is no tag's.
+void Drawing::go_on(Source& source) {
+  if (source.is_looked_for) return;
+  if (source.waiting.empty()) {
+    if (source.job != 0 && jobs_of(source).take_back(source.job)) source.job = 0;
+    if (source.job == 0 && !source.is_open) sources_.erase(sources_.find(std::string_view(source.tag)));
+  } else if (source.job == 0) {
+    source.job = jobs_of(source).add(job_for_first(source));
+  } else {
+    // If it has not begun, another one may be the first by now.
+    jobs_of(source).replace(source.job, job_for_first(source));
+  }
+}
+
+Jobs::Job Drawing::job_for_first(Source& source) {
+  const std::shared_ptr<Draw>& first = source.waiting.front();
+  return [this, &source, name = source.tag,
+          work = Work{.draw = first,
+                      .is_open = source.is_open,
+                      .ids = source.ids,
+                      .generator = source.generator,
+                      .step = source.step,
+                      .count = first->count,
+                      .shape = first->shape,
+                      .ranges = first->ranges}]() mutable {
+    try {
+      if (name.empty()) {
+        if (!work.is_open) work.generator = &shared_.generator();
+        SharedDrawing::draw(*work.generator, work.count, work.ranges);
+      } else {
+        if (!work.is_open) {
+          SharedDrawing::OpenTag opened = shared_.tag(leaf::TagName(name));
+          work.ids = opened.ids;
+          work.step = opened.step;
+          if (work.count == Draw::one_step) work.count = static_cast<std::uint64_t>(work.step);
+        }
+        SharedDrawing::draw(work.ids, work.count, work.shape, work.ranges);
+      }
+    } catch (const leaf::Error& error) {
+      work.error = error;
+    } catch (const std::exception& error) {
+      work.error = leaf::Error(leaf::ErrorCode::failed, error.what());
+    }
+    boost::asio::post(loop_, [this, &source, work = std::move(work)]() mutable { finish_job(source, work); });
+  };
+}
+
+void Drawing::finish_job(Source& source, Work& work) {
+  source.job = 0;
+  if (!work.error && !source.is_open) {
+    source.ids = work.ids;
+    source.generator = work.generator;
+    source.step = work.step;
     source.store = store_of(source.ids, source.generator);
     source.is_open = true;
   }
   // Who is told may ask for more at once: so all else is done first.
-  std::vector<std::shared_ptr<Draw>> ended;
-  // Where the stores differ it is drawn anew.
-  if (first->error || is_of_one_store(source, *first)) {
-    source.waiting.pop_front();
-    ended.push_back(first);
+  Draws ended;
+  // The one that it was for may have given up.
+  if (!source.waiting.empty() && source.waiting.front() == work.draw) {
+    const std::shared_ptr<Draw> first = source.waiting.front();
+    first->count = work.count;
+    first->ranges = std::move(work.ranges);
+    first->error = work.error;
+    // Where the stores differ it is drawn anew.
+    if (first->error || is_of_one_store(source, *first)) {
+      source.waiting.pop_front();
+      ended.push_back(first);
+    }
   }
   // The others would wait for the same.
-  if (first->error && (first->error->retryable() || !source.is_open)) {
+  if (work.error && (work.error->retryable() || !source.is_open)) {
     for (const auto& draw : std::exchange(source.waiting, {})) {
-      draw->error = first->error;
+      draw->error = work.error;
       ended.push_back(draw);
     }
   }
-  while (!source.waiting.empty() && take(source, *source.waiting.front())) {
-    ended.push_back(source.waiting.front());
-    source.waiting.pop_front();
-  }
-  if (!source.waiting.empty()) {
-    see_to_first(source);
-  } else if (!source.is_open) {
-    // For names that nobody ever gave to a tag nothing is kept.
-    sources_.erase(sources_.find(std::string_view(source.tag)));
-  }
-  for (const auto& draw : ended) end(*draw);
+  take_waiting(source, 0, ended);
+  go_on(source);
+  end(ended);
 }
 
-void Drawing::end(Draw& draw) {
-  --waiting_;
-  if (draw.drawer != nullptr) draw.drawer->on_drawn();
-}
-
-void Drawing::give_up_late(Clock::time_point now) {
+void Drawing::look_again() {
   if (waiting_ == 0) return;
-  std::vector<std::shared_ptr<Draw>> late;
-  for (auto& [name, source] : sources_) {
-    // A thread is at the first.
-    const std::size_t keep = source->is_at_work ? 1 : 0;
-    while (source->waiting.size() > keep && now - source->waiting[keep]->begun > patience_) {
-      late.push_back(source->waiting[keep]);
-      source->waiting.erase(source->waiting.begin() + static_cast<std::ptrdiff_t>(keep));
-    }
+  Draws ended;
+  for (const auto& [name, source] : sources_) {
+    // A thread may be at the first.
+    if (source->is_open && source->job != 0) take_waiting(*source, 1, ended);
   }
-  for (const auto& draw : late) {
-    draw->error = leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer in time");
-    end(*draw);
+  end(ended);
+}
+
+/// Whoever is told may have others give up.
+void Drawing::end(const Draws& draws) {
+  waiting_ -= draws.size();
+  for (const auto& draw : draws) {
+    if (draw->drawer != nullptr) draw->drawer->on_drawn();
   }
 }
 

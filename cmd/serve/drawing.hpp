@@ -1,8 +1,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -10,10 +8,12 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "leaf/error.hpp"
 #include "leaf/store_identity.hpp"
 #include "serve/id_ranges.hpp"
+#include "serve/jobs.hpp"
 #include "serve/shared_drawing.hpp"
 
 namespace leafctl::serve {
@@ -35,20 +35,23 @@ struct Draw {
   Shape shape = Shape::any;
   IdRanges ranges{};
   std::optional<leaf::Error> error{};
-  Drawer* drawer = nullptr;  ///< null: it has gone
-  std::chrono::steady_clock::time_point begun{};
+  Drawer* drawer = nullptr;
 };
 
-/// The draws of one event loop. What is in memory is taken at once; else a thread of the pool waits for the
-/// store, and the draws of that tag that come meanwhile wait in their order.
+/// Who sees to draws that the loops cannot end at once. What needs no store never waits for what does.
+struct DrawingJobs {
+  Jobs buffers{1};     ///< looks whether this host has buffered IDs of a tag
+  Jobs tags{8};        ///< each waits for one tag at a time
+  Jobs snowflakes{2};  ///< wait for a worker, or for the next unit of time
+};
+
+/// The draws of one event loop. What is in memory is taken at once; else a thread waits for the store, and
+/// the draws of that tag that come meanwhile wait in their order.
 class Drawing {
  public:
-  using Clock = std::chrono::steady_clock;
-
-  /// All are borrowed. `patience` is how long a draw waits at most.
-  Drawing(boost::asio::io_context& loop, boost::asio::thread_pool& pool, SharedDrawing& shared,
-          std::chrono::milliseconds patience)
-      : loop_(loop), pool_(pool), shared_(shared), patience_(patience) {}
+  /// All are borrowed.
+  Drawing(boost::asio::io_context& loop, DrawingJobs& jobs, SharedDrawing& shared)
+      : loop_(loop), jobs_(jobs), shared_(shared) {}
 
   /// One ID of a tag, or with none a snowflake ID, if it is in memory. False where begin() is to be called.
   bool try_next(std::string_view tag, std::int64_t& id);
@@ -57,8 +60,11 @@ class Drawing {
   /// TagName's, or empty for snowflake IDs.
   bool begin(std::string_view tag, const std::shared_ptr<Draw>& draw);
 
-  /// Ends the draws that have waited for too long: nobody could see to them yet.
-  void give_up_late(Clock::time_point now);
+  /// Nobody waits for a draw of begin() any more. IDs that are drawn for it nevertheless are lost.
+  void abandon(std::string_view tag, const Draw& draw);
+
+  /// Ends what other processes have filled the buffer for, before a thread could see to it.
+  void look_again();
 
   std::size_t waiting() const noexcept { return waiting_; }
 
@@ -72,7 +78,8 @@ class Drawing {
     std::int64_t step = 0;
     leaf::StoreIdentity store{};  ///< as it was before anything was taken that is not given out yet
     std::deque<std::shared_ptr<Draw>> waiting{};
-    bool is_at_work = false;  ///< a thread sees to the first of them
+    bool is_looked_for = false;  ///< in the buffer of the host
+    Jobs::Ticket job = 0;        ///< that sees to the first of them; it may end after that has gone
   };
   struct Hash {
     using is_transparent = void;
@@ -80,25 +87,39 @@ class Drawing {
       return std::hash<std::string_view>()(text);
     }
   };
-  /// What a thread brings back.
-  struct Opened {
+  /// What a thread is to draw from, and what it brings back.
+  struct Work {
+    std::shared_ptr<const Draw> draw{};  ///< not looked at in the thread
+    bool is_open = false;
     leaf::SegmentTag ids{};
     leaf::SnowflakeGenerator* generator = nullptr;
     std::int64_t step = 0;
+    std::uint64_t count = 1;
+    Shape shape = Shape::any;
+    IdRanges ranges{};
+    std::optional<leaf::Error> error{};
   };
+  using Draws = std::vector<std::shared_ptr<Draw>>;
 
   static bool take(Source& source, Draw& draw);
   static bool take_from_memory(Source& source, Draw& draw);
   static bool is_of_one_store(Source& source, Draw& draw);
-  void see_to_first(Source& source);
-  void finish_first(Source& source, const Opened& opened);
-  void end(Draw& draw);
+  static void take_waiting(Source& source, std::size_t from, Draws& ended);
+  Jobs& jobs_of(const Source& source) noexcept { return source.tag.empty() ? jobs_.snowflakes : jobs_.tags; }
+  void look();
+  void finish_look(const std::vector<std::string>& names,
+                   const std::vector<std::optional<SharedDrawing::OpenTag>>& found);
+  Jobs::Job job_for_first(Source& source);
+  void finish_job(Source& source, Work& work);
+  void go_on(Source& source);
+  void end(const Draws& draws);
 
   boost::asio::io_context& loop_;
-  boost::asio::thread_pool& pool_;
+  DrawingJobs& jobs_;
   SharedDrawing& shared_;
-  const std::chrono::milliseconds patience_;
   std::unordered_map<std::string, std::unique_ptr<Source>, Hash, std::equal_to<>> sources_;
+  std::vector<std::string> to_look_for_;
+  bool looks_ = false;
   std::size_t waiting_ = 0;
 };
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/post.hpp>
+#include <algorithm>
 #include <utility>
 
 #include "serve/id_ranges.hpp"
@@ -10,6 +10,12 @@
 #include "serve/server.hpp"
 
 namespace leafctl::serve {
+
+namespace {
+
+constexpr std::chrono::milliseconds overview_patience{10'000};
+
+}  // namespace
 
 HttpConnection::HttpConnection(Loop& loop, int socket, std::unique_ptr<TlsSession> tls, std::string remote)
     : Connection(loop, Protocol::http, socket, std::move(tls), std::move(remote)) {}
@@ -19,8 +25,12 @@ HttpConnection::~HttpConnection() {
 }
 
 void HttpConnection::abandon() noexcept {
-  if (draw_) draw_->drawer = nullptr;
-  if (is_waiting_) *is_waiting_ = false;
+  if (draw_) {
+    draw_->drawer = nullptr;
+    loop().drawing().abandon(tag_, *draw_);
+    draw_.reset();
+  }
+  awaited_.forget();
 }
 
 void HttpConnection::append_late(std::string& out) {
@@ -99,11 +109,9 @@ void HttpConnection::append_ranges(std::span<const leaf::Range> ranges, std::str
 
 void HttpConnection::on_drawn() {
   std::string out;
-  const auto begun = draw_->begun;
   exchange_.keep_alive = exchange_.keep_alive && !is_finishing();
   append_drawn(out);
-  loop().count_waited(Protocol::http, begun);
-  resume(out, !exchange_.keep_alive);
+  resume_with(out);
 }
 
 void HttpConnection::begin_waiting() {
@@ -113,40 +121,54 @@ void HttpConnection::begin_waiting() {
   exchange_.method = saved_method_;
 }
 
-Connection::Step HttpConnection::wait_for(std::function<std::string()> make, std::string_view content_type) {
+Connection::Step HttpConnection::wait_for(SharedAnswer& shared,
+                                          std::function<std::string(const std::string&)> make,
+                                          std::string_view content_type) {
   begin_waiting();
   content_type_ = content_type;
-  is_waiting_ = std::make_shared<bool>(true);
-  boost::asio::post(loop().server().helpers(), [this, &owner = loop(), is_waiting = is_waiting_,
-                                                make = std::move(make), begun = loop().now()] {
-    Document document;
-    try {
-      document.text = make();
-    } catch (const leaf::Error& error) {
-      document.error = error;
-    } catch (const std::exception& error) {
-      document.error = leaf::Error(leaf::ErrorCode::failed, error.what());
-    }
-    boost::asio::post(owner.context(), [this, &owner, is_waiting, document = std::move(document), begun] {
-      if (!*is_waiting) return;
-      is_waiting_.reset();
-      std::string out;
-      exchange_.keep_alive = exchange_.keep_alive && !is_finishing();
-      append_document(document, out);
-      owner.count_waited(Protocol::http, begun);
-      resume(out, !exchange_.keep_alive);
-    });
+  awaited_.ask(shared, loop().context(), [this, make = std::move(make)](const SharedAnswer::Answer& found) {
+    std::string out;
+    exchange_.keep_alive = exchange_.keep_alive && !is_finishing();
+    append_document(found, make, out);
+    resume_with(out);
   });
   return Step::waits;
 }
 
-void HttpConnection::append_document(const Document& document, std::string& out) {
-  if (document.error) {
-    fail(*document.error, out);
-  } else {
-    answer(200, content_type_, document.text, Outcome::ok, out,
+Connection::Step HttpConnection::wait_for(SharedAnswer& shared, std::string_view content_type) {
+  return wait_for(
+      shared, [](const std::string& text) { return text; }, content_type);
+}
+
+void HttpConnection::append_document(const SharedAnswer::Answer& found,
+                                     const std::function<std::string(const std::string&)>& make,
+                                     std::string& out) {
+  try {
+    if (found.error) throw leaf::Error(*found.error);
+    answer(200, content_type_, make(found.text), Outcome::ok, out,
            content_type_ == html_type ? page_fields : std::string_view());
+  } catch (const leaf::Error& error) {
+    fail(error, out);
   }
+}
+
+void HttpConnection::resume_with(std::string_view answer) {
+  loop().count_waited(Protocol::http, waits_since());
+  resume(answer, !exchange_.keep_alive);
+}
+
+void HttpConnection::on_late() {
+  HttpConnection::abandon();
+  std::string out;
+  exchange_.keep_alive = exchange_.keep_alive && !is_finishing();
+  fail(leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer in time"), out);
+  resume_with(out);
+}
+
+/// What is shown of a store that is away takes its time to find that out.
+std::chrono::milliseconds HttpConnection::patience() const noexcept {
+  const bool is_shown = kind_ == Kind::metrics || kind_ == Kind::status || kind_ == Kind::page;
+  return std::max(Connection::patience(), is_shown ? overview_patience : std::chrono::milliseconds(0));
 }
 
 bool HttpConnection::may_draw(const HttpRequest& request, std::string_view right, std::string& out) {

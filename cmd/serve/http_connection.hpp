@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "serve/http_request.hpp"
 #include "serve/http_response.hpp"
 #include "serve/outcome.hpp"
+#include "serve/shared_answer.hpp"
 #include "serve/tokens.hpp"
 
 namespace leafctl::serve {
@@ -26,17 +26,14 @@ class HttpConnection : public Connection, private Drawer {
  private:
   /// Whose manner an answer is in.
   enum class Style { own, leaf, tinyid };
-  /// What a thread that may wait brings back.
-  struct Document {
-    std::string text{};
-    std::optional<leaf::Error> error{};
-  };
   using Rest = std::string_view;
 
   Step handle(std::string_view& input, std::string& out) override;
   void append_late(std::string& out) override;
   void abandon() noexcept override;
   void on_drawn() override;
+  void on_late() override;
+  std::chrono::milliseconds patience() const noexcept override;
 
   // In http_routes.cpp.
   Step route(const HttpRequest& request, std::string& out);
@@ -54,8 +51,13 @@ class HttpConnection : public Connection, private Drawer {
             DrawnForm form, std::string& out);
   void append_drawn(std::string& out);
   void append_ranges(std::span<const leaf::Range> ranges, std::string& out);
-  Step wait_for(std::function<std::string()> make, std::string_view content_type);
-  void append_document(const Document& document, std::string& out);
+  /// The document that `make` makes of what it is waited for.
+  Step wait_for(SharedAnswer& shared, std::function<std::string(const std::string&)> make,
+                std::string_view content_type);
+  Step wait_for(SharedAnswer& shared, std::string_view content_type);
+  void append_document(const SharedAnswer::Answer& found,
+                       const std::function<std::string(const std::string&)>& make, std::string& out);
+  void resume_with(std::string_view answer);
 
   bool may_draw(const HttpRequest& request, std::string_view right, std::string& out);
   bool has_token(const HttpRequest& request, std::string& out);
@@ -79,7 +81,7 @@ class HttpConnection : public Connection, private Drawer {
   std::string saved_path_;
   std::string saved_method_;
   std::shared_ptr<Draw> draw_;
-  std::shared_ptr<bool> is_waiting_;
+  Awaited awaited_;
 };
 
 }  // namespace leafctl::serve

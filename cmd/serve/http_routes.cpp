@@ -56,14 +56,10 @@ Connection::Step HttpConnection::route(const HttpRequest& request, std::string& 
     kind_ = Kind::health;
     return answer(200, text_type, "ok\n", Outcome::ok, out);
   }
+  SharedAnswers& answers = loop().server().answers();
   if (path == "/readyz") {
     kind_ = Kind::health;
-    return wait_for(
-        [&drawing = loop().server().drawing()] {
-          drawing.require_ready();
-          return std::string("ready\n");
-        },
-        text_type);
+    return wait_for(answers.readiness, text_type);
   }
   if (path == "/") {
     kind_ = Kind::page;
@@ -73,17 +69,18 @@ Connection::Step HttpConnection::route(const HttpRequest& request, std::string& 
     kind_ = Kind::page;
     return answer(200, json_type, openapi_document(), Outcome::ok, out);
   }
-  const Overview& overview = loop().server().options().overview;
   if (path == "/metrics") {
     kind_ = Kind::metrics;
     if (!has_token(request, out)) return step_after_answer();
-    return wait_for([&server = loop().server(), &overview] { return server.metrics() + overview.metrics(); },
-                    metrics_type);
+    return wait_for(
+        answers.metrics,
+        [&server = loop().server()](const std::string& of_store) { return server.metrics() + of_store; },
+        metrics_type);
   }
   if (path == "/cache" || path == "/db") {
     kind_ = Kind::page;
     if (!has_token(request, out)) return step_after_answer();
-    return wait_for(path == "/db" ? overview.store_page : overview.cache_page, html_type);
+    return wait_for(path == "/db" ? answers.store_page : answers.cache_page, html_type);
   }
   return fail(404, "no such path", Outcome::not_found, out);
 }
@@ -100,7 +97,7 @@ Connection::Step HttpConnection::route_own(const HttpRequest& request, Rest path
   if (path == "status") {
     kind_ = Kind::status;
     if (!has_token(request, out)) return step_after_answer();
-    return wait_for(loop().server().options().overview.status, json_type);
+    return wait_for(loop().server().answers().status, json_type);
   }
   return fail(404, "no such path", Outcome::not_found, out);
 }
@@ -201,7 +198,10 @@ Connection::Step HttpConnection::with_layout(const HttpRequest& request,
     return fail(error, out);
   }
   return wait_for(
-      [&drawing = loop().server().drawing(), make = std::move(make)] { return make(drawing.layout()); },
+      loop().server().answers().layout,
+      [&drawing = loop().server().drawing(), make = std::move(make)](const std::string&) {
+        return make(drawing.known_layout().value());
+      },
       json_type);
 }
 

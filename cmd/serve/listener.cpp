@@ -106,7 +106,12 @@ Listener::Listener(boost::asio::io_context& context, Protocol protocol, const Ad
 }
 
 Listener::~Listener() {
+  remove_path();
+}
+
+void Listener::remove_path() noexcept {
   if (!path_.empty()) unlink(path_.c_str());
+  path_.clear();
 }
 
 void Listener::open_unix(const Address& address) {
@@ -173,6 +178,8 @@ void Listener::start(std::function<void(int, std::string)> accepted) {
 void Listener::stop() {
   accepted_ = nullptr;
   pause_.cancel();
+  // Before another server can make one of its own there.
+  remove_path();
   // The service manager, or another server, may go on with it: so it is closed, not shut down.
   if (socket_.is_open()) socket_.close();
 }

@@ -36,6 +36,7 @@ class Listener {
   void stop();
 
  private:
+  void remove_path() noexcept;
   void open_unix(const Address& address);
   void open_tcp(const Address& address);
   void look_at_socket(int socket);

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
@@ -32,7 +33,11 @@ constexpr std::chrono::milliseconds tick{500};
 /// Buffers that a large answer has left behind are freed.
 constexpr std::size_t usual_output = 1024UL * 1024;
 /// How long the end waits for answers to be taken.
-constexpr std::chrono::seconds last_patience{10};
+constexpr std::chrono::seconds last_patience{2};
+/// With no timeout the store is tried once, which may take a second.
+constexpr std::chrono::milliseconds least_patience{1000};
+/// For whoever waits for the store to say what is wrong with it.
+constexpr std::chrono::milliseconds allowance{250};
 
 int new_epoll_set() {
   const int set = epoll_create1(EPOLL_CLOEXEC);
@@ -42,11 +47,13 @@ int new_epoll_set() {
 
 }  // namespace
 
-Loop::Loop(Server& server, boost::asio::thread_pool& pool)
+Loop::Loop(Server& server, DrawingJobs& jobs)
     : server_(server),
       events_(context_, new_epoll_set()),
       clock_(context_),
-      drawing_(context_, pool, server.drawing(), server.options().store.timeout + std::chrono::seconds(1)),
+      lateness_(context_),
+      patience_(std::max(server.options().store.timeout, least_patience) + allowance),
+      drawing_(context_, jobs, server.drawing()),
       input_(input_size),
       now_(std::chrono::steady_clock::now()) {
   await_events();
@@ -82,11 +89,15 @@ void Loop::adopt(int socket, Protocol protocol, bool uses_tls, std::string remot
   });
 }
 
+Loop::Time Loop::finish_by() const noexcept {
+  return std::chrono::steady_clock::now() + patience_ + last_patience;
+}
+
 void Loop::finish() {
   boost::asio::post(context_, [this] {
     refresh_now();
     is_finishing_ = true;
-    finish_by_ = now_ + server_.options().store.timeout + last_patience;
+    finish_by_ = finish_by();
     std::vector<Connection*> all;
     for (const auto& [connection, owned] : connections_) all.push_back(connection);
     for (Connection* const connection : all) connection->finish();
@@ -111,6 +122,34 @@ void Loop::forget(Connection& connection) {
   connections_.erase(found);
   // Whoever calls may still use it.
   if (ended_.size() == 1) boost::asio::post(context_, [this] { end_turn(); });
+}
+
+void Loop::begin_wait(Connection& connection, Time late_at) {
+  waits_[&connection] = late_at;
+  by_lateness_.emplace(late_at, &connection);
+  if (by_lateness_.begin()->second == &connection) await_lateness();
+}
+
+void Loop::end_wait(Connection& connection) noexcept {
+  const auto wait = waits_.find(&connection);
+  if (wait == waits_.end()) return;
+  by_lateness_.erase({wait->second, &connection});
+  waits_.erase(wait);
+}
+
+void Loop::await_lateness() {
+  lateness_.expires_at(by_lateness_.begin()->first);
+  lateness_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    refresh_now();
+    while (!by_lateness_.empty() && by_lateness_.begin()->first <= now_) {
+      Connection& connection = *by_lateness_.begin()->second;
+      end_wait(connection);
+      connection.on_late();
+    }
+    end_turn();
+    if (!by_lateness_.empty()) await_lateness();
+  });
 }
 
 bool Loop::account(std::size_t before, std::size_t after) noexcept {
@@ -164,7 +203,7 @@ void Loop::start_clock() {
   clock_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     refresh_now();
-    drawing_.give_up_late(now_);
+    drawing_.look_again();
     statistics_.set_waiting(drawing_.waiting());
     std::vector<Connection*> all;
     all.reserve(connections_.size());

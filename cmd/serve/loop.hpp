@@ -3,14 +3,15 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "serve/connection.hpp"
@@ -32,8 +33,8 @@ class Loop {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// `server` is borrowed.
-  Loop(Server& server, boost::asio::thread_pool& pool);
+  /// Both are borrowed.
+  Loop(Server& server, DrawingJobs& jobs);
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -65,6 +66,13 @@ class Loop {
   /// When the events that are handled now came in.
   Time now() const noexcept { return now_; }
   void refresh_now() noexcept { now_ = std::chrono::steady_clock::now(); }
+  /// When finish(), called now, has ended all connections.
+  Time finish_by() const noexcept;
+  /// How long a request may wait for the store.
+  std::chrono::milliseconds patience() const noexcept { return patience_; }
+  /// Tells the connection when it is late, unless its wait ends before.
+  void begin_wait(Connection& connection, Time late_at);
+  void end_wait(Connection& connection) noexcept;
   /// A connection that held `before` bytes holds `after`. False if all hold too much.
   bool account(std::size_t before, std::size_t after) noexcept;
   /// Requests that were answered since, whose time is counted when the connection's turn ends.
@@ -82,12 +90,17 @@ class Loop {
   void handle_events();
   void end_turn();
   void start_clock();
+  void await_lateness();
   void end_if_done();
 
   Server& server_;
   boost::asio::io_context context_{1};
   boost::asio::posix::stream_descriptor events_;
   boost::asio::steady_timer clock_;
+  boost::asio::steady_timer lateness_;
+  const std::chrono::milliseconds patience_;
+  std::unordered_map<const Connection*, Time> waits_;
+  std::set<std::pair<Time, Connection*>> by_lateness_;
   Statistics statistics_;
   Drawing drawing_;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;

@@ -1,7 +1,6 @@
 // What each command of Redis' protocol does.
 #include <fmt/format.h>
 
-#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "serve/loop.hpp"
@@ -142,28 +141,17 @@ Connection::Step RedisConnection::decode(Words words, std::string& out) {
     append_decoded(*layout, *id, out);
     return Step::handled;
   }
-  is_waiting_for_layout_ = std::make_shared<bool>(true);
-  boost::asio::post(loop().server().helpers(),
-                    [this, &owner = loop(), is_waiting = is_waiting_for_layout_, id = *id] {
-                      std::optional<leaf::Error> failure;
-                      std::optional<leaf::Layout> layout;
-                      try {
-                        layout = owner.server().drawing().layout();
-                      } catch (const leaf::Error& error) {
-                        failure = error;
-                      }
-                      boost::asio::post(owner.context(), [this, is_waiting, id, failure, layout] {
-                        if (!*is_waiting) return;
-                        std::string answer;
-                        if (layout) {
-                          append_decoded(*layout, id, answer);
-                        } else {
-                          fail(*failure, answer);
-                        }
-                        is_waiting_for_layout_.reset();
-                        resume(answer, false);
-                      });
-                    });
+  layout_.ask(loop().server().answers().layout, loop().context(),
+              [this, id = *id](const SharedAnswer::Answer& found) {
+                std::string answer;
+                if (found.error) {
+                  fail(*found.error, answer);
+                } else {
+                  append_decoded(loop().server().drawing().known_layout().value(), id, answer);
+                }
+                loop().count_waited(Protocol::redis, waits_since());
+                resume(answer, false);
+              });
   return Step::waits;
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "serve/loop.hpp"
@@ -18,8 +17,12 @@ RedisConnection::~RedisConnection() {
 }
 
 void RedisConnection::abandon() noexcept {
-  if (draw_) draw_->drawer = nullptr;
-  if (is_waiting_for_layout_) *is_waiting_for_layout_ = false;
+  if (draw_) {
+    draw_->drawer = nullptr;
+    loop().drawing().abandon(tag_, *draw_);
+    draw_.reset();
+  }
+  layout_.forget();
 }
 
 void RedisConnection::append_late(std::string& out) {
@@ -99,9 +102,16 @@ void RedisConnection::append_drawn(std::string& out) {
 
 void RedisConnection::on_drawn() {
   std::string answer;
-  const auto begun = draw_->begun;
   append_drawn(answer);
-  loop().count_waited(Protocol::redis, begun);
+  loop().count_waited(Protocol::redis, waits_since());
+  resume(answer, false);
+}
+
+void RedisConnection::on_late() {
+  RedisConnection::abandon();
+  std::string answer;
+  fail(leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer in time"), answer);
+  loop().count_waited(Protocol::redis, waits_since());
   resume(answer, false);
 }
 

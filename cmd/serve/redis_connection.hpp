@@ -8,6 +8,7 @@
 #include "serve/outcome.hpp"
 #include "serve/redis_command_table.hpp"
 #include "serve/resp.hpp"
+#include "serve/shared_answer.hpp"
 #include "serve/tokens.hpp"
 
 namespace leafctl::serve {
@@ -28,6 +29,7 @@ class RedisConnection : public Connection, private Drawer {
   void append_late(std::string& out) override;
   void abandon() noexcept override;
   void on_drawn() override;
+  void on_late() override;
 
   // In redis_commands.cpp.
   Step run(Words words, std::string& out);
@@ -62,7 +64,7 @@ class RedisConnection : public Connection, private Drawer {
   std::string command_name_;  ///< for the log
   std::string tag_;
   std::shared_ptr<Draw> draw_;  ///< what is waited for
-  std::shared_ptr<bool> is_waiting_for_layout_;
+  Awaited layout_;
   Form form_ = Form::one;
 };
 

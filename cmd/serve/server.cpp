@@ -9,6 +9,7 @@
 #include <csignal>
 #include <ctime>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "leaf/error.hpp"
@@ -23,9 +24,10 @@ namespace {
 using leaf::Error;
 using leaf::ErrorCode;
 
-/// Each waits for one tag at a time.
-constexpr std::size_t drawing_threads = 8;
-constexpr std::size_t helping_threads = 2;
+/// So that none of the shared answers waits for another one's thread.
+constexpr std::size_t answering_threads = 6;
+/// How long the end waits for threads that nobody waits for.
+constexpr std::chrono::seconds jobs_patience{2};
 /// Files that are open besides connections: the store's, the host's buffers, the log.
 constexpr std::uint64_t other_files = 512;
 
@@ -37,6 +39,11 @@ void raise_file_limit(std::uint64_t connections) {
   limit.rlim_cur =
       std::min<rlim_t>(limit.rlim_max, std::max<rlim_t>(limit.rlim_cur, connections + other_files));
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Whoever asks twice to end wants no more patience.
+extern "C" void end_at_once(int signal) {
+  _exit(128 + signal);
 }
 
 std::int64_t monotonic_microseconds() {
@@ -52,18 +59,32 @@ Server::Server(Options options)
       began_(std::chrono::steady_clock::now()),
       tokens_(std::make_shared<const Tokens>()),
       drawing_(options_),
-      drawers_(drawing_threads),
-      helpers_(helping_threads) {
+      answering_jobs_(answering_threads),
+      answers_{.readiness = {answering_jobs_,
+                             [this] {
+                               drawing_.require_ready();
+                               return std::string("ready\n");
+                             }},
+               .layout = {answering_jobs_,
+                          [this] {
+                            drawing_.layout();
+                            return std::string();
+                          }},
+               .metrics = {answering_jobs_, options_.overview.metrics},
+               .status = {answering_jobs_, options_.overview.status},
+               .cache_page = {answering_jobs_, options_.overview.cache_page},
+               .store_page = {answering_jobs_, options_.overview.store_page}} {
   read_files();
-  if (!options_.access_log.empty()) access_log_ = std::make_unique<AccessLog>(options_.access_log);
+  if (!options_.access_log.empty())
+    access_log_ = std::make_unique<AccessLog>(options_.access_log,
+                                              [this](const std::string& text) { options_.warn(text, {}); });
   raise_file_limit(static_cast<std::uint64_t>(options_.max_connections));
-  for (int i = 0; i < options_.threads; ++i) loops_.push_back(std::make_unique<Loop>(*this, drawers_));
+  for (int i = 0; i < options_.threads; ++i) loops_.push_back(std::make_unique<Loop>(*this, drawing_jobs_));
   open_listeners();
 }
 
 Server::~Server() {
-  drawers_.join();
-  helpers_.join();
+  end_jobs();
 }
 
 void Server::read_files() {
@@ -77,15 +98,23 @@ void Server::read_files() {
   tls_.store(std::move(tls));
 }
 
-/// What is wrong with them is said, and those of before go on.
-void Server::read_files_again() noexcept try {
+/// What is wrong with them is said, and those of before go on. A log that was moved away is left, whatever is
+/// wrong with the others.
+void Server::read_files_again() noexcept {
   notify_service_manager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_microseconds()));
-  if (access_log_) access_log_->open_again();
-  read_files();
-  options_.inform("configuration reloaded");
-  notify_service_manager("READY=1");
-} catch (const std::exception& error) {
-  options_.warn(fmt::format("the configuration was not reloaded: {}", error.what()), {});
+  bool is_log_open = true;
+  try {
+    if (access_log_) access_log_->open_again();
+  } catch (const std::exception& error) {
+    is_log_open = false;
+    options_.warn(fmt::format("the access log was not reopened: {}", error.what()), {});
+  }
+  try {
+    read_files();
+    if (is_log_open) options_.inform("configuration reloaded");
+  } catch (const std::exception& error) {
+    options_.warn(fmt::format("the configuration was not reloaded: {}", error.what()), {});
+  }
   notify_service_manager("READY=1");
 }
 
@@ -133,8 +162,9 @@ void Server::run() {
     threads.emplace_back([loop = loops_[i].get()] { loop->run(); });
   loops_.front()->run();
   for (std::thread& thread : threads) thread.join();
-  drawers_.join();
-  helpers_.join();
+  // Nobody waits for what is still at work.
+  end_guard_.end_by(std::chrono::steady_clock::now() + jobs_patience);
+  end_jobs();
 }
 
 void Server::take_connection(Protocol protocol, int socket, bool uses_tls, std::string remote) {
@@ -158,7 +188,7 @@ std::size_t Server::connections() const noexcept {
 std::string Server::metrics() const {
   std::vector<const Statistics*> all;
   for (const auto& loop : loops_) all.push_back(&std::as_const(*loop).statistics());
-  return Statistics::metrics(all);
+  return Statistics::metrics(all, access_log_ ? std::optional(access_log_->lost()) : std::nullopt);
 }
 
 void Server::await_signal() {
@@ -168,17 +198,27 @@ void Server::await_signal() {
       read_files_again();
     } else if (!is_ending_) {
       begin_end();
-    } else {
-      // Whoever asks twice wants no more patience.
-      std::_Exit(128 + signal);
     }
     await_signal();
   });
 }
 
+void Server::end_jobs() {
+  drawing_jobs_.buffers.end();
+  drawing_jobs_.tags.end();
+  drawing_jobs_.snowflakes.end();
+  answering_jobs_.end();
+}
+
 /// Nothing new is taken; what is in hand is answered.
 void Server::begin_end() {
   is_ending_ = true;
+  // The loop that takes signals may end before all else has.
+  for (const int signal : {SIGTERM, SIGINT}) {
+    signals_->remove(signal);
+    std::signal(signal, end_at_once);
+  }
+  end_guard_.end_by(loops_.front()->finish_by() + jobs_patience);
   notify_service_manager("STOPPING=1\nSTATUS=finishing pending requests");
   options_.inform("stopping");
   for (const auto& listener : listeners_) listener->stop();

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -12,14 +11,27 @@
 #include <vector>
 
 #include "serve/access_log.hpp"
+#include "serve/end_guard.hpp"
+#include "serve/jobs.hpp"
 #include "serve/listener.hpp"
 #include "serve/loop.hpp"
 #include "serve/serve.hpp"
+#include "serve/shared_answer.hpp"
 #include "serve/shared_drawing.hpp"
 #include "serve/tls.hpp"
 #include "serve/tokens.hpp"
 
 namespace leafctl::serve {
+
+/// What may be waited for, but draws nothing.
+struct SharedAnswers {
+  SharedAnswer readiness;
+  SharedAnswer layout;  ///< SharedDrawing::known_layout() has it
+  SharedAnswer metrics;
+  SharedAnswer status;
+  SharedAnswer cache_page;
+  SharedAnswer store_page;
+};
 
 /// What all event loops share, and what ends them.
 class Server {
@@ -40,8 +52,7 @@ class Server {
   std::shared_ptr<const TlsContext> tls() const { return tls_.load(); }
   /// Null if nothing is logged.
   AccessLog* access_log() noexcept { return access_log_.get(); }
-  /// For what may wait, but draws nothing.
-  boost::asio::thread_pool& helpers() noexcept { return helpers_; }
+  SharedAnswers& answers() noexcept { return answers_; }
   std::string metrics() const;
   std::chrono::steady_clock::time_point began() const noexcept { return began_; }
   std::size_t connections() const noexcept;
@@ -53,16 +64,19 @@ class Server {
   void take_connection(Protocol protocol, int socket, bool uses_tls, std::string remote);
   void await_signal();
   void begin_end();
+  void end_jobs();
   void feed_watchdog(std::chrono::microseconds interval);
 
+  EndGuard end_guard_;  // which goes last
   const Options options_;
   const std::chrono::steady_clock::time_point began_;
   std::atomic<std::shared_ptr<const Tokens>> tokens_;
   std::atomic<std::shared_ptr<const TlsContext>> tls_;
   std::unique_ptr<AccessLog> access_log_;
   SharedDrawing drawing_;
-  boost::asio::thread_pool drawers_;
-  boost::asio::thread_pool helpers_;
+  DrawingJobs drawing_jobs_;
+  Jobs answering_jobs_;
+  SharedAnswers answers_;
   std::vector<std::unique_ptr<Loop>> loops_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unique_ptr<boost::asio::signal_set> signals_;

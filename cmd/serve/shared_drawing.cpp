@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <utility>
 
 namespace leafctl::serve {
@@ -60,39 +61,52 @@ void SharedDrawing::return_store(leaf::Store store) {
   stores_.push_back(std::move(store));
 }
 
-leaf::SegmentTag SharedDrawing::tag(const leaf::TagName& name) {
-  require_tag(name);
-  return allocator_.tag(name);
-}
-
-std::int64_t SharedDrawing::step_of(const leaf::TagName& name) {
-  require_tag(name);
+std::optional<std::int64_t> SharedDrawing::known_step(const leaf::TagName& name) {
   const std::lock_guard lock(mutex_);
-  return steps_.at(name);
+  const auto found = steps_.find(name);
+  return found == steps_.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// With the store away, what this host has buffered shows that the tag exists.
-bool SharedDrawing::is_buffered(const leaf::TagName& name, std::int64_t& step) const {
-  if (!options_.segments.host) return false;
-  for (const leaf::HostBuffer& buffer : leaf::host_buffers(*options_.segments.host)) {
-    if (buffer.kind != leaf::HostBuffer::Kind::tag || buffer.name != name.str() || !buffer.in_use ||
-        buffer.is_former || buffer.damaged)
-      continue;
-    step = std::max<std::int64_t>(buffer.tag_step, 1);
-    return true;
-  }
-  return false;
+std::vector<leaf::HostBuffer> SharedDrawing::buffers() const {
+  return options_.segments.host ? leaf::host_buffers(*options_.segments.host)
+                                : std::vector<leaf::HostBuffer>();
 }
 
-void SharedDrawing::require_tag(const leaf::TagName& name) {
-  {
+SharedDrawing::OpenTag SharedDrawing::tag(const leaf::TagName& name) {
+  std::optional<std::int64_t> step = known_step(name);
+  if (!step) {
+    step = BorrowedStore(*this)->tag(name).step;
     const std::lock_guard lock(mutex_);
-    if (steps_.contains(name)) return;
+    steps_.emplace(name, *step);
   }
-  std::int64_t step = 0;
-  if (!is_buffered(name, step)) step = BorrowedStore(*this)->tag(name).step;
-  const std::lock_guard lock(mutex_);
-  steps_.emplace(name, step);
+  return {allocator_.tag(name), *step};
+}
+
+/// With the store away, what this host has buffered shows that a tag exists.
+std::vector<std::optional<SharedDrawing::OpenTag>> SharedDrawing::open_buffered(
+    const std::vector<std::string>& names) {
+  std::vector<std::optional<OpenTag>> found(names.size());
+  try {
+    const auto buffered = buffers();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const leaf::TagName name(names[i]);
+      std::optional<std::int64_t> step = known_step(name);
+      if (!step) {
+        const auto buffer = std::ranges::find_if(buffered, [&](const leaf::HostBuffer& one) {
+          return one.kind == leaf::HostBuffer::Kind::tag && one.name == name.str() && one.in_use &&
+                 !one.is_former && !one.damaged;
+        });
+        if (buffer == buffered.end()) continue;
+        step = std::max<std::int64_t>(buffer->tag_step, 1);
+      }
+      found[i] = OpenTag{allocator_.tag(name), *step};
+      const std::lock_guard lock(mutex_);
+      steps_.emplace(name, *step);
+    }
+  } catch (const std::exception&) {
+    // tag() meets it again, and says it.
+  }
+  return found;
 }
 
 void SharedDrawing::draw(leaf::SegmentTag& tag, std::uint64_t count, Shape shape, IdRanges& ranges) {
@@ -138,10 +152,10 @@ leaf::Layout SharedDrawing::layout() {
 
 void SharedDrawing::require_ready() {
   if (options_.segments.host) {
-    const auto buffers = leaf::host_buffers(*options_.segments.host);
+    const auto buffered = buffers();
     const std::lock_guard lock(mutex_);
     const auto is_filled = [&](const std::pair<const leaf::TagName, std::int64_t>& tag) {
-      return std::ranges::any_of(buffers, [&](const leaf::HostBuffer& buffer) {
+      return std::ranges::any_of(buffered, [&](const leaf::HostBuffer& buffer) {
         return buffer.kind == leaf::HostBuffer::Kind::tag && buffer.name == tag.first.str() &&
                !buffer.is_former && buffer.current.size() + buffer.next.size() > 0;
       });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "leaf/error.hpp"
+#include "leaf/host.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
@@ -31,10 +32,14 @@ class SharedDrawing {
   /// `options` is borrowed.
   explicit SharedDrawing(const Options& options);
 
-  /// The handle of a tag that exists: for what was never a tag nothing is kept.
-  leaf::SegmentTag tag(const leaf::TagName& name);
-  /// How many IDs a segment of it has, as of the first call of tag().
-  std::int64_t step_of(const leaf::TagName& name);
+  struct OpenTag {
+    leaf::SegmentTag ids;
+    std::int64_t step = 0;  ///< how many IDs a segment had when the tag was looked up
+  };
+  /// A tag that exists: for what was never a tag nothing is kept.
+  OpenTag tag(const leaf::TagName& name);
+  /// For each tag the same, if it is known without asking the store; never waits for that.
+  std::vector<std::optional<OpenTag>> open_buffered(const std::vector<std::string>& names);
   /// Adds IDs to `ranges` until there are `count`.
   static void draw(leaf::SegmentTag& tag, std::uint64_t count, Shape shape, IdRanges& ranges);
 
@@ -55,8 +60,8 @@ class SharedDrawing {
 
   leaf::Store take_store();
   void return_store(leaf::Store store);
-  void require_tag(const leaf::TagName& name);
-  bool is_buffered(const leaf::TagName& name, std::int64_t& step) const;
+  std::optional<std::int64_t> known_step(const leaf::TagName& name);
+  std::vector<leaf::HostBuffer> buffers() const;
 
   const Options& options_;
   leaf::SegmentAllocator allocator_;

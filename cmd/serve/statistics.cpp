@@ -40,7 +40,8 @@ void Statistics::count_time(Protocol protocol, Duration each, std::uint64_t numb
       static_cast<std::uint64_t>(std::max<std::int64_t>(each.count(), 0)) * number);
 }
 
-std::string Statistics::metrics(const std::vector<const Statistics*>& all) {
+std::string Statistics::metrics(const std::vector<const Statistics*>& all,
+                                std::optional<std::uint64_t> lost_log_lines) {
   const auto sum = [&](const std::function<const Counter&(const Statistics&)>& counter) {
     std::uint64_t total = 0;
     for (const Statistics* const one : all) total += counter(*one).load(std::memory_order_relaxed);
@@ -100,6 +101,10 @@ std::string Statistics::metrics(const std::vector<const Statistics*>& all) {
   head(text, "leafctl_serve_waiting_requests", "gauge", "Requests for IDs that wait for the store.");
   text += fmt::format("leafctl_serve_waiting_requests {}\n",
                       sum([](const Statistics& one) -> const Counter& { return one.waiting_; }));
+  if (lost_log_lines) {
+    head(text, "leafctl_serve_lost_log_lines_total", "counter", "Lines that the access log did not take.");
+    text += fmt::format("leafctl_serve_lost_log_lines_total {}\n", *lost_log_lines);
+  }
   return text;
 }
 

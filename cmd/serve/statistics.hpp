@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,8 +60,9 @@ class Statistics {
   }
   void set_waiting(std::uint64_t draws) noexcept { waiting_.store(draws, std::memory_order_relaxed); }
 
-  /// For Prometheus, in its text format: the sums of all.
-  static std::string metrics(const std::vector<const Statistics*>& all);
+  /// For Prometheus, in its text format: the sums of all. `lost_log_lines` is absent where nothing is logged.
+  static std::string metrics(const std::vector<const Statistics*>& all,
+                             std::optional<std::uint64_t> lost_log_lines = {});
 
  private:
   using Counter = std::atomic<std::uint64_t>;

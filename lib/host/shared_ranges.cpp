@@ -114,31 +114,32 @@ std::shared_ptr<StateFile> SharedRanges::current_file() {
   const auto folder = folder_.get();
   const std::lock_guard lock(files_mutex_);
   if (!identity_) return nullptr;
-  if (files_.empty() || files_.back()->identity() != *identity_ || !files_.back()->is_current(*folder) ||
-      !files_.back()->is_intact()) {
+  if (!file_ || file_->identity() != *identity_ || !file_->is_current(*folder) || !file_->is_intact()) {
     FileKey key = key_;
     key.shown_store = name_.shown();
     key.identity = *identity_;
-    files_.push_back(StateFile::open(*folder, key));
+    file_ = StateFile::open(*folder, key);
   }
-  return files_.back();
+  return file_;
 }
 
 void SharedRanges::go_to_current_file() {
   const auto current = current_file();
-  go_to(current && current->state().buffer.published_end() != 0 ? current->state() : nowhere_);
+  go_to(current && current->state().buffer.published_end() != 0 ? current->shared_state() : nullptr);
 }
 
-void SharedRanges::go_to(SharedState& next) {
-  if (&next == &state()) return;
-  if (&next != &nowhere_) {
-    const std::string origin = next.origin.get();
+void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
+  SharedState& to = next ? *next : nowhere_;
+  if (&to == &state()) return;
+  if (next) {
+    const std::string origin = next->origin.get();
     const std::lock_guard lock(files_mutex_);
     if (!origin_.empty()) granter().require_alike(origin_, origin);
     origin_ = origin;
+    if (std::ranges::find(drawn_from_, next) == drawn_from_.end()) drawn_from_.push_back(next);
   }
-  state_.store(&next, std::memory_order_release);
-  draw_from(next.buffer);
+  state_.store(&to, std::memory_order_release);
+  draw_from(to.buffer);
 }
 
 void SharedRanges::find_store(Time deadline) {
@@ -315,7 +316,10 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
     put_in_place(state, granted, turn);
     return;
   }
-  if (is_of_store && !is_of_origin) {
+  // It was taken away. Higher IDs may have been drawn since, from a file that has gone as well: this grant is
+  // lost.
+  if (is_of_store && is_of_origin) return;
+  if (is_of_store) {
     // What is left is lower than what others have been granted since.
     state.buffer.close();
     file.throw_away(*folder_.get(), lock);

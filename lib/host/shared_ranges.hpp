@@ -56,6 +56,8 @@ class SharedRanges : public range::RangeSource {
   /// Remembers that the store's name leads to `store`. True if `file` is of another one.
   bool leads_elsewhere(const StoreIdentity& store, const StateFile& file, const StoreName::Stamp& before);
   StoreName::Stamp stamp() const { return name_.stamp(); }
+  /// False if `file` was taken from this process, or removed.
+  bool is_current(const StateFile& file) { return file.is_current(*folder_.get()); }
   /// Another number after takers went to another store's buffer.
   int moves() const noexcept { return moves_.load(std::memory_order_acquire); }
 
@@ -97,8 +99,8 @@ class SharedRanges : public range::RangeSource {
   Store& store_until(Time deadline);
   void pause(Time deadline, std::chrono::milliseconds& length);
   Error timed_out(const std::optional<Error>& failure);
-  /// Has takers draw from there.
-  void go_to(SharedState& state);
+  /// Has takers draw from there, or from nowhere if it is null.
+  void go_to(const std::shared_ptr<SharedState>& next);
   /// Where to draw, looked up where nobody knew it when this was made.
   SharedState& known_state();
 
@@ -113,10 +115,13 @@ class SharedRanges : public range::RangeSource {
 
   SharedState nowhere_{};  ///< what takers find empty while there is nothing else to draw from
   mutable ForkMutex files_mutex_;
-  std::optional<StoreIdentity> identity_;          ///< where the name leads
-  std::vector<std::shared_ptr<StateFile>> files_;  ///< the last is current; takers may still be in the others
-  std::string origin_;                             ///< of what was drawn from last
-  std::atomic<SharedState*> state_{&nowhere_};     ///< its buffer is what takers draw from
+  std::optional<StoreIdentity> identity_;  ///< where the name leads
+  std::shared_ptr<StateFile> file_;        ///< the current one
+  /// Takers may be in each of them at any time, so their mappings stay; but no descriptors, and nothing of a
+  /// file that another one replaced before anything was in it, as again and again while a store is silent.
+  std::vector<std::shared_ptr<SharedState>> drawn_from_;
+  std::string origin_;                          ///< of what was drawn from last
+  std::atomic<SharedState*> state_{&nowhere_};  ///< its buffer is what takers draw from
   std::atomic<int> moves_{0};
   std::uint64_t checked_word_ = 0;  ///< tells whether anything was taken since the last check
 

@@ -200,13 +200,13 @@ std::shared_ptr<StateFile> StateFile::map(std::string name, Descriptor descripto
   if (memory == MAP_FAILED) {
     throw Error(ErrorCode::failed, fmt::format("a buffer file cannot be mapped: {}", std::strerror(errno)));
   }
-  return std::shared_ptr<StateFile>(
-      new StateFile(std::move(name), std::move(descriptor), static_cast<SharedState*>(memory)));
+  return std::shared_ptr<StateFile>(new StateFile(std::move(name), std::move(descriptor), memory));
 }
 
-StateFile::~StateFile() {
-  munmap(state_, state_size);
-}
+StateFile::StateFile(std::string name, Descriptor descriptor, void* memory)
+    : name_(std::move(name)),
+      descriptor_(std::move(descriptor)),
+      state_(static_cast<SharedState*>(memory), [](SharedState* state) { munmap(state, state_size); }) {}
 
 bool StateFile::counts(const std::string& boot) const {
   const auto birth = birth_of(descriptor_.get());
@@ -269,8 +269,7 @@ std::shared_ptr<StateFile> StateFile::look(const Folder& folder, const std::stri
   void* const memory = mmap(nullptr, state_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw cannot(folder, file_name, "read");
   const int number = descriptor.get();
-  const std::shared_ptr<StateFile> file(
-      new StateFile(file_name, std::move(descriptor), static_cast<SharedState*>(memory)));
+  const std::shared_ptr<StateFile> file(new StateFile(file_name, std::move(descriptor), memory));
   const bool is_whole = pread(number, memory, state_size, 0) == static_cast<ssize_t>(state_size);
   return is_whole && file->counts(boot_id()) ? file : nullptr;
 }
@@ -320,7 +319,7 @@ std::shared_ptr<StateFile> StateFile::make(const Folder& folder, const FileKey& 
   if (!birth) throw cannot(folder, name, "looked at");
   const std::string own_path = fmt::format("/proc/self/fd/{}", descriptor.get());
   auto file = map(name, std::move(descriptor));
-  new (file->state_) SharedState{.header = header_of(key, *birth, boot_id())};
+  new (file->state_.get()) SharedState{.header = header_of(key, *birth, boot_id())};
   if (linkat(AT_FDCWD, own_path.c_str(), folder.descriptor(), name.c_str(), AT_SYMLINK_FOLLOW) == 0)
     return file;
   if (errno != EEXIST) throw cannot(folder, name, "made");

@@ -41,7 +41,8 @@ class FetchLock {
   Descriptor descriptor_;
 };
 
-/// One mapped file. The mapping is for all threads, and stays where it is until the object goes.
+/// One mapped file. The mapping is for all threads, and stays where it is until the object goes, and all that
+/// have shared_state().
 class StateFile {
  public:
   /// The file of `key`, made if there is none that counts. What does not match this boot, device, inode,
@@ -59,11 +60,12 @@ class StateFile {
   static std::optional<Error> why_lost(const Folder& folder, const std::string& file_name);
   /// A copy of another user's file, for nothing but to be looked at; null if it does not count.
   static std::shared_ptr<StateFile> look(const Folder& folder, const std::string& file_name);
-  ~StateFile();
+  ~StateFile() = default;
   StateFile(const StateFile&) = delete;
   StateFile& operator=(const StateFile&) = delete;
 
   SharedState& state() noexcept { return *state_; }
+  const std::shared_ptr<SharedState>& shared_state() const noexcept { return state_; }
   /// False if what is buffered is not what was written. Others may be writing it.
   bool is_intact() const;
   /// What its key says.
@@ -86,8 +88,8 @@ class StateFile {
   bool take_from_holder(const Folder& folder);
 
  private:
-  StateFile(std::string name, Descriptor descriptor, SharedState* state)
-      : name_(std::move(name)), descriptor_(std::move(descriptor)), state_(state) {}
+  /// `memory` is a mapping of state_size bytes, which the object unmaps.
+  StateFile(std::string name, Descriptor descriptor, void* memory);
   static std::shared_ptr<StateFile> map(std::string name, Descriptor descriptor);
   static void throw_away_foreign(const Folder& folder, const FileKey& key);
   static std::shared_ptr<StateFile> make(const Folder& folder, const FileKey& key);
@@ -95,7 +97,7 @@ class StateFile {
 
   std::string name_;
   Descriptor descriptor_;
-  SharedState* state_;
+  std::shared_ptr<SharedState> state_;
 };
 
 /// The names of all files of this version in `folder` that hold one of `kinds`.

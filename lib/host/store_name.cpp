@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "host/hash.hpp"
+#include "host/name_scope.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "range/fetcher.hpp"
@@ -22,6 +23,8 @@ using std::chrono::milliseconds;
 
 /// After a check that failed, and while another process checks.
 constexpr milliseconds check_pause{10'000};
+/// A name that nobody has checked for so long may be of a container that is gone.
+constexpr milliseconds kept_unchecked = std::chrono::hours(24);
 
 /// One name for a file, however it was named.
 std::string absolute_path(const std::string& path) {
@@ -45,6 +48,21 @@ bool is_within(std::int64_t from_ms, std::int64_t time_ms, milliseconds length) 
   return time_ms >= from_ms && time_ms - from_ms < length.count();
 }
 
+/// Each container that lives for one call leaves a name. One that is still in use costs a look at its store.
+void remove_old_names(const Folder& folder, UnixTime now) {
+  for (const std::string& file_name : state_files(folder, {FileKind::store_name})) {
+    try {
+      const auto file = StateFile::find_any(folder, file_name);
+      if (!file || file->shown_store().starts_with("sqlite:")) continue;  // that is the same everywhere
+      const std::int64_t checked = file->state().store_name.checked_at_ms.load(std::memory_order_relaxed);
+      if (checked != 0 && !is_within(checked, unix_ms(now), kept_unchecked))
+        unlinkat(folder.descriptor(), file_name.c_str(), 0);
+    } catch (const Error&) {
+      // Not to be trusted, so not this one's to remove.
+    }
+  }
+}
+
 }  // namespace
 
 StoreName::StoreName(const std::string& url, const HostOptions& options) {
@@ -61,6 +79,7 @@ StoreName::StoreName(const std::string& url, const HostOptions& options) {
     files_ = options.store_files;
     shown_ = redact_url(url);
     low.add(store::identity_text(url)).add(options.store_key).add_number(geteuid());
+    low.add_number(name_scope(parsed.target, options.store_key));
     for (const std::string& file : files_) low.add(file);
   }
   high.add_number(low.value()).add(parsed.driver == "sqlite" ? shown_ : store::identity_text(url));
@@ -117,6 +136,7 @@ bool StoreName::claim_check(const Folder& folder, UnixTime now) const {
 
 void StoreName::note(const Folder& folder, const StoreIdentity& store, const Stamp& before,
                      UnixTime now) const {
+  if (!find(folder)) remove_old_names(folder, now);
   FileKey key = this->key();
   key.identity = store;
   std::shared_ptr<StateFile> file;

@@ -111,7 +111,9 @@ std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count) {
     }
     if (wanted > 0 && !grant_more(wanted)) return false;  // others have taken some meanwhile
     for (const Range range : granted) append(ranges, range);
-    return true;
+    // Who waited for long may have taken the file away, and put into another one what was granted before
+    // these.
+    return is_current(file);
   });
   return ranges;
 }

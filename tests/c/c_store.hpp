@@ -34,6 +34,7 @@ struct CStore {
     result.store = url.c_str();
     result.runtime_dir = run.c_str();
     result.worker_name = "here";
+    result.timeout_ms = 60'000;  // only ends a test that fails
     return result;
   }
   leaf_options options_of_one_process() const {

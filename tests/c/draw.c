@@ -16,25 +16,31 @@ static int fail(leaf_error* error) {
 static int draw_snowflake(const leaf_options* options) {
   leaf_error* error = NULL;
   int64_t id;
+  int status = 0;
   leaf_generator* generator = leaf_generator_open(options, &error);
-  if (generator == NULL || leaf_generator_next(generator, &id, &error) != LEAF_OK) return fail(error);
-  printf("%" PRId64 "\n", id);
+  if (generator != NULL && leaf_generator_next(generator, &id, &error) == LEAF_OK)
+    printf("%" PRId64 "\n", id);
+  else
+    status = fail(error);
   leaf_generator_close(generator);
-  return 0;
+  return status;
 }
 
 static int draw(const leaf_options* options, const char* name) {
   leaf_error* error = NULL;
   leaf_tag* tag;
   int64_t id;
+  int status = 0;
   leaf_allocator* allocator = leaf_allocator_open(options, &error);
   if (allocator == NULL) return fail(error);
   tag = leaf_allocator_tag(allocator, name, &error);
-  if (tag == NULL || leaf_tag_next(tag, &id, &error) != LEAF_OK) return fail(error);
-  printf("%" PRId64 "\n", id);
+  if (tag != NULL && leaf_tag_next(tag, &id, &error) == LEAF_OK)
+    printf("%" PRId64 "\n", id);
+  else
+    status = fail(error);
   leaf_tag_close(tag);
   leaf_allocator_close(allocator);
-  return 0;
+  return status;
 }
 
 int main(int argc, char** argv) {

@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <set>
 #include <thread>
 #include <utility>
@@ -60,6 +59,7 @@ class Child {
     REQUIRE(waitpid(process_, &status, 0) == process_);
     CHECK(status == 0);
     CHECK(got == result.size() * sizeof result[0]);
+    result.resize(got / sizeof result[0]);
     return result;
   }
 
@@ -81,17 +81,16 @@ void draw_before_and_after_forks(const Draw& draw) {
   for (std::int64_t& id : before) REQUIRE(draw(id) == LEAF_OK);
   add(before);
 
-  std::atomic<bool> is_over{false};
   Ids own;
-  std::thread other([&] {
+  std::jthread other([&](const std::stop_token& end) {
     std::int64_t id = 0;
-    while (!is_over && draw(id) == LEAF_OK) own.push_back(id);
+    while (!end.stop_requested() && draw(id) == LEAF_OK) own.push_back(id);
   });
   std::vector<Child> forked;
   forked.reserve(children);
   for (int i = 0; i < children; ++i) forked.emplace_back(draw);
   for (Child& child : forked) add(child.ids());
-  is_over = true;
+  other.request_stop();
   other.join();
   add(own);
 }
@@ -171,4 +170,21 @@ TEST_CASE("C: a handler of the program's own that draws in the child draws what 
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
+}
+
+TEST_CASE("C: a child that runs no handlers does not draw what its parent has in memory") {
+  CStore store;
+  add_tag(store.admin, "order", 100);
+  const auto allocator = CStore::allocator(store.options_of_one_process());
+  const auto tag = CStore::tag(allocator, "order");
+  std::int64_t id = 0;
+  REQUIRE(leaf_tag_next(tag.get(), &id, nullptr) == LEAF_OK);
+  const pid_t child = _Fork();
+  REQUIRE(child >= 0);
+  // Nothing that could wait for a lock, which another thread may have held at the fork.
+  if (child == 0) _exit(leaf_tag_try_next(tag.get(), &id) == 0 ? 0 : 1);
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(leaf_tag_try_next(tag.get(), &id) != 0);
 }

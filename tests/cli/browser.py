@@ -3,6 +3,7 @@ import base64
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -26,7 +27,7 @@ class Browser:
             [executable, '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars',
              '--no-first-run', '--disable-background-networking', '--disable-component-update', '--lang=en-US',
              '--remote-debugging-pipe', f'--user-data-dir={self._profile}', 'about:blank'],
-            preexec_fn=place_pipes, close_fds=False, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            preexec_fn=place_pipes, close_fds=False, start_new_session=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(commands_out)
         os.close(events_in)
         self._commands = os.fdopen(commands_in, 'wb', buffering=0)
@@ -45,12 +46,19 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self._commands.close()
+        # Debian's program is a script that stays: so all of its processes are asked to end, and made to.
         try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self._session = None
+            self.call('Browser.close')
+            self._process.wait(60)
+        except (OSError, RuntimeError, subprocess.TimeoutExpired):
+            pass
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait()
+        self._commands.close()
         self._events.close()
         shutil.rmtree(self._profile, ignore_errors=True)
 
@@ -99,7 +107,7 @@ class Browser:
         return result['result'].get('value')
 
     def until(self, condition):
-        """Looks at each frame until the condition is true, and returns its value."""
+        """Looks until the condition is true, and returns its value, or true for an object."""
         value = self.value(f'''new Promise(done => {{
             const begun = performance.now();
             (function look() {{

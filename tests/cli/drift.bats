@@ -61,13 +61,13 @@ proposes_all() {
         for (i = 1; i <= count; ++i) print line, options[i]
       }
     }' >wanted
-  timeout 60 "$support/$1_proposals" "$source_tree/completions" "${lines[@]}" | grep -P '\t--' >got
+  timeout 300 "$support/$1_proposals" "$source_tree/completions" "${lines[@]}" | grep -P '\t--' >got
   agree "the options that $1 proposes" wanted got
 
   of_tree '$1 == "command" { blank = match($2, / [^ ]*$/)
     print "leafctl " substr($2, 1, blank), blank ? substr($2, blank + 1) : $2 }' >wanted
   mapfile -t lines < <(cut -f 1 wanted | sort -u)
-  timeout 60 "$support/$1_proposals" "$source_tree/completions" "${lines[@]}" >got
+  timeout 300 "$support/$1_proposals" "$source_tree/completions" "${lines[@]}" >got
   agree "the commands that $1 proposes" wanted got
 }
 

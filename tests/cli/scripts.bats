@@ -133,6 +133,10 @@ ok 3 three
 		<system-out>figure: models/window 77 states
 </system-out>
 	</testcase>
+	<testcase name="race_soak" classname="race_soak" time="1" status="run">
+		<system-out>figure: race/tag 3 kills
+</system-out>
+	</testcase>
 	<testcase name="absent" classname="absent" time="0" status="notrun">
 		<skipped message="Disabled"/>
 	</testcase>
@@ -143,14 +147,24 @@ EOF
   prints ''
   page=$(<"$tree/docs/testing.md")
   contains "$page" '1. 2026-01-02, commit `1a2b3c4`, '
-  contains "$page" ': of 3 test programs 2 passed, **1 failed** (`model_window`); left out: `absent`. 4 cases, 1,500 assertions.'
-  contains "$page" '| race/tag | 1,234,567 IDs drawn, 3 kills | `race_test` | 1 |'
+  contains "$page" ': of 4 test programs 3 passed, **1 failed** (`model_window`); left out: `absent`. 4 cases, 1,500 assertions.'
+  contains "$page" '| race/tag | 1,234,567 IDs drawn, 6 kills | `race_test`, `race_soak` | 1 |'
   contains "$page" '| host_kill/sqlite | 50 kills | `cli_next` | 1 |'
   contains "$page" '| models/window | 77 states | `model_window` (failed) | 1 |'
   contains "$page" '| `race_test` | 2 | 1,500 | 8 | 1 |'
-  contains "$page" 'Not part of these runs: languages, mutants, patroni, storm, versions.'
+  contains "$page" 'Not part of these runs: `cli_'
+  contains "$page" ', `mutants`, '
+  lacks "$(grep '^Not part' <<<"$page")" '`race_test`'
   expect 0 "$tree/scripts/report"
   same 'the page' "$page" "$(<"$tree/docs/testing.md")"
+  # What is of one commit and machine is one run.
+  sed 's/race_/storm_/g' "$BATS_TEST_TMPDIR/run.xml" >"$BATS_TEST_TMPDIR/more.xml"
+  sed 's/1a2b3c4/5d6e7f8/' "$BATS_TEST_TMPDIR/run.xml" >"$BATS_TEST_TMPDIR/later.xml"
+  expect 0 "$tree/scripts/report" "$BATS_TEST_TMPDIR"/{run,more,later}.xml
+  page=$(<"$tree/docs/testing.md")
+  contains "$page" ': of 8 test programs 6 passed, '
+  contains "$page" '| race/tag | 2,469,134 IDs drawn, 12 kills | 4 programs | 1 |'
+  contains "$page" '2. 2026-01-02, commit `5d6e7f8`, '
 }
 
 @test "the report says what is out of date, and what it cannot read" {

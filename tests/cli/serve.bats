@@ -308,4 +308,6 @@ PERL
   same 'other errors' '' "$(grep -vE ' (Error: (Server closed the connection|Connection reset by peer|Broken pipe)|Could not connect .*: Connection re.*)$' "$BATS_TEST_TMPDIR/errors" || true)"
   grep -hE '^[0-9]+$' "$BATS_TEST_TMPDIR"/ids.? >"$BATS_TEST_TMPDIR/all"
   same 'twice' '' "$(sort "$BATS_TEST_TMPDIR/all" | uniq -d)"
+  echo "# figure: server_kill/leafctl-serve $wanted kills" >&3
+  echo "# figure: server_kill/leafctl-serve $(wc -l <"$BATS_TEST_TMPDIR/all") IDs" >&3
 }

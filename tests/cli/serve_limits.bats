@@ -205,3 +205,142 @@ hint: install the package 'leafctl-serve'"
   LD_LIBRARY_PATH=$own expect 2 leafctl serve
   contains "$stderr" 'hint: install the same version of leafctl and leafctl-serve'
 }
+
+# crowd COUNT PATH [stay]: sends so many requests for PATH, %d in it a number; their clients are gone then, or stay as
+# process $crowd until each has an answer; the first lines of those go into crowd_answers.
+crowd() {
+  cat >"$BATS_TEST_TMPDIR/crowd.pl" <<'PERL'
+    use Socket;
+    my ($path, $count, $request, $stay) = @ARGV;
+    my @all;
+    for my $number (1 .. $count) {
+      my $s;
+      socket($s, PF_UNIX, SOCK_STREAM, 0) && connect($s, pack_sockaddr_un($path)) or die "$!";
+      (my $one = $request) =~ s/%d/$number/;
+      syswrite($s, "GET $one HTTP/1.1\r\nHost: x\r\n\r\n");
+      push @all, $s;
+    }
+    open(my $file, '>', "$path.crowd"); close $file;
+    exit unless $stay;
+    alarm 60;
+    for my $s (@all) { sysread($s, my $answer, 12); print "$answer\n"; }
+PERL
+  local path=$http_socket
+  rm -f "$path.crowd"
+  perl "$BATS_TEST_TMPDIR/crowd.pl" "$path" "$@" >"$BATS_TEST_TMPDIR/crowd_answers" 3>&- &
+  crowd=$!
+  until_true [ -e "$path.crowd" ]
+  [ -n "${3:-}" ] || wait "$crowd"
+}
+
+# is_soon COMMAND...: it ends in 20 seconds, where a queue of those before would take far longer.
+is_soon() {
+  local begun=$SECONDS
+  "$@"
+  if [ $((SECONDS - begun)) -ge 20 ]; then same "$* took" 'less than 20 s' "$((SECONDS - begun)) s"; fi
+}
+
+@test "what is buffered is answered at once, whatever waits for a silent store" {
+  same 'before' 1 "$(leafctl next order)"
+  same 'before' 1 "$(leafctl next invoice)"
+  serve --timeout 60s
+  answers 200 2 /api/segment/get/invoice
+  lock_store
+  crowd 50 /v1/tags/nosuch%d/next stay
+  is_soon answers 200 2 /api/segment/get/order --max-time 30
+  is_soon answers 200 3 /api/segment/get/invoice --max-time 30
+  is_soon same 'by Redis' 3 "$(timeout 30 redis-cli -s "$redis_socket" incr order)"
+  kill "$crowd"
+}
+
+@test "each request is answered in time, whether or not a thread got to it" {
+  serve --timeout 1s
+  lock_store
+  crowd 300 /v1/tags/nosuch%d/next stay
+  is_soon get /v1/tags/order/next
+  same 'the status' 503 "$status"
+  contains "$(timeout 30 redis-cli -s "$redis_socket" incr invoice)" TRYAGAIN
+  is_soon wait "$crowd"
+  same 'the others' "$(yes 'HTTP/1.1 503' | head -n 300)" "$(cat "$BATS_TEST_TMPDIR/crowd_answers")"
+  unlock_store
+  until_prints 'afterwards' 200 status_of /v1/tags/order/next
+}
+status_of() { curl -sS --max-time 60 --unix-socket "$http_socket" -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' "http://localhost$1"; }
+
+@test "all who ask whether it is ready share one look" {
+  serve --timeout 1s
+  lock_store
+  crowd 100 /readyz
+  is_soon get /readyz --max-time 30
+  [[ $status = 200 || $status = 503 ]]
+}
+
+# has_ended: the server is no more, or only waits for its status to be taken.
+has_ended() { ! kill -0 "$server" 2>/dev/null || [[ $(ps -o stat= -p "$server") = Z* ]]; }
+
+@test "SIGTERM ends it in time, although nobody takes what it waits for" {
+  serve --timeout 1s
+  lock_store
+  crowd 300 /v1/tags/nosuch%d/next
+  kill -TERM "$server"
+  is_soon until_true has_ended
+  stop_status=0
+  wait "$server" || stop_status=$?
+  server=
+  same 'the status' 0 "$stop_status"
+  if [ -e "$http_socket" ] || [ -e "$redis_socket" ]; then same 'sockets' none left; fi
+}
+
+@test "SIGTERM ends it in time, although the reader of its log has stopped" {
+  mkfifo "$BATS_TEST_TMPDIR/log"
+  exec 9<>"$BATS_TEST_TMPDIR/log"
+  server_messages=$BATS_TEST_TMPDIR/server_messages http_socket=$BATS_TEST_TMPDIR/http.sock
+  leafctl serve --http "unix:$http_socket" --access-log - 2>"$server_messages" >"$BATS_TEST_TMPDIR/log" 3>&- 9<&- &
+  server=$!
+  until_said listening
+  # More than the pipe takes.
+  get "/$(head -c 1000 /dev/zero | tr '\0' a)[1-200]"
+  kill -TERM "$server"
+  is_soon until_true has_ended
+  stop_status=0
+  wait "$server" || stop_status=$?
+  server=
+  same 'the status' 0 "$stop_status"
+}
+
+@test "a second SIGTERM ends it at once" {
+  serve --timeout 60s
+  lock_store
+  crowd 20 /v1/tags/nosuch%d/next stay
+  kill -TERM "$server"
+  until_said stopping
+  if has_ended; then same 'after the first' waiting ended; fi
+  kill -TERM "$server"
+  is_soon until_true has_ended
+  stop_status=0
+  wait "$server" || stop_status=$?
+  server=
+  same 'the status' 143 "$stop_status"
+}
+
+@test "lines that the log cannot take are said and counted, and so is a log that cannot be opened again" {
+  mkdir "$BATS_TEST_TMPDIR/logs"
+  ln -s /dev/full "$BATS_TEST_TMPDIR/logs/log"
+  serve --access-log "$BATS_TEST_TMPDIR/logs/log"
+  get /healthz
+  until_said "cannot write to access log '$BATS_TEST_TMPDIR/logs/log': No space left on device"
+  lost_lines() { curl -sS --unix-socket "$http_socket" http://localhost/metrics | sed -n 's/^leafctl_serve_lost_log_lines_total //p'; }
+  has_lost() { [ "$(lost_lines)" -ge "$1" ]; }
+  until_true has_lost 2
+  same 'how often it is said' 1 "$(grep -c 'cannot write' "$server_messages")"
+  mv "$BATS_TEST_TMPDIR/logs" "$BATS_TEST_TMPDIR/away"
+  kill -HUP "$server"
+  until_said "cannot open access log '$BATS_TEST_TMPDIR/logs/log': No such file or directory"
+  lacks "$(cat "$server_messages")" 'configuration reloaded'
+  mkdir "$BATS_TEST_TMPDIR/logs"
+  kill -HUP "$server"
+  until_said 'configuration reloaded'
+  get /healthz
+  stop_server
+  contains "$(cat "$BATS_TEST_TMPDIR/logs/log")" /healthz
+}

@@ -402,3 +402,20 @@ hint: keep them apart from the IDs of the new store, and draw again"
     contains "$stderr" "leafctl: the store is another one now; $(($(<"$ids") + 1)) IDs of the previous one were printed"
   done
 }
+
+@test "a container with another network or another folder of sockets draws nothing of this one's store" {
+  [ "$TEST_STORE" = postgresql ] || skip 'of servers'
+  unshare --net --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to make namespaces'
+  leafctl -q add-tag order --step 10
+  same 'here' 1 "$(leafctl next order)"
+  local host=${PGHOST:-/var/run/postgresql}
+  # The same address, where no server is.
+  if [[ $host == /* ]]; then
+    expect 3 unshare --mount bash -euc 'mount -t tmpfs none "$1"; leafctl --timeout 200ms next order' bash "$host"
+  else
+    expect 3 unshare --net leafctl --timeout 200ms next order
+    # What reaches the same store has the same buffer.
+    same 'other mounts' 2 "$(unshare --mount leafctl next order)"
+  fi
+  same 'here again' 1 "$(leafctl status -o json | wc -l)"
+}

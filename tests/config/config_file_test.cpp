@@ -118,6 +118,15 @@ TEST_CASE("configuration file: the values that the library goes by are checked, 
   CHECK(File("host_buffer: maybe\n").error().starts_with(":1: 'host_buffer' takes yes, true, on or 1, "));
 }
 
+TEST_CASE("configuration file: what yaml-cpp never gets past is refused at its place") {
+  for (const char* text :
+       {",", "\n,", "store: a\n,", ",\nstore: a\n", "]", "}", "- a\n,", ", ,", "? ,", "--- ,"}) {
+    CAPTURE(text);
+    CHECK(File(text).error().find("not valid YAML: ") != std::string::npos);
+  }
+  CHECK(File("\n ,").error().starts_with(":2: not valid YAML: "));
+}
+
 TEST_CASE("configuration file: aliases stand for what they name, but make no endless file") {
   const File file("store: &a sqlite:/a.db\nstores: {x: *a}\n");
   CHECK(read_file(file.path())->stores.at("x").text == "sqlite:/a.db");

@@ -17,6 +17,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "support/figure.hpp"
 #include "support/grant_audit.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/wait_for.hpp"
@@ -138,7 +139,8 @@ void kill_again_and_again(int times) {
     }
     load.pause(false);
   }
-  MESSAGE(times << " kills, " << checked << " acknowledged grants");
+  leaf::test::figure("server_kill/postgresql", times, "kills");
+  leaf::test::figure("server_kill/postgresql", checked, "acknowledged grants");
   CHECK(checked > 0);
 }
 

@@ -21,7 +21,7 @@ std::optional<Wide> digits(std::string text) {
   if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
   Wide value = 0;
   // No bounds go beyond 64 bits.
-  for (const char c : text) value = std::min<Wide>(value * 10 + (c - '0'), Wide{1} << 100);
+  for (const char c : text) value = std::min<Wide>(value * 10 + (c - '0'), Wide{1} << 70);
   return is_negative ? -value : value;
 }
 
@@ -35,6 +35,13 @@ std::optional<Wide> united(const std::string& text,
       return *number * factor;
   }
   return std::nullopt;
+}
+
+/// Nothing is as much in any unit.
+std::optional<Wide> duration_of(const std::string& text) {
+  if (text.starts_with('-')) return std::nullopt;
+  if (digits(text) == 0) return Wide{0};
+  return united(text, {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}});
 }
 
 template <class Parse>
@@ -85,10 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return leafctl::parse_duration("-n", text, {shortest, longest}).count();
       },
       text);
-  auto wanted = united(text, {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}});
-  if (text.starts_with('-')) wanted.reset();
-  if (digits(text) == 0) wanted = 0;
-  require_same(duration, wanted, times, text);
+  require_same(duration, duration_of(text), times, text);
   if (duration) {
     const std::string written = leafctl::format_duration(std::chrono::milliseconds(*duration));
     require(leafctl::parse_duration("-n", written, {shortest, longest}).count() == *duration,

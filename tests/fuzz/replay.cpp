@@ -44,6 +44,6 @@ int main(int argc, char** argv) {
       ++count;
     }
   }
-  std::printf("%zu inputs\n", count);
+  std::printf("figure: fuzz/replay %zu kept inputs\n", count);
   return count == 0 ? 1 : 0;
 }

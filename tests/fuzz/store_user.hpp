@@ -44,7 +44,7 @@ class StoreUser {
     options_.timeout = std::chrono::milliseconds(100);
     Store store(options_);
     for (int i = 0; i < 12 && choices.are_left(); ++i) {
-      const std::size_t choice = choices.below(24);
+      const std::size_t choice = choices.below(32);
       if (attempt([&] { call(choice, choices, store); })) continue;
       if (choices.below(4) == 0) store = Store(options_);
     }
@@ -80,8 +80,14 @@ class StoreUser {
     const TagName name(choices.flag() ? "order" : "short");
     switch (choice) {
       case 0:
+      case 24:
+      case 25:
         return draw(choices);
       case 1:
+      case 26:
+      case 27:
+      case 28:
+      case 29:
         return draw_snowflakes(choices);
       case 2:
         return draw_directly(choices, store, name);

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -355,6 +357,54 @@ TEST_CASE("shared ranges: who has stopped while it fetches is waited for, then o
   CHECK(Buffer(fixture).draw() == 103);
 }
 
+namespace {
+
+/// How many descriptors this process has, and mappings of files in `folder`.
+std::pair<std::ptrdiff_t, int> held_of(const fs::path& folder) {
+  int mappings = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    mappings += line.find(folder.string()) != std::string::npos;
+  const auto descriptors = std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  return {descriptors, mappings};
+}
+
+}  // namespace
+
+TEST_CASE(
+    "shared ranges: a store that stays silent costs a process nothing, however often the file changes") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
+  buffer.grants = {{1, 2}};
+  CHECK(buffer.draw() == 1);
+  const auto take_over = [&] {
+    const HeldLock stopped(fixture.run);
+    CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::unavailable);
+  };
+  take_over();
+  const auto held = held_of(fixture.run);
+  for (int time = 0; time < 20; ++time) take_over();
+  CHECK(held_of(fixture.run) == held);
+  buffer.grants = {{2, 4}};
+  CHECK(buffer.draw() == 2);
+}
+
+TEST_CASE("shared ranges: files that were drawn from keep no descriptor") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
+  const auto draw_anew = [&] {
+    const HeldLock stopped(fixture.run);
+    buffer.grants = {{1, 2}};
+    CHECK(buffer.draw() == 1);
+  };
+  buffer.grants = {{1, 2}};
+  CHECK(buffer.draw() == 1);
+  draw_anew();
+  const auto held = held_of(fixture.run);
+  for (int time = 0; time < 20; ++time) draw_anew();
+  CHECK(held_of(fixture.run).first == held.first);
+}
+
 TEST_CASE("shared ranges: a file that was removed only makes a gap, for those at it and those that come") {
   SharedRangesFixture fixture;
   Buffer old(fixture);
@@ -543,6 +593,92 @@ TEST_CASE("store name: what may lead to different stores has different names") {
   fs::create_symlink(store, fixture.home.path() / "link");
   CHECK(is_same_name(fixture, "sqlite:" + store.string(), "",
                      "sqlite:" + (fixture.home.path() / "." / "link").string(), ""));
+}
+
+namespace {
+
+/// Whether a child that has moved to namespaces of its own, and run `surroundings` there, knows where `url`
+/// leads as its parent does. None if that may not be done here.
+std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::string& url, int namespaces,
+                                       const std::function<bool()>& surroundings) {
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
+  const leaf::host::StoreName here(url, fixture.host_options());
+  here.note(folder, {"d1", ""}, here.stamp(), leaf::UnixTime{});
+  REQUIRE(here.look_up(folder, leaf::UnixTime{}));
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string same_user = std::to_string(geteuid()) + " " + std::to_string(geteuid()) + " 1";
+    if (unshare(namespaces) != 0) {
+      if (unshare(CLONE_NEWUSER | namespaces) != 0) _exit(2);
+      std::ofstream("/proc/self/uid_map") << same_user;
+    }
+    if (!surroundings()) _exit(2);
+    const leaf::host::StoreName there(url, fixture.host_options());
+    _exit(there.look_up(folder, leaf::UnixTime{}) ? 1 : 0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) return std::nullopt;
+  return WEXITSTATUS(status) == 1;
+}
+
+bool mount_over(const fs::path& folder) {
+  return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("none", folder.c_str(), "tmpfs", 0, nullptr) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("store name: a container that it may lead elsewhere in asks for itself") {
+  SharedRangesFixture fixture;
+  const fs::path sockets = fixture.home.path() / "sockets";
+  fs::create_directory(sockets);
+  const auto nothing = [] { return true; };
+  const auto other_sockets = [&] { return mount_over(sockets); };
+  std::optional<bool> known;
+  SUBCASE("another network") {
+    known = is_known_elsewhere(fixture, "postgresql://127.0.0.1/ids", CLONE_NEWNET, nothing);
+  }
+  SUBCASE("another folder of sockets") {
+    known =
+        is_known_elsewhere(fixture, "dbname=ids host=db1," + sockets.string(), CLONE_NEWNS, other_sockets);
+  }
+  SUBCASE("a service, whatever it says") {
+    known = is_known_elsewhere(fixture, "service=ids", CLONE_NEWNS, nothing);
+  }
+  if (!known) MESSAGE("not tested: needs leave to make namespaces");
+  CHECK_FALSE(known.value_or(false));
+}
+
+TEST_CASE("store name: a unit that sees other files but the same servers relies on what is known") {
+  SharedRangesFixture fixture;
+  const fs::path elsewhere = fixture.home.path() / "elsewhere";
+  fs::create_directory(elsewhere);
+  const auto known =
+      is_known_elsewhere(fixture, "postgresql://db1/ids", CLONE_NEWNS, [&] { return mount_over(elsewhere); });
+  CHECK(known.value_or(true));
+}
+
+TEST_CASE("store name: a new one takes the place of those that nobody has checked for a day") {
+  SharedRangesFixture fixture;
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
+  const leaf::UnixTime begin(100h);
+  const auto note = [&](const std::string& url, leaf::UnixTime now) {
+    const leaf::host::StoreName name(url, fixture.host_options());
+    name.note(folder, {"d1", ""}, name.stamp(), now);
+  };
+  const auto is_known = [&](const std::string& url) {
+    return leaf::host::StoreName(url, fixture.host_options()).led_to(folder).has_value();
+  };
+  note("postgresql://h/old", begin);
+  note("sqlite:/old", begin);
+  note("postgresql://h/used", begin + 1h);
+  note("postgresql://h/new", begin + 24h);
+  CHECK_FALSE(is_known("postgresql://h/old"));
+  CHECK(is_known("sqlite:/old"));
+  CHECK(is_known("postgresql://h/used"));
+  CHECK(is_known("postgresql://h/new"));
 }
 
 TEST_CASE("store name: one that goes through a file which has changed is looked up anew") {

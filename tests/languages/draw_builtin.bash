@@ -1,17 +1,6 @@
 #!/usr/bin/env bash
-# What mixed_storm.hpp asks of a program, with the builtin of bash, in a child of the shell that has loaded it.
+# What mixed_storm.hpp asks of a program, with the builtin of bash.
 set -eo pipefail
 enable -f "$BUILTIN" leaf
-export LEAFCTL_WORKER_NAME=storm
-leaf next storm -v id
-( while read -r count; do
-  for ((i = 0; i < count; ++i)); do
-    leaf next storm -v id
-    echo "t$id"
-    if ((i % 4 == 0)); then
-      leaf next --snowflake -v id
-      echo "s$id"
-    fi
-  done
-  echo .
-done )
+# shellcheck source=tests/languages/draw_builtin.sh
+. "${0%/*}/draw_builtin.sh"

@@ -172,6 +172,16 @@ PHP
   same 'the last' "$(cat last)" "$(cat ids.? parent last | sort -n | tail -n 1)"
 }
 
+@test "a generator without the host's buffer says to a child that it is its parent's" {
+  in_php 0 '$flakes = Leaf\Generator::open(hostBuffer: false);
+    $flakes->next();
+    if (($pid = pcntl_fork()) === 0) { caught(fn () => $flakes->next()); exit(0); }
+    pcntl_waitpid($pid, $status);
+    assert($flakes->next() > 0);'
+  contains "$output" 'Leaf\Error 1 not again: the worker of this generator is held by the process that was forked'
+  contains "$output" 'hint: open the generator after the fork'
+}
+
 @test "a server that preloads it draws, where FFI is for preloaded files alone" {
   command -v php-cgi >/dev/null || skip 'there is no php-cgi'
   serve() { expect 0 php-cgi -q -d ffi.enable=preload -d display_errors=0 "$@"; }

@@ -12,6 +12,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "support/figure.hpp"
 #include "support/manual_clock.hpp"
 #include "support/recorded_disk.hpp"
 #include "support/sqlite_session.hpp"
@@ -172,6 +173,12 @@ Tally cut(int cuts, Fault fault) {
   return tally;
 }
 
+void count(const Tally& tally) {
+  leaf::test::figure("power_cut/sqlite", tally.cuts, "cuts");
+  leaf::test::figure("power_cut/sqlite", tally.recoveries, "of them with a journal to undo");
+  leaf::test::figure("power_cut/sqlite", tally.losses, "with a loss");
+}
+
 /// How many of `cuts` cuts lose a row that SQLite had committed in these modes.
 int losses_of(const std::string& journal_mode, const std::string& synchronous, int cuts) {
   std::mt19937_64 random(7);
@@ -222,6 +229,7 @@ TEST_CASE("power cut: the disk that is played loses what SQLite's documentation 
 
 TEST_CASE("power cut: whatever is left of unsynced writes, no acknowledged grant or window comes again") {
   const Tally tally = cut(800, Fault::none);
+  count(tally);
   CHECK(tally.losses == 0);
   CHECK(tally.recoveries > 80);
 }
@@ -234,7 +242,7 @@ TEST_CASE("power cut: a disk that syncs nothing is found out, and one that forge
 TEST_SUITE("soak" * doctest::skip()) {
   TEST_CASE("power cut: a hundred thousand cuts") {
     const Tally tally = cut(100'000, Fault::none);
+    count(tally);
     CHECK(tally.losses == 0);
-    MESSAGE(tally.cuts << " cuts, " << tally.recoveries << " with a journal to undo");
   }
 }

@@ -1,0 +1,97 @@
+#include "host/name_scope.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "host/descriptor.hpp"
+#include "host/hash.hpp"
+#include "store/conninfo.hpp"
+
+namespace leaf::host {
+
+namespace {
+
+/// What `path` is, whatever it is called; nothing of it where it is missing.
+void add_file(Hash& hash, const char* path) {
+  struct statx file {};
+  if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &file) != 0) file = {};
+  hash.add_number(std::uint64_t{file.stx_dev_major} << 32 | file.stx_dev_minor)
+      .add_number(file.stx_ino)
+      .add_number(static_cast<std::uint64_t>(file.stx_btime.tv_sec))
+      .add_number(file.stx_btime.tv_nsec);
+}
+
+/// The network namespace, by a number that no later one gets. Linux before 5.14 tells an inode alone, which
+/// the next namespace may have.
+void add_network(Hash& hash) {
+  constexpr int netns_cookie = 71;  // SO_NETNS_COOKIE, which older headers lack
+  std::uint64_t cookie = 0;
+  socklen_t size = sizeof cookie;
+  const Descriptor any(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (any && getsockopt(any.get(), SOL_SOCKET, netns_cookie, &cookie, &size) == 0) {
+    hash.add_number(cookie);
+    return;
+  }
+  struct stat network {};
+  // Where there is no such file the kernel has one network.
+  if (stat("/proc/self/ns/net", &network) != 0) network = {};
+  hash.add_number(network.st_dev).add_number(network.st_ino);
+}
+
+/// Each mount namespace has mounts of its own, with other numbers.
+void add_mounts(Hash& hash) {
+  constexpr unsigned unique_mount = 0x4000;  // STATX_MNT_ID_UNIQUE of Linux 6.8: no later one gets it
+  struct statx root {};
+  if (statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID | unique_mount, &root) != 0) root = {};
+  hash.add_number(root.stx_mnt_id).add_number(root.stx_ino);
+}
+
+std::optional<std::string> variable(std::string_view name, std::string_view variables) {
+  while (!variables.empty()) {
+    const std::string_view line = variables.substr(0, variables.find('\n'));
+    variables.remove_prefix(std::min(line.size() + 1, variables.size()));
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == '=')
+      return std::string(line.substr(name.size() + 1));
+  }
+  return std::nullopt;
+}
+
+/// The folders among `hosts`, which are separated by commas.
+void add_socket_folders(Hash& hash, std::string_view hosts) {
+  while (!hosts.empty()) {
+    const std::string host(hosts.substr(0, hosts.find(',')));
+    hosts.remove_prefix(std::min(host.size() + 1, hosts.size()));
+    if (host.starts_with('/')) add_file(hash, host.c_str());
+  }
+}
+
+}  // namespace
+
+std::uint64_t name_scope(const std::string& conninfo, const std::string& variables) {
+  Hash hash;
+  add_network(hash);
+  for (const char* file : {"/etc/hosts", "/etc/nsswitch.conf"}) add_file(hash, file);
+  std::string hosts = variable("PGHOST", variables).value_or("");
+  const auto parameters = store::parse_conninfo(conninfo);
+  bool is_plain = parameters && !variable("PGSERVICE", variables);
+  for (const store::Parameter& parameter : parameters.value_or(std::vector<store::Parameter>())) {
+    if (parameter.keyword == "host") hosts = parameter.value;
+    if (parameter.keyword == "service") is_plain = false;
+  }
+  // What a service says is libpq's to know.
+  if (!is_plain) add_mounts(hash);
+  // Debian's libpq has the first of these built in, PostgreSQL's own the second.
+  constexpr const char* of_debian = "/var/run/postgresql";
+  if (hosts.empty()) hosts = access(of_debian, F_OK) == 0 ? of_debian : "/tmp";
+  add_socket_folders(hash, hosts);
+  return hash.value();
+}
+
+}  // namespace leaf::host

@@ -1,0 +1,446 @@
+#include "simulation/actors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+
+#include "leaf/host.hpp"
+#include "leaf/segment.hpp"
+#include "leaf/snowflake.hpp"
+
+namespace leaf::simulation {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::array layouts{"leaf",
+                             "leaf",
+                             "time:41,worker:3,sequence:12",
+                             "time:39,worker:2,sequence:20",
+                             "41,10,4",
+                             "sonyflake",
+                             "time:39,sequence:8,machine:16/10ms@1409529600000",
+                             "41,1,12"};
+
+HostClock& host_clock() {
+  static HostClock& clock = *new HostClock;
+  return clock;
+}
+[[maybe_unused]] const HostClock& made_at_the_begin = host_clock();
+
+/// One program on one host.
+class Actor {
+ public:
+  Actor(const Place& place, Process& process) : place_(place), process_(process) {}
+
+  Random& random() const { return Scheduler::the().random(); }
+  const Scenario& scenario() const { return place_.scenario; }
+  int number() const { return process_.number; }
+  Host& host() const { return place_.host; }
+
+  /// Another thread of this program.
+  Fiber& start(std::function<void()> body) const { return Scheduler::the().start(process_, std::move(body)); }
+  static void join(const Fiber& fiber) {
+    while (!Scheduler::is_done(fiber)) Scheduler::the().wait(&fiber);
+  }
+
+  void think() const {
+    if (!random().one_in(4)) return;
+    Scheduler& scheduler = Scheduler::the();
+    scheduler.sleep_until(scheduler.now() +
+                          random().spread(microsecond, random().one_in(8) ? 20 * second : 50 * millisecond));
+  }
+
+  /// Does `work()`; false if it throws Error, which whoever draws may meet.
+  template <typename Work>
+  bool try_to(const char* what, Work work) const {
+    try {
+      work();
+      return true;
+    } catch (const Error& error) {
+      place_.log.note("failed", number(), static_cast<int>(error.code()));
+      place_.log.say(what, number(), error.what());
+      place_.tally.last_error = std::string(what) + ": " + error.what();
+      return false;
+    }
+  }
+  template <typename Work>
+  bool call(const char* what, Work work) const {
+    ++place_.tally.calls;
+    const bool is_good = try_to(what, std::move(work));
+    if (!is_good) ++place_.tally.failed_calls;
+    return is_good;
+  }
+
+  void note(Ledger::Call call, int tag, Range ids, bool is_own) const {
+    if (!is_own && place_.tally.unordered.contains(host().number)) call.order = nullptr;
+    place_.log.note(tag == Ledger::snowflakes ? "snowflake" : name_of(tag), number(), ids.lo, ids.hi);
+    place_.ledger.drawn(call, tag, ids, host().number, is_own ? number() : 0);
+  }
+
+  int some_tag() const { return static_cast<int>(random().below(scenario().tags)); }
+  const std::string& name_of(int tag) const { return Server::the().tag_names[static_cast<std::size_t>(tag)]; }
+  Ledger::Order& order(int host_number, const std::string& of) const {
+    return place_.tally.orders[{host_number, of}];
+  }
+
+  /// A call that draws in one of the ways there are.
+  bool draw(SegmentTag& tag, int number_of_tag, Ledger::Order& order_of, bool is_own) const {
+    return call("next", [&] {
+      const Ledger::Call begun = Ledger::begin(&order_of);
+      const std::int64_t count = random().spread(1, 30);
+      place_.log.note("asks", number(), count, begun.above);
+      const auto noted = [&](Range ids) { note(begun, number_of_tag, ids, is_own); };
+      switch (random().below(6)) {
+        case 0:
+          return noted(tag.next_range(static_cast<std::uint64_t>(count)));
+        case 1:
+          for (const Range ids :
+               tag.next_ranges(static_cast<std::uint64_t>(count * (random().one_in(4) ? 20 : 1))))
+            noted(ids);
+          return;
+        case 2: {
+          std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
+          tag.next(ids);
+          for (const std::int64_t id : ids) noted({id, id + 1});
+          return;
+        }
+        default: {
+          const std::int64_t id = tag.next();
+          noted({id, id + 1});
+          // Each of these is a call of its own.
+          for (std::int64_t i = 1; i < count; ++i) {
+            const Ledger::Call next = Ledger::begin(&order_of);
+            const std::int64_t another = tag.next();
+            note(next, number_of_tag, {another, another + 1}, is_own);
+          }
+        }
+      }
+    });
+  }
+
+  bool draw(SnowflakeGenerator& generator, Ledger::Order& order_of, bool is_own) const {
+    return call("next --snowflake", [&] {
+      // The order is promised where time comes first.
+      Ledger::Order* const promised = generator.layout().ordered_by_time() ? &order_of : nullptr;
+      const Ledger::Call begun = Ledger::begin(promised);
+      const std::int64_t count = random().spread(1, 30);
+      const auto noted = [&](const Ledger::Call& by, std::int64_t id) {
+        note(by, Ledger::snowflakes, {id, id + 1}, is_own);
+      };
+      if (random().one_in(3)) {
+        std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
+        generator.next(ids);
+        for (const std::int64_t id : ids) noted(begun, id);
+        return;
+      }
+      for (std::int64_t i = 0; i < count; ++i) {
+        const Ledger::Call next = Ledger::begin(promised);
+        std::int64_t id = 0;
+        if (!random().one_in(4) || !generator.try_next(id)) id = generator.next();
+        noted(next, id);
+      }
+    });
+  }
+
+  SegmentOptions segment_options(bool is_shared, bool fetch_ahead) const {
+    SegmentOptions options;
+    options.timeout = some_timeout();
+    options.max_step = scenario().max_step;
+    if (is_shared) options.host = host_options(fetch_ahead);
+    return options;
+  }
+  SnowflakeOptions snowflake_options(bool is_shared, bool fetch_ahead) const {
+    SnowflakeOptions options;
+    options.timeout = some_timeout();
+    options.worker.owner = owner_of(host());
+    options.worker.window = scenario().window;
+    options.worker.recycle_after = scenario().recycle_after;
+    if (is_shared) options.host = host_options(fetch_ahead);
+    return options;
+  }
+  milliseconds some_timeout() const { return random().one_in(8) ? milliseconds(0) : milliseconds(5000); }
+  StoreOptions marked_store() const {
+    StoreOptions store = store_options();
+    if (random().one_in(2)) store.marks = host_marks(host_options(true));
+    return store;
+  }
+
+  void draw_segments(bool is_shared) const {
+    SegmentAllocator allocator(is_shared ? store_options() : marked_store(),
+                               segment_options(is_shared, true));
+    std::map<std::string, Ledger::Order> own_orders;
+    const auto draw_some = [&] {
+      for (std::int64_t calls = random().spread(1, 24); calls > 0; --calls) {
+        const int tag = some_tag();
+        Ledger::Order& order_of = is_shared ? order(host().number, name_of(tag)) : own_orders[name_of(tag)];
+        SegmentTag handle;
+        if (try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); }))
+          draw(handle, tag, order_of, !is_shared);
+        think();
+      }
+    };
+    std::vector<const Fiber*> threads;
+    for (std::int64_t more = random().one_in(2) ? random().between(1, 2) : 0; more > 0; --more)
+      threads.push_back(&start(draw_some));
+    draw_some();
+    for (const Fiber* const thread : threads) join(*thread);
+  }
+
+  /// As `leafctl next` does: the child that fetches is another process.
+  void draw_once() const {
+    const int tag = some_tag();
+    SegmentAllocator allocator(store_options(), segment_options(true, false));
+    SegmentTag handle;
+    if (!try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); })) return;
+    draw(handle, tag, order(host().number, name_of(tag)), false);
+    try_to("claim", [&] {
+      if (handle.claim_fetch()) start_child([tag](const Actor& child) { child.fetch(tag); });
+    });
+  }
+  void fetch(int tag) const {
+    try_to("fetch", [&] {
+      SegmentAllocator allocator(store_options(), segment_options(true, false));
+      allocator.tag(TagName(name_of(tag))).fetch();
+    });
+  }
+  template <typename Work>
+  void start_child(Work work) const {
+    Process& child = Scheduler::the().make_process(host());
+    host().processes.push_back(&child);
+    ++place_.tally.processes;
+    const Place place = place_;
+    Scheduler::the().start(child, [place, &child, work] { work(Actor(place, child)); });
+  }
+
+  void draw_directly() const {
+    Store store(marked_store());
+    for (std::int64_t calls = random().spread(1, 6); calls > 0; --calls) {
+      const int tag = some_tag();
+      call("next --direct", [&] {
+        const Ledger::Call begun = Ledger::begin(&order(0, name_of(tag)));
+        const Grant grant = store.grant(TagName(name_of(tag)), random().spread(1, 30));
+        note(begun, tag, grant.range, true);
+      });
+      think();
+    }
+  }
+
+  void draw_snowflakes(bool is_shared, bool is_pinned) const {
+    SnowflakeOptions options = snowflake_options(is_shared, true);
+    if (is_pinned) options.worker.worker = host().number % 2;
+    if (!is_shared) options.release_at_end = random().one_in(3);
+    ++place_.tally.calls;
+    try_to("a generator", [&] {
+      SnowflakeGenerator generator(is_shared ? store_options() : marked_store(), options);
+      Ledger::Order own_order;
+      Ledger::Order& order_of =
+          is_shared ? order(host().number, owner_of(host()) + (is_pinned ? " pinned" : "")) : own_order;
+      const auto draw_some = [&] {
+        for (std::int64_t calls = random().spread(1, 24); calls > 0; --calls) {
+          draw(generator, order_of, !is_shared);
+          think();
+        }
+      };
+      std::vector<const Fiber*> threads;
+      for (std::int64_t more = random().one_in(2) ? random().between(1, 2) : 0; more > 0; --more)
+        threads.push_back(&start(draw_some));
+      draw_some();
+      for (const Fiber* const thread : threads) join(*thread);
+    });
+  }
+
+  void draw_one_snowflake() const {
+    ++place_.tally.calls;
+    try_to("a generator", [&] {
+      SnowflakeGenerator generator(store_options(), snowflake_options(true, false));
+      draw(generator, order(host().number, owner_of(host())), false);
+      if (generator.claim_fetch()) start_child([](const Actor& child) { child.renew(); });
+    });
+  }
+  void renew() const {
+    try_to("renew", [&] { SnowflakeGenerator(store_options(), snowflake_options(true, false)).fetch(); });
+  }
+
+  void run(ActorKind kind) const {
+    switch (kind) {
+      case ActorKind::host_segments:
+        return draw_segments(true);
+      case ActorKind::short_segments:
+        return draw_once();
+      case ActorKind::own_segments:
+        return draw_segments(false);
+      case ActorKind::direct:
+        return draw_directly();
+      case ActorKind::host_snowflakes:
+        return draw_snowflakes(true, false);
+      case ActorKind::short_snowflakes:
+        return draw_one_snowflake();
+      case ActorKind::own_snowflakes:
+        return draw_snowflakes(false, false);
+      case ActorKind::pinned_snowflakes:
+        return draw_snowflakes(true, true);
+    }
+  }
+
+  // Once all faults have ended.
+
+  void probe_tag(int tag, Time deadline) const {
+    probe(deadline, [&] {
+      SegmentAllocator allocator(store_options(), segment_options(true, false));
+      SegmentTag handle = allocator.tag(TagName(name_of(tag)));
+      const Ledger::Call begun = Ledger::begin(&order(host().number, name_of(tag)));
+      const std::int64_t id = handle.next();
+      note(begun, tag, {id, id + 1}, false);
+    });
+  }
+  void probe_snowflakes(Time deadline) const {
+    probe(deadline, [&] {
+      SnowflakeOptions options = snowflake_options(true, false);
+      // Rather than wait for an hour.
+      options.worker.recycle_after = milliseconds(1000);
+      SnowflakeGenerator generator(store_options(), options);
+      const Ledger::Call begun = Ledger::begin(&order(host().number, owner_of(host())));
+      const std::int64_t id = generator.next();
+      note(generator.layout().ordered_by_time() ? begun : Ledger::Call{.order = nullptr}, Ledger::snowflakes,
+           {id, id + 1}, false);
+    });
+  }
+
+ private:
+  template <typename Work>
+  void probe(Time deadline, Work work) const {
+    Scheduler& scheduler = Scheduler::the();
+    while (scheduler.now() < deadline) {
+      try {
+        work();
+        ++place_.tally.good_probes;
+        return;
+      } catch (const Error& error) {
+        place_.tally.last_error = error.what();
+        place_.log.note("failed", number(), static_cast<int>(error.code()));
+        place_.log.say("probe", number(), std::string(error.what()) + "; " + error.hint());
+        try_to("remedy", [&] { take_remedies(error); });
+      }
+      scheduler.sleep_until(scheduler.now() + 30 * second);
+    }
+  }
+
+  /// As the hint of `error` says.
+  void take_remedies(const Error& error) const {
+    const HostOptions options = host_options(false);
+    if (error.sqlstate() == "LF001") {  // its hint is the database's own: to raise the limit
+      Store store(store_options_with_marks());
+      for (const Tag& tag : store.tags()) {
+        TagChange change;
+        change.remove_limit = true;
+        if (tag.limit) store.update_tag(TagName(tag.name), change);
+      }
+    }
+    for (const Remedy& remedy : error.remedies()) {
+      Store store(store_options_with_marks());
+      if (remedy.kind == Remedy::Kind::release_workers) {
+        store.release_workers(owner_of(host()));
+        drop_host_windows_ahead(store.identity(), options, owner_of(host()), {}, milliseconds(2000),
+                                milliseconds(5000), host_clock());
+        order(host().number, owner_of(host())) = {.highest = -1,
+                                                  .life = order(host().number, owner_of(host())).life + 1};
+      } else if (remedy.kind == Remedy::Kind::raise_tag) {
+        TagChange change;
+        change.raise_to = remedy.number;
+        store.update_tag(TagName(remedy.name), change);
+      } else if (remedy.kind == Remedy::Kind::change_limit) {
+        TagChange change;
+        change.remove_limit = true;
+        store.update_tag(TagName(remedy.name), change);
+      } else if (remedy.kind == Remedy::Kind::add_tag) {
+        NewTag tag{.name = TagName(remedy.name)};
+        tag.start = remedy.number;
+        store.add_tag(tag);
+      }
+    }
+  }
+  static StoreOptions store_options_with_marks() {
+    StoreOptions store = store_options();
+    store.marks = host_marks(host_options(false));
+    return store;
+  }
+
+  const Place place_;
+  Process& process_;
+};
+
+Process& make_program(const Place& place, std::function<void(const Actor&)> work) {
+  Process& process = Scheduler::the().make_process(place.host);
+  place.host.processes.push_back(&process);
+  ++place.tally.processes;
+  Scheduler::the().start(process, [place, &process, work = std::move(work)] { work(Actor(place, process)); });
+  return process;
+}
+
+}  // namespace
+
+Scenario::Scenario(Random& random, const Plan& plan)
+    : hosts(static_cast<int>(random.between(1, plan.most_hosts))),
+      slots(static_cast<int>(random.between(1, plan.most_slots))),
+      tags(static_cast<int>(random.between(1, 3))),
+      calls(random.between(std::max(plan.most_calls / 4, 1), plan.most_calls)),
+      longest_run(random.spread(16, 4096)),
+      longest(random.spread(10 * second, 4 * minute)),
+      kinds(),
+      layout(Layout::parse(layouts[static_cast<std::size_t>(random.below(layouts.size()))])),
+      guard_steps(100),
+      max_step(random.one_in(4) ? leaf::max_step : random.spread(1, 200)),
+      window(milliseconds(random.one_in(4) ? 600'000 : random.spread(20, 20'000))),
+      recycle_after(milliseconds(random.spread(100, 60'000))),
+      network(),
+      switches_per_fault(random.spread(8, 400)),
+      most_faults(random.spread(1, 40)) {
+  // A few kinds at once meet more often than all.
+  for (std::int64_t i = random.between(1, 4); i > 0; --i)
+    kinds.push_back(static_cast<ActorKind>(random.below(8)));
+  if (random.one_in(2)) {
+    const auto some = [&] { return random.one_in(2) ? random.spread(4, 100) : 0; };
+    network = {.lost_request = some(),
+               .lost_reply = some(),
+               .warning = some(),
+               .conflict = some(),
+               .delay = some(),
+               .refused_login = some()};
+  }
+}
+
+Process& launch(const Place& place, ActorKind kind) {
+  place.log.note("start", place.host.number, static_cast<std::int64_t>(kind));
+  return make_program(place, [kind](const Actor& actor) { actor.run(kind); });
+}
+
+int start_probes(const Place& place, Time deadline) {
+  for (int tag = 0; tag < place.scenario.tags; ++tag)
+    make_program(place, [tag, deadline](const Actor& actor) { actor.probe_tag(tag, deadline); });
+  make_program(place, [deadline](const Actor& actor) { actor.probe_snowflakes(deadline); });
+  return place.scenario.tags + 1;
+}
+
+HostOptions host_options(bool fetch_ahead) {
+  HostOptions options;
+  options.folder = "/run/leaf";
+  options.fetch_ahead = fetch_ahead;
+  return options;
+}
+
+StoreOptions store_options() {
+  StoreOptions options;
+  options.url = "postgresql://store/ids";
+  options.program = "simulate";
+  options.clock = &host_clock();
+  return options;
+}
+
+std::string owner_of(const Host& host) {
+  return "host" + std::to_string(host.number);
+}
+
+}  // namespace leaf::simulation

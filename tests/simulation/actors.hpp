@@ -1,0 +1,87 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leaf/host.hpp"
+#include "leaf/layout.hpp"
+#include "leaf/store.hpp"
+#include "simulation/history.hpp"
+#include "simulation/ledger.hpp"
+#include "simulation/log.hpp"
+#include "simulation/server.hpp"
+#include "simulation/world.hpp"
+
+namespace leaf::simulation {
+
+/// The programs that draw.
+enum class ActorKind : std::uint8_t {
+  host_segments,      ///< long-lived, from the host's buffer
+  short_segments,     ///< as `leafctl next`: one call from the host's buffer, and a child that fetches
+  own_segments,       ///< from ranges in its own memory
+  direct,             ///< from the store
+  host_snowflakes,    ///< long-lived, from the host's windows
+  short_snowflakes,   ///< as `leafctl next --snowflake`
+  own_snowflakes,     ///< from windows of its own, given up at the end
+  pinned_snowflakes,  ///< from the host's windows of a worker that is asked for by number
+};
+
+/// What chance makes of a plan.
+struct Scenario {
+  Scenario(Random& random, const Plan& plan);
+
+  int hosts;
+  int slots;
+  int tags;
+  std::int64_t calls;
+  std::int64_t longest_run;
+  Time longest;
+  std::vector<ActorKind> kinds;
+  Layout layout;
+  std::int64_t guard_steps;
+  std::int64_t max_step;
+  std::chrono::milliseconds window;
+  std::chrono::milliseconds recycle_after;
+  NetworkFaults network;
+  std::int64_t switches_per_fault;  ///< on average
+  std::int64_t most_faults;
+};
+
+/// What was done in a history.
+struct Tally {
+  std::uint64_t calls = 0;
+  std::uint64_t failed_calls = 0;
+  std::uint64_t processes = 0;
+  int good_probes = 0;
+  std::string last_error{};
+  /// By host and tag, or by host and owner; host 0 is that of all.
+  std::map<std::pair<int, std::string>, Ledger::Order> orders{};
+  std::set<int> unordered{};  ///< hosts on which no order is promised any more
+};
+
+/// Where a program runs, and who looks at it.
+struct Place {
+  Host& host;
+  const Scenario& scenario;
+  Ledger& ledger;
+  Log& log;
+  Tally& tally;
+};
+
+/// Starts a program.
+Process& launch(const Place& place, ActorKind kind);
+/// Starts programs that draw until they have an ID, or the deadline has come, and take the remedies that
+/// errors propose. Returns how many there are; each that has an ID counts in Tally::good_probes.
+int start_probes(const Place& place, Time deadline);
+
+/// The options of all who use that host's runtime folder.
+HostOptions host_options(bool fetch_ahead);
+StoreOptions store_options();
+std::string owner_of(const Host& host);
+
+}  // namespace leaf::simulation

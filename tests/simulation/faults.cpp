@@ -1,0 +1,377 @@
+#include "simulation/faults.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "leaf/host.hpp"
+#include "leaf/store.hpp"
+
+namespace leaf::simulation {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How far the server's clock is set at most: hosts lease nothing where theirs is further away.
+constexpr Time store_clock_error = 3 * second;
+
+TagChange unlimited() {
+  TagChange change;
+  change.remove_limit = true;
+  return change;
+}
+TagChange raised_to(std::int64_t next_id) {
+  TagChange change = unlimited();
+  change.raise_to = next_id;
+  return change;
+}
+
+}  // namespace
+
+Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Server& server, Ledger& ledger,
+               Log& log, Tally& tally, std::vector<std::unique_ptr<Host>>& hosts)
+    : plan_(plan),
+      random_(random),
+      scenario_(scenario),
+      server_(server),
+      ledger_(ledger),
+      log_(log),
+      tally_(tally),
+      hosts_(hosts),
+      left_(scenario.most_faults) {
+  for (std::size_t i = 0; i < fault_names.size(); ++i) {
+    const auto fault = static_cast<Fault>(i);
+    // Those that may, though not all in each history.
+    if (fault != Fault::network && plan.may(fault) && random.one_in(2)) possible_.push_back(fault);
+  }
+}
+
+void Faults::happen() {
+  if (is_restoring() || left_ <= 0 || !random_.one_in(scenario_.switches_per_fault)) return;
+  --left_;
+  if (plan_.control != Control::none && random_.one_in(4) && break_promise()) return;
+  if (possible_.empty()) return;
+  const Fault fault = possible_[static_cast<std::size_t>(random_.below(std::ssize(possible_)))];
+  if (make_happen(fault)) ++counts_[static_cast<std::size_t>(fault)];
+}
+
+void Faults::end() {
+  log_.note("all faults end");
+  server_.network = {};
+  server_.clock_offset = 0;
+  server_.go_down(0);
+  for (const auto& host : hosts_) {
+    host->clock_offset = 0;
+    ++host->clock_sets;
+    for (Process* const process : host->processes) process->stopped_until = 0;
+  }
+}
+
+bool Faults::make_happen(Fault fault) {
+  switch (fault) {
+    case Fault::kill:
+      return kill_one();
+    case Fault::stop:
+      return stop_one();
+    case Fault::reboot:
+      return reboot_one();
+    case Fault::clock:
+      return set_clock();
+    case Fault::store_clock:
+      server_.clock_offset = random_.between(-store_clock_error, store_clock_error);
+      log_.note("clock of the server", 0, server_.clock_offset);
+      return true;
+    case Fault::network:
+      return false;
+    case Fault::outage: {
+      const Time duration = random_.spread(millisecond, 20 * second);
+      log_.note("outage", 0, duration);
+      server_.go_down(duration);
+      return true;
+    }
+    case Fault::remove_folder: {
+      Host& host = some_host();
+      log_.note("remove folder", 0, host.number);
+      remove_folders(host);
+      // Whoever has the old files mapped notices it within a second of its own, and draws from them until
+      // then.
+      end_order(&host, /*for_good=*/true);
+      return true;
+    }
+    case Fault::failover:
+      return fail_over();
+    case Fault::restore:
+      return restore();
+    case Fault::recycle:
+      return recycle();
+    case Fault::change:
+      return change();
+  }
+  return false;
+}
+
+Host& Faults::some_host() {
+  return *hosts_[static_cast<std::size_t>(random_.below(std::ssize(hosts_)))];
+}
+
+Process* Faults::some_process() {
+  Host& host = some_host();
+  if (host.processes.empty()) return nullptr;
+  Process* const process =
+      host.processes[static_cast<std::size_t>(random_.below(std::ssize(host.processes)))];
+  return Scheduler::the().has_threads(*process) ? process : nullptr;
+}
+
+void Faults::end_order(const Host* host, bool for_good) {
+  for (auto& [of, order] : tally_.orders) {
+    if (host == nullptr || of.first == host->number) order = {.highest = -1, .life = order.life + 1};
+  }
+  if (for_good) tally_.unordered.insert(host->number);
+}
+
+bool Faults::kill_one() {
+  Process* const process = some_process();
+  if (process == nullptr) return false;
+  log_.note("kill", process->number);
+  kill(*process);
+  return true;
+}
+
+bool Faults::stop_one() {
+  Process* const process = some_process();
+  if (process == nullptr) return false;
+  const Time duration = random_.spread(millisecond, random_.one_in(8) ? 10 * minute : 10 * second);
+  log_.note("stop", process->number, duration);
+  process->stopped_until = Scheduler::the().now() + duration;
+  return true;
+}
+
+bool Faults::reboot_one() {
+  Host& host = some_host();
+  log_.note("reboot", 0, host.number);
+  reboot(host);
+  return true;
+}
+
+/// Mostly by little, as a time server does; sometimes by hours, as a mistake.
+bool Faults::set_clock() {
+  Host& host = some_host();
+  const Time furthest = random_.one_in(4) ? 3 * 60 * minute : 8 * second;
+  host.clock_offset = random_.one_in(3) ? 0 : random_.spread(0, furthest) * (random_.one_in(2) ? -1 : 1);
+  ++host.clock_sets;
+  log_.note("clock", 0, host.number, host.clock_offset);
+  return true;
+}
+
+void Faults::operate(Host& host, const char* what, std::function<void(Store&)> work,
+                     std::function<void()> next) {
+  // Who drives the mending is no victim of it: not one of the host's processes that may be killed.
+  Process& process = Scheduler::the().make_process(host);
+  Scheduler::the().start(
+      process, [this, what, work = std::move(work), next = std::move(next), number = process.number] {
+        StoreOptions options = store_options();
+        options.marks = host_marks(host_options(false));
+        for (int attempt = 0; attempt < 20; ++attempt) {
+          try {
+            Store store(options);
+            work(store);
+            break;
+          } catch (const Error& error) {
+            log_.note("operator failed", number, static_cast<int>(error.code()));
+            log_.say(what, number, error.what());
+            if (!next && !error.retryable()) break;
+          }
+          Scheduler::the().sleep_until(Scheduler::the().now() + second);
+        }
+        if (next) next();
+      });
+}
+
+// Failovers and restores.
+
+std::size_t Faults::some_lag(std::int64_t most) {
+  return static_cast<std::size_t>(
+      random_.spread(0, std::min<std::int64_t>(most, static_cast<std::int64_t>(server_.commits()))));
+}
+
+/// A standby may lack what the guard leaves out at least; more is the operator's to raise.
+bool Faults::is_within_guard(const Tables& tables) const {
+  ServerName next = server_.model.here;
+  ++next.timeline;
+  for (const TagRow& now : server_.model.tables.tags) {
+    const auto then = std::ranges::find(tables.tags, now.name, &TagRow::name);
+    if (then == tables.tags.end()) return false;
+    const std::int64_t guard =
+        tables.meta.guard_steps * std::max({then->step, then->last_grant, std::int64_t{1}});
+    const std::int64_t share = std::max<std::int64_t>(8 * guard, 1'048'576);
+    const std::int64_t servers =
+        then->granted_by ? std::max<std::int64_t>(next.timeline - then->granted_by->timeline, 1) : 1;
+    if (then->max_id + servers * guard + (servers - 1) * share < now.max_id) return false;
+  }
+  return true;
+}
+
+bool Faults::fail_over() {
+  std::size_t lag = random_.one_in(3) ? 0 : some_lag(40);
+  while (lag > 0 && !is_within_guard(server_.before(lag))) lag /= 2;
+  ServerName name = server_.model.here;
+  ++name.timeline;
+  log_.note("failover", 0, static_cast<std::int64_t>(lag), name.timeline);
+  const Tables standby = server_.before(lag);
+  // Nobody may say that nothing was lost while the guard of a failover before is still to come.
+  const bool is_whole = lag == 0 && standby.meta.granted_by == server_.model.here &&
+                        standby.meta.leases_from <= server_.clock_ms() &&
+                        std::ranges::all_of(standby.tags, [&](const TagRow& row) {
+                          return row.granted_by == server_.model.here;
+                        });
+  const bool is_bounded =
+      std::ranges::any_of(standby.tags, [](const TagRow& row) { return row.limit.has_value(); });
+  server_.become(standby, name);
+  server_.clock_offset = random_.between(-store_clock_error, store_clock_error);
+  // The guard goes past a near limit, which an operator raises.
+  if (is_bounded || random_.one_in(2)) {
+    const Commits commits = is_whole ? Commits::all_there : Commits::may_be_lost;
+    operate(some_host(), "settle", [commits, seen = name.text()](Store& store) {
+      const Failover found = store.failover();
+      if (found.server == seen) store.settle_failover(found, commits);
+    });
+  }
+  return true;
+}
+
+/// As leafctl-operations(7) has it: nobody draws meanwhile, the guard is settled, and tags are raised to what
+/// hosts know.
+bool Faults::restore() {
+  for (const auto& host : hosts_) {
+    for (Process* const process : std::vector(host->processes)) kill(*process);
+  }
+  const std::size_t age = some_lag(300);
+  ServerName name = server_.model.here;
+  ++name.tables;
+  log_.note("restore", 0, static_cast<std::int64_t>(age), name.tables);
+  const Tables before = server_.model.tables;
+  const Tables backup = server_.before(age);
+  server_.become(backup, name);
+  end_order();
+  settle_and_raise(before);
+  return true;
+}
+
+void Faults::settle_and_raise(const Tables& before) {
+  restoring_ = 1;
+  const auto raise_all = [this, before] {
+    restoring_ += static_cast<int>(hosts_.size());
+    for (const auto& host : hosts_) {
+      operate(
+          *host, "raise",
+          [this, before](Store& store) {
+            for (const Tag& tag : store.tags()) {
+              std::int64_t highest = store.granted_mark(TagName(tag.name));
+              // What no host knows any more, since it was rebooted, the operator finds where IDs are used.
+              const auto known = std::ranges::find(before.tags, tag.name, &TagRow::name);
+              if (known != before.tags.end()) highest = std::max(highest, known->max_id);
+              if (highest > tag.next_id) store.update_tag(TagName(tag.name), raised_to(highest));
+            }
+          },
+          [this] { --restoring_; });
+    }
+    --restoring_;
+  };
+  operate(
+      *hosts_.front(), "settle",
+      [](Store& store) {
+        for (const Tag& tag : store.tags()) {
+          if (tag.limit) store.update_tag(TagName(tag.name), unlimited());
+        }
+        store.settle_failover(store.failover(), Commits::may_be_lost);
+      },
+      raise_all);
+}
+
+// What operators do.
+
+bool Faults::recycle() {
+  const auto& workers = server_.model.tables.workers;
+  if (workers.empty()) return false;
+  const std::int64_t worker = workers[static_cast<std::size_t>(random_.below(std::ssize(workers)))].id;
+  log_.note("recycle", 0, worker);
+  operate(some_host(), "recycle", [worker](Store& store) { store.recycle_worker(worker, true); });
+  return true;
+}
+
+bool Faults::change() {
+  const auto& tags = server_.model.tables.tags;
+  const TagRow& row = tags[static_cast<std::size_t>(random_.below(std::ssize(tags)))];
+  const TagName name(row.name);
+  const std::int64_t number = random_.spread(1, 100), next = row.max_id;
+  const std::int64_t which = random_.below(5);
+  log_.note("change", 0, which, number);
+  operate(some_host(), "change", [=](Store& store) {
+    const auto drop_below = [&](std::int64_t floor) {
+      HostClock clock;
+      drop_host_buffer(store.identity(), host_options(false), name, floor, milliseconds(5000), clock);
+    };
+    if (which == 0) {
+      store.update_tag(name, TagChange{.step = number});
+    } else if (which == 1) {
+      store.update_tag(name, TagChange{.limit = next + 10 * number});
+    } else if (which == 2) {
+      store.update_tag(name, unlimited());
+    } else if (which == 3) {
+      drop_below(store.update_tag(name, raised_to(next + number)).next_id);
+    } else {
+      store.remove_tag(name);
+      drop_below(max_id);
+      store.add_tag(NewTag{.name = name, .step = number});
+    }
+  });
+  return true;
+}
+
+// Controls.
+
+bool Faults::break_promise() {
+  switch (plan_.control) {
+    case Control::no_guard: {
+      const std::size_t lag = some_lag(40);
+      ServerName name = server_.model.here;
+      ++name.timeline;
+      log_.note("failover without a guard", 0, static_cast<std::int64_t>(lag));
+      server_.become(Tables(server_.before(lag)), name);
+      const store::Value parameters[] = {name.text(), std::int64_t{1}};
+      server_.model.run(PostgresqlModel::sql().settle_failover, parameters, server_.clock_ms(), random_);
+      return true;
+    }
+    case Control::no_raise:
+    case Control::no_durability: {
+      const std::size_t lag = some_lag(plan_.control == Control::no_raise ? 300 : 10);
+      log_.note("commits are undone", 0, static_cast<std::int64_t>(lag));
+      server_.become(Tables(server_.before(lag)), ServerName(server_.model.here));
+      return true;
+    }
+    case Control::copied_folder:
+      return copy_folder();
+    case Control::none:
+      break;
+  }
+  return false;
+}
+
+/// As a virtual machine's snapshot does with memory: first it is taken, later put back.
+bool Faults::copy_folder() {
+  if (saved_.empty()) {
+    for (const auto& [path, folder] : some_host().folders) {
+      for (const auto& [name, inode] : folder->entries)
+        saved_.push_back({inode, std::vector(inode->memory, inode->memory + inode->size)});
+    }
+    return !saved_.empty();
+  }
+  log_.note("folder is put back");
+  for (const SavedFile& file : saved_)
+    std::memcpy(file.inode->memory, file.content.data(), file.content.size());
+  saved_.clear();
+  return true;
+}
+
+}  // namespace leaf::simulation

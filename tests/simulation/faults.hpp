@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "simulation/actors.hpp"
+
+namespace leaf {
+class Store;
+}
+
+namespace leaf::simulation {
+
+/// Makes what a plan allows happen, at moments that chance picks, with the remedies that the manual asks
+/// operators for.
+class Faults {
+ public:
+  Faults(const Plan& plan, Random& random, const Scenario& scenario, Server& server, Ledger& ledger, Log& log,
+         Tally& tally, std::vector<std::unique_ptr<Host>>& hosts);
+
+  /// Perhaps one of them, now.
+  void happen();
+  /// All clocks are set right, the server answers, and whoever was stopped goes on.
+  void end();
+  /// While a store is restored no program starts.
+  bool is_restoring() const noexcept { return restoring_ > 0; }
+
+  using Counts = std::array<std::uint64_t, fault_names.size()>;
+  const Counts& counts() const noexcept { return counts_; }
+
+ private:
+  bool make_happen(Fault fault);
+  bool kill_one();
+  bool stop_one();
+  bool reboot_one();
+  bool set_clock();
+  bool fail_over();
+  bool restore();
+  bool recycle();
+  bool change();
+  /// What only a control does; true if it did.
+  bool break_promise();
+  bool copy_folder();
+
+  Process* some_process();
+  Host& some_host();
+  Place place_of(Host& host) { return {host, scenario_, ledger_, log_, tally_}; }
+  std::size_t some_lag(std::int64_t most);
+  bool is_within_guard(const Tables& tables) const;
+  /// Nothing is promised over what was drawn there before.
+  void end_order(const Host* host = nullptr, bool for_good = false);
+  /// Has an operator do `work(store)` on that host, again and again until it succeeds, and then `next`.
+  void operate(Host& host, const char* what, std::function<void(Store&)> work,
+               std::function<void()> next = {});
+  void settle_and_raise(const Tables& before);
+
+  const Plan& plan_;
+  Random& random_;
+  const Scenario& scenario_;
+  Server& server_;
+  Ledger& ledger_;
+  Log& log_;
+  Tally& tally_;
+  std::vector<std::unique_ptr<Host>>& hosts_;
+  std::vector<Fault> possible_{};
+  Counts counts_{};
+  std::int64_t left_;
+  int restoring_ = 0;
+
+  struct SavedFile {
+    std::shared_ptr<Inode> inode;
+    std::vector<std::byte> content;
+  };
+  std::vector<SavedFile> saved_{};
+};
+
+}  // namespace leaf::simulation

@@ -1,0 +1,197 @@
+#include "simulation/history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "simulation/actors.hpp"
+#include "simulation/arena.hpp"
+#include "simulation/faults.hpp"
+
+namespace leaf::simulation {
+
+namespace {
+
+/// Any will do; layouts begin before it.
+constexpr Time begin = Time{1'800'000'000} * second;
+/// Nothing waits for longer once all faults have ended: after a failover no worker is leased for 20 minutes.
+constexpr Time patience = 60 * minute;
+
+/// One after the other starts in a slot, and lives until it has done what it wanted, or dies.
+struct Slot {
+  Host* host;
+  Process* process = nullptr;
+  Time starts_at = 0;
+};
+
+class History {
+ public:
+  History(const Plan& plan, std::FILE* text)
+      : plan_(plan),
+        random_(plan.seed),
+        log_(text),
+        scheduler_(random_, begin),
+        scenario_(random_, plan),
+        ledger_(scenario_.layout),
+        server_(random_, ledger_, log_),
+        faults_(plan_, random_, scenario_, server_, ledger_, log_, tally_, hosts_) {
+    for (int number = 1; number <= scenario_.hosts; ++number) {
+      hosts_.push_back(std::make_unique<Host>());
+      hosts_.back()->number = number;
+    }
+    set_up_store();
+    for (int i = 0; i < scenario_.slots; ++i) slots_.push_back({.host = &some_host()});
+    scheduler_.set_longest_run(scenario_.longest_run);
+    scheduler_.on_escape = [this](const Process& process, const std::string& what) {
+      ledger_.fail(fmt::format("an exception left a thread of process {}: {}", process.number, what));
+    };
+  }
+
+  Outcome run() {
+    scheduler_.between = [this] {
+      if (ledger_.broken()) return;
+      if (calls_left() > 0 && !faults_.is_restoring()) start_processes();
+      faults_.happen();
+    };
+    scheduler_.run([this] { return ledger_.broken() || (calls_left() <= 0 && all_ended()) || is_late(); });
+    if (!ledger_.broken()) require_progress();
+    return outcome();
+  }
+
+ private:
+  Host& some_host() { return *hosts_[static_cast<std::size_t>(random_.below(std::ssize(hosts_)))]; }
+  std::int64_t calls_left() const { return scenario_.calls - static_cast<std::int64_t>(tally_.calls); }
+  bool is_late() const { return scheduler_.now() - begin > scenario_.longest; }
+
+  void set_up_store() {
+    Tables& tables = server_.model.tables;
+    tables.meta.deployment = Uuid::random(random_);
+    tables.meta.granted_by = server_.model.here;
+    tables.meta.worker_table = server_.model.here.tables;
+    tables.meta.layout = scenario_.layout.text();
+    tables.meta.guard_steps = scenario_.guard_steps;
+    tables.meta.tags = scenario_.tags;
+    for (int tag = 0; tag < scenario_.tags; ++tag) {
+      server_.tag_names.push_back(fmt::format("tag{}", tag));
+      const std::int64_t step = random_.spread(1, 40);
+      tables.tags.push_back({.name = server_.tag_names.back(),
+                             .max_id = 1,
+                             .step = step,
+                             .start = 1,
+                             .incarnation = Uuid::random(random_),
+                             .granted_by = server_.model.here});
+    }
+    server_.forget_commits();
+    server_.network = plan_.may(Fault::network) ? scenario_.network : NetworkFaults();
+  }
+
+  Place place_of(Host& host) {
+    return {.host = host, .scenario = scenario_, .ledger = ledger_, .log = log_, .tally = tally_};
+  }
+
+  void start_processes() {
+    for (Slot& slot : slots_) {
+      if (slot.process != nullptr) {
+        if (!slot.process->is_dead && scheduler_.has_threads(*slot.process)) continue;
+        end(*slot.process);
+        slot.process = nullptr;
+        slot.starts_at = scheduler_.now() + random_.spread(microsecond, 200 * millisecond);
+      }
+      if (slot.starts_at > scheduler_.now()) continue;
+      slot.process = &launch(place_of(*slot.host), some_kind());
+    }
+  }
+  ActorKind some_kind() {
+    return scenario_.kinds[static_cast<std::size_t>(random_.below(std::ssize(scenario_.kinds)))];
+  }
+  /// The kernel closes what a process has open.
+  static void end(Process& process) {
+    if (!process.is_dead) kill(process);
+  }
+
+  bool all_ended() {
+    return !faults_.is_restoring() && std::ranges::none_of(hosts_, [&](const auto& host) {
+      return std::ranges::any_of(host->processes,
+                                 [&](const Process* process) { return scheduler_.has_threads(*process); });
+    });
+  }
+
+  /// Once nothing is broken any more, whoever draws gets IDs.
+  void require_progress() {
+    scheduler_.between = nullptr;
+    faults_.end();
+    const Time settled = scheduler_.now() + 2 * minute;
+    scheduler_.run([&] { return ledger_.broken() || all_ended() || scheduler_.now() > settled; });
+    if (ledger_.broken()) return;
+    for (const auto& host : hosts_) {
+      for (Process* const process : std::vector(host->processes)) end(*process);
+    }
+    int left = 0;
+    const Time deadline = scheduler_.now() + patience;
+    for (const auto& host : hosts_) left += start_probes(place_of(*host), deadline);
+    scheduler_.run([&] { return ledger_.broken() || all_ended() || scheduler_.now() > deadline; });
+    if (!ledger_.broken() && tally_.good_probes != left)
+      ledger_.fail(fmt::format("{} of {} who ask for IDs get none although nothing is broken any more: {}",
+                               left - tally_.good_probes, left, tally_.last_error));
+  }
+
+  Outcome outcome() {
+    log_.note("end", 0, static_cast<std::int64_t>(ledger_.ids()), static_cast<std::int64_t>(tally_.calls));
+    Outcome result{.hash = log_.hash(),
+                   .ids = ledger_.ids(),
+                   .repeats = ledger_.repeats(),
+                   .calls = tally_.calls,
+                   .failed_calls = tally_.failed_calls,
+                   .processes = tally_.processes,
+                   .faults = faults_.counts()};
+    if (ledger_.broken()) {
+      log_.say("BROKEN", 0, *ledger_.broken());
+      ledger_.broken()->copy(result.broken.data(), result.broken.size() - 1);
+    }
+    return result;
+  }
+
+  const Plan plan_;
+  Random random_;
+  Log log_;
+  Scheduler scheduler_;
+  Kernel kernel_{log_};
+  Scenario scenario_;
+  Ledger ledger_;
+  Server server_;
+  std::vector<std::unique_ptr<Host>> hosts_{};
+  Tally tally_{};
+  Faults faults_;
+  std::vector<Slot> slots_{};
+};
+
+}  // namespace
+
+Outcome run_history(const Plan& plan, std::FILE* text) {
+  // What the library makes once and keeps is none of a history's memory: so it has to be there before.
+  [[maybe_unused]] static const bool is_warm = [] {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) History(Plan{.seed = seed}, nullptr).run();
+    return true;
+  }();
+  const Arena arena;
+  return History(plan, text).run();
+}
+
+std::string Plan::text() const {
+  std::string options = fmt::format("--seed {}", seed);
+  const Plan usual;
+  for (std::size_t i = 0; i < fault_names.size(); ++i) {
+    if (!may(static_cast<Fault>(i))) options += fmt::format(" --without {}", fault_names[i]);
+  }
+  if (most_hosts != usual.most_hosts) options += fmt::format(" --hosts {}", most_hosts);
+  if (most_slots != usual.most_slots) options += fmt::format(" --programs {}", most_slots);
+  if (most_calls != usual.most_calls) options += fmt::format(" --calls {}", most_calls);
+  if (control != Control::none)
+    options += fmt::format(" --control {}", control_names[static_cast<std::size_t>(control)]);
+  return options;
+}
+
+}  // namespace leaf::simulation

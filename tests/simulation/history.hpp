@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace leaf::simulation {
+
+/// What may happen to those who draw.
+enum class Fault : std::uint8_t {
+  kill,           ///< a process dies
+  stop,           ///< a process is stopped, and goes on later
+  reboot,         ///< a host dies with all its processes, and its runtime folder goes
+  clock,          ///< a host's clock is set
+  store_clock,    ///< the server's clock is set, by seconds
+  network,        ///< requests and replies are lost, warned of, refused or late
+  outage,         ///< the server is away
+  remove_folder,  ///< somebody removes a host's runtime folder
+  failover,       ///< a standby that lacks the last commits takes over
+  restore,        ///< a backup is put in the place of the store
+  recycle,        ///< an operator frees a worker that is in use
+  change,         ///< an operator changes steps and limits, raises, removes and adds tags
+};
+inline constexpr std::array fault_names{"kill",        "stop",    "reboot",  "clock",
+                                        "store-clock", "network", "outage",  "remove-folder",
+                                        "failover",    "restore", "recycle", "change"};
+
+/// A promise that is left out on purpose, or a remedy that an operator leaves out: the simulator has to find
+/// the repeat.
+enum class Control : std::uint8_t {
+  none,
+  no_guard,       ///< a failover is settled as if no commit were lost
+  no_raise,       ///< a backup is restored into the same tables, and tags are not raised
+  no_durability,  ///< the server acknowledges what a crash undoes
+  copied_folder,  ///< a host's runtime folder is put back as it was, as by a snapshot
+};
+inline constexpr std::array control_names{"none", "no-guard", "no-raise", "no-durability", "copied-folder"};
+
+/// All that a history is made of.
+struct Plan {
+  std::uint64_t seed = 1;
+  std::uint32_t faults = (1U << fault_names.size()) - 1;  ///< a bit for each that may happen
+  int most_hosts = 3;
+  int most_slots = 8;   ///< programs at once
+  int most_calls = 30;  ///< by all of them
+  Control control = Control::none;
+
+  bool may(Fault fault) const { return (faults >> static_cast<unsigned>(fault) & 1) != 0; }
+  /// As options of the program.
+  std::string text() const;
+};
+
+/// What a history was. Its text is not the history's memory.
+struct Outcome {
+  std::uint64_t hash = 0;
+  std::uint64_t ids = 0;
+  std::uint64_t repeats = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t failed_calls = 0;
+  std::uint64_t processes = 0;
+  std::array<std::uint64_t, fault_names.size()> faults{};
+  std::array<char, 400> broken{};  ///< the first promise that was broken; empty: none was
+
+  bool is_good() const { return broken[0] == '\0'; }
+};
+
+/// A plan with less in it that breaks a promise too: with fewer faults, hosts, programs and calls, and
+/// perhaps another seed.
+Plan shortened(const Plan& plan);
+
+/// Runs it, and writes what happens into `text`, unless that is null.
+Outcome run_history(const Plan& plan, std::FILE* text = nullptr);
+
+}  // namespace leaf::simulation

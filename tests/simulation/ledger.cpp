@@ -1,0 +1,121 @@
+#include "simulation/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace leaf::simulation {
+
+namespace {
+
+/// All IDs of a history, with tags told apart. It lasts as long as the program, since to make one anew takes
+/// longer than a history: what a history before has left counts as empty.
+class IdSet {
+ public:
+  void clear() noexcept {
+    ++history_;
+    used_ = 0;
+  }
+  /// False if it is there already.
+  bool insert(std::uint64_t key) {
+    if (++used_ > slots_.size() / 2) std::abort();  // no history draws so much
+    for (std::size_t at = key * 0x9E3779B97F4A7C15 >> (64 - bits);; at = (at + 1) & (slots_.size() - 1)) {
+      Slot& slot = slots_[at];
+      if (slot.history != history_) {
+        slot = {key, history_};
+        return true;
+      }
+      if (slot.key == key) return false;
+    }
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    std::uint64_t history = 0;
+  };
+  static constexpr int bits = 18;
+  std::vector<Slot> slots_ = std::vector<Slot>(std::size_t{1} << bits);
+  std::uint64_t history_ = 0;
+  std::size_t used_ = 0;
+};
+
+IdSet& all_ids() {
+  static IdSet& set = *new IdSet;
+  return set;
+}
+[[maybe_unused]] const IdSet& made_at_the_begin = all_ids();
+
+}  // namespace
+
+Ledger::Ledger(const Layout& layout) : layout_(layout) {
+  all_ids().clear();
+}
+
+void Ledger::tag_granted(int tag, Range ids, int host, int process) {
+  tags_[tag].emplace(ids.lo, Grant{.range = ids, .host = host, .process = process});
+}
+
+void Ledger::worker_granted(std::int64_t worker, Range time_ms, int host, int process) {
+  workers_[worker].emplace(time_ms.lo, Grant{.range = time_ms, .host = host, .process = process});
+}
+
+void Ledger::note(int tag, std::int64_t id) {
+  ++ids_;
+  const auto key = static_cast<std::uint64_t>(id) ^ static_cast<std::uint64_t>(tag + 1) << 60;
+  if (all_ids().insert(key)) return;
+  ++repeats_;
+  fail(tag == snowflakes ? fmt::format("snowflake ID {} was drawn twice", id)
+                         : fmt::format("ID {} of tag {} was drawn twice", id, tag));
+}
+
+bool Ledger::is_contained(int tag, Range ids, int host, int process) {
+  /// The end of a grant that holds `from`; `from` itself if there is none.
+  const auto end_of_grant = [&](Grants& grants, std::int64_t from, std::int64_t to) {
+    for (auto it = grants.upper_bound(from); it != grants.begin();) {
+      Grant& grant = (--it)->second;
+      if (from >= grant.range.hi || host != grant.host || (process != 0 && process != grant.process))
+        continue;
+      const std::int64_t end = std::min(to, grant.range.hi);
+      grant.drawn += static_cast<std::uint64_t>(end - from);
+      return end;
+    }
+    return from;
+  };
+  // What was granted piece by piece may be drawn as one.
+  const auto fits = [&](Grants& grants, Range range) {
+    while (!range.empty()) {
+      const std::int64_t end = end_of_grant(grants, range.lo, range.hi);
+      if (end == range.lo) return false;
+      range.lo = end;
+    }
+    return true;
+  };
+  if (tag != snowflakes) return fits(tags_[tag], ids);
+  const DecodedId id = layout_.decompose(ids.lo);
+  const std::int64_t begin = id.time.time_since_epoch().count();
+  return fits(workers_[id.worker], {begin, begin + layout_.unit().count()});
+}
+
+void Ledger::drawn(const Call& call, int tag, Range ids, int host, int process) {
+  for (std::int64_t id = ids.lo; id < ids.hi; ++id) note(tag, id);
+  if (!is_contained(tag, ids, host, process))
+    fail(fmt::format("IDs [{}, {}) of {} lie in no range that was granted to host {}", ids.lo, ids.hi, tag,
+                     host));
+  if (call.order == nullptr || call.life != call.order->life) return;
+  if (ids.lo <= call.above)
+    fail(fmt::format("ID {} of {} came after {}, on host {}", ids.lo, tag, call.above, host));
+  call.order->highest = std::max(call.order->highest, ids.hi - 1);
+}
+
+std::int64_t Ledger::wasted_ranges() const {
+  std::int64_t wasted = 0;
+  for (const auto& [tag, grants] : tags_) {
+    wasted += std::ranges::count_if(
+        grants, [](const auto& entry) { return entry.second.drawn < entry.second.range.size(); });
+  }
+  return wasted;
+}
+
+}  // namespace leaf::simulation

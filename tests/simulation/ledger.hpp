@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leaf/layout.hpp"
+#include "leaf/range.hpp"
+
+namespace leaf::simulation {
+
+/// Knows all that was granted and drawn, and says which promise is broken.
+class Ledger {
+ public:
+  /// Of tags, or of the workers of the deployment.
+  static constexpr int snowflakes = -1;
+
+  explicit Ledger(const Layout& layout);
+
+  // The store says:
+
+  /// `number` IDs of a tag, or milliseconds of a worker, were committed to a process of `host`.
+  void tag_granted(int tag, Range ids, int host, int process);
+  void worker_granted(std::int64_t worker, Range time_ms, int host, int process);
+
+  // Those who draw say:
+
+  /// In one buffer, a call that begins after another one has ended gets higher IDs.
+  struct Order {
+    std::int64_t highest = -1;  ///< of the calls that have ended
+    int life = 0;               ///< another one once nothing is promised over what was before
+  };
+  struct Call {
+    Order* order;  ///< null: nothing is promised
+    std::int64_t above = -1;
+    int life = 0;
+  };
+  static Call begin(Order* order) {
+    return {.order = order,
+            .above = order == nullptr ? -1 : order->highest,
+            .life = order == nullptr ? 0 : order->life};
+  }
+  /// `process` is that of its own ranges, or 0 for those of the host.
+  void drawn(const Call& call, int tag, Range ids, int host, int process);
+
+  std::uint64_t ids() const noexcept { return ids_; }
+  std::uint64_t repeats() const noexcept { return repeats_; }
+  /// The first promise that was broken.
+  const std::optional<std::string>& broken() const noexcept { return broken_; }
+  void fail(std::string what) {
+    if (!broken_) broken_ = std::move(what);
+  }
+
+  /// Ranges of a tag of which some IDs were never drawn.
+  std::int64_t wasted_ranges() const;
+
+ private:
+  struct Grant {
+    Range range;
+    int host;
+    int process;
+    std::uint64_t drawn = 0;
+  };
+  using Grants = std::multimap<std::int64_t, Grant>;
+
+  void note(int tag, std::int64_t id);
+  bool is_contained(int tag, Range ids, int host, int process);
+
+  const Layout layout_;
+  std::map<int, Grants> tags_;
+  std::map<std::int64_t, Grants> workers_;
+  std::uint64_t ids_ = 0;
+  std::uint64_t repeats_ = 0;
+  std::optional<std::string> broken_{};
+};
+
+}  // namespace leaf::simulation

@@ -1,0 +1,135 @@
+/// Runs histories until one breaks a promise, or there were enough: see scripts/prove.
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "simulation/history.hpp"
+
+namespace {
+
+using namespace leaf::simulation;
+
+struct Options {
+  Plan plan{};
+  std::optional<std::uint64_t> histories{};
+  std::optional<double> minutes{};
+  bool is_shown = false;
+};
+
+[[noreturn]] void refuse(const std::string& why) {
+  std::fprintf(stderr, "simulate: %s\n", why.c_str());
+  std::exit(2);
+}
+
+template <typename Names>
+std::size_t index_of(const Names& names, std::string_view name) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return i;
+  }
+  refuse("there is no '" + std::string(name) + "'");
+}
+
+double number_of(std::string_view option, const char* text) {
+  char* end = nullptr;
+  const double number = std::strtod(text, &end);
+  if (end == text || *end != '\0' || number < 0)
+    refuse(std::string(option) + " takes a number, not '" + text + "'");
+  return number;
+}
+
+Options parse(int count, char** arguments) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view option = arguments[i];
+    if (option == "--show") {
+      options.is_shown = true;
+      continue;
+    }
+    if (i + 1 == count) refuse("what is '" + std::string(option) + "'?");
+    const char* const value = arguments[++i];
+    if (option == "--seed") {
+      options.plan.seed = std::strtoull(value, nullptr, 10);
+    } else if (option == "--histories") {
+      options.histories = static_cast<std::uint64_t>(number_of(option, value));
+    } else if (option == "--minutes") {
+      options.minutes = number_of(option, value);
+    } else if (option == "--without") {
+      options.plan.faults &= ~(1U << index_of(fault_names, value));
+    } else if (option == "--hosts") {
+      options.plan.most_hosts = static_cast<int>(number_of(option, value));
+    } else if (option == "--programs") {
+      options.plan.most_slots = static_cast<int>(number_of(option, value));
+    } else if (option == "--calls") {
+      options.plan.most_calls = static_cast<int>(number_of(option, value));
+    } else if (option == "--control") {
+      options.plan.control = static_cast<Control>(index_of(control_names, value));
+    } else {
+      refuse("what is '" + std::string(option) + "'?");
+    }
+  }
+  return options;
+}
+
+unsigned long long shown(std::uint64_t number) {
+  return number;
+}
+
+int report_failure(const Plan& plan, const Outcome& outcome) {
+  std::printf("\nBROKEN: %s\n  seen again by: scripts/prove %s --show\n", outcome.broken.data(),
+              plan.text().c_str());
+  std::fflush(stdout);
+  const Plan shorter = shortened(plan);
+  std::printf("\nShortened: scripts/prove %s --show\n", shorter.text().c_str());
+  run_history(shorter, stdout);
+  return 1;
+}
+
+int run(const Options& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  const std::uint64_t most = options.histories.value_or(options.minutes ? UINT64_MAX : 10'000);
+  Plan plan = options.plan;
+  Outcome sum;
+  std::uint64_t histories = 0;
+  Outcome last;
+  for (; histories < most && (!options.minutes || seconds() < *options.minutes * 60);
+       ++histories, ++plan.seed) {
+    last = run_history(plan);
+    sum.hash = (sum.hash ^ last.hash) * 0x100000001B3;
+    sum.ids += last.ids;
+    sum.repeats += last.repeats;
+    sum.calls += last.calls;
+    sum.failed_calls += last.failed_calls;
+    sum.processes += last.processes;
+    for (std::size_t i = 0; i < sum.faults.size(); ++i) sum.faults[i] += last.faults[i];
+    if (!last.is_good()) {
+      ++histories;
+      break;
+    }
+  }
+  const double taken = seconds();
+  std::printf("%llu histories from seed %llu, in %.1f s (%.0f a second)\n", shown(histories),
+              shown(options.plan.seed), taken, static_cast<double>(histories) / taken);
+  std::printf("%llu IDs in %llu calls (%llu failed) of %llu processes, %llu repeats\n", shown(sum.ids),
+              shown(sum.calls), shown(sum.failed_calls), shown(sum.processes), shown(sum.repeats));
+  for (std::size_t i = 0; i < fault_names.size(); ++i) {
+    if (sum.faults[i] > 0) std::printf("%s %llu, ", fault_names[i], shown(sum.faults[i]));
+  }
+  std::printf("hash %016llx\n", shown(sum.hash));
+  return last.is_good() ? 0 : report_failure(plan, last);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const Options options = parse(count, arguments);
+  if (!options.is_shown) return run(options);
+  return run_history(options.plan, stdout).is_good() ? 0 : 1;
+}

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace leaf::simulation {
+
+/// SplitMix64: the same numbers of a seed everywhere. Source: https://prng.di.unimi.it/splitmix64.c
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() noexcept {
+    state_ += 0x9E3779B97F4A7C15;
+    std::uint64_t mixed = state_;
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9;
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB;
+    return mixed ^ mixed >> 31;
+  }
+  /// From 0 to `bound` - 1.
+  std::int64_t below(std::int64_t bound) noexcept {
+    return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(bound));
+  }
+  /// From `first` to `last`.
+  std::int64_t between(std::int64_t first, std::int64_t last) noexcept {
+    return first + below(last - first + 1);
+  }
+  /// As between(), but each power of two is as likely as the next.
+  std::int64_t spread(std::int64_t first, std::int64_t last) noexcept {
+    const std::int64_t span = last - first + 1;
+    int bits = 0;
+    while (bits < 62 && std::int64_t{1} << bits < span) ++bits;
+    const std::int64_t bound = std::int64_t{1} << below(bits + 1);
+    return first + below(bound < span ? bound : span);
+  }
+  bool one_in(std::int64_t n) noexcept { return below(n) == 0; }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace leaf::simulation

@@ -1,0 +1,318 @@
+#include "simulation/scheduler.hpp"
+
+#include <cxxabi.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/context/detail/fcontext.hpp>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <new>
+
+#include "simulation/arena.hpp"
+#include "simulation/point.hpp"
+
+namespace leaf::simulation {
+
+std::int64_t points_left = std::numeric_limits<std::int64_t>::max();
+
+namespace {
+
+namespace context = boost::context::detail;
+
+constexpr std::size_t stack_size = std::size_t{256} << 10;
+constexpr std::size_t page = 4096;
+
+/// Stacks outlive histories: to map one takes as long as a short history.
+std::vector<std::byte*>& spare_stacks() {
+  static std::vector<std::byte*>& stacks = *new std::vector<std::byte*>;
+  return stacks;
+}
+
+std::byte* take_stack() {
+  const Arena::Pause pause;
+  auto& spare = spare_stacks();
+  if (!spare.empty()) {
+    std::byte* const stack = spare.back();
+    spare.pop_back();
+    return stack;
+  }
+  void* const memory = std::aligned_alloc(page, stack_size);  // mmap() is the simulated one here
+  if (memory == nullptr || mprotect(memory, page, PROT_NONE) != 0) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+void give_back_stack(std::byte* stack) {
+  const Arena::Pause pause;
+  spare_stacks().push_back(stack);
+}
+
+/// The `thread_local` variables of this program: there is one real thread, so they are exchanged with each
+/// switch.
+struct ThreadLocals {
+  std::byte* begin = nullptr;
+  std::size_t size = 0;
+  const std::byte* image = nullptr;
+  std::size_t image_size = 0;
+};
+
+const ThreadLocals& thread_locals() {
+  static const ThreadLocals found = [] {
+    ThreadLocals locals;
+    const auto look = [](dl_phdr_info* program, std::size_t, void* result) {
+      auto& of_program = *static_cast<ThreadLocals*>(result);
+      for (int i = 0; i < program->dlpi_phnum; ++i) {
+        const auto& header = program->dlpi_phdr[i];
+        if (header.p_type != PT_TLS) continue;
+        of_program.begin = static_cast<std::byte*>(program->dlpi_tls_data);
+        of_program.size = header.p_memsz;
+        of_program.image = reinterpret_cast<const std::byte*>(program->dlpi_addr + header.p_vaddr);
+        of_program.image_size = header.p_filesz;
+      }
+      return 1;  // the program itself comes first
+    };
+    dl_iterate_phdr(look, &locals);
+    return locals;
+  }();
+  return found;
+}
+
+/// What the C++ runtime keeps of the exceptions of a thread.
+struct Exceptions {
+  void* caught;
+  unsigned uncaught;
+};
+Exceptions& exceptions() {
+  return *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
+}
+
+}  // namespace
+
+struct Fiber {
+  enum class State : std::uint8_t { ready, waiting, done };
+
+  Process* process;
+  std::function<void()> body;
+  State state = State::ready;
+  bool was_woken = false;
+  const void* waits_for = nullptr;
+  Time not_before = 0;  ///< if ready: when it may run; if waiting: the deadline
+  std::byte* stack = nullptr;
+  context::fcontext_t at = nullptr;
+  std::vector<std::byte> locals{};
+  Exceptions exceptions{};
+  int error = 0;
+};
+
+Scheduler* Scheduler::the_ = nullptr;
+
+namespace {
+
+context::fcontext_t main_at = nullptr;
+
+void run_body(context::transfer_t from) {
+  main_at = from.fctx;
+  auto& fiber = *static_cast<Fiber*>(from.data);
+  try {
+    fiber.body();
+  } catch (const std::exception& error) {
+    Scheduler::the().on_escape(*fiber.process, error.what());
+  }
+  fiber.state = Fiber::State::done;
+  Scheduler::the().wake_all(&fiber);
+  context::jump_fcontext(main_at, nullptr);
+  std::abort();
+}
+
+}  // namespace
+
+Scheduler::Scheduler(Random& random, Time begin) : random_(random), now_(begin) {
+  thread_locals();
+  the_ = this;
+}
+
+Scheduler::~Scheduler() {
+  for (Fiber* const fiber : fibers_) {
+    if (fiber->stack != nullptr) give_back_stack(fiber->stack);
+  }
+  the_ = nullptr;
+  points_left = std::numeric_limits<std::int64_t>::max();
+}
+
+Process& Scheduler::make_process(Host& host) {
+  processes_.push_back(
+      std::make_unique<Process>(Process{.number = static_cast<int>(processes_.size()) + 1, .host = &host}));
+  return *processes_.back();
+}
+
+Fiber& Scheduler::start(Process& process, std::function<void()> body) {
+  auto* const fiber = new Fiber{.process = &process, .body = std::move(body)};
+  const ThreadLocals& own = thread_locals();
+  fiber->locals.resize(own.size);
+  std::copy_n(own.image, own.image_size, fiber->locals.begin());
+  fiber->stack = take_stack();
+  fiber->at = context::make_fcontext(fiber->stack + stack_size, stack_size - page, &run_body);
+  fibers_.push_back(fiber);
+  return *fiber;
+}
+
+void Scheduler::at(Time time, std::function<void()> action) {
+  actions_.emplace(time, std::move(action));
+}
+
+bool Scheduler::is_done(const Fiber& fiber) noexcept {
+  return fiber.state == Fiber::State::done;
+}
+
+void Scheduler::kill(Process& process) {
+  process.is_dead = true;
+  for (Fiber* const fiber : fibers_) {
+    if (fiber->process == &process) fiber->state = Fiber::State::done;
+  }
+}
+
+bool Scheduler::has_threads(const Process& process) const {
+  return std::ranges::any_of(fibers_, [&](const Fiber* fiber) {
+    return fiber->process == &process && fiber->state != Fiber::State::done;
+  });
+}
+
+Process& Scheduler::process() const noexcept {
+  return *running_->process;
+}
+
+void Scheduler::run_actions() {
+  while (!actions_.empty() && actions_.begin()->first <= now_) {
+    const auto action = std::move(actions_.begin()->second);
+    actions_.erase(actions_.begin());
+    action();
+  }
+}
+
+Time Scheduler::next_time() const {
+  Time next = actions_.empty() ? never : actions_.begin()->first;
+  for (const Fiber* const fiber : fibers_)
+    next = std::min(next, std::max(fiber->not_before, fiber->process->stopped_until));
+  return next;
+}
+
+void Scheduler::run(const std::function<bool()>& is_over) {
+  // Those of whoever calls this are not a fiber's.
+  const ThreadLocals& own = thread_locals();
+  const std::vector<std::byte> of_caller(own.begin, own.begin + own.size);
+  run_threads(is_over);
+  std::copy(of_caller.begin(), of_caller.end(), own.begin);
+}
+
+void Scheduler::run_threads(const std::function<bool()>& is_over) {
+  while (!is_over()) {
+    run_actions();
+    if (between) between();
+    std::erase_if(fibers_, [](Fiber* fiber) {
+      if (fiber->state != Fiber::State::done) return false;
+      give_back_stack(fiber->stack);
+      fiber->stack = nullptr;
+      return true;
+    });
+    ready_.clear();
+    for (Fiber* const fiber : fibers_) {
+      if (fiber->not_before <= now_ && fiber->process->stopped_until <= now_) ready_.push_back(fiber);
+    }
+    if (ready_.empty()) {
+      const Time next = next_time();
+      if (next == never) return;
+      now_ = std::max(now_, next);
+      continue;
+    }
+    Fiber& chosen =
+        *ready_[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(ready_.size())))];
+    chosen.state = Fiber::State::ready;
+    choose_run_length();
+    resume(chosen);
+    points_left = std::numeric_limits<std::int64_t>::max();
+    pass(random_.spread(100, 50 * microsecond));
+  }
+}
+
+/// Mostly long, so that calls come to an end, and often short, so that others come in between.
+void Scheduler::choose_run_length() {
+  points_left = random_.spread(1, random_.one_in(2) ? longest_run_ : 16);
+}
+
+void Scheduler::resume(Fiber& fiber) {
+  const ThreadLocals& own = thread_locals();
+  std::memcpy(own.begin, fiber.locals.data(), own.size);
+  const Exceptions of_main = std::exchange(exceptions(), fiber.exceptions);
+  errno = fiber.error;
+  running_ = &fiber;
+  fiber.at = context::jump_fcontext(fiber.at, &fiber).fctx;
+  running_ = nullptr;
+  fiber.error = errno;
+  fiber.exceptions = std::exchange(exceptions(), of_main);
+  std::memcpy(fiber.locals.data(), own.begin, own.size);
+}
+
+void Scheduler::switch_away() {
+  main_at = context::jump_fcontext(main_at, nullptr).fctx;
+}
+
+void Scheduler::preempt() {
+  if (running_ == nullptr) return;
+  // Now and then the system runs something else for long.
+  running_->not_before = random_.one_in(32) ? now_ + random_.spread(microsecond, 3 * second) : 0;
+  switch_away();
+}
+
+void preempt() {
+  if (Scheduler::in_thread()) {
+    Scheduler::the().preempt();
+  } else {
+    points_left = std::numeric_limits<std::int64_t>::max();
+  }
+}
+
+void Scheduler::sleep_until(Time time) {
+  running_->not_before = time;
+  switch_away();
+}
+
+bool Scheduler::wait(const void* what, Time deadline) {
+  Fiber& fiber = *running_;
+  fiber.state = Fiber::State::waiting;
+  fiber.was_woken = false;
+  fiber.waits_for = what;
+  fiber.not_before = deadline;
+  switch_away();
+  fiber.waits_for = nullptr;
+  return fiber.was_woken;
+}
+
+void Scheduler::wake_all(const void* what) {
+  for (Fiber* const fiber : fibers_) {
+    if (fiber->state != Fiber::State::waiting || fiber->waits_for != what) continue;
+    fiber->was_woken = true;
+    fiber->not_before = 0;
+    fiber->waits_for = nullptr;
+  }
+}
+
+void Scheduler::wake_one(const void* what) {
+  std::vector<Fiber*> waiting;
+  std::ranges::copy_if(fibers_, std::back_inserter(waiting), [&](const Fiber* fiber) {
+    return fiber->state == Fiber::State::waiting && fiber->waits_for == what;
+  });
+  if (waiting.empty()) return;
+  Fiber& chosen =
+      *waiting[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(waiting.size())))];
+  chosen.was_woken = true;
+  chosen.not_before = 0;
+  chosen.waits_for = nullptr;
+}
+
+}  // namespace leaf::simulation

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulation/random.hpp"
+
+namespace leaf::simulation {
+
+/// True time, in nanoseconds since the Unix epoch; no clock has to show it.
+using Time = std::int64_t;
+inline constexpr Time never = std::numeric_limits<Time>::max();
+inline constexpr Time microsecond = 1'000;
+inline constexpr Time millisecond = 1'000'000;
+inline constexpr Time second = 1'000'000'000;
+inline constexpr Time minute = 60 * second;
+
+struct Host;
+
+/// A program that runs on a host: its threads live and die together.
+struct Process {
+  int number;
+  Host* host;
+  bool is_dead = false;
+  Time stopped_until = 0;  ///< not scheduled before, as after SIGSTOP
+};
+
+/// A thread of a process, with a stack of its own.
+struct Fiber;
+
+/// Runs the threads of all processes, one at a time, each up to a point where another may go on; chance picks
+/// both. Time goes on as they run, and jumps ahead where all wait.
+class Scheduler {
+ public:
+  Scheduler(Random& random, Time begin);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// The one of this history.
+  static Scheduler& the() noexcept { return *the_; }
+  /// True in a thread of a process, false outside.
+  static bool in_thread() noexcept { return the_ != nullptr && the_->running_ != nullptr; }
+
+  Time now() const noexcept { return now_; }
+  Random& random() noexcept { return random_; }
+  /// Time that somebody takes for something.
+  void pass(Time duration) noexcept { now_ += duration; }
+
+  /// How many points may lie between two switches at most; more makes a history quicker and calmer.
+  void set_longest_run(std::int64_t points) noexcept { longest_run_ = points; }
+
+  Process& make_process(Host& host);
+  /// A thread of `process`. An exception that leaves `body` goes to `on_escape`.
+  Fiber& start(Process& process, std::function<void()> body);
+  /// Called outside of all threads at that time.
+  void at(Time time, std::function<void()> action);
+  /// Called outside of all threads before each run of one.
+  std::function<void()> between;
+  std::function<void(const Process&, const std::string&)> on_escape;
+
+  /// Ends when `is_over()`, or when nobody has anything left to do.
+  void run(const std::function<bool()>& is_over);
+  /// None of its threads runs again.
+  void kill(Process& process);
+  bool has_threads(const Process& process) const;
+  /// Whether a thread of that process has not ended, and whether it is that one.
+  static bool is_done(const Fiber& fiber) noexcept;
+
+  // In a thread:
+
+  Process& process() const noexcept;
+  Fiber& running() const noexcept { return *running_; }
+  void preempt();
+  void sleep_until(Time time);
+  /// Waits until somebody wakes it, or until `deadline`. True if woken.
+  bool wait(const void* what, Time deadline = never);
+  void wake_all(const void* what);
+  void wake_one(const void* what);
+
+ private:
+  void run_threads(const std::function<bool()>& is_over);
+  void switch_away();
+  void resume(Fiber& fiber);
+  void choose_run_length();
+  Time next_time() const;
+  void run_actions();
+
+  static Scheduler* the_;
+
+  Random& random_;
+  Time now_;
+  std::int64_t longest_run_ = 4096;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<Fiber*> fibers_;
+  std::vector<Fiber*> ready_;
+  Fiber* running_ = nullptr;
+  std::multimap<Time, std::function<void()>> actions_;
+};
+
+}  // namespace leaf::simulation

@@ -1,0 +1,202 @@
+#include "simulation/server.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "leaf/error.hpp"
+#include "leaf/version.hpp"
+#include "simulation/world.hpp"
+#include "store/driver.hpp"
+
+namespace leaf::simulation {
+
+Server* Server::the_ = nullptr;
+
+namespace {
+
+using store::Row;
+using store::Value;
+
+/// A statement on its way: the server runs it whatever becomes of who sent it.
+struct Request {
+  const char* statement;
+  std::vector<Value> parameters;
+  int host;
+  int process;
+  int session;
+  bool is_answered = false;
+  Server::Reply reply{};
+};
+
+Error error_of(const char* what, const char* sqlstate) {
+  return {ErrorCode::unavailable, what, "try again", sqlstate};
+}
+
+class ModelConnection final : public store::Connection {
+ public:
+  explicit ModelConnection(int session) : session_(session) {}
+
+  const store::Sql& sql() const noexcept override { return PostgresqlModel::sql(); }
+  bool find_tables(std::chrono::milliseconds) override { return true; }
+
+  std::vector<Row> execute(const char* statement, std::span<const Value> parameters,
+                           std::chrono::milliseconds timeout) override {
+    Scheduler& scheduler = Scheduler::the();
+    Server& server = Server::the();
+    const NetworkFaults& network = server.network;
+    const auto happens = [&](std::int64_t one_in) { return one_in > 0 && server.random().one_in(one_in); };
+    const bool is_request_lost = happens(network.lost_request);
+    const bool is_reply_lost = happens(network.lost_reply);
+    const bool has_warning = happens(network.warning);
+    if (happens(network.conflict)) throw error_of("could not serialize access", "40001");
+
+    const Process& process = scheduler.process();
+    const auto request =
+        std::make_shared<Request>(Request{.statement = statement,
+                                          .parameters = {parameters.begin(), parameters.end()},
+                                          .host = process.host->number,
+                                          .process = process.number,
+                                          .session = session_});
+    const Time there = server.latency(), back = server.latency();
+    scheduler.at(scheduler.now() + there, [request, back, is_request_lost, is_reply_lost] {
+      Server& asked = Server::the();
+      const bool is_gone = is_request_lost || asked.is_down() || asked.session() != request->session;
+      if (!is_gone)
+        request->reply = asked.run(request->statement, request->parameters, request->host, request->process);
+      if (is_gone || is_reply_lost)
+        request->reply = {.sqlstate = store::sqlstate::connection_lost, .error = "the connection broke"};
+      Scheduler::the().at(Scheduler::the().now() + back, [request] {
+        request->is_answered = true;
+        Scheduler::the().wake_all(request.get());
+      });
+    });
+    const Time deadline = scheduler.now() + Time{timeout.count()} * millisecond;
+    while (!request->is_answered && scheduler.now() < deadline) scheduler.wait(request.get(), deadline);
+    if (!request->is_answered) {
+      usable_ = false;
+      throw error_of("the store did not answer", store::sqlstate::timed_out);
+    }
+    const Server::Reply& reply = request->reply;
+    if (reply.sqlstate == store::sqlstate::connection_lost || server.session() != session_) {
+      usable_ = false;
+      throw error_of("the connection broke", store::sqlstate::connection_lost);
+    }
+    if (!reply.sqlstate.empty() || reply.code != 0)
+      throw Error(static_cast<ErrorCode>(reply.code), reply.error, {}, reply.sqlstate);
+    if (has_warning) {
+      usable_ = false;
+      throw error_of("a warning came with the result", store::sqlstate::warning);
+    }
+    return reply.rows;
+  }
+
+  std::vector<Row> run_script(const std::string&, std::chrono::milliseconds) override { return {}; }
+  bool usable() const noexcept override { return usable_; }
+
+ private:
+  const int session_;
+  bool usable_ = true;
+};
+
+std::unique_ptr<store::Connection> connect(const std::string&, const std::string&, store::IfMissing,
+                                           std::chrono::milliseconds timeout) {
+  Scheduler& scheduler = Scheduler::the();
+  Server& server = Server::the();
+  scheduler.sleep_until(scheduler.now() + std::min(server.latency(), Time{timeout.count()} * millisecond));
+  if (server.is_down()) throw error_of("nobody listens", store::sqlstate::not_yet);
+  const std::int64_t refused = server.network.refused_login;
+  if (refused > 0 && server.random().one_in(refused))
+    throw error_of("no connection came about", store::sqlstate::unable_to_connect);
+  return std::make_unique<ModelConnection>(server.session());
+}
+
+const Migration migrations[] = {{.number = PostgresqlModel::schema_version,
+                                 .name = "model",
+                                 .sql = "",
+                                 .minimum_reader = PostgresqlModel::schema_version}};
+
+const store::Driver model_driver{
+    .built_with = LEAF_VERSION, .migrations = migrations, .connect = &connect, .inspect = nullptr};
+
+}  // namespace
+
+Server::Server(Random& random, Ledger& ledger, Log& log) : random_(random), ledger_(ledger), log_(log) {
+  the_ = this;
+}
+Server::~Server() {
+  the_ = nullptr;
+}
+
+std::int64_t Server::clock_ms() const {
+  return (Scheduler::the().now() + clock_offset) / millisecond;
+}
+
+bool Server::is_down() const {
+  return Scheduler::the().now() < down_until_;
+}
+
+void Server::go_down(Time duration) {
+  ++session_;
+  down_until_ = Scheduler::the().now() + duration;
+}
+
+void Server::become(const Tables& tables, const ServerName& name) {
+  ++session_;
+  model.tables = Tables(tables);
+  model.here = name;
+  forget_commits();
+}
+
+const Tables& Server::before(std::size_t commits) const {
+  return commits_[commits_.size() - 1 - std::min(commits, commits_.size() - 1)];
+}
+
+void Server::forget_commits() {
+  commits_ = {model.tables};
+}
+
+Time Server::latency() {
+  if (network.delay > 0 && random_.one_in(network.delay)) return random_.spread(millisecond, 12 * second);
+  return random_.spread(20 * microsecond, 4 * millisecond);
+}
+
+Server::Reply Server::run(const char* statement, PostgresqlModel::Parameters parameters, int host,
+                          int process) {
+  Reply reply;
+  try {
+    reply.rows = model.run(statement, parameters, clock_ms(), random_);
+  } catch (const Error& error) {
+    return {.sqlstate = error.sqlstate(), .error = error.what(), .code = static_cast<int>(error.code())};
+  }
+  if (!PostgresqlModel::changes_rows(statement)) return reply;
+  commits_.push_back(model.tables);
+  tell_grants(statement, parameters, reply.rows, host, process);
+  return reply;
+}
+
+void Server::tell_grants(const char* statement, PostgresqlModel::Parameters parameters,
+                         const PostgresqlModel::Rows& rows, int host, int process) {
+  if (rows.empty()) return;
+  const store::Sql& sql = PostgresqlModel::sql();
+  const Row& row = rows[0];
+  if (statement == sql.grant_segment || statement == sql.grant_exactly) {
+    const auto name = std::ranges::find(tag_names, std::get<std::string>(parameters[0]));
+    const Range ids{row.integer(0), row.integer(1)};
+    ledger_.tag_granted(static_cast<int>(name - tag_names.begin()), ids, host, process);
+    log_.note("granted of " + *name, process, ids.lo, ids.hi);
+  } else if (statement == sql.renew || statement == sql.acquire_held || statement == sql.acquire_new ||
+             statement == sql.acquire_silent || statement == sql.acquire_this) {
+    const Range time{row.integer(1), row.integer(2)};
+    ledger_.worker_granted(row.integer(0), time, host, process);
+    log_.note("leased", process, row.integer(0), time.lo);
+    log_.note("until", process, row.integer(0), time.hi);
+  }
+}
+
+}  // namespace leaf::simulation
+
+/// In the place of those that are loaded as modules.
+const leaf::store::Driver& leaf::store::driver(const std::string&) {
+  return leaf::simulation::model_driver;
+}

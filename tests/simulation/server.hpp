@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "simulation/ledger.hpp"
+#include "simulation/log.hpp"
+#include "simulation/postgresql_model.hpp"
+#include "simulation/scheduler.hpp"
+
+namespace leaf::simulation {
+
+/// How often what goes wrong between a client and the server: one time in so many, 0 for never.
+struct NetworkFaults {
+  std::int64_t lost_request = 0;
+  std::int64_t lost_reply = 0;
+  std::int64_t warning = 0;
+  std::int64_t conflict = 0;
+  std::int64_t delay = 0;
+  std::int64_t refused_login = 0;
+};
+
+/// The database server of a history, and the network that leads there. The library reaches it by its own
+/// driver interface.
+class Server {
+ public:
+  Server(Random& random, Ledger& ledger, Log& log);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  static Server& the() noexcept { return *the_; }
+
+  PostgresqlModel model{};
+  NetworkFaults network{};
+  Time clock_offset = 0;  ///< its clock less true time
+  /// Names of tags, so that grants can be told to the ledger.
+  std::vector<std::string> tag_names{};
+
+  std::int64_t clock_ms() const;
+  bool is_down() const;
+  /// No login succeeds, and no reply comes, for so long.
+  void go_down(Time duration);
+  /// Takes the place of what is there, such as a standby that lacks the last commits. Connections break.
+  void become(const Tables& tables, const ServerName& name);
+
+  /// What a standby that lags by `commits`, or a backup of then, has; the first of all at the earliest.
+  const Tables& before(std::size_t commits) const;
+  std::size_t commits() const noexcept { return commits_.size() - 1; }
+  /// What is there now counts as the first of all: nothing before comes back.
+  void forget_commits();
+
+  struct Reply {
+    PostgresqlModel::Rows rows{};
+    std::string sqlstate{};  ///< empty: it is a good one
+    std::string error{};
+    int code = 0;
+  };
+
+  // For connections:
+
+  int session() const noexcept { return session_; }
+  Reply run(const char* statement, PostgresqlModel::Parameters parameters, int host, int process);
+  Random& random() noexcept { return random_; }
+  Time latency();
+
+ private:
+  void tell_grants(const char* statement, PostgresqlModel::Parameters parameters,
+                   const PostgresqlModel::Rows& rows, int host, int process);
+
+  static Server* the_;
+
+  Random& random_;
+  Ledger& ledger_;
+  Log& log_;
+  std::vector<Tables> commits_{Tables()};
+  int session_ = 0;
+  Time down_until_ = 0;
+};
+
+}  // namespace leaf::simulation

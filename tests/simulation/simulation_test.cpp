@@ -1,0 +1,67 @@
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "simulation/history.hpp"
+
+using namespace leaf::simulation;
+
+namespace {
+
+constexpr std::uint64_t first_seed = 1'000;
+
+/// How many histories it takes until an ID is repeated; 0 if none of `most` does it.
+std::uint64_t histories_until_repeated(Plan plan, std::uint64_t most) {
+  for (std::uint64_t i = 1; i <= most; ++i, ++plan.seed) {
+    if (run_history(plan).repeats > 0) return i;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("simulation: no history of a fixed set breaks a promise") {
+  Outcome sum;
+  Plan plan{.seed = first_seed};
+  for (int i = 0; i < 300; ++i, ++plan.seed) {
+    const Outcome outcome = run_history(plan);
+    CAPTURE(plan.text());
+    const std::string broken = outcome.broken.data();
+    REQUIRE(broken == "");
+    sum.ids += outcome.ids;
+    sum.repeats += outcome.repeats;
+    for (std::size_t fault = 0; fault < sum.faults.size(); ++fault)
+      sum.faults[fault] += outcome.faults[fault];
+  }
+  CHECK(sum.ids > 10'000);
+  CHECK(sum.repeats == 0);
+  for (std::size_t fault = 0; fault < sum.faults.size(); ++fault) {
+    CAPTURE(fault_names[fault]);
+    if (static_cast<Fault>(fault) != Fault::network) CHECK(sum.faults[fault] > 0);
+  }
+}
+
+TEST_CASE("simulation: one seed is one history, and another seed another one") {
+  std::set<std::uint64_t> hashes;
+  for (std::uint64_t seed = first_seed; seed < first_seed + 20; ++seed) {
+    const Outcome first = run_history({.seed = seed});
+    run_history({.seed = seed + 1'000});
+    const Outcome again = run_history({.seed = seed});
+    CHECK(first.hash == again.hash);
+    CHECK(first.ids == again.ids);
+    hashes.insert(first.hash);
+  }
+  CHECK(hashes.size() == 20);
+}
+
+TEST_CASE("simulation: without a remedy or an assumption it finds the repeat") {
+  for (std::size_t i = 1; i < control_names.size(); ++i) {
+    CAPTURE(control_names[i]);
+    Plan plan{.seed = first_seed};
+    plan.control = static_cast<Control>(i);
+    CHECK(histories_until_repeated(plan, 2'000) > 0);
+  }
+}

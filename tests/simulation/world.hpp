@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "leaf/clock.hpp"
+#include "simulation/log.hpp"
+#include "simulation/scheduler.hpp"
+
+namespace leaf::simulation {
+
+struct OpenFile;
+
+/// A file or folder in memory.
+struct Inode {
+  std::uint64_t number = 0;
+  std::int64_t born = 0;
+  bool is_folder = false;
+  std::uint32_t mode = 0;
+  std::uint64_t links = 1;
+  std::size_t size = 0;
+  std::byte* memory = nullptr;  ///< where it is mapped, by whatever process
+  OpenFile* lock = nullptr;     ///< whose lock of an open file it has
+  OpenFile* flock = nullptr;
+  std::map<std::string, std::shared_ptr<Inode>> entries{};
+};
+
+/// What one open() made.
+struct OpenFile {
+  Process* process;
+  std::shared_ptr<Inode> inode;  ///< null once it is closed
+};
+
+/// What the systems of all hosts of a history keep; descriptors are not used again.
+class Kernel {
+ public:
+  explicit Kernel(Log& told);
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  static Kernel& the() noexcept { return *the_; }
+
+  std::vector<std::unique_ptr<OpenFile>> open{};
+  std::uint64_t last_inode = 0;
+  Log& log;
+
+ private:
+  static Kernel* the_;
+};
+
+/// One running system: a clock, and the file system that the runtime folder lies in.
+struct Host {
+  int number = 0;
+  Time clock_offset = 0;  ///< its clock less true time
+  std::int64_t clock_sets = 0;
+  std::map<std::string, std::shared_ptr<Inode>> folders{};
+  std::vector<Process*> processes{};
+
+  Time clock() const { return Scheduler::the().now() + clock_offset; }
+};
+
+/// Of the host that the calling thread is on.
+class HostClock final : public Clock {
+ public:
+  std::chrono::system_clock::time_point now() override;
+  std::chrono::steady_clock::time_point steady_now() override;
+  void wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+                  std::chrono::steady_clock::time_point deadline) override;
+  void sleep_for(std::chrono::nanoseconds duration) override;
+  std::int64_t tick() override;
+};
+
+/// Nothing of the process runs on; the kernel frees what it held.
+void kill(Process& process);
+/// `rm -r` of all runtime folders.
+void remove_folders(Host& host);
+/// A crash of the host: every process dies, and what lay in memory is gone.
+void reboot(Host& host);
+
+}  // namespace leaf::simulation
