@@ -283,6 +283,7 @@ class InitDb : public Command {
           "leaf_bounds, leaf_next",
           outcome.functions.back()));
     }
+    if (functions_) warn_of_rivals(store, outcome.functions.back(), session.messages);
     for (const std::string& schema : renew_functions(store, session.messages))
       outcome.functions.push_back(schema);
     if (session.output.format() == OutputFormat::json) session.output.print_one(outcome_columns, outcome);
@@ -321,6 +322,17 @@ class InitDb : public Command {
       messages.info(fmt::format("renewed the functions in schema '{}'", renewed.back()));
     }
     return renewed;
+  }
+
+  /// Of those in `schema`.
+  static void warn_of_rivals(leaf::Store& store, const std::string& schema, Messages& messages) {
+    const leaf::StoreHealth health = store.health();
+    for (const leaf::StoreFunctions& functions : health.functions) {
+      if (functions.schema != schema || functions.creators.empty()) continue;
+      messages.warning(
+          fmt::format("{} may create functions beside those in schema '{}', and have a call run them",
+                      functions.creators, functions.schema));
+    }
   }
 
   /// What they create is not called, but is in the way of a later version's tables.

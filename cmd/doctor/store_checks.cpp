@@ -173,6 +173,10 @@ Check check_rights(const StoreHealth& health) {
       fmt::format("as the owner of the tables, run 'leafctl init-db --runtime-role {}'"_hint, health.role)};
 }
 
+std::string revoke_creation(const std::string& schema, const std::string& roles) {
+  return fmt::format("run 'REVOKE CREATE ON SCHEMA {} FROM {}'"_hint, schema, roles);
+}
+
 /// What they create is not called, but could look like a store, and be in the way of a later version's
 /// tables.
 std::optional<Check> check_creators(const StoreHealth& health) {
@@ -180,12 +184,38 @@ std::optional<Check> check_creators(const StoreHealth& health) {
   const std::string roles = fmt::format("{}", fmt::join(health.schema_creators, ", "));
   return Check{"rights", CheckState::warning,
                fmt::format("{} may create objects beside the tables, in schema {}", roles, health.schema),
-               fmt::format("run 'REVOKE CREATE ON SCHEMA {} FROM {}'"_hint, health.schema, roles)};
+               revoke_creation(health.schema, roles)};
 }
 
 bool waits_for_standby(const StoreHealth& health) {
   return std::ranges::find(health.settings, "synchronous_standby_names", &StoreSetting::name) !=
          health.settings.end();
+}
+
+/// An identifier in SQL.
+std::string quoted(const std::string& name) {
+  std::string text = "\"";
+  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+  return text + '"';
+}
+
+/// What somebody else may have called instead of the functions.
+Checks check_rivals(const leaf::StoreFunctions& functions) {
+  Checks found;
+  if (!functions.creators.empty()) {
+    found.push_back(
+        {"rights", CheckState::warning,
+         fmt::format("{} may create functions beside those in schema '{}', and have a call run them",
+                     functions.creators, functions.schema),
+         revoke_creation(quoted(functions.schema), functions.creators)});
+  }
+  if (!functions.others.empty()) {
+    found.push_back({"rights", CheckState::warning,
+                     fmt::format("schema '{}' has functions of the same names that are not the store's: {}",
+                                 functions.schema, functions.others),
+                     "look who has called them, and drop them with DROP FUNCTION"_hint});
+  }
+  return found;
 }
 
 /// Nothing if the setting keeps what was committed.
@@ -373,6 +403,8 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   }
   if (health.schema_version != 0) checks.push_back(check_rights(health));
   if (const auto check = check_creators(health)) checks.push_back(*check);
+  for (const leaf::StoreFunctions& functions : health.functions)
+    std::ranges::move(check_rivals(functions), std::back_inserter(checks));
   for (const leaf::StoreLock& lock : health.locks) checks.push_back(check_lock(lock));
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));

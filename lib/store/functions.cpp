@@ -199,11 +199,14 @@ std::vector<StoreFunctions> store::find_functions(Connection& connection, int ne
   using State = StoreFunctions::State;
   std::vector<StoreFunctions> found;
   if (connection.sql().functions_found == nullptr) return found;
-  const Value home = connection.schema();
-  for (const Row& row : connection.execute(connection.sql().functions_found, {&home, 1}, timeout)) {
+  const Value parameters[] = {connection.schema(), std::string(names)};
+  for (const Row& row : connection.execute(connection.sql().functions_found, parameters, timeout)) {
     const std::int64_t version = row.integer(1), knows = row.integer(2);
-    StoreFunctions functions{
-        .schema = row.text(0), .layout = row.text(3), .may_be_replaced = row.integer(7) == 1};
+    StoreFunctions functions{.schema = row.text(0),
+                             .layout = row.text(3),
+                             .may_be_replaced = row.integer(7) == 1,
+                             .creators = row.is_null(8) ? "" : row.text(8),
+                             .others = row.is_null(9) ? "" : row.text(9)};
     if (functions.layout != row.text(5)) {
       functions.state = State::other_layout;
     } else if (row.integer(4) == 0) {

@@ -176,3 +176,25 @@ hint: create it with CREATE SCHEMA, or name another one"
   same 'IDs twice' '' "$(sort buffered.* direct.* sql.* | uniq -d)"
   for n in 1 2 3; do increasing "sql.$n"; done
 }
+
+@test "doctor names who may make functions beside the store's, and what they have made" {
+  role=leaf_rival_$$
+  ask "CREATE ROLE $role"
+  leafctl -q init-db --runtime-role "$role"
+  ask 'CREATE SCHEMA "my app"'
+  expect 0 leafctl init-db --functions 'my app'
+  lacks "$stderr" 'may create functions'
+  lacks "$(leafctl doctor)" 'may create functions'
+  ask "GRANT USAGE, CREATE ON SCHEMA \"my app\" TO $role"
+  expect 0 leafctl init-db --functions 'my app'
+  contains "$stderr" "$role may create functions beside those in schema 'my app', and have a call run them"
+  ask "SET ROLE $role; CREATE FUNCTION \"my app\".leaf_next(name) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'"
+  told=$(leafctl doctor | awk -F '\t' '$1 == "rights" && $2 == "warning" { print $3 }')
+  contains "$told" "$role may create functions beside those in schema 'my app'"
+  contains "$told" "schema 'my app' has functions of the same names that are not the store's: \"my app\".leaf_next(name) of role '$role'"
+  ask "$(leafctl doctor | grep 'may create functions' | cut -f 4 | cut -d "'" -f 2)"
+  contains "$(leafctl doctor)" 'drop them with DROP FUNCTION'
+  ask 'DROP FUNCTION "my app".leaf_next(name)'
+  lacks "$(leafctl doctor)" $'rights\twarning'
+  ask "DROP OWNED BY $role; DROP ROLE $role"
+}

@@ -67,6 +67,10 @@ struct StoreFunctions {
   std::string layout;  ///< its name or text: what they take IDs apart in
   State state = State::current;
   bool may_be_replaced = false;  ///< by the present role
+  /// Roles, and PUBLIC, that may create functions beside these, which may fit a call better; empty where the
+  /// tables lie too: see StoreHealth::schema_creators.
+  std::string creators{};
+  std::string others{};  ///< of the same names, made by others
 };
 
 /// What a store is and how it is set up, as the current login finds it; nothing is judged. What a kind of

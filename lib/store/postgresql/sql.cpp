@@ -203,7 +203,16 @@ $way$;
     // by the schema's.
     .functions_found =
         R"(SELECT n.nspname, made[1], made[2], made[3], (strpos(p.prosrc, meta.deployment::text) > 0)::integer,
- meta.layout, meta.min_reader, (pg_has_role(me.oid, o.oid, 'MEMBER') AND (o.rolsuper OR o.oid = me.oid OR NOT me.rolsuper))::integer
+ meta.layout, meta.min_reader, (pg_has_role(me.oid, o.oid, 'MEMBER') AND (o.rolsuper OR o.oid = me.oid OR NOT me.rolsuper))::integer,
+ CASE WHEN n.oid <> c.relnamespace THEN
+  (SELECT string_agg(DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC'), ', ')
+   FROM aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS g LEFT JOIN pg_roles r ON r.oid = g.grantee
+   WHERE g.privilege_type = 'CREATE' AND (g.grantee = 0 OR NOT r.rolsuper AND r.oid <> c.relowner AND r.oid <> o.oid
+    AND r.rolname <> 'pg_database_owner')) END,
+ (SELECT string_agg(format('%s of role %L', f.oid::regprocedure, fo.rolname), ', ' ORDER BY f.oid)
+  FROM pg_proc f JOIN pg_roles fo ON fo.oid = f.proowner
+  WHERE f.pronamespace = n.oid AND f.proname = ANY ($2::name[])
+   AND (f.proowner <> o.oid AND f.proowner <> c.relowner AND NOT fo.rolsuper OR strpos(f.prosrc, E'\n-- leaf functions ') <> 1))
  FROM (SELECT deployment, layout, min_reader FROM leaf_meta OFFSET 0) AS meta
  JOIN pg_class c ON c.oid = 'leaf_meta'::regclass JOIN pg_roles me ON me.rolname = current_user
  JOIN pg_proc p ON p.prorettype = 'bigint'::regtype AND p.pronargs = 2 AND pg_has_role(p.proowner, c.relowner, 'MEMBER')
