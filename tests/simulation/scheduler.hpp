@@ -23,16 +23,18 @@ inline constexpr Time minute = 60 * second;
 
 struct Host;
 
+/// A thread of a process, with a stack of its own.
+struct Fiber;
+
 /// A program that runs on a host: its threads live and die together.
 struct Process {
   int number;
   Host* host;
   bool is_dead = false;
   Time stopped_until = 0;  ///< not scheduled before, as after SIGSTOP
+  /// Who holds the mutexes that the library has once for a process: here all processes share their places.
+  std::map<const void*, Fiber*> static_mutexes{};
 };
-
-/// A thread of a process, with a stack of its own.
-struct Fiber;
 
 /// Runs the threads of all processes, one at a time, each up to a point where another may go on; chance picks
 /// both. Time goes on as they run, and jumps ahead where all wait.

@@ -28,6 +28,10 @@
 #include "simulation/point.hpp"
 #include "simulation/world.hpp"
 
+// Where the linker puts what is static.
+extern char __data_start;
+extern char _end;
+
 namespace leaf::simulation {
 
 Kernel* Kernel::the_ = nullptr;
@@ -113,31 +117,30 @@ Inode* inode_in(int folder, const char* name) {
   return found == opened->inode->entries.end() ? nullptr : found->second.get();
 }
 
-/// A mutex of the library, in the place of the system's.
-struct Mutex {
-  Fiber* owner;
-};
-Mutex& mutex_in(pthread_mutex_t* place) {
-  static_assert(sizeof(Mutex) <= sizeof(pthread_mutex_t));
-  return *reinterpret_cast<Mutex*>(place);
+/// Who holds a mutex of the library, in the place of the system's.
+Fiber*& owner_of(pthread_mutex_t* place) {
+  static_assert(sizeof(Fiber*) <= sizeof(pthread_mutex_t));
+  const auto* const address = reinterpret_cast<const char*>(place);
+  if (address >= &__data_start && address < &_end) return Scheduler::the().process().static_mutexes[place];
+  return *reinterpret_cast<Fiber**>(place);
 }
 
 bool lock(pthread_mutex_t* place, Time deadline) {
-  Mutex& mutex = mutex_in(place);
+  Fiber*& owner = owner_of(place);
   point();
-  while (mutex.owner != nullptr) {
-    if (!Scheduler::the().wait(place, deadline) && Scheduler::the().now() >= deadline &&
-        mutex.owner != nullptr)
+  while (owner != nullptr) {
+    if (!Scheduler::the().wait(&owner, deadline) && Scheduler::the().now() >= deadline && owner != nullptr)
       return false;
   }
-  mutex.owner = &Scheduler::the().running();
+  owner = &Scheduler::the().running();
   return true;
 }
 
 /// Nobody else runs before the caller waits for something.
 void release(pthread_mutex_t* place) {
-  mutex_in(place).owner = nullptr;
-  Scheduler::the().wake_one(place);
+  Fiber*& owner = owner_of(place);
+  owner = nullptr;
+  Scheduler::the().wake_one(&owner);
 }
 void unlock(pthread_mutex_t* place) {
   release(place);
@@ -517,8 +520,9 @@ int __real_pthread_mutex_trylock(pthread_mutex_t* mutex);
 int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
   if (!Scheduler::in_thread()) return __real_pthread_mutex_trylock(mutex);
   point();
-  if (mutex_in(mutex).owner != nullptr) return EBUSY;
-  mutex_in(mutex).owner = &Scheduler::the().running();
+  Fiber*& owner = owner_of(mutex);
+  if (owner != nullptr) return EBUSY;
+  owner = &Scheduler::the().running();
   return 0;
 }
 
