@@ -46,7 +46,9 @@ Fetcher::~Fetcher() {
 }
 
 void Fetcher::request(RangeSource& source) {
-  if (source.fetch_.requested.load(std::memory_order_relaxed)) return;
+  // Either the thread that fetches sees this request, or this one sees that the fetch has ended.
+  source.fetch_.requested_again.store(true);
+  if (source.fetch_.requested.load()) return;
   const Lock lock(mutex_);
   if (!source.wants_fetch() || source.fetch_.requested.exchange(true, std::memory_order_relaxed)) return;
   fetch_now(source, lock);
@@ -180,7 +182,12 @@ void Fetcher::fetch(RangeSource& source, Store& store, Lock& lock) {
   source.fetch_.failure = failure;
   if (!failure) {
     source.fetch_.failures_in_a_row = 0;
-    source.fetch_.requested.store(false, std::memory_order_relaxed);
+    source.fetch_.requested.store(false);
+    // What it fetched may have been drawn from as far as to its mark before it was over.
+    if (source.fetch_.requested_again.exchange(false) && source.buffer().view().mark_reached &&
+        source.wants_fetch() && !source.fetch_.requested.exchange(true)) {
+      fetch_now(source, lock);
+    }
   } else if (failure->retryable() || !is_used_up(source)) {
     ++source.fetch_.failures_in_a_row;
     const auto pause = pause_after(source.fetch_.failures_in_a_row, failure->retryable());

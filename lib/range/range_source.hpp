@@ -82,7 +82,9 @@ class RangeSource {
 
   /// How a Fetcher gets on with it; guarded by that one's mutex.
   struct FetchState {
-    std::atomic<bool> requested{false};  ///< read without the mutex
+    // Both without the mutex too.
+    std::atomic<bool> requested{false};
+    std::atomic<bool> requested_again{false};  ///< while a fetch was under way, which may have ended for it
     bool queued = false;
     std::chrono::steady_clock::time_point due;  ///< when queued: not to be fetched before
     std::uint64_t begun = 0;

@@ -11,6 +11,7 @@
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
 #include "support/sqlite_store.hpp"
+#include "support/wait_for.hpp"
 
 using namespace std::chrono_literals;
 using leaf::Error;
@@ -55,6 +56,36 @@ struct Failing {
   std::atomic<int> fetches{0};
   std::latch begun{1};
   std::latch let_go{1};
+};
+
+/// Ranges of ten, with a mark at the first, whose fetches do something before they are over.
+class Interrupted final : public leaf::range::RangeSource {
+ public:
+  Interrupted(Fetcher& fetcher, std::function<void()> at_the_end)
+      : RangeSource(std::make_unique<MadeUp>([] { return Granted{}; })),
+        fetcher_(fetcher),
+        at_the_end_(std::move(at_the_end)) {
+    draw_from(ranges_);
+  }
+  leaf::range::GrantRecord record() const override { return {}; }
+  std::string origin() const override { return {}; }
+  StoreIdentity granted_by() const override { return {}; }
+  void await(const std::function<bool()>& ready) override { fetcher_.await(*this, ready); }
+  void request_fetch() override { fetcher_.request(*this); }
+  void fetch() override {}
+  void fetch(Store&) override {
+    const std::int64_t lo = 1 + 10 * fetches;
+    ranges_.publish({lo, lo + 10}, 1, 0, ranges_.next_turn());
+    ++fetches;
+    at_the_end_();
+  }
+
+  std::atomic<int> fetches{0};
+
+ private:
+  Fetcher& fetcher_;
+  const std::function<void()> at_the_end_;
+  leaf::range::DoubleBuffer ranges_;
 };
 
 /// What a caller is told who comes while the first attempt is under way. Time stands still.
@@ -118,4 +149,18 @@ TEST_CASE(
   auto copy = here.identity();
   copy.copy = "elsewhere";
   CHECK(left_after(copy) == 0);
+}
+
+TEST_CASE("fetcher: a range whose mark is reached before its fetch is over has the next one fetched") {
+  const SqliteStore file;
+  file.open();
+  Fetcher fetcher(file.options(), {.timeout = 5s, .max_threads = 1, .on_failure = {}});
+  std::function<void()> draw_to_the_mark;
+  Interrupted source(fetcher, [&] { draw_to_the_mark(); });
+  draw_to_the_mark = [&] {
+    // The last of the range before, and the first of this one.
+    if (source.fetches == 2) CHECK(source.take(9).size() + source.take(1).size() == 10);
+  };
+  source.take(1);
+  CHECK(leaf::test::wait_for([&] { return source.fetches == 3; }));
 }
