@@ -46,9 +46,15 @@ Fetcher::~Fetcher() {
 }
 
 void Fetcher::request(RangeSource& source) {
-  // Either the thread that fetches sees this request, or this one sees that the fetch has ended.
-  source.fetch_.requested_again.store(true);
-  if (source.fetch_.requested.load()) return;
+  // Either the thread that fetches sees what was drawn, or this one sees that the fetch has ended.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (source.fetch_.requested.load(std::memory_order_relaxed)) {
+    // Not written again and again: each draw comes here while the store is away.
+    if (!source.fetch_.requested_again.load(std::memory_order_relaxed))
+      source.fetch_.requested_again.store(true);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (source.fetch_.requested.load(std::memory_order_relaxed)) return;
+  }
   const Lock lock(mutex_);
   if (!source.wants_fetch() || source.fetch_.requested.exchange(true, std::memory_order_relaxed)) return;
   fetch_now(source, lock);
@@ -182,7 +188,8 @@ void Fetcher::fetch(RangeSource& source, Store& store, Lock& lock) {
   source.fetch_.failure = failure;
   if (!failure) {
     source.fetch_.failures_in_a_row = 0;
-    source.fetch_.requested.store(false);
+    source.fetch_.requested.store(false, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     // What it fetched may have been drawn from as far as to its mark before it was over.
     if (source.fetch_.requested_again.exchange(false) && source.buffer().view().mark_reached &&
         source.wants_fetch() && !source.fetch_.requested.exchange(true)) {
