@@ -358,7 +358,8 @@ void StateFile::throw_away(const Folder& folder, const FetchLock&) const {
 
 std::vector<std::string> state_files(const Folder& folder, std::initializer_list<FileKind> kinds) {
   std::vector<std::string> names;
-  DIR* const listing = fdopendir(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const int descriptor = openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const listing = descriptor < 0 ? nullptr : fdopendir(descriptor);
   if (listing == nullptr) throw cannot(folder, ".", "listed");
   while (const dirent* entry = readdir(listing)) {
     const std::string name = entry->d_name;

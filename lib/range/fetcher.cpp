@@ -193,7 +193,7 @@ void Fetcher::fetch(RangeSource& source, Store& store, Lock& lock) {
     // What it fetched may have been drawn from as far as to its mark before it was over.
     if (source.fetch_.requested_again.exchange(false) && source.buffer().view().mark_reached &&
         source.wants_fetch() && !source.fetch_.requested.exchange(true)) {
-      fetch_now(source, lock);
+      enqueue(source, clock_.steady_now(), lock);  // this thread comes back to it at once
     }
   } else if (failure->retryable() || !is_used_up(source)) {
     ++source.fetch_.failures_in_a_row;
