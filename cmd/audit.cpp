@@ -75,7 +75,7 @@ class AuditCommand : public Command {
                     "guess, by the first 65,536 IDs and with the setting 'layout' among the candidates); or "
                     "dense, for numbers that are counted up (as those of a tag");
     command.add_text_option("--memory", "SIZE", memory_,
-                            "memory to use, such as 64K, 512M or 4G; the rest goes into temporary "
+                            "memory to use, such as 4M, 512M or 4G; the rest goes into temporary "
                             "files in TMPDIR (default: 512M)");
     command.add_integer_option("--examples", "N", examples_, {0, 1'000'000},
                                "maximum number of repeats, workers and gaps to list (default: 10)");
@@ -168,7 +168,7 @@ class AuditCommand : public Command {
     if (since_ && options.kind == Audit::Kind::snowflake)
       throw usage("'--since' is for dense IDs: snowflake IDs tell their times");
     options.examples = static_cast<std::size_t>(examples_.value_or(10));
-    constexpr IntegerBounds sizes{AscendingIds::least_memory, std::int64_t{1} << 44};
+    constexpr IntegerBounds sizes{AscendingIds::enough_memory, std::int64_t{1} << 44};
     if (memory_) options.sorting.memory = static_cast<std::size_t>(parse_size("--memory", *memory_, sizes));
     options.sorting.folder = environment.variable("TMPDIR").value_or("/tmp");
     return options;

@@ -97,7 +97,7 @@ class Merge {
 AscendingIds::AscendingIds(AscendingSink& sink, const Options& options)
     : sink_(sink),
       memory_(std::max(options.memory, least_memory)),
-      block_size_(std::clamp<std::size_t>(memory_ / 1024, IdRunWriter::smallest_block, 64UL * 1024)),
+      block_size_(std::clamp<std::size_t>(memory_ / 64, IdRunWriter::smallest_block, 64UL * 1024)),
       most_runs_(std::max<std::size_t>(memory_ / shares / block_size_, 8)),
       store_(memory_ / shares * runs_share, options.folder),
       most_ids_(memory_ / shares / sizeof(std::int64_t)),

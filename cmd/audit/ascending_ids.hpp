@@ -39,7 +39,10 @@ class AscendingIds {
     std::string folder = "/tmp";                  ///< of the temporary file
   };
 
+  /// Less is taken for this.
   static constexpr std::size_t least_memory = std::size_t{64} << 10;
+  /// From here on what is kept of each block in the file is nothing beside the block.
+  static constexpr std::size_t enough_memory = std::size_t{4} << 20;
 
   /// `sink` is borrowed.
   AscendingIds(AscendingSink& sink, const Options& options);

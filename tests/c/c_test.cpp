@@ -1,8 +1,6 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -41,9 +39,7 @@ TEST_CASE("C: the IDs of a tag, one, a run, and many") {
   CHECK(range.hi == 5);
   std::vector<std::int64_t> ids(20);
   REQUIRE(leaf_tag_fill(tag.get(), ids.data(), ids.size(), nullptr) == LEAF_OK);
-  // A fetch in the background that is slow leaves a gap.
-  CHECK(ids.front() == 5);
-  CHECK(std::ranges::adjacent_find(ids, std::greater_equal{}) == ids.end());
+  for (std::size_t i = 0; i < ids.size(); ++i) CHECK(ids[i] == static_cast<std::int64_t>(i) + 5);
   CHECK(std::string(leaf_allocator_store(allocator.get())) == store.file.options().url);
   CHECK(leaf_tag_fill(tag.get(), nullptr, 0, nullptr) == LEAF_OK);
 }

@@ -55,7 +55,7 @@ TEST_CASE_FIXTURE(LockedRow, "timeout: a lock that is held past it is given up, 
   CHECK(error.code() == leaf::ErrorCode::unavailable);
   CHECK(proposes(error, {.kind = leaf::Remedy::Kind::allow_more_time}));
   CHECK(took >= milliseconds(400));
-  CHECK(took < milliseconds(4500));
+  CHECK(took < milliseconds(3000));
   CHECK(leaf::test::wait_for([&] { return waiting() == "0"; }));
 
   release();
