@@ -4,8 +4,9 @@
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
+#include "init_db/functions.hpp"
+#include "init_db/outcome.hpp"
 #include "leaf/detail/counted.hpp"
-#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/health.hpp"
 #include "settings/store_folder.hpp"
@@ -17,52 +18,6 @@
 namespace leafctl {
 
 namespace {
-
-using leaf::detail::shell_word;
-
-std::string migration_name(const leaf::Migration& migration) {
-  return fmt::format("{:04}_{}", migration.number, migration.name);
-}
-
-struct Outcome {
-  std::string store;
-  std::string deployment;
-  std::string layout;
-  std::vector<std::string> applied;
-  bool made_log = false;
-  std::vector<std::string> adopted;  ///< the SQL
-  std::string former_layout;         ///< where it was changed, but for a new store
-  leaf::WorkerRange workers;
-  bool has_all_workers = true;
-  std::optional<leaf::WorkerRange> former_workers;  ///< where they were changed, but for a new store
-  std::optional<std::string> runtime_role;
-  std::optional<std::int64_t> guard_steps;
-  std::vector<std::string> functions;        ///< the schemas where they were made
-  std::optional<std::int64_t> former_guard;  ///< where it was changed
-  std::int64_t schema_version = 0;
-  std::int64_t minimum_reader = 0;
-  std::int64_t known_version = 0;  ///< of this program
-};
-
-constexpr Column<Outcome> outcome_columns[] = {
-    {"store", [](const Outcome& outcome) -> Cell { return outcome.store; }},
-    {"deployment", [](const Outcome& outcome) -> Cell { return outcome.deployment; }},
-    {"layout", [](const Outcome& outcome) -> Cell { return outcome.layout; }},
-    {"workers", [](const Outcome& outcome) -> Cell { return format_worker_range(outcome.workers); }},
-    {"schema_version", [](const Outcome& outcome) -> Cell { return outcome.schema_version; }},
-    {"minimum_reader", [](const Outcome& outcome) -> Cell { return outcome.minimum_reader; }},
-    {"applied", [](const Outcome& outcome) -> Cell { return outcome.applied; }},
-    {"adopted", [](const Outcome& outcome) -> Cell { return outcome.adopted; }},
-    {"runtime_role",
-     [](const Outcome& outcome) -> Cell {
-       return outcome.runtime_role ? Cell(*outcome.runtime_role) : Cell();
-     }},
-    {"guard_steps",
-     [](const Outcome& outcome) -> Cell {
-       return outcome.guard_steps ? Cell(*outcome.guard_steps) : Cell();
-     }},
-    {"functions", [](const Outcome& outcome) -> Cell { return outcome.functions; }},
-};
 
 /// A copy that has become a deployment of its own.
 struct NewDeployment {
@@ -248,7 +203,7 @@ class InitDb : public Command {
     if (functions_) store.functions_script(*functions_);
     create_default_store_folder(session.configuration);
     share_store_file(session.settings());
-    Outcome outcome;
+    InitOutcome outcome;
     outcome.store = leaf::redact_url(session.settings().store);
     outcome.runtime_role = runtime_role_;
     const auto adopted =
@@ -260,7 +215,8 @@ class InitDb : public Command {
     outcome.guard_steps = store.guard_steps();
     if (guard_steps_) set_guard(store, *guard_steps_, outcome);
     for (const leaf::Migration& migration : applied) {
-      if (migration.number > 0) outcome.applied.push_back(migration_name(migration));
+      if (migration.number > 0)
+        outcome.applied.push_back(fmt::format("{:04}_{}", migration.number, migration.name));
       outcome.made_log = outcome.made_log || migration.number == 0;
     }
     outcome.deployment = store.identity().deployment;
@@ -274,7 +230,6 @@ class InitDb : public Command {
       store.grant_runtime_role(*runtime_role_);
       session.messages.info(
           fmt::format("role '{}' may draw IDs and lease workers, and no more", *runtime_role_));
-      warn_of_creators(store, session.messages);
     }
     if (functions_) {
       outcome.functions.push_back(store.install_functions(*functions_));
@@ -283,10 +238,10 @@ class InitDb : public Command {
           "leaf_bounds, leaf_next",
           outcome.functions.back()));
     }
-    if (functions_) warn_of_rivals(store, outcome.functions.back(), session.messages);
     for (const std::string& schema : renew_functions(store, session.messages))
       outcome.functions.push_back(schema);
-    if (session.output.format() == OutputFormat::json) session.output.print_one(outcome_columns, outcome);
+    if (runtime_role_ || functions_) warn_of_creators(store, session.messages);
+    if (session.output.format() == OutputFormat::json) print(outcome, session.output);
   }
 
   std::vector<leaf::ForeignObject> confirmed_adoption(leaf::Store& store, Messages& messages) const {
@@ -304,48 +259,9 @@ class InitDb : public Command {
     return found;
   }
 
-  /// Those of before that go with another layout or deployment, or an earlier release. Returns their schemas.
-  static std::vector<std::string> renew_functions(leaf::Store& store, Messages& messages) {
-    const leaf::StoreHealth health = store.health();
-    std::vector<std::string> renewed;
-    if (health.schema_version.value_or(0) > health.newest_schema_version) return renewed;
-    for (const leaf::StoreFunctions& functions : health.functions) {
-      if (functions.state == leaf::StoreFunctions::State::current) continue;
-      if (!functions.may_be_replaced) {
-        messages.warning(fmt::format("the functions in schema '{}' are another role's, and stay as they were",
-                                     functions.schema),
-                         fmt::format("as that role, run 'leafctl init-db --functions {}'"_hint,
-                                     shell_word(functions.schema)));
-        continue;
-      }
-      renewed.push_back(store.install_functions(functions.schema));
-      messages.info(fmt::format("renewed the functions in schema '{}'", renewed.back()));
-    }
-    return renewed;
-  }
-
-  /// Of those in `schema`.
-  static void warn_of_rivals(leaf::Store& store, const std::string& schema, Messages& messages) {
-    const leaf::StoreHealth health = store.health();
-    for (const leaf::StoreFunctions& functions : health.functions) {
-      if (functions.schema != schema || functions.creators.empty()) continue;
-      messages.warning(
-          fmt::format("{} may create functions beside those in schema '{}', and have a call run them",
-                      functions.creators, functions.schema));
-    }
-  }
-
-  /// What they create is not called, but is in the way of a later version's tables.
-  static void warn_of_creators(leaf::Store& store, Messages& messages) {
-    const leaf::StoreHealth health = store.health();
-    if (health.schema_creators.empty()) return;
-    messages.warning(fmt::format("{} may create objects beside the tables, in schema {}",
-                                 fmt::join(health.schema_creators, ", "), health.schema));
-  }
-
   /// The layout and the workers, where they were given.
   void set_pool(leaf::Store& store, const std::optional<leaf::Layout>& layout,
-                const std::optional<leaf::WorkerRange>& workers, bool created, Outcome& outcome) const {
+                const std::optional<leaf::WorkerRange>& workers, bool created, InitOutcome& outcome) const {
     const leaf::Layout former_layout = store.layout();
     const leaf::WorkerRange former_workers = store.worker_range();
     if (layout && workers_) {
@@ -365,45 +281,10 @@ class InitDb : public Command {
     if (workers_ && outcome.workers != former_workers) outcome.former_workers = former_workers;
   }
 
-  static void set_guard(leaf::Store& store, std::int64_t steps, Outcome& outcome) {
+  static void set_guard(leaf::Store& store, std::int64_t steps, InitOutcome& outcome) {
     store.set_guard_steps(steps);
     if (outcome.guard_steps != steps) outcome.former_guard = outcome.guard_steps;
     outcome.guard_steps = steps;
-  }
-
-  static void report(const Outcome& outcome, bool created, Messages& messages) {
-    const bool is_same = outcome.applied.empty() && !outcome.made_log && outcome.former_layout.empty() &&
-                         !outcome.former_workers && !outcome.former_guard;
-    messages.info(
-        fmt::format("{} store '{}', deployment {}, layout {}{}",
-                    created                   ? "created"
-                    : is_same                 ? "up to date:"
-                    : outcome.applied.empty() ? "changed"
-                                              : "upgraded",
-                    outcome.store, outcome.deployment, outcome.layout,
-                    outcome.has_all_workers ? "" : ", workers " + format_worker_range(outcome.workers)));
-    if (outcome.made_log) messages.info("recreated the log of changes");
-    if (!outcome.applied.empty()) messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
-    if (!outcome.applied.empty() && !created) {
-      messages.info(fmt::format("programs that know schema version {} keep working, older ones are refused",
-                                outcome.minimum_reader));
-    }
-    if (outcome.schema_version > outcome.known_version) {
-      messages.info(fmt::format("its schema has version {}; this program knows {}, and works with it",
-                                outcome.schema_version, outcome.known_version));
-    }
-    if (!outcome.former_layout.empty()) {
-      messages.info(fmt::format("the layout was {}, and is {} now", outcome.former_layout, outcome.layout));
-    }
-    if (outcome.former_workers) {
-      messages.info(fmt::format("workers {} were leased, and {} are now",
-                                format_worker_range(*outcome.former_workers),
-                                format_worker_range(outcome.workers)));
-    }
-    if (outcome.former_guard) {
-      messages.info(fmt::format("tags left out {} steps after a failover, and leave out {} now",
-                                *outcome.former_guard, *outcome.guard_steps));
-    }
   }
 
   std::optional<std::string> runtime_role_;

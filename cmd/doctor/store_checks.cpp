@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "doctor/rights_checks.hpp"
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/detail/shell_word.hpp"
 #include "text/hint.hpp"
@@ -158,64 +159,9 @@ Check check_functions(const leaf::StoreFunctions& functions) {
                       leaf::detail::shell_word(functions.schema))};
 }
 
-Check check_rights(const StoreHealth& health) {
-  if (health.missing_rights.empty()) {
-    const std::string who = is_server(health) ? fmt::format("role '{}'", health.role) : "this user";
-    return {"rights", CheckState::ok, who + " may draw IDs and lease workers"};
-  }
-  const std::string missing = fmt::format("{}", fmt::join(health.missing_rights, ", "));
-  if (!is_server(health)) {
-    return {"rights", CheckState::failed, "this user lacks " + missing,
-            "let this user write there with 'chown' or 'chmod', or use the store as its owner"_hint};
-  }
-  return {
-      "rights", CheckState::failed, fmt::format("role '{}' lacks {}", health.role, missing),
-      fmt::format("as the owner of the tables, run 'leafctl init-db --runtime-role {}'"_hint, health.role)};
-}
-
-std::string revoke_creation(const std::string& schema, const std::string& roles) {
-  return fmt::format("run 'REVOKE CREATE ON SCHEMA {} FROM {}'"_hint, schema, roles);
-}
-
-/// What they create is not called, but could look like a store, and be in the way of a later version's
-/// tables.
-std::optional<Check> check_creators(const StoreHealth& health) {
-  if (health.schema_creators.empty()) return std::nullopt;
-  const std::string roles = fmt::format("{}", fmt::join(health.schema_creators, ", "));
-  return Check{"rights", CheckState::warning,
-               fmt::format("{} may create objects beside the tables, in schema {}", roles, health.schema),
-               revoke_creation(health.schema, roles)};
-}
-
 bool waits_for_standby(const StoreHealth& health) {
   return std::ranges::find(health.settings, "synchronous_standby_names", &StoreSetting::name) !=
          health.settings.end();
-}
-
-/// An identifier in SQL.
-std::string quoted(const std::string& name) {
-  std::string text = "\"";
-  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
-  return text + '"';
-}
-
-/// What somebody else may have called instead of the functions.
-Checks check_rivals(const leaf::StoreFunctions& functions) {
-  Checks found;
-  if (!functions.creators.empty()) {
-    found.push_back(
-        {"rights", CheckState::warning,
-         fmt::format("{} may create functions beside those in schema '{}', and have a call run them",
-                     functions.creators, functions.schema),
-         revoke_creation(quoted(functions.schema), functions.creators)});
-  }
-  if (!functions.others.empty()) {
-    found.push_back({"rights", CheckState::warning,
-                     fmt::format("schema '{}' has functions of the same names that are not the store's: {}",
-                                 functions.schema, functions.others),
-                     "look who has called them, and drop them with DROP FUNCTION"_hint});
-  }
-  return found;
 }
 
 /// Nothing if the setting keeps what was committed.
@@ -401,10 +347,7 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   for (const leaf::StoreFunctions& functions : health.functions) {
     if (functions.state != leaf::StoreFunctions::State::current) checks.push_back(check_functions(functions));
   }
-  if (health.schema_version != 0) checks.push_back(check_rights(health));
-  if (const auto check = check_creators(health)) checks.push_back(*check);
-  for (const leaf::StoreFunctions& functions : health.functions)
-    std::ranges::move(check_rivals(functions), std::back_inserter(checks));
+  std::ranges::move(rights_checks(health), std::back_inserter(checks));
   for (const leaf::StoreLock& lock : health.locks) checks.push_back(check_lock(lock));
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));

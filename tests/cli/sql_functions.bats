@@ -188,6 +188,8 @@ hint: create it with CREATE SCHEMA, or name another one"
   ask "GRANT USAGE, CREATE ON SCHEMA \"my app\" TO $role"
   expect 0 leafctl init-db --functions 'my app'
   contains "$stderr" "$role may create functions beside those in schema 'my app', and have a call run them"
+  expect 0 leafctl init-db --runtime-role "$role"
+  contains "$stderr" "$role may create functions beside those in schema 'my app', and have a call run them"
   ask "SET ROLE $role; CREATE FUNCTION \"my app\".leaf_next(name) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'"
   told=$(leafctl doctor | awk -F '\t' '$1 == "rights" && $2 == "warning" { print $3 }')
   contains "$told" "$role may create functions beside those in schema 'my app'"
