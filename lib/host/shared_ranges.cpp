@@ -250,7 +250,9 @@ void SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& is_d
   const auto file = current_file();
   if (!file || !(tries_once_ || may_try(*file))) return;
   const auto lock = this->lock(file, wait);
-  if (!lock || is_done()) return;
+  if (!lock) return;
+  go_to_current_file();  // whoever had the lock may have put its first range into it
+  if (is_done()) return;
   const std::lock_guard store_lock(store_mutex_);
   try {
     fetch_locked(store_until(deadline), *file, *lock);
@@ -316,20 +318,21 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
     put_in_place(state, granted, turn);
     return;
   }
-  // It was taken away. Higher IDs may have been drawn since, from a file that has gone as well: this grant is
-  // lost.
-  if (is_of_store && is_of_origin) return;
   if (is_of_store) {
-    // What is left is lower than what others have been granted since.
+    // Where it was taken away, higher IDs may have been drawn since, from a file that has gone as well: this
+    // grant is lost. Otherwise what is left is lower than what others have been granted since.
+    if (is_of_origin) return;
     state.buffer.close();
-    file.throw_away(*folder_.get(), lock);
+    if (!file.throw_away(*folder_.get(), lock)) return;
   }
   const auto another = current_file();
   const auto its_lock = another->try_lock(*folder_.get());
   // Somebody may have been faster: then this grant is lost.
   if (!its_lock || another->state().buffer.published_end() > granted.range.lo) return;
   if (!another->state().origin.empty() && another->state().origin.get() != granted.origin) return;
-  put_in_place(another->state(), granted, another->state().buffer.next_turn());
+  // As above: its turn, and then whether the file was taken away.
+  const std::uint32_t its_turn = another->state().buffer.next_turn();
+  if (another->is_current(*folder_.get())) put_in_place(another->state(), granted, its_turn);
 }
 
 /// Of how many IDs will have been put into the buffer, and how many were taken of them.
@@ -370,7 +373,7 @@ void SharedRanges::tell(const std::string& failure, const Advice& advice) const 
 void SharedRanges::note_failure(StateFile& file, const FetchLock& lock, const Error& error) {
   SharedState& state = file.state();
   const bool is_mistaken = error.code() == ErrorCode::usage && state.origin.empty();
-  const bool is_gone = error.code() == ErrorCode::not_found && state.buffer.view().rest.empty();
+  const bool is_gone = error.code() == ErrorCode::not_found && range::left_in(state.buffer) == 0;
   if (is_mistaken || is_gone) {
     file.throw_away(*folder_.get(), lock);  // nothing is there to share
     return;

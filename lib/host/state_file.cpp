@@ -340,20 +340,24 @@ StoreIdentity StateFile::identity() const {
 }
 
 bool StateFile::take_from_holder(const Folder& folder) {
-  const NoFork no_fork;
-  // Two who took it from the same holder would each take the name: the second one from a file that is new.
-  const Descriptor whole(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!whole || flock(whole.get(), LOCK_EX | LOCK_NB) != 0 || !is_current(folder)) return false;
   // Closed before, should this process die in between; and after, since who fetches makes sure that the file
   // has its name once it has its turn.
-  state_->buffer.close();
-  unlinkat(folder.descriptor(), name_.c_str(), 0);
-  state_->buffer.close();
-  return true;
+  return take_name(folder, [this] { state_->buffer.close(); });
 }
 
-void StateFile::throw_away(const Folder& folder, const FetchLock&) const {
+bool StateFile::throw_away(const Folder& folder, const FetchLock&) const {
+  return take_name(folder, [] {});
+}
+
+bool StateFile::take_name(const Folder& folder, const std::function<void()>& close) const {
+  const NoFork no_fork;
+  // Of two who take the name of one file, the second one would take it from a file that is new.
+  const Descriptor whole(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!whole || flock(whole.get(), LOCK_EX | LOCK_NB) != 0 || !is_current(folder)) return false;
+  close();
   unlinkat(folder.descriptor(), name_.c_str(), 0);
+  close();
+  return true;
 }
 
 std::vector<std::string> state_files(const Folder& folder, std::initializer_list<FileKind> kinds) {

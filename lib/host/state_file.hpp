@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -67,16 +68,19 @@ class StateFile {
   bool is_current(const Folder& folder) const;
   /// None if another holds the lock, or the file is not current any more.
   std::optional<FetchLock> try_lock(const Folder& folder) const;
-  /// Takes the file's name from it, for whoever holds its lock.
-  void throw_away(const Folder& folder, const FetchLock& lock) const;
+  /// Takes the file's name from it, for whoever holds its lock. False if the file has lost it already, or
+  /// another is taking a name in this folder.
+  bool throw_away(const Folder& folder, const FetchLock& lock) const;
   /// As throw_away(), where the one who holds the lock has stopped: what that process publishes later is
-  /// lost. False if another does the same.
+  /// lost.
   bool take_from_holder(const Folder& folder);
 
  private:
   /// `memory` is a mapping of state_size bytes, which the object unmaps.
   StateFile(std::string name, Descriptor descriptor, void* memory);
   static std::shared_ptr<StateFile> map(std::string name, Descriptor descriptor);
+  /// As throw_away(). Calls `close` before and after.
+  bool take_name(const Folder& folder, const std::function<void()>& close) const;
   static void throw_away_foreign(const Folder& folder, const FileKey& key);
   static std::shared_ptr<StateFile> make(const Folder& folder, const FileKey& key);
   bool counts(const std::string& boot) const;

@@ -67,6 +67,40 @@ TEST_CASE("host tag: all processes draw from one buffer, in order, whatever come
   }
 }
 
+namespace {
+
+/// Calls `on_look` when it is asked for the time of day.
+class WatchedClock : public leaf::test::ManualClock {
+ public:
+  std::chrono::system_clock::time_point now() override {
+    if (on_look) on_look();
+    return ManualClock::now();
+  }
+  std::function<void()> on_look;
+};
+
+}  // namespace
+
+TEST_CASE("host tag: many IDs whose file is taken away meanwhile come after those that others draw then") {
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  WatchedClock clock;
+  leaf::StoreOptions store = host.store_options();
+  store.clock = &clock;
+  SegmentAllocator allocator(store, {.timeout = 1s, .host = host.host_options()});
+  leaf::SegmentTag tag = allocator.tag(host.order);
+  CHECK(tag.next() == 1);
+  std::int64_t drawn = 0;
+  clock.on_look = [&] {
+    if (drawn != 0 || host.admin.tag(host.order).next_id < 100) return;
+    fs::remove(leaf::test::state_file_in(host.run));
+    drawn = host.allocator().tag(host.order).next();
+  };
+  std::vector<Range> ranges = tag.next_ranges(200);
+  REQUIRE(drawn != 0);
+  CHECK(ranges.front().lo > drawn);
+}
+
 TEST_CASE("host tag: what is left is what the store has left and what is buffered here") {
   SegmentHost host;
   host.admin.add_tag({.name = host.order, .step = 1000, .limit = 10});

@@ -11,6 +11,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "host/state_patch.hpp"
 #include "leaf/error.hpp"
@@ -100,6 +101,8 @@ class Buffer : public Plan, public SharedRanges {
   std::int64_t draw() { return take(1).lo; }
 
   using SharedRanges::alone;
+  using SharedRanges::await;
+  using SharedRanges::buffer;
   using SharedRanges::state;
 
   std::function<void(SharedState&)> on_note = [](SharedState&) {};
@@ -357,6 +360,23 @@ TEST_CASE("shared ranges: who has stopped while it fetches is waited for, then o
   CHECK(Buffer(fixture).draw() == 103);
 }
 
+TEST_CASE(
+    "shared ranges: who has stopped leaves the others' file alone, also if the tag was made anew meanwhile") {
+  SharedRangesFixture fixture;
+  Buffer stopped(fixture, "order", 10s), other(fixture, "order", 10s);
+  stopped.grants = {{1, 2}, {2, 100}};
+  other.grants = {{100, 200}};
+  CHECK(stopped.draw() == 1);
+  stopped.before_grant = [&] {
+    other.incarnation = stopped.incarnation = "o2";
+    CHECK(other.draw() == 100);
+  };
+  stopped.fetch();
+  CHECK(other.draw() == 101);
+  CHECK(stopped.draw() == 102);
+  CHECK(Buffer(fixture).draw() == 103);
+}
+
 namespace {
 
 /// How many descriptors this process has, and mappings of files in `folder`.
@@ -534,6 +554,34 @@ TEST_CASE("shared ranges: a tag that does not exist leaves no file") {
   buffer.before_grant = [] { throw Error(ErrorCode::not_found, "no such tag"); };
   CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::not_found);
   CHECK(leaf::test::state_files_in(fixture.run).empty());
+}
+
+TEST_CASE("shared ranges: a tag that is gone leaves its file to those who have not drawn what lies in it") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture);
+  one.grants = {{1, 10}};
+  one.fetch();
+  one.before_grant = [] { throw Error(ErrorCode::not_found, "no such tag"); };
+  CHECK(error_code([&] { one.await([] { return false; }); }) == ErrorCode::not_found);
+  CHECK(other.draw() == 1);
+  CHECK(other.asked == 0);
+}
+
+TEST_CASE("shared ranges: what another has fetched since one looked is drawn, and nothing is fetched again") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture);
+  one.grants = {{100, 200}};
+  other.grants = {{1, 10}};
+  bool has_looked = false;
+  one.await([&] {
+    if (!std::exchange(has_looked, true)) {
+      other.fetch();
+      return false;
+    }
+    return !one.buffer().wants_next();
+  });
+  CHECK(one.asked == 0);
+  CHECK(one.draw() == 1);
 }
 
 TEST_CASE("shared ranges: a store that was named by mistake leaves no file, unless one held something") {
