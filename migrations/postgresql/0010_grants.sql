@@ -65,11 +65,11 @@ BEGIN
     IF OLD.granted_by IS NOT DISTINCT FROM here THEN
       RETURN NEW;
     END IF;
-    guard := guard * greatest(NEW.step, NEW.last_grant, OLD.last_grant, 1);
+    guard := guard * greatest(NEW.step, OLD.step, NEW.last_grant, OLD.last_grant, 1);
     IF guard > 0 THEN
-      share := least(greatest(8 * guard, 1048576), div(room, 8));
+      share := greatest(8 * guard, 1048576);
     END IF;
-    -- Each server in between may have left out as much, share included, and lost that too.
+    -- Each server in between may have left out as much, share included, and lost that too; perhaps with another limit.
     IF (split_part(OLD.granted_by, '/', 1), split_part(OLD.granted_by, '/', 3))
        = (split_part(here, '/', 1), split_part(here, '/', 3))
     THEN
@@ -84,7 +84,8 @@ BEGIN
           ' ''leafctl failover settle --no-commits-lost''';
     END IF;
     -- 60 bits of the system's generator. That of random() may begin alike in two servers.
-    share := ('x' || left(random, 8) || substr(random, 10, 4) || right(random, 3))::bit(60)::bigint % (share + 1);
+    share := ('x' || left(random, 8) || substr(random, 10, 4) || right(random, 3))::bit(60)::bigint
+             % (least(share, div(room, 8)) + 1);
     guard := least(guard + share, room);
     NEW.left_out_from := OLD.max_id;
     NEW.left_out_to := OLD.max_id + guard;

@@ -312,3 +312,42 @@ TEST_CASE("copies: a store that is brought up from the version before leaves not
   CHECK(is_behind_guard(store.grant(leaf::TagName("twice"), 5).range,
                         1 + guard + leaf::test::guard_share(guard), guard));
 }
+
+namespace {
+
+/// As if another server, `servers` timelines ago, had changed all tags last.
+void hand_over(leaf::test::TestDatabase& database, int servers) {
+  database.sql().run(
+      "ALTER TABLE leaf_alloc DISABLE TRIGGER USER;"
+      "UPDATE leaf_alloc SET granted_by = split_part(granted_by, '/', 1) || '/' || split_part(granted_by, "
+      "'/', "
+      "2)::integer - " +
+      std::to_string(servers) +
+      " || '/' || split_part(granted_by, '/', 3);"
+      "ALTER TABLE leaf_alloc ENABLE TRIGGER USER");
+}
+
+}  // namespace
+
+TEST_CASE("copies: a limit that comes first after two failovers takes nothing from what is left out") {
+  leaf::test::TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  store.add_tag({.name = order, .step = step, .start = {}, .limit = {}, .description = {}});
+  hand_over(database, 2);
+  // The server in between knew of no limit, and may have granted past these.
+  CHECK(leaf::test::error_code([&] { store.update_tag(order, {.limit = 400'000}); }) ==
+        leaf::ErrorCode::refused);
+  store.update_tag(order, {.limit = 2'000'000});
+  CHECK(store.grant(order, 5).range.lo >= 1 + 2 * guard + leaf::test::guard_share(guard));
+}
+
+TEST_CASE("copies: a smaller step that comes first after a failover takes nothing from what is left out") {
+  leaf::test::TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  store.add_tag({.name = order, .step = 1'000'000, .start = {}, .limit = {}, .description = {}});
+  hand_over(database, 1);
+  store.update_tag(order, {.step = 1});
+  CHECK(store.grant(order, 5).range.lo >= 1 + 100 * 1'000'000);
+}

@@ -341,9 +341,9 @@ class Statement {
   }
   void leave_out(const TagRow& before, TagRow& changed) {
     const Wide room = std::max<Wide>(Wide{changed.limit.value_or(no_limit)} + 1 - changed.max_id, 0);
-    Wide guard = Wide{meta().guard_steps} *
-                 std::max({changed.step, changed.last_grant, before.last_grant, std::int64_t{1}});
-    const Wide share = guard > 0 ? std::min<Wide>(std::max<Wide>(8 * guard, 1048576), room / 8) : 0;
+    Wide guard = Wide{meta().guard_steps} * std::max({changed.step, before.step, changed.last_grant,
+                                                      before.last_grant, std::int64_t{1}});
+    const Wide share = guard > 0 ? std::max<Wide>(8 * guard, 1048576) : 0;
     std::int64_t servers = 1;
     if (before.granted_by && before.granted_by->system == here_.system &&
         before.granted_by->tables == here_.tables)
@@ -354,7 +354,7 @@ class Statement {
                   "the tag was last granted by another server, and the guard goes past its limit", {},
                   "LF001");
     }
-    const auto drawn = static_cast<Wide>(random_.next() >> 4) % (share + 1);
+    const auto drawn = static_cast<Wide>(random_.next() >> 4) % (std::min(share, room / 8) + 1);
     const auto left_out = static_cast<std::int64_t>(std::min(guard + drawn, room));
     changed.left_out_from = before.max_id;
     changed.left_out_to = before.max_id + left_out;
