@@ -350,6 +350,9 @@ class Actor {
       } else if (remedy.kind == Remedy::Kind::raise_tag) {
         TagChange change;
         change.raise_to = remedy.number;
+        // Where a limit is in the way, the refusal names it.
+        const auto limit = store.tag(TagName(remedy.name)).limit;
+        change.remove_limit = limit && *limit < *change.raise_to - 1;
         store.update_tag(TagName(remedy.name), change);
       } else if (remedy.kind == Remedy::Kind::change_limit) {
         TagChange change;

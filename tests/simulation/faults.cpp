@@ -130,6 +130,14 @@ void Faults::end_order(const Host* host, bool for_good) {
   if (for_good) tally_.unordered.insert(host->number);
 }
 
+/// The buffer knew of it, and is gone: from now on they follow the clock.
+void Faults::end_order_of_snowflakes(const Host& host) {
+  for (auto& [of, order] : tally_.orders) {
+    if (of.first == host.number && of.second.starts_with(owner_of(host)))
+      order = {.highest = -1, .life = order.life + 1};
+  }
+}
+
 bool Faults::kill_one() {
   Process* const process = some_process();
   if (process == nullptr) return false;
@@ -151,6 +159,7 @@ bool Faults::reboot_one() {
   Host& host = some_host();
   log_.note("reboot", 0, host.number);
   reboot(host);
+  end_order_of_snowflakes(host);
   return true;
 }
 

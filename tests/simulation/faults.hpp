@@ -52,6 +52,7 @@ class Faults {
   bool is_within_guard(const Tables& tables) const;
   /// Nothing is promised over what was drawn there before.
   void end_order(const Host* host = nullptr, bool for_good = false);
+  void end_order_of_snowflakes(const Host& host);
   /// Has an operator do `work(store)` on that host, again and again until it succeeds, and then `next`.
   void operate(Host& host, const char* what, std::function<void(Store&)> work,
                std::function<void()> next = {});

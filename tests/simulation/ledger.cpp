@@ -53,12 +53,13 @@ Ledger::Ledger(const Layout& layout) : layout_(layout) {
   all_ids().clear();
 }
 
-void Ledger::tag_granted(int tag, Range ids, int host, int process) {
-  tags_[tag].emplace(ids.lo, Grant{.range = ids, .host = host, .process = process});
+void Ledger::tag_granted(int tag, Range ids, int host, int process, std::int64_t copy) {
+  tags_[tag].emplace(ids.lo, Grant{.range = ids, .host = host, .process = process, .copy = copy});
 }
 
-void Ledger::worker_granted(std::int64_t worker, Range time_ms, int host, int process) {
-  workers_[worker].emplace(time_ms.lo, Grant{.range = time_ms, .host = host, .process = process});
+void Ledger::worker_granted(std::int64_t worker, Range time_ms, int host, int process, std::int64_t copy) {
+  workers_[worker].emplace(time_ms.lo,
+                           Grant{.range = time_ms, .host = host, .process = process, .copy = copy});
 }
 
 void Ledger::note(int tag, std::int64_t id) {
@@ -70,13 +71,15 @@ void Ledger::note(int tag, std::int64_t id) {
                          : fmt::format("ID {} of tag {} was drawn twice", id, tag));
 }
 
-bool Ledger::is_contained(int tag, Range ids, int host, int process) {
+std::optional<std::int64_t> Ledger::copy_of(int tag, Range ids, int host, int process) {
+  std::int64_t copy = 0;
   /// The end of a grant that holds `from`; `from` itself if there is none.
   const auto end_of_grant = [&](Grants& grants, std::int64_t from, std::int64_t to) {
     for (auto it = grants.upper_bound(from); it != grants.begin();) {
       Grant& grant = (--it)->second;
       if (from >= grant.range.hi || host != grant.host || (process != 0 && process != grant.process))
         continue;
+      copy = grant.copy;
       const std::int64_t end = std::min(to, grant.range.hi);
       grant.drawn += static_cast<std::uint64_t>(end - from);
       return end;
@@ -84,29 +87,35 @@ bool Ledger::is_contained(int tag, Range ids, int host, int process) {
     return from;
   };
   // What was granted piece by piece may be drawn as one.
-  const auto fits = [&](Grants& grants, Range range) {
+  const auto find = [&](Grants& grants, Range range) -> std::optional<std::int64_t> {
     while (!range.empty()) {
       const std::int64_t end = end_of_grant(grants, range.lo, range.hi);
-      if (end == range.lo) return false;
+      if (end == range.lo) return std::nullopt;
       range.lo = end;
     }
-    return true;
+    return copy;
   };
-  if (tag != snowflakes) return fits(tags_[tag], ids);
+  if (tag != snowflakes) return find(tags_[tag], ids);
   const DecodedId id = layout_.decompose(ids.lo);
   const std::int64_t begin = id.time.time_since_epoch().count();
-  return fits(workers_[id.worker], {begin, begin + layout_.unit().count()});
+  return find(workers_[id.worker], {begin, begin + layout_.unit().count()});
 }
 
 void Ledger::drawn(const Call& call, int tag, Range ids, int host, int process) {
   for (std::int64_t id = ids.lo; id < ids.hi; ++id) note(tag, id);
-  if (!is_contained(tag, ids, host, process))
+  const auto copy = copy_of(tag, ids, host, process);
+  if (!copy) {
     fail(fmt::format("IDs [{}, {}) of {} lie in no range that was granted to host {}", ids.lo, ids.hi, tag,
                      host));
+    return;
+  }
   if (call.order == nullptr || call.life != call.order->life) return;
-  if (ids.lo <= call.above)
+  Order& order = *call.order;
+  if (*copy < order.copy) return;  // by one who has not noticed yet that the name leads to another copy
+  if (*copy == call.copy && ids.lo <= call.above)
     fail(fmt::format("ID {} of {} came after {}, on host {}", ids.lo, tag, call.above, host));
-  call.order->highest = std::max(call.order->highest, ids.hi - 1);
+  if (*copy > order.copy) order = {.highest = -1, .copy = *copy, .life = order.life};
+  order.highest = std::max(order.highest, ids.hi - 1);
 }
 
 std::int64_t Ledger::wasted_ranges() const {

@@ -22,25 +22,30 @@ class Ledger {
 
   // The store says:
 
-  /// `number` IDs of a tag, or milliseconds of a worker, were committed to a process of `host`.
-  void tag_granted(int tag, Range ids, int host, int process);
-  void worker_granted(std::int64_t worker, Range time_ms, int host, int process);
+  /// IDs of a tag, or milliseconds of a worker, were committed to a process of `host`. `copy`: of the store,
+  /// a higher one after a restore.
+  void tag_granted(int tag, Range ids, int host, int process, std::int64_t copy);
+  void worker_granted(std::int64_t worker, Range time_ms, int host, int process, std::int64_t copy);
 
   // Those who draw say:
 
-  /// In one buffer, a call that begins after another one has ended gets higher IDs.
+  /// In one buffer, a call that begins after another one has ended gets higher IDs. What a host was granted
+  /// by two copies of a store lies in two buffers.
   struct Order {
     std::int64_t highest = -1;  ///< of the calls that have ended
+    std::int64_t copy = 0;      ///< the newest that IDs were drawn from
     int life = 0;               ///< another one once nothing is promised over what was before
   };
   struct Call {
     Order* order;  ///< null: nothing is promised
     std::int64_t above = -1;
+    std::int64_t copy = 0;
     int life = 0;
   };
   static Call begin(Order* order) {
     return {.order = order,
             .above = order == nullptr ? -1 : order->highest,
+            .copy = order == nullptr ? 0 : order->copy,
             .life = order == nullptr ? 0 : order->life};
   }
   /// `process` is that of its own ranges, or 0 for those of the host.
@@ -62,12 +67,14 @@ class Ledger {
     Range range;
     int host;
     int process;
+    std::int64_t copy;
     std::uint64_t drawn = 0;
   };
   using Grants = std::multimap<std::int64_t, Grant>;
 
   void note(int tag, std::int64_t id);
-  bool is_contained(int tag, Range ids, int host, int process);
+  /// Of the store that granted `ids`; none if they lie in no range that was granted.
+  std::optional<std::int64_t> copy_of(int tag, Range ids, int host, int process);
 
   const Layout layout_;
   std::map<int, Grants> tags_;

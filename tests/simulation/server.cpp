@@ -183,12 +183,12 @@ void Server::tell_grants(const char* statement, PostgresqlModel::Parameters para
   if (statement == sql.grant_segment || statement == sql.grant_exactly) {
     const auto name = std::ranges::find(tag_names, std::get<std::string>(parameters[0]));
     const Range ids{row.integer(0), row.integer(1)};
-    ledger_.tag_granted(static_cast<int>(name - tag_names.begin()), ids, host, process);
+    ledger_.tag_granted(static_cast<int>(name - tag_names.begin()), ids, host, process, model.here.tables);
     log_.note("granted of " + *name, process, ids.lo, ids.hi);
   } else if (statement == sql.renew || statement == sql.acquire_held || statement == sql.acquire_new ||
              statement == sql.acquire_silent || statement == sql.acquire_this) {
     const Range time{row.integer(1), row.integer(2)};
-    ledger_.worker_granted(row.integer(0), time, host, process);
+    ledger_.worker_granted(row.integer(0), time, host, process, model.here.tables);
     log_.note("leased", process, row.integer(0), time.lo);
     log_.note("until", process, row.integer(0), time.hi);
   }
