@@ -297,13 +297,14 @@ TEST_CASE("workers on PostgreSQL: a lease that waits for longer than the clocks 
   auto request = request_of("a");
   request.max_skew = 20ms;
   Store store(fixture.options());
+  leaf::test::SqlSession watcher(database.url());  // in a transaction pg_stat_activity would stay as it was
   WorkerLease lease;
   const auto when_locked = [&](const std::function<void()>& call) {
     database.sql().run("BEGIN; LOCK TABLE leaf_worker IN EXCLUSIVE MODE");
     std::string refusal;
     std::jthread caller([&] { refusal = error_text(call); });
     CHECK(leaf::test::wait_for([&] {
-      return database.sql().value(
+      return watcher.value(
                  "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted"
                  " AND relation = 'leaf_worker'::regclass"
                  " AND clock_timestamp() - query_start > '100 ms'") == "1";
