@@ -1,10 +1,12 @@
 #include "leaf/host_defaults.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <climits>
 #include <cstdlib>
+#include <optional>
 
 #include "config/folders.hpp"
 #include "config/values.hpp"
@@ -28,12 +30,23 @@ std::string libpq_variables(const Environment& environment) {
   return result;
 }
 
+/// As libpq has it, also without HOME.
+std::optional<std::string> home_folder(const Environment& environment) {
+  if (const auto home = environment.variable("HOME"); home && !home->empty()) return home;
+  char names[4096];
+  passwd entry{};
+  passwd* found = nullptr;
+  const auto user = static_cast<uid_t>(std::strtoul(environment.user_id.c_str(), nullptr, 10));
+  if (getpwuid_r(user, &entry, names, sizeof names, &found) != 0 || found == nullptr) return std::nullopt;
+  return found->pw_dir;
+}
+
 /// Where libpq looks for services, whether there are such files or not.
 std::vector<std::string> libpq_service_files(const Environment& environment) {
   std::vector<std::string> files;
   if (const auto own = environment.variable("PGSERVICEFILE")) {
     files.push_back(*own);
-  } else if (const auto home = environment.variable("HOME")) {
+  } else if (const auto home = home_folder(environment)) {
     files.push_back(*home + "/.pg_service.conf");
   }
   files.push_back(environment.variable("PGSYSCONFDIR").value_or("/etc/postgresql-common") +

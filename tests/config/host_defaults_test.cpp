@@ -95,6 +95,14 @@ TEST_CASE(
   host.variables["PGSYSCONFDIR"] = "/etc/pg";
   CHECK(host.defaults().host.store_key == "PGHOST=a\nPGSYSCONFDIR=/etc/pg\n");
   CHECK(host.defaults().host.store_files[1] == "/etc/pg/pg_service.conf");
+
+  // As libpq has it: then the home of the user counts.
+  host.variables.erase("HOME");
+  host.variables["LEAFCTL_STORE"] = "postgresql:///ids";
+  auto without_home = host.environment();
+  without_home.user_id = "0";
+  CHECK(leaf::host_defaults(leaf::HostConfiguration(), {}, without_home).host.store_files[0] ==
+        "/root/.pg_service.conf");
 }
 
 TEST_CASE("host defaults: the file that is asked for is the one that is read") {
