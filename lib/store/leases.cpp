@@ -183,7 +183,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   };
   const auto has_new = [&] {
     return store::only_row(
-               impl_->execute(&store::Sql::has_new, {layout.max_worker(), unix_ms(clocks.asked())}))
+               impl_->execute(&store::Sql::has_new, {store::last_leasable(layout), unix_ms(clocks.asked())}))
                .integer(0) != 0;
   };
 
@@ -198,11 +198,11 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
       if (!came_late()) throw store::not_free(*request.worker, known);
       continue;
     }
-    rows = claim(&store::Sql::acquire_held, layout.max_worker(), false);
-    if (rows.empty()) rows = claim(&store::Sql::acquire_new, layout.max_worker(), false);
+    rows = claim(&store::Sql::acquire_held, store::last_leasable(layout), false);
+    if (rows.empty()) rows = claim(&store::Sql::acquire_new, store::last_leasable(layout), false);
     // One that is pinned may lie in the way: the next number is asked for then.
     if (!rows.empty() || came_late() || (has_new() && new_left-- > 0)) continue;
-    rows = claim(&store::Sql::acquire_silent, layout.max_worker(), true);
+    rows = claim(&store::Sql::acquire_silent, store::last_leasable(layout), true);
     if (rows.empty() && !came_late()) throw store::all_taken(pool, workers());
   }
   WorkerLease lease = lease_of(rows[0], token, store);

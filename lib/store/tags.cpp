@@ -272,12 +272,13 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
   });
   if (!rows.empty()) return tag_of(rows[0]);
   if (!found.tag) throw impl_->missing(name);
+  const std::int64_t next_id = std::max(found.tag->next_id, change.raise_to.value_or(0));
   throw Error(
       ErrorCode::usage,
       fmt::format("tag '{}' has given out IDs up to {} and has limit {}: limit {} and next ID {} do not fit",
                   name.str(), found.tag->next_id - 1, shown(found.tag->limit),
-                  shown(limit_after(*found.tag, change)),
-                  std::max(found.tag->next_id, change.raise_to.value_or(0))));
+                  shown(limit_after(*found.tag, change)), next_id),
+      fmt::format("choose a limit of {} or more"_hint, next_id - 1));
 }
 
 void Store::remove_tag(const TagName& name) {

@@ -31,10 +31,10 @@ void require_leasable(const Layout& layout) {
 }
 
 void require_within(const WorkerRange& range, const Layout& layout) {
-  if (range.first >= 0 && range.first <= range.last && range.last <= layout.max_worker()) return;
+  if (range.first >= 0 && range.first <= range.last && range.last <= store::last_leasable(layout)) return;
   throw Error(ErrorCode::usage,
               fmt::format("{} to {} are not workers of layout '{}'", range.first, range.last, layout.name()),
-              fmt::format("it has workers from 0 to {}"_hint, layout.max_worker()));
+              fmt::format("it has workers from 0 to {}"_hint, store::last_leasable(layout)));
 }
 
 Error other_layout(const Layout& present, const Layout& wanted) {
@@ -78,13 +78,18 @@ void require_none_leased_outside(const WorkerRange& range, const std::vector<Wor
 
 }  // namespace
 
+std::int64_t store::last_leasable(const Layout& layout) {
+  constexpr std::int64_t last = INT32_MAX;  // what a table of PostgreSQL and a host's buffer hold
+  return std::min(layout.max_worker(), last);
+}
+
 WorkerPool store::pool_of(const std::vector<Row>& found) {
   if (found.empty()) throw lost_meta_row();
   const Layout layout = Layout::parse(found[0].text(0));
   const std::int64_t first = found[0].integer(1);
   const auto last = found[0].integer_or_null(2);
   return {.layout = layout,
-          .workers = {.first = first, .last = last.value_or(layout.max_worker())},
+          .workers = {.first = first, .last = last.value_or(last_leasable(layout))},
           .is_all = first == 0 && !last,
           .is_fixed = found[0].integer(3) == 1};
 }
@@ -134,7 +139,7 @@ void Store::set_pool(const std::optional<Layout>& layout, const std::optional<Wo
     const Layout after = layout.value_or(before.layout);
     const bool has_layout = after == before.layout;
     if (!has_layout && before.is_fixed) throw other_layout(before.layout, after);
-    const WorkerRange wanted = range.value_or(WorkerRange{0, after.max_worker()});
+    const WorkerRange wanted = range.value_or(WorkerRange{0, store::last_leasable(after)});
     require_within(wanted, after);
     if (has_layout && before.workers == wanted && before.is_all == !range) return;
     const UnixTime now = host_time(impl_->clock());

@@ -17,6 +17,9 @@ struct WorkerPool {
   bool is_fixed;  ///< the layout: IDs were made with it
 };
 
+/// The last worker of `layout` that can be leased.
+std::int64_t last_leasable(const Layout& layout);
+
 /// `found` is what Sql::layout gave.
 WorkerPool pool_of(const std::vector<Row>& found);
 

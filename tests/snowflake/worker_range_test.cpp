@@ -85,6 +85,19 @@ TEST_CASE("worker range: a store leases all of it and nothing else") {
   CHECK(store.workers().size() == 3);
 }
 
+TEST_CASE("worker range: a worker whose number is cut where it is kept is leased to nobody") {
+  ClockedStore fixture;
+  Store store = fixture.open();
+  store.set_layout(Layout::parse("time:28,worker:33,sequence:2/1s@1700000000000"));
+  constexpr std::int64_t last = INT32_MAX;
+  CHECK(store.worker_range() == WorkerRange{0, last});
+  for (const std::int64_t outside : {last + 1, (std::int64_t{1} << 32) + 13}) {
+    CHECK(error_code([&] { store.acquire_worker(request_of("a", outside)); }) == ErrorCode::usage);
+    CHECK(error_code([&] { store.set_worker_range(WorkerRange{outside, outside + 9}); }) == ErrorCode::usage);
+  }
+  CHECK(store.acquire_worker(request_of("a", last)).worker == last);
+}
+
 TEST_CASE("worker range: what is free, one's own or silent outside is nobody's") {
   EightWorkerStore fixture;
   Store store = fixture.open();
