@@ -127,7 +127,7 @@ class SnowflakeGenerator::Impl {
   void compose(std::span<std::int64_t> ids, std::int64_t position, std::int64_t worker_bits) const;
   std::int64_t first_position_to_take(const DoubleBuffer::View& view, std::int64_t now) const;
   bool go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view, std::int64_t now,
-                       Patience patience);
+                       Patience patience, std::optional<std::chrono::steady_clock::time_point>& waits_since);
   void wait_past(std::int64_t ticks) const;
   void require_small_lead(std::int64_t ticks, std::int64_t now) const;
 
@@ -245,6 +245,7 @@ void SnowflakeGenerator::Impl::note_reading(UnitInUse& unit,
 std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> ids, Patience patience) {
   UnitInUse& unit = unit_in_use;
   std::int64_t may_open = -1;  // the unit of time that the clock has allowed to begin although it lies ahead
+  std::optional<std::chrono::steady_clock::time_point> waits_since;
   for (;;) {
     unit.tick = clock_.tick();
     const auto time = clock_.now();
@@ -253,7 +254,7 @@ std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> 
     const DoubleBuffer::View view = buffer.view();
     const std::int64_t from = first_position_to_take(view, now);
     if (from >= view.rest.hi) {
-      if (!go_to_window_of(buffer, view, now, patience)) return 0;
+      if (!go_to_window_of(buffer, view, now, patience, waits_since)) return 0;
       continue;
     }
     const std::int64_t ticks = positions_->ticks_of(from);
@@ -307,9 +308,11 @@ std::int64_t SnowflakeGenerator::Impl::first_position_to_take(const DoubleBuffer
          std::uniform_int_distribution<std::int64_t>(0, std::max<std::int64_t>(starts - 1, 0))(random);
 }
 
-/// False if the window that serves is still to come, and must not be waited for.
-bool SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view,
-                                               std::int64_t now, Patience patience) {
+/// False if the window that serves is still to come, and must not be waited for. Throws Error (unavailable)
+/// if windows came, since `waits_since`, and were over each time.
+bool SnowflakeGenerator::Impl::go_to_window_of(
+    DoubleBuffer& buffer, const DoubleBuffer::View& view, std::int64_t now, Patience patience,
+    std::optional<std::chrono::steady_clock::time_point>& waits_since) {
   const auto serves = [&](const Range& window) {
     return !window.empty() && positions_->first_of(now) < window.hi;
   };
@@ -318,6 +321,14 @@ bool SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const Doubl
     return true;
   }
   if (patience == Patience::never_waits) return false;
+  const auto waits_at = clock_.steady_now();
+  if (waits_since && waits_at - *waits_since >= store::allowed(options_.timeout)) {
+    throw Error(ErrorCode::unavailable,
+                fmt::format("windows of {} are over before they come from the store",
+                            text_of(options_.worker.window)),
+                "lease longer ones"_hint);
+  }
+  if (!waits_since) waits_since = waits_at;
   // Both windows are kept until the store has confirmed the time: the clock may have jumped, and come back.
   windows_->await([&] {
     const DoubleBuffer::View seen = windows_->buffer().view();

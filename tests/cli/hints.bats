@@ -267,6 +267,8 @@ settings() { printf "$1" >settings.yaml; }
   hinted 6 "raise it with 'leafctl tags update few --limit ID'" leafctl next few -n 100
   expect 0 sh -c "$(told 1 | sed 's/ID/1000/')"
   expect 0 leafctl next few -n 100
+  hinted 2 'choose a limit of 1999 or more' leafctl tags update few --raise-to 2000
+  expect 0 leafctl tags update few --raise-to 2000 --limit 1999
   leafctl -q tags remove few --yes
   next=$(leafctl add-tag few --start 5 2>&1 | sed -n 's/.*to go on with \([0-9]*\),.*/\1/p')
   hinted 1 "leave the start out to go on with $next, or choose a higher one" leafctl add-tag few --start 5

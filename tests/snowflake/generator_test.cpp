@@ -619,3 +619,40 @@ TEST_CASE(
   options.timeout = 1801s;
   CHECK_NOTHROW(fixture.generator(options).next());
 }
+
+namespace {
+
+/// Time goes on by `passes` whenever somebody looks at it.
+class HastyClock final : public ManualClock {
+ public:
+  std::chrono::system_clock::time_point now() override {
+    advance(passes);
+    return ManualClock::now();
+  }
+  std::chrono::milliseconds passes{0};
+};
+
+}  // namespace
+
+TEST_CASE("generator: windows that are over before they come are asked for no longer than the timeout") {
+  leaf::test::SqliteStore file;
+  HastyClock clock;
+  leaf::StoreOptions store = file.options();
+  store.clock = &clock;
+  SnowflakeOptions options = owned_by("a");
+  options.worker.window = 10ms;
+  for (const auto timeout : {1s, 0s}) {
+    options.timeout = timeout;
+    SnowflakeGenerator generator(store, options);
+    clock.passes = 20ms;
+    const auto before = clock.steady_now();
+    CHECK(error_text([&] { generator.next(); }) ==
+          "windows of 10ms are over before they come from the store | lease longer ones");
+    CHECK(clock.steady_now() - before < 10s);
+    clock.passes = 0ms;
+  }
+  options.worker.window = 1s;
+  SnowflakeGenerator generator(store, options);
+  clock.passes = 20ms;
+  CHECK_NOTHROW(generator.next());
+}
