@@ -134,9 +134,22 @@ void DoubleBuffer::close() noexcept {
   }
 }
 
+bool DoubleBuffer::is_closed() const noexcept {
+  const std::uint64_t word = word_.load(std::memory_order_acquire);
+  return offset_of(word) == UINT32_MAX && !names(generation_of(word));
+}
+
 std::int64_t DoubleBuffer::published_end() const noexcept {
   const View seen = view();
-  return seen.has_next ? seen.next.hi : seen.rest.hi;
+  if (seen.has_next) return seen.next.hi;
+  if (!is_closed()) return seen.rest.hi;
+  // Closed: the cursor stands past all turns, and means neither slot.
+  std::int64_t end = 0;
+  for (const Slot& slot : slots_) {
+    const std::uint32_t generation = slot.generation.load(std::memory_order_acquire);
+    if (generation != 0 && is_published(generation)) end = std::max(end, range_of(generation, 0).hi);
+  }
+  return end;
 }
 
 std::uint64_t DoubleBuffer::drain() noexcept {

@@ -74,8 +74,9 @@ range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) c
   const auto last = range::record_as<range::WindowRecord>(filled.record);
   Layout layout = store.layout();
   const WorkerRequest request = valid_request(request_, layout);
-  // Another store knows nothing of the last lease, and need not begin behind it.
-  const bool is_first = last.token.empty() || store.identity() != filled.store;
+  // Another store knows nothing of the last lease, and need not begin behind it. What was leased for a buffer
+  // that is closed may be in use up to its end, which may be far ahead.
+  const bool is_first = last.token.empty() || filled.buffer.is_closed() || store.identity() != filled.store;
   WorkerLease lease;
   if (is_first) {
     lease = store.acquire_worker(request);

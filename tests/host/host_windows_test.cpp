@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <vector>
@@ -268,6 +269,26 @@ TEST_CASE("host windows: the worker's record is as good as none where its token 
   ids.push_back(host.generator().next());
   CHECK(strictly_increasing(ids));
   CHECK(host.workers().size() == 2);
+}
+
+TEST_CASE("host windows: a window of which a dying process gave up the rest is not leased a second time") {
+  SnowflakeHost host;
+  auto ids = draw(*std::make_unique<SnowflakeGenerator>(host.store_options(), host.snowflake()), 1000);
+  // As DoubleBuffer::close() leaves it. It still has its name: whoever was to take that has died.
+  std::string bytes = leaf::test::read_bytes(leaf::test::state_file_in(host.run));
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes.data() + offsetof(leaf::host::SharedState, buffer), sizeof word);
+  word = ((word >> 32) + 3) << 32 | UINT32_MAX;
+  for (const std::size_t place : {std::size_t{0}, sizeof word})
+    std::memcpy(bytes.data() + offsetof(leaf::host::SharedState, buffer) + place, &word, sizeof word);
+  leaf::test::write_bytes(leaf::test::state_file_in(host.run), bytes);
+  host.clock.set_back(1s);
+  for (const std::int64_t id :
+       draw(*std::make_unique<SnowflakeGenerator>(host.store_options(), host.snowflake()), 1000))
+    ids.push_back(id);
+  // The clock decides on their order.
+  std::ranges::sort(ids);
+  CHECK(strictly_increasing(ids));
 }
 
 TEST_CASE("host windows: a lease that was noted but not published is not taken to begin before it did") {

@@ -89,7 +89,10 @@ TEST_CASE("range: of a closed buffer nothing is taken, nor of what is published 
       CHECK_FALSE(buffer.take(1).range.empty());
     }
     const std::uint32_t turn = buffer.next_turn();
+    const std::int64_t end = buffer.published_end();
     buffer.close();
+    CHECK(buffer.published_end() == end);
+    CHECK(buffer.is_closed());
     const auto gives_nothing = [&] {
       std::int64_t id = 0;
       bool mark_reached = false;
@@ -105,6 +108,7 @@ TEST_CASE("range: of a closed buffer nothing is taken, nor of what is published 
     gives_nothing();
     buffer.publish({2000, 2010}, 1);  // a later turn counts again
     CHECK(buffer.take(100).range == Range{2000, 2010});
+    CHECK_FALSE(buffer.is_closed());
   }
 }
 

@@ -143,6 +143,8 @@ class LEAF_EXPORT DoubleBuffer {
   /// Gives up what is left of both ranges, and what is published later in a turn that was had before: nothing
   /// is ever taken of it. For whoever cannot wait for a publisher that has stopped.
   void close() noexcept;
+  /// True from then on until something is taken of a later range. What was taken before is not known.
+  bool is_closed() const noexcept;
 
  private:
   struct Slot {
