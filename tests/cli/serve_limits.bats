@@ -278,16 +278,21 @@ status_of() { curl -sS --max-time 60 --unix-socket "$http_socket" -o "$BATS_TEST
 # has_ended: the server is no more, or only waits for its status to be taken.
 has_ended() { ! kill -0 "$server" 2>/dev/null || [[ $(ps -o stat= -p "$server") = Z* ]]; }
 
+# ends_soon STATUS: the server ends with that.
+ends_soon() {
+  local ended_with=0
+  is_soon until_true has_ended
+  wait "$server" || ended_with=$?
+  server=
+  same 'the status' "$1" "$ended_with"
+}
+
 @test "SIGTERM ends it in time, although nobody takes what it waits for" {
   serve --timeout 1s
   lock_store
   crowd 300 /v1/tags/nosuch%d/next
   kill -TERM "$server"
-  is_soon until_true has_ended
-  stop_status=0
-  wait "$server" || stop_status=$?
-  server=
-  same 'the status' 0 "$stop_status"
+  ends_soon 0
   if [ -e "$http_socket" ] || [ -e "$redis_socket" ]; then same 'sockets' none left; fi
 }
 
@@ -301,11 +306,7 @@ has_ended() { ! kill -0 "$server" 2>/dev/null || [[ $(ps -o stat= -p "$server") 
   # More than the pipe takes.
   get "/$(head -c 1000 /dev/zero | tr '\0' a)[1-200]"
   kill -TERM "$server"
-  is_soon until_true has_ended
-  stop_status=0
-  wait "$server" || stop_status=$?
-  server=
-  same 'the status' 0 "$stop_status"
+  ends_soon 0
 }
 
 @test "a second SIGTERM ends it at once" {
@@ -316,11 +317,7 @@ has_ended() { ! kill -0 "$server" 2>/dev/null || [[ $(ps -o stat= -p "$server") 
   until_said stopping
   if has_ended; then same 'after the first' waiting ended; fi
   kill -TERM "$server"
-  is_soon until_true has_ended
-  stop_status=0
-  wait "$server" || stop_status=$?
-  server=
-  same 'the status' 143 "$stop_status"
+  ends_soon 143
 }
 
 @test "lines that the log cannot take are said and counted, and so is a log that cannot be opened again" {

@@ -1,6 +1,7 @@
 #include "leaf/host_defaults.hpp"
 
 #include <doctest/doctest.h>
+#include <pwd.h>
 
 #include <string>
 
@@ -102,7 +103,7 @@ TEST_CASE(
   auto without_home = host.environment();
   without_home.user_id = "0";
   CHECK(leaf::host_defaults(leaf::HostConfiguration(), {}, without_home).host.store_files[0] ==
-        "/root/.pg_service.conf");
+        std::string(getpwuid(0)->pw_dir) + "/.pg_service.conf");
 }
 
 TEST_CASE("host defaults: the file that is asked for is the one that is read") {

@@ -168,6 +168,14 @@ class Actor {
     return store;
   }
 
+  void in_some_threads(const std::function<void()>& work) const {
+    std::vector<const Fiber*> threads;
+    for (std::int64_t more = random().one_in(2) ? random().between(1, 2) : 0; more > 0; --more)
+      threads.push_back(&start(work));
+    work();
+    for (const Fiber* const thread : threads) join(*thread);
+  }
+
   void draw_segments(bool is_shared) const {
     SegmentAllocator allocator(is_shared ? store_options() : marked_store(),
                                segment_options(is_shared, true));
@@ -182,11 +190,7 @@ class Actor {
         think();
       }
     };
-    std::vector<const Fiber*> threads;
-    for (std::int64_t more = random().one_in(2) ? random().between(1, 2) : 0; more > 0; --more)
-      threads.push_back(&start(draw_some));
-    draw_some();
-    for (const Fiber* const thread : threads) join(*thread);
+    in_some_threads(draw_some);
   }
 
   /// As `leafctl next` does: the child that fetches is another process.
@@ -244,11 +248,7 @@ class Actor {
           think();
         }
       };
-      std::vector<const Fiber*> threads;
-      for (std::int64_t more = random().one_in(2) ? random().between(1, 2) : 0; more > 0; --more)
-        threads.push_back(&start(draw_some));
-      draw_some();
-      for (const Fiber* const thread : threads) join(*thread);
+      in_some_threads(draw_some);
     });
   }
 
