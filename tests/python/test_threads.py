@@ -83,12 +83,13 @@ class Threads(StoreCase):
     def test_to_close_at_any_moment_harms_nobody(self):
         drawn = [[] for _ in range(4)]
         shared = {}
-        is_over = threading.Event()
+        has_drawn, is_over = threading.Event(), threading.Event()
 
         def draw(ids):
             while not is_over.is_set():
                 try:
                     ids.append(next(shared["tag"]))
+                    has_drawn.set()
                     ids.extend(shared["tag"].take(3))
                     ids.extend(shared["tag"].range(3))
                     ids.append(next(shared["allocator"].tag("order")))
@@ -98,6 +99,7 @@ class Threads(StoreCase):
 
         def reopen():
             try:
+                has_drawn.wait(60)  # or all could be closed before the first call ends
                 for round in range(60):
                     old = dict(shared)
                     shared["allocator"] = leaf.allocator(**self.options(host_buffer=round % 2 == 0))
