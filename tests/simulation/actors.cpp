@@ -15,6 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// Most who ask for IDs at the end wait for something that is minutes away, and this long each time they ask.
+constexpr milliseconds probe_timeout{250};
+
 constexpr std::array layouts{"leaf",
                              "leaf",
                              "time:41,worker:3,sequence:12",
@@ -289,7 +292,9 @@ class Actor {
 
   void probe_tag(int tag, Time deadline) const {
     probe(deadline, [&] {
-      SegmentAllocator allocator(store_options(), segment_options(true, false));
+      SegmentOptions options = segment_options(true, false);
+      options.timeout = probe_timeout;
+      SegmentAllocator allocator(store_options(), options);
       SegmentTag handle = allocator.tag(TagName(name_of(tag)));
       const Ledger::Call begun = Ledger::begin(&order(host().number, name_of(tag)));
       const std::int64_t id = handle.next();
@@ -299,6 +304,7 @@ class Actor {
   void probe_snowflakes(Time deadline) const {
     probe(deadline, [&] {
       SnowflakeOptions options = snowflake_options(true, false);
+      options.timeout = probe_timeout;
       // Rather than wait for an hour.
       options.worker.recycle_after = milliseconds(1000);
       SnowflakeGenerator generator(store_options(), options);
@@ -313,7 +319,9 @@ class Actor {
   template <typename Work>
   void probe(Time deadline, Work work) const {
     Scheduler& scheduler = Scheduler::the();
-    while (scheduler.now() < deadline) {
+    // Most get one at once or after the 20 minutes that follow a failover: to ask all the time makes none
+    // come earlier.
+    for (Time pause = minute; scheduler.now() < deadline; pause = std::min(3 * pause, 9 * minute)) {
       try {
         work();
         ++place_.tally.good_probes;
@@ -324,7 +332,7 @@ class Actor {
         place_.log.say("probe", number(), std::string(error.what()) + "; " + error.hint());
         try_to("remedy", [&] { take_remedies(error); });
       }
-      scheduler.sleep_until(scheduler.now() + 30 * second);
+      scheduler.sleep_until(scheduler.now() + pause);
     }
   }
 

@@ -130,6 +130,7 @@ class History {
       for (Process* const process : std::vector(host->processes)) end(*process);
     }
     int left = 0;
+    scheduler_.calm_down();
     const Time deadline = scheduler_.now() + patience;
     for (const auto& host : hosts_) left += start_probes(place_of(*host), deadline);
     scheduler_.run([&] { return ledger_.broken() || all_ended() || scheduler_.now() > deadline; });

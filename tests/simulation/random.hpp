@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace leaf::simulation {
@@ -28,8 +30,7 @@ class Random {
   /// As between(), but each power of two is as likely as the next.
   std::int64_t spread(std::int64_t first, std::int64_t last) noexcept {
     const std::int64_t span = last - first + 1;
-    int bits = 0;
-    while (bits < 62 && std::int64_t{1} << bits < span) ++bits;
+    const int bits = std::min(62, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(span - 1))));
     const std::int64_t bound = std::int64_t{1} << below(bits + 1);
     return first + below(bound < span ? bound : span);
   }

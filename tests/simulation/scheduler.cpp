@@ -175,6 +175,7 @@ void Scheduler::kill(Process& process) {
   for (Fiber* const fiber : fibers_) {
     if (fiber->process == &process) fiber->state = Fiber::State::done;
   }
+  has_ended_ = true;
 }
 
 bool Scheduler::has_threads(const Process& process) const {
@@ -214,12 +215,7 @@ void Scheduler::run_threads(const std::function<bool()>& is_over) {
   while (!is_over()) {
     run_actions();
     if (between) between();
-    std::erase_if(fibers_, [](Fiber* fiber) {
-      if (fiber->state != Fiber::State::done) return false;
-      give_back_stack(fiber->stack);
-      fiber->stack = nullptr;
-      return true;
-    });
+    if (std::exchange(has_ended_, false)) drop_ended();
     ready_.clear();
     for (Fiber* const fiber : fibers_) {
       if (fiber->not_before <= now_ && fiber->process->stopped_until <= now_) ready_.push_back(fiber);
@@ -235,14 +231,24 @@ void Scheduler::run_threads(const std::function<bool()>& is_over) {
     chosen.state = Fiber::State::ready;
     choose_run_length();
     resume(chosen);
+    if (is_done(chosen)) has_ended_ = true;
     points_left = std::numeric_limits<std::int64_t>::max();
     pass(random_.spread(100, 50 * microsecond));
   }
 }
 
+void Scheduler::drop_ended() {
+  std::erase_if(fibers_, [](Fiber* fiber) {
+    if (fiber->state != Fiber::State::done) return false;
+    give_back_stack(fiber->stack);
+    fiber->stack = nullptr;
+    return true;
+  });
+}
+
 /// Mostly long, so that calls come to an end, and often short, so that others come in between.
 void Scheduler::choose_run_length() {
-  points_left = random_.spread(1, random_.one_in(2) ? longest_run_ : 16);
+  points_left = is_calm_ ? 4096 : random_.spread(1, random_.one_in(2) ? longest_run_ : 16);
 }
 
 void Scheduler::resume(Fiber& fiber) {

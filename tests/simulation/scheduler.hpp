@@ -57,6 +57,8 @@ class Scheduler {
 
   /// How many points may lie between two switches at most; more makes a history quicker and calmer.
   void set_longest_run(std::int64_t points) noexcept { longest_run_ = points; }
+  /// From now on all runs are long: for what is looked at for its end, not for who comes in between.
+  void calm_down() noexcept { is_calm_ = true; }
 
   Process& make_process(Host& host);
   /// A thread of `process`. An exception that leaves `body` goes to `on_escape`.
@@ -91,6 +93,7 @@ class Scheduler {
   void switch_away();
   void resume(Fiber& fiber);
   void choose_run_length();
+  void drop_ended();
   Time next_time() const;
   void run_actions();
 
@@ -99,6 +102,8 @@ class Scheduler {
   Random& random_;
   Time now_;
   std::int64_t longest_run_ = 4096;
+  bool is_calm_ = false;
+  bool has_ended_ = false;  ///< one of `fibers_` has
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<Fiber*> fibers_;
   std::vector<Fiber*> ready_;
