@@ -33,6 +33,10 @@ HostClock& host_clock() {
 }
 [[maybe_unused]] const HostClock& made_at_the_begin = host_clock();
 
+class Actor;
+/// Starts a program that does `work`.
+Process& make_program(const Place& place, std::function<void(const Actor&)> work);
+
 /// One program on one host.
 class Actor {
  public:
@@ -93,10 +97,10 @@ class Actor {
   bool draw(SegmentTag& tag, int number_of_tag, Ledger::Order& order_of, bool is_own) const {
     return call("next", [&] {
       const Ledger::Call begun = Ledger::begin(&order_of);
-      const std::int64_t count = random().spread(1, 30);
+      const std::int64_t count = scenario().is_modelled ? 1 : random().spread(1, 30);
       place_.log.note("asks", number(), count, begun.above);
       const auto noted = [&](Range ids) { note(begun, number_of_tag, ids, is_own); };
-      switch (random().below(6)) {
+      switch (scenario().is_modelled ? 5 : random().below(6)) {
         case 0:
           return noted(tag.next_range(static_cast<std::uint64_t>(count)));
         case 1:
@@ -204,7 +208,7 @@ class Actor {
     if (!try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); })) return;
     draw(handle, tag, order(host().number, name_of(tag)), false);
     try_to("claim", [&] {
-      if (handle.claim_fetch()) start_child([tag](const Actor& child) { child.fetch(tag); });
+      if (handle.claim_fetch()) make_program(place_, [tag](const Actor& child) { child.fetch(tag); });
     });
   }
   void fetch(int tag) const {
@@ -213,15 +217,6 @@ class Actor {
       allocator.tag(TagName(name_of(tag))).fetch();
     });
   }
-  template <typename Work>
-  void start_child(Work work) const {
-    Process& child = Scheduler::the().make_process(host());
-    host().processes.push_back(&child);
-    ++place_.tally.processes;
-    const Place place = place_;
-    Scheduler::the().start(child, [place, &child, work] { work(Actor(place, child)); });
-  }
-
   void draw_directly() const {
     Store store(marked_store());
     for (std::int64_t calls = random().spread(1, 6); calls > 0; --calls) {
@@ -260,7 +255,7 @@ class Actor {
     try_to("a generator", [&] {
       SnowflakeGenerator generator(store_options(), snowflake_options(true, false));
       draw(generator, order(host().number, owner_of(host())), false);
-      if (generator.claim_fetch()) start_child([](const Actor& child) { child.renew(); });
+      if (generator.claim_fetch()) make_program(place_, [](const Actor& child) { child.renew(); });
     });
   }
   void renew() const {
@@ -387,7 +382,11 @@ Process& make_program(const Place& place, std::function<void(const Actor&)> work
   Process& process = Scheduler::the().make_process(place.host);
   place.host.processes.push_back(&process);
   ++place.tally.processes;
-  Scheduler::the().start(process, [place, &process, work = std::move(work)] { work(Actor(place, process)); });
+  Scheduler::the().start(process, [place, &process, work = std::move(work)] {
+    place.log.note("begins", process.number);
+    work(Actor(place, process));
+    place.log.note("ends", process.number);
+  });
   return process;
 }
 
@@ -408,7 +407,8 @@ Scenario::Scenario(Random& random, const Plan& plan)
       recycle_after(milliseconds(random.spread(100, 60'000))),
       network(),
       switches_per_fault(random.spread(8, 400)),
-      most_faults(random.spread(1, 40)) {
+      most_faults(random.spread(1, 40)),
+      is_modelled(plan.is_modelled) {
   // A few kinds at once meet more often than all.
   for (std::int64_t i = random.between(1, 4); i > 0; --i)
     kinds.push_back(static_cast<ActorKind>(random.below(8)));
@@ -420,6 +420,11 @@ Scenario::Scenario(Random& random, const Plan& plan)
                .conflict = some(),
                .delay = some(),
                .refused_login = some()};
+  }
+  if (is_modelled) {
+    hosts = tags = 1;
+    max_step = modelled_step;
+    kinds = {ActorKind::short_segments};
   }
 }
 

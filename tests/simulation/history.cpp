@@ -76,7 +76,7 @@ class History {
     tables.meta.tags = scenario_.tags;
     for (int tag = 0; tag < scenario_.tags; ++tag) {
       server_.tag_names.push_back(fmt::format("tag{}", tag));
-      const std::int64_t step = random_.spread(1, 40);
+      const std::int64_t step = plan_.is_modelled ? modelled_step : random_.spread(1, 40);
       tables.tags.push_back({.name = server_.tag_names.back(),
                              .max_id = 1,
                              .step = step,
@@ -190,6 +190,7 @@ std::string Plan::text() const {
   if (most_hosts != usual.most_hosts) options += fmt::format(" --hosts {}", most_hosts);
   if (most_slots != usual.most_slots) options += fmt::format(" --programs {}", most_slots);
   if (most_calls != usual.most_calls) options += fmt::format(" --calls {}", most_calls);
+  if (is_modelled) options += " --modelled";
   if (control != Control::none)
     options += fmt::format(" --control {}", control_names[static_cast<std::size_t>(control)]);
   return options;
