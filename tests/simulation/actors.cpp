@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "leaf/host.hpp"
 #include "leaf/segment.hpp"
@@ -314,9 +315,9 @@ class Actor {
   template <typename Work>
   void probe(Time deadline, Work work) const {
     Scheduler& scheduler = Scheduler::the();
-    // Most get one at once or after the 20 minutes that follow a failover: to ask all the time makes none
+    // Most get one at once, or after the 20 minutes that follow a failover: to ask all the time makes none
     // come earlier.
-    for (Time pause = minute; scheduler.now() < deadline; pause = std::min(3 * pause, 9 * minute)) {
+    for (Time pause = minute; scheduler.now() < deadline; pause *= 3) {
       try {
         work();
         ++place_.tally.good_probes;
@@ -325,13 +326,22 @@ class Actor {
         place_.tally.last_error = error.what();
         place_.log.note("failed", number(), static_cast<int>(error.code()));
         place_.log.say("probe", number(), std::string(error.what()) + "; " + error.hint());
-        try_to("remedy", [&] { take_remedies(error); });
+        try_to("remedy", [&] { follow(error); });
       }
       scheduler.sleep_until(scheduler.now() + pause);
     }
   }
 
-  /// As the hint of `error` says.
+  /// As the hint of `error` says, and then as the hint of what that meets.
+  void follow(const Error& error) const {
+    std::optional<Error> met;
+    try {
+      take_remedies(error);
+    } catch (const Error& another) {
+      met = another;
+    }
+    if (met) take_remedies(*met);
+  }
   void take_remedies(const Error& error) const {
     const HostOptions options = host_options(false);
     if (error.sqlstate() == "LF001") {  // its hint is the database's own: to raise the limit

@@ -17,8 +17,9 @@ namespace {
 
 /// Any will do; layouts begin before it.
 constexpr Time begin = Time{1'800'000'000} * second;
-/// Nothing waits for longer once all faults have ended: after a failover no worker is leased for 20 minutes.
-constexpr Time patience = 60 * minute;
+/// Nothing waits for longer once all faults have ended: after a failover no worker is leased while a window
+/// may last that a lost commit leased, two days where a wrong clock had them leased far ahead.
+constexpr Time patience = 49 * 60 * minute;
 
 /// One after the other starts in a slot, and lives until it has done what it wanted, or dies.
 struct Slot {
