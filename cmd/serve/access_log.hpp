@@ -49,6 +49,7 @@ class AccessLog {
   const std::string file_;
   const std::function<void(const std::string&)> warn_;
   int descriptor_ = -1;  ///< the writer's
+  const int bell_;       ///< an eventfd that ends the writer's wait for a reader
   bool is_failing_ = false;
   bool is_torn_ = false;  ///< the last line ends in its middle
   std::atomic<std::uint64_t> lost_{0};

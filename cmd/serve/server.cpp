@@ -79,7 +79,7 @@ Server::Server(Options options)
   read_files();
   if (!options_.access_log.empty())
     access_log_ = std::make_unique<AccessLog>(options_.access_log,
-                                              [this](const std::string& text) { options_.warn(text, {}); });
+                                              [this](const std::string& text) { warn(text); });
   raise_file_limit(static_cast<std::uint64_t>(options_.max_connections));
   for (int i = 0; i < options_.threads; ++i) loops_.push_back(std::make_unique<Loop>(*this, drawing_jobs_));
   open_listeners();
@@ -87,6 +87,14 @@ Server::Server(Options options)
 
 Server::~Server() {
   end_jobs();
+}
+
+void Server::inform(std::string text) {
+  notices_.add([this, text = std::move(text)] { options_.inform(text); });
+}
+
+void Server::warn(std::string text, std::string hint) {
+  notices_.add([this, text = std::move(text), hint = std::move(hint)] { options_.warn(text, hint); });
 }
 
 void Server::read_files() {
@@ -109,13 +117,13 @@ void Server::read_files_again() noexcept {
     if (access_log_) access_log_->open_again();
   } catch (const std::exception& error) {
     is_log_open = false;
-    options_.warn(fmt::format("the access log was not reopened: {}", error.what()), {});
+    warn(fmt::format("the access log was not reopened: {}", error.what()));
   }
   try {
     read_files();
-    if (is_log_open) options_.inform("configuration reloaded");
+    if (is_log_open) inform("configuration reloaded");
   } catch (const std::exception& error) {
-    options_.warn(fmt::format("the configuration was not reloaded: {}", error.what()), {});
+    warn(fmt::format("the configuration was not reloaded: {}", error.what()));
   }
   notify_service_manager("READY=1");
 }
@@ -148,10 +156,10 @@ void Server::run() {
     listener->start([this, &listener = *listener, uses_tls](int socket, std::string remote) {
       take_connection(listener.protocol(), socket, uses_tls, std::move(remote));
     });
-    options_.inform(fmt::format("listening for {}{} on {}", name_of(listener->protocol()),
+    inform(fmt::format("listening for {}{} on {}", name_of(listener->protocol()),
                                 uses_tls ? " over TLS" : "", listener->shown()));
     if (listener->is_public() && !needs_token())
-      options_.warn(fmt::format("anyone who can reach {} can draw IDs", listener->shown()),
+      warn(fmt::format("anyone who can reach {} can draw IDs", listener->shown()),
                     "require a token with '--token-file FILE'"_hint);
   }
   notify_service_manager("READY=1\nSTATUS=serving");
@@ -224,7 +232,7 @@ void Server::begin_end() {
   answers_by_ = std::chrono::steady_clock::now() + loops_.front()->patience();
   end_guard_.end_by(loops_.front()->finish_by() + jobs_patience);
   notify_service_manager("STOPPING=1\nSTATUS=finishing pending requests");
-  options_.inform("stopping");
+  inform("stopping");
   for (const auto& listener : listeners_) listener->stop();
   if (watchdog_) watchdog_->cancel();
   for (const auto& loop : loops_) loop->finish();

@@ -15,6 +15,7 @@
 #include "serve/jobs.hpp"
 #include "serve/listener.hpp"
 #include "serve/loop.hpp"
+#include "serve/notices.hpp"
 #include "serve/serve.hpp"
 #include "serve/shared_answer.hpp"
 #include "serve/shared_drawing.hpp"
@@ -58,6 +59,8 @@ class Server {
   std::size_t connections() const noexcept;
 
  private:
+  void inform(std::string text);
+  void warn(std::string text, std::string hint = {});
   void read_files();
   void read_files_again() noexcept;
   void open_listeners();
@@ -69,6 +72,7 @@ class Server {
 
   EndGuard end_guard_;  // which goes last
   const Options options_;
+  Notices notices_;
   const std::chrono::steady_clock::time_point began_;
   std::atomic<std::shared_ptr<const Tokens>> tokens_;
   std::atomic<std::shared_ptr<const TlsContext>> tls_;
