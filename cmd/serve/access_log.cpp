@@ -66,7 +66,10 @@ std::string_view write_whole(int descriptor, int bell, std::string_view text) {
 }  // namespace
 
 AccessLog::AccessLog(std::string file, std::function<void(const std::string&)> warn)
-    : file_(std::move(file)), warn_(std::move(warn)), descriptor_(open()), bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : file_(std::move(file)),
+      warn_(std::move(warn)),
+      descriptor_(open()),
+      bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (bell_ == -1) throw std::system_error(errno, std::generic_category(), "eventfd");
   writer_ = std::thread([this] { write_all(); });
 }
@@ -90,10 +93,10 @@ int AccessLog::open() const {
       ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
   if (descriptor == -1) {
     const int error = errno;
-    throw leaf::Error(leaf::ErrorCode::usage,
-                      fmt::format("cannot open access log '{}': {}", file_,
-                                  error == ENXIO && is_pipe(file_) ? "no process reads this pipe"
-                                                                   : std::strerror(error)));
+    throw leaf::Error(
+        leaf::ErrorCode::usage,
+        fmt::format("cannot open access log '{}': {}", file_,
+                    error == ENXIO && is_pipe(file_) ? "no process reads this pipe" : std::strerror(error)));
   }
   return descriptor;
 }
@@ -141,9 +144,18 @@ void AccessLog::write_lines(std::string_view lines) {
   const std::string_view left = write_whole(descriptor_, bell_, lines);
   const int reason = errno;
   if (left.size() < lines.size()) is_torn_ = !left.empty() && lines[lines.size() - left.size() - 1] != '\n';
+  is_stuck_ = !left.empty() && reason == EAGAIN;
   lost_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(left, '\n')), std::memory_order_relaxed);
   if (!std::exchange(is_failing_, !left.empty()) && is_failing_)
     warn_(fmt::format("cannot write to access log '{}': {}", file_, std::strerror(reason)));
+}
+
+void AccessLog::go_over_to(int descriptor) {
+  close(std::exchange(descriptor_, descriptor));
+  is_torn_ = is_stuck_ = false;
+  const std::lock_guard lock(mutex_);
+  eventfd_t rung = 0;
+  if (next_descriptor_ == -1) eventfd_read(bell_, &rung);
 }
 
 void AccessLog::write_all() {
@@ -156,16 +168,12 @@ void AccessLog::write_all() {
     const int next = std::exchange(next_descriptor_, -1);
     const bool ends = ends_;
     lock.unlock();
+    // What came before goes where it was to go, unless that takes nothing more.
+    const bool is_stuck = next != -1 && is_stuck_;
+    if (is_stuck) go_over_to(next);
     write_lines(lines);
-    if (next != -1) {
-      close(std::exchange(descriptor_, next));
-      is_torn_ = false;
-    }
+    if (next != -1 && !is_stuck) go_over_to(next);
     lock.lock();
-    if (next != -1 && next_descriptor_ == -1) {
-      eventfd_t rung = 0;
-      eventfd_read(bell_, &rung);
-    }
     if (ends && lines_.empty()) return;
   }
 }

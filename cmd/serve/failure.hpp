@@ -19,13 +19,13 @@ enum class Sought {
 /// How a failure is told.
 struct Failure {
   Outcome outcome;
-  unsigned status;             ///< of HTTP
-  std::string_view redis;      ///< what an error of Redis' protocol begins with
-  std::string_view fields{};   ///< of HTTP, each with its line end
+  unsigned status;            ///< of HTTP
+  std::string_view redis;     ///< what an error of Redis' protocol begins with
+  std::string_view fields{};  ///< of HTTP, each with its line end
 };
 
-/// The client's mistakes are what it has written and tags that do not exist, or are used up. All else is wrong
-/// with the store, this host or what the server was told at its start, which may be mended any time.
+/// The client's mistakes are what it has written and tags that do not exist, or are used up. All else is
+/// wrong with the store, this host or what the server was told at its start, which may be mended any time.
 Failure failure_of(leaf::ErrorCode code, Sought sought) noexcept;
 
 }  // namespace leafctl::serve

@@ -175,7 +175,8 @@ Connection::Step HttpConnection::route_tinyid(const HttpRequest& request, Rest p
     count = Draw::one_step;
   } else if (const auto text = request.parameter("batchSize")) {
     const auto number = parse_number(*text);
-    if (!number || *number < 1) return fail(usage("'batchSize' must be a positive number"), Sought::parameters, out);
+    if (!number || *number < 1)
+      return fail(usage("'batchSize' must be a positive number"), Sought::parameters, out);
     count = std::min(*number, most);
   }
   return draw(request, *tag, static_cast<std::uint64_t>(count), is_segment ? Shape::consecutive : Shape::any,

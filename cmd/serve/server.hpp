@@ -1,7 +1,7 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/signal_set.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
@@ -37,6 +37,9 @@ struct SharedAnswers {
 /// What all event loops share, and what ends them.
 class Server {
  public:
+  /// Called before there are threads. Blocks the signals that run() takes: handlers belong to the process,
+  /// and who writes a message has its own meanwhile.
+  static void block_signals();
   explicit Server(Options options);
   ~Server();
 
@@ -83,7 +86,7 @@ class Server {
   SharedAnswers answers_;
   std::vector<std::unique_ptr<Loop>> loops_;
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::unique_ptr<boost::asio::signal_set> signals_;
+  std::unique_ptr<boost::asio::posix::stream_descriptor> signals_;  ///< of signalfd(2)
   std::unique_ptr<boost::asio::steady_timer> watchdog_;
   std::size_t next_loop_ = 0;
   bool is_ending_ = false;

@@ -11,12 +11,19 @@
 
 #include "leaf/error.hpp"
 #include "serve/file_content.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl::serve {
 
 namespace {
 
 leaf::Error file_error(const char* what, const std::string& file) {
+  if (ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_PEM &&
+      ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_BAD_PASSWORD_READ) {
+    ERR_clear_error();
+    return {leaf::ErrorCode::usage, fmt::format("{} '{}' has a passphrase", what, file),
+            "remove it with 'openssl pkey'"_hint};
+  }
   char reason[256];
   ERR_error_string_n(ERR_peek_last_error(), reason, sizeof reason);
   ERR_clear_error();

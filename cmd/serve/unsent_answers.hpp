@@ -22,8 +22,8 @@ class UnsentAnswers {
   /// Bytes of memory.
   std::size_t held() const noexcept { return text_.size() + ends_.size() * sizeof ends_[0]; }
 
-  /// Keeps what was not sent of `answers`, of which there is more: their first `sent` bytes are. Each one ends
-  /// at one of `ends`; without these they are one.
+  /// Keeps what was not sent of `answers`, of which there is more: their first `sent` bytes are. Each one
+  /// ends at one of `ends`; without these they are one.
   void add(std::string_view answers, std::span<const std::uint32_t> ends, std::size_t sent, Time now);
   /// So many further bytes were sent.
   void take(std::size_t count, Time now);
