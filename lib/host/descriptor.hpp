@@ -8,8 +8,8 @@
 
 namespace leaf::host {
 
-/// An open file descriptor, closed when it goes. Never one of the standard streams': what a program prints that runs
-/// without them would go into the file.
+/// An open file descriptor, closed when it goes. Never one of the standard streams': what a program prints
+/// that runs without them would go into the file.
 class Descriptor {
  public:
   Descriptor() = default;

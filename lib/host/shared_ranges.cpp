@@ -330,8 +330,8 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   if (!its_lock) return;
   // Somebody may have been faster, through the buffer or beside it: then this grant is lost.
   const SharedState& its_state = another->state();
-  const std::int64_t others_had_up_to = std::max(its_state.buffer.published_end(),
-                                                 its_state.tag.granted_end.load(std::memory_order_relaxed));
+  const std::int64_t others_had_up_to =
+      std::max(its_state.buffer.published_end(), its_state.tag.granted_end.load(std::memory_order_relaxed));
   if (others_had_up_to > granted.range.lo) return;
   if (!another->state().origin.empty() && another->state().origin.get() != granted.origin) return;
   // As above: its turn, and then whether the file was taken away.
