@@ -92,6 +92,30 @@ BEGIN
 END
 $body$;
 
+-- A new server's clock may be behind until somebody sets it right, and a wait that goes by it would be over before lost
+-- windows are. So it begins no earlier than the newest lease that is known, and never ends earlier than one before. As in
+-- 0004, but for that.
+CREATE OR REPLACE FUNCTION leaf.leaf_meta_guard() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  longest numeric;
+  newest bigint;
+BEGIN
+  EXECUTE format('SELECT %1$I.leaf_server($1), %1$I.leaf_worker_table($1)', TG_TABLE_SCHEMA)
+  INTO NEW.granted_by, NEW.worker_table USING TG_RELID;
+  -- The first lease after its rows were lost: that was waited for then.
+  IF OLD.worker_table IS NULL AND OLD.granted_by IS NOT DISTINCT FROM NEW.granted_by THEN
+    RETURN NEW;
+  END IF;
+  EXECUTE format('SELECT coalesce(max(window_end::numeric - renewed_at), 0), coalesce(max(renewed_at), 0)'
+                 ' FROM %I.leaf_worker', TG_TABLE_SCHEMA)
+  INTO longest, newest;
+  NEW.leases_from := greatest(OLD.leases_from, greatest(extract(epoch FROM clock_timestamp()) * 1000, newest)
+    + greatest(1200000, least(longest * 1.5, 2 * 86400000)));
+  RETURN NEW;
+END
+$body$;
+
 -- Where it is on, names are not written as these take them apart.
 ALTER FUNCTION leaf.leaf_server(oid) SET quote_all_identifiers = off;
 ALTER FUNCTION leaf.leaf_worker_table(oid) SET quote_all_identifiers = off;
