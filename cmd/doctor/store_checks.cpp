@@ -367,7 +367,8 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   for (const leaf::StoreLock& lock : health.locks) checks.push_back(check_lock(lock));
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));
-  if (!health.system_identifier.empty()) checks.push_back(check_identity(health));
+  if (!health.system_identifier.empty() || !health.guard_remedy.empty())
+    checks.push_back(check_identity(health));
   if (auto check = check_rows(health)) checks.push_back(std::move(*check));
   return checks;
 }
