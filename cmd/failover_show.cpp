@@ -37,10 +37,11 @@ class FailoverShow : public Command {
       return tag.state == leaf::FailoverTag::State::waiting;
     });
     session.messages.info(
-        tags_wait           ? "the server has changed: 'leafctl failover settle' ends the wait of tags"
-        : found.leases_wait ? "the server has changed: workers wait, or if it lost no commit, 'leafctl "
-                              "failover settle --no-commits-lost' ends their wait"
-                            : "nothing waits");
+        found.server.empty() ? "the database does not tell which server it is: no failover is noticed"
+        : tags_wait          ? "the server has changed: 'leafctl failover settle' ends the wait of tags"
+        : found.leases_wait  ? "the server has changed: workers wait, or if it lost no commit, 'leafctl "
+                               "failover settle --no-commits-lost' ends their wait"
+                             : "nothing waits");
   }
 };
 

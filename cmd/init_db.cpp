@@ -217,7 +217,8 @@ class InitDb : public Command {
     for (const leaf::Migration& migration : applied) {
       if (migration.number > 0)
         outcome.applied.push_back(fmt::format("{:04}_{}", migration.number, migration.name));
-      outcome.made_log = outcome.made_log || migration.number == 0;
+      outcome.made_log = outcome.made_log || migration.name == "event_log";
+      outcome.turned_on = outcome.turned_on || (migration.number == 0 && migration.name == "triggers");
     }
     outcome.deployment = store.identity().deployment;
     const leaf::StoreHealth health = store.health();

@@ -136,6 +136,15 @@ std::optional<Check> check_events(const StoreHealth& health) {
                "find out who dropped it, and recreate it with 'leafctl init-db'"_hint};
 }
 
+/// IDs are drawn, but nothing keeps a counter from going back, nor notices a failover.
+std::optional<Check> check_triggers(const StoreHealth& health) {
+  if (health.stopped_triggers.empty()) return std::nullopt;
+  return Check{"schema", CheckState::failed,
+               fmt::format("triggers that keep IDs from coming again are turned off: {}",
+                           fmt::join(health.stopped_triggers, ", ")),
+               "find out who turned them off, and turn them on with 'leafctl init-db'"_hint};
+}
+
 /// What they were made for is another store, or was.
 Check check_functions(const leaf::StoreFunctions& functions) {
   using State = leaf::StoreFunctions::State;
@@ -291,6 +300,12 @@ std::string guard_hint(const leaf::ServerGuard& guard) {
 
 /// A server that took the place of another may lack its last grants.
 Check check_identity(const StoreHealth& health) {
+  if (!health.guard_remedy.empty()) {
+    return {"identity", CheckState::failed,
+            "the tables' owner may not ask which server this is, and would notice no failover: no worker is "
+            "leased, and soon no ID is drawn",
+            fmt::format("as a superuser, run '{}'"_hint, health.guard_remedy)};
+  }
   const std::string seen =
       fmt::format("system identifier {}, timeline {}", health.system_identifier, health.timeline.value_or(0));
   if (!health.guard) return {"identity", CheckState::ok, seen};
@@ -343,6 +358,7 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   Checks checks{check_server(health)};
   if (is_server(health)) checks.push_back(check_primary(health));
   if (health.schema_version) checks.push_back(check_schema(health));
+  if (auto check = check_triggers(health)) checks.push_back(std::move(*check));
   if (auto check = check_events(health)) checks.push_back(std::move(*check));
   for (const leaf::StoreFunctions& functions : health.functions) {
     if (functions.state != leaf::StoreFunctions::State::current) checks.push_back(check_functions(functions));
@@ -351,7 +367,8 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   for (const leaf::StoreLock& lock : health.locks) checks.push_back(check_lock(lock));
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));
-  if (!health.system_identifier.empty()) checks.push_back(check_identity(health));
+  if (!health.system_identifier.empty() || !health.guard_remedy.empty())
+    checks.push_back(check_identity(health));
   if (auto check = check_rows(health)) checks.push_back(std::move(*check));
   return checks;
 }

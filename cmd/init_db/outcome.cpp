@@ -32,7 +32,7 @@ constexpr Column<InitOutcome> outcome_columns[] = {
 }  // namespace
 
 void report(const InitOutcome& outcome, bool created, Messages& messages) {
-  const bool is_same = outcome.applied.empty() && !outcome.made_log && outcome.former_layout.empty() &&
+  const bool is_same = outcome.applied.empty() && !outcome.made_log && !outcome.turned_on && outcome.former_layout.empty() &&
                        !outcome.former_workers && !outcome.former_guard;
   messages.info(
       fmt::format("{} store '{}', deployment {}, layout {}{}",
@@ -43,6 +43,7 @@ void report(const InitOutcome& outcome, bool created, Messages& messages) {
                   outcome.store, outcome.deployment, outcome.layout,
                   outcome.has_all_workers ? "" : ", workers " + format_worker_range(outcome.workers)));
   if (outcome.made_log) messages.info("recreated the log of changes");
+  if (outcome.turned_on) messages.info("turned on triggers that were off");
   if (!outcome.applied.empty()) messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
   if (!outcome.applied.empty() && !created) {
     messages.info(fmt::format("programs that know schema version {} keep working, older ones are refused",

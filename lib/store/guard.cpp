@@ -70,6 +70,11 @@ Failover Store::failover() {
 
 std::vector<FailoverTag> Store::settle_failover(const Failover& seen, Commits commits) {
   using State = FailoverTag::State;
+  if (seen.server.empty()) {
+    throw Error(ErrorCode::refused,
+                "the database does not tell which server it is: no failover is noticed, and none is settled",
+                "after a failover or restore, raise each tag, and wait until all windows are over"_hint);
+  }
   return impl_->administer([&](store::Connection& connection, std::chrono::milliseconds left) {
     require_server(connection);
     const store::Value parameters[] = {seen.server, std::int64_t{commits == Commits::all_there ? 1 : 0}};

@@ -111,6 +111,9 @@ void look_at_events(StoreHealth& health, std::span<const Migration> migrations, 
   if (!health.schema_version || !store::has_events(*health.schema_version, migrations)) return;
   for (const store::Row& row : connection.execute(connection.sql().missing_events, {}, timeout))
     health.missing_events.push_back(row.text(0));
+  if (connection.sql().stopped_triggers == nullptr) return;
+  for (const store::Row& row : connection.execute(connection.sql().stopped_triggers, {}, timeout))
+    health.stopped_triggers.push_back(row.text(0));
 }
 
 /// After look_at_schema().

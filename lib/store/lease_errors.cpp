@@ -26,16 +26,29 @@ std::optional<UnixTime> first_freed(const std::vector<Worker>& workers) {
 
 }  // namespace
 
-Error no_lease_before(UnixTime from) {
+Error no_lease_before(UnixTime from, UnixTime now) {
+  // As long as the longest wait is, from the right time on.
+  constexpr std::chrono::days longest{2};
+  const Remedy settle{Remedy::Kind::settle_failover};
+  const std::string time = to_rfc3339(from);
+  const std::string told = fmt::format(
+      "no worker is leased until {}: after a failover or restore the store may lack leases "
+      "that are still in use",
+      time);
+  if (from > now + longest) {
+    return {
+        ErrorCode::unavailable, told,
+        advice(
+            "a clock is behind, or was ahead: wait until {}, or do what leafctl-failover(1) says of that. If "
+            "that server lost no commit, saying so{} ends the wait"_hint,
+            time, settle)};
+  }
   return {
-      ErrorCode::unavailable,
-      fmt::format("no worker is leased until {}: after a failover or restore the store may lack leases "
-                  "that are still in use",
-                  to_rfc3339(from)),
+      ErrorCode::unavailable, told,
       advice(
           "wait until then; hosts whose window is not over go on. If that server lost no commit, saying so{} "
           "ends the wait"_hint,
-          Remedy{Remedy::Kind::settle_failover})};
+          settle)};
 }
 
 Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {

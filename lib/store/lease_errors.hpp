@@ -12,7 +12,7 @@ namespace leaf::store {
 /// Why no worker was leased, and what helps. `workers` are all that the store knows.
 
 /// That a failover or restore is too recent.
-Error no_lease_before(UnixTime from);
+Error no_lease_before(UnixTime from, UnixTime now);
 
 /// That the whole pool is taken.
 Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers);

@@ -148,8 +148,8 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   require_valid(request, pool);
   const auto check_lease_time = [&] {
     const auto found = impl_->execute(&store::Sql::leases_from, {});
-    const auto from = store::wait_for_leases(found, host_time(impl_->clock()));
-    if (from) throw store::no_lease_before(*from);
+    const UnixTime now = host_time(impl_->clock());
+    if (const auto from = store::wait_for_leases(found, now)) throw store::no_lease_before(*from, now);
   };
   check_lease_time();
   const std::string token = store::new_uuid();

@@ -61,6 +61,15 @@ const Migration& events_of(std::span<const Migration> migrations) {
   return *std::ranges::find(migrations, events_name, &Migration::name);
 }
 
+/// What turns on the triggers that somebody has turned off; empty if all run.
+std::string triggers_again(Connection& connection, std::chrono::milliseconds timeout) {
+  std::string text;
+  if (connection.sql().stopped_triggers == nullptr) return text;
+  for (const Row& row : connection.execute(connection.sql().stopped_triggers, {}, timeout))
+    text += row.text(1) + "\n";
+  return text;
+}
+
 /// What a program has to know once these are applied.
 int minimum_reader(std::span<const Migration> applied) {
   return std::ranges::max(applied, {}, &Migration::minimum_reader).minimum_reader;
@@ -141,8 +150,10 @@ std::vector<Migration> wanted(Connection& connection, const Schema& schema,
   auto result = pending(schema, migrations);
   // That of a later release may be another one.
   if (!has_events(schema.version, migrations) || schema.version > migrations.back().number) return result;
-  if (connection.execute(connection.sql().missing_events, {}, timeout).empty()) return result;
-  result.insert(result.begin(), {0, "event_log", events_again(connection.sql(), events_of(migrations)), 0});
+  if (!connection.execute(connection.sql().missing_events, {}, timeout).empty())
+    result.insert(result.begin(), {0, "event_log", events_again(connection.sql(), events_of(migrations)), 0});
+  if (const std::string triggers = triggers_again(connection, timeout); !triggers.empty())
+    result.insert(result.begin(), {0, "triggers", triggers, 0});
   return result;
 }
 

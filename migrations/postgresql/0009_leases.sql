@@ -92,6 +92,66 @@ BEGIN
 END
 $body$;
 
+-- A new server's clock may be behind until somebody sets it right, and a wait that goes by it would be over before lost
+-- windows are. So it begins no earlier than the newest lease that is known, and never ends earlier than one before. As in
+-- 0004, but for that.
+CREATE OR REPLACE FUNCTION leaf.leaf_meta_guard() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  longest numeric;
+  newest bigint;
+BEGIN
+  EXECUTE format('SELECT %1$I.leaf_server($1), %1$I.leaf_worker_table($1)', TG_TABLE_SCHEMA)
+  INTO NEW.granted_by, NEW.worker_table USING TG_RELID;
+  -- The first lease after its rows were lost: that was waited for then.
+  IF OLD.worker_table IS NULL AND OLD.granted_by IS NOT DISTINCT FROM NEW.granted_by THEN
+    RETURN NEW;
+  END IF;
+  EXECUTE format('SELECT coalesce(max(window_end::numeric - renewed_at), 0), coalesce(max(renewed_at), 0)'
+                 ' FROM %I.leaf_worker', TG_TABLE_SCHEMA)
+  INTO longest, newest;
+  NEW.leases_from := greatest(OLD.leases_from, greatest(extract(epoch FROM clock_timestamp()) * 1000, newest)
+    + greatest(1200000, least(longest * 1.5, 2 * 86400000)));
+  RETURN NEW;
+END
+$body$;
+
+-- A role that may not ask which server this is would notice no failover. So no store is made by it, and where the right is
+-- taken away later, whatever asks is refused: all leases, and tags once the server may be another one. As in 0004, but for
+-- that; where the database cannot tell at all, nothing is noticed.
+DO $right$
+DECLARE
+  body text := $body$
+BEGIN
+  RETURN concat((pg_control_system()).system_identifier, '/',
+    ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer, '/',
+    split_part(pg_relation_filepath($1), '/', CASE WHEN starts_with(pg_relation_filepath($1), 'base/') THEN 2 ELSE 4 END),
+    '.', $1, '.', @alloc@);
+EXCEPTION WHEN insufficient_privilege THEN
+  RAISE EXCEPTION 'role ''%'' may not ask which server this is: no failover would be noticed', current_user
+    USING ERRCODE = 'LF009',
+      HINT = format('as a superuser, run ''GRANT EXECUTE ON FUNCTION %s TO %I''',
+                    (SELECT string_agg(asked::text, ', ') FROM unnest(ARRAY['pg_control_system()'::regprocedure,
+                       'pg_walfile_name(pg_lsn)', 'pg_current_wal_insert_lsn()', 'pg_relation_filepath(regclass)']) AS asked
+                     WHERE NOT has_function_privilege(asked, 'EXECUTE')), current_user);
+END$body$;
+  -- Found by name, since whatever refers to a table keeps a restore from dropping it.
+  alloc text := $alloc$to_regclass(left($1::regclass::text, -length('leaf_meta')) || 'leaf_alloc')::oid$alloc$;
+  home text := (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = 'leaf.leaf_meta'::regclass);
+  head text := 'LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp'
+    ' SET quote_all_identifiers = off';
+BEGIN
+  IF to_regprocedure('pg_control_system()') IS NULL THEN
+    RETURN;
+  END IF;
+  EXECUTE format('CREATE OR REPLACE FUNCTION %s.leaf_server(meta oid, alloc oid) RETURNS text %s AS %L', home, head,
+                 replace(body, '@alloc@', '$2'));
+  EXECUTE format('CREATE OR REPLACE FUNCTION %s.leaf_server(meta oid) RETURNS text %s AS %L', home, head,
+                 replace(body, '@alloc@', alloc));
+  PERFORM leaf.leaf_server('leaf.leaf_meta'::regclass::oid);
+END
+$right$;
+
 -- Where it is on, names are not written as these take them apart.
 ALTER FUNCTION leaf.leaf_server(oid) SET quote_all_identifiers = off;
 ALTER FUNCTION leaf.leaf_worker_table(oid) SET quote_all_identifiers = off;

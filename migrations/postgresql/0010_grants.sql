@@ -70,10 +70,10 @@ BEGIN
       share := greatest(8 * guard, 1048576);
     END IF;
     -- Each server in between may have left out as much, share included, and lost that too; perhaps with another limit.
-    IF (split_part(OLD.granted_by, '/', 1), split_part(OLD.granted_by, '/', 3))
-       = (split_part(here, '/', 1), split_part(here, '/', 3))
-    THEN
-      servers := greatest(split_part(here, '/', 2)::integer - split_part(OLD.granted_by, '/', 2)::integer, 1);
+    -- A restore beside the tables of one of them comes on top.
+    IF split_part(OLD.granted_by, '/', 1) = split_part(here, '/', 1) THEN
+      servers := greatest(split_part(here, '/', 2)::integer - split_part(OLD.granted_by, '/', 2)::integer
+                          + (split_part(OLD.granted_by, '/', 3) <> split_part(here, '/', 3))::integer, 1);
     END IF;
     guard := servers * guard + (servers - 1) * share;
     -- A tag that is removed needs no room: nothing was granted past its limit.

@@ -485,3 +485,42 @@ events() { leafctl log order | cut -f 4 | xargs; }
   leafctl -q tags update order --step 50
   same 'the events' update "$(events)"
 }
+
+@test "doctor names each trigger that is turned off, and init-db turns it on" {
+  on_postgresql
+  psql -qX -d "$test_database" -c 'ALTER TABLE leaf_alloc DISABLE TRIGGER ALL' -c 'ALTER TABLE leaf_worker DISABLE TRIGGER USER' \
+    -c 'ALTER TABLE leaf_meta ENABLE REPLICA TRIGGER leaf_meta_other_server'
+  expect 1 leafctl doctor --exit-code
+  contains "$output" 'triggers that keep IDs from coming again are turned off: leaf_alloc_counted, leaf_alloc_guarded, '
+  contains "$output" ', leaf_meta_other_server, '
+  contains "$output" "'leafctl init-db'"
+  expect 0 leafctl init-db
+  contains "$stderr" 'turned on triggers that were off'
+  expect 0 leafctl doctor --exit-code
+  same 'triggers that are off' 0 \
+    "$(psql -AtX -d "$test_database" -c "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'O'")"
+}
+
+@test "doctor names the right that the guard lacks, and init-db refuses without it" {
+  on_postgresql
+  local role=guarded_$$ url
+  psql -qX -d "$test_database" -c "CREATE ROLE $role LOGIN PASSWORD 'right'" -c 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC' \
+    -c "CREATE SCHEMA own AUTHORIZATION $role"
+  url="host=$PGHOST port=$PGPORT dbname=$test_database user=$role password=right options='-c search_path=own'"
+  expect 5 leafctl --store "$url" init-db
+  contains "$stderr" "hint: as a superuser, run 'GRANT EXECUTE ON FUNCTION pg_control_system() TO $role'"
+  psql -qX -d "$test_database" -c "GRANT EXECUTE ON FUNCTION pg_control_system() TO $role"
+  expect 0 leafctl --store "$url" init-db
+  psql -qX -d "$test_database" -c "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM $role"
+  expect 1 leafctl --store "$url" doctor --exit-code
+  local remedy command
+  remedy=$(grep '^identity' <<<"$output" | grep -o "GRANT[^']*")
+  for command in show settle; do
+    expect 5 leafctl --store "$url" failover "$command"
+    contains "$stderr" "hint: as a superuser, run '$remedy'"
+  done
+  psql -qX -d "$test_database" -c "$remedy"
+  expect 0 leafctl --store "$url" doctor --exit-code
+  expect 0 leafctl --store "$url" failover settle
+  psql -qX -d "$test_database" -c "DROP OWNED BY $role CASCADE" -c "DROP ROLE $role"
+}

@@ -266,23 +266,94 @@ TEST_CASE("copies: rows that are put back into the tables of now are noticed") {
   }
 }
 
-TEST_CASE("copies: a database that does not tell which server it is on leaves nothing out, and works") {
-  const leaf::test::TestRole role("LOGIN PASSWORD 'right'");
+namespace {
+
+/// For a store of a role that is no superuser, in a schema of its own.
+struct Owned {
+  std::string url() const {
+    return database.url("user=" + role.name() + " password=right options='-c search_path=own'");
+  }
+  ~Owned() { database.sql().run("DROP OWNED BY " + role.name() + " CASCADE"); }
+
+  const leaf::test::TestRole role{"LOGIN PASSWORD 'right'"};
   TestDatabase database;
+};
+
+/// The statement that a hint has between quotes.
+std::string statement_in(const std::string& hint) {
+  const auto first = hint.find('\''), last = hint.rfind('\'');
+  REQUIRE(first < last);
+  return hint.substr(first + 1, last - first - 1);
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(
+    Owned, "copies: whoever may not ask which server it is makes no store, and grants nothing unguarded") {
+  const std::string revoke = "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC, " + role.name();
+  database.sql().run(revoke + "; CREATE SCHEMA own AUTHORIZATION " + role.name());
+  leaf::Store store({.url = url()});
+  const auto is_refused = [&](const leaf::Error& error) {
+    return error.code() == leaf::ErrorCode::refused &&
+           error.hint() ==
+               "as a superuser, run 'GRANT EXECUTE ON FUNCTION pg_control_system() TO " + role.name() + "'";
+  };
+  const leaf::Error error = error_of([&] { store.migrate(); });
+  CHECK(is_refused(error));
+  CHECK(database.sql().value("SELECT count(*) FROM pg_class WHERE relnamespace = 'own'::regnamespace") ==
+        "0");
+  database.sql().run(statement_in(error.hint()));
+  set_up(url());
+  CHECK(store.grant_segment(order).range == leaf::Range{6, 16});
+  CHECK(store.health().guard);
+  CHECK(store.health().guard_remedy.empty());
+  const leaf::Failover seen = store.failover();
+
+  // A right that is taken away later: what looks for a failover is refused, and so is what may come after
+  // one.
+  database.sql().run(revoke);
+  CHECK(is_refused(error_of([&] { store.acquire_worker({.owner = "a"}); })));
+  CHECK(is_refused(error_of([&] { store.failover(); })));
+  CHECK(is_refused(error_of([&] { store.settle_failover(seen, leaf::Commits::may_be_lost); })));
+  CHECK(is_refused(error_of([&] { store.add_tag({.name = leaf::TagName("new"), .step = 1}); })));
   database.sql().run(
-      "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC; CREATE SCHEMA own AUTHORIZATION " +
-      role.name());
-  const std::string url =
-      database.url("user=" + role.name() + " password=right options='-c search_path=own'");
-  set_up(url);
-  leaf::Store store({.url = url});
+      "ALTER TABLE own.leaf_alloc DISABLE TRIGGER USER;"
+      "UPDATE own.leaf_alloc SET checked_since = now(), granted_by = 'another';"
+      "ALTER TABLE own.leaf_alloc ENABLE TRIGGER USER");
+  CHECK(is_refused(error_of([&] { leaf::Store({.url = url()}).grant(order, 1); })));
+  const std::string remedy = store.health().guard_remedy;
+  CHECK("as a superuser, run '" + remedy + "'" == error.hint());
+  database.sql().run(remedy);
+  CHECK(store.health().guard_remedy.empty());
+  CHECK(is_behind_guard(store.grant(order, 1).range, 16, guard));
+  CHECK(store.acquire_worker({.owner = "a"}).worker == 0);
+}
+
+TEST_CASE_FIXTURE(
+    Owned, "copies: a database that cannot tell which server it is leaves nothing out, works, and says so") {
+  database.sql().run("CREATE SCHEMA own AUTHORIZATION " + role.name());
+  set_up(url());
+  // As migrations leave it there.
+  database.sql().run(
+      "SET search_path = own;"
+      "CREATE OR REPLACE FUNCTION leaf_server(meta oid) RETURNS text LANGUAGE sql AS 'SELECT NULL::text';"
+      "CREATE OR REPLACE FUNCTION leaf_server(meta oid, alloc oid) RETURNS text LANGUAGE sql AS 'SELECT "
+      "NULL::text';"
+      "ALTER TABLE leaf_alloc DISABLE TRIGGER USER; ALTER TABLE leaf_meta DISABLE TRIGGER USER;"
+      "UPDATE leaf_alloc SET granted_by = NULL; UPDATE leaf_meta SET granted_by = NULL;"
+      "ALTER TABLE leaf_alloc ENABLE TRIGGER USER; ALTER TABLE leaf_meta ENABLE TRIGGER USER; RESET "
+      "search_path");
+  leaf::Store store({.url = url()});
   CHECK(store.grant_segment(order).range == leaf::Range{6, 16});
   CHECK(store.update_tag(order, {.raise_to = 100}).next_id == 100);
   CHECK(store.acquire_worker({.owner = "a"}).worker == 0);
   CHECK(store.acquire_worker({.owner = "b"}).worker == 1);
   CHECK_FALSE(store.health().guard);
-  CHECK(database.sql().value("SELECT granted_by IS NULL FROM own.leaf_alloc") == "t");
-  database.sql().run("DROP OWNED BY " + role.name() + " CASCADE");
+  CHECK(store.failover().server.empty());
+  const leaf::Error error =
+      error_of([&] { store.settle_failover(store.failover(), leaf::Commits::may_be_lost); });
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(std::string(error.what()).starts_with("the database does not tell which server it is"));
 }
 
 TEST_CASE("copies: a store that is brought up from the version before leaves nothing out for that") {

@@ -200,6 +200,72 @@ TEST_CASE("failover: where no worker was ever leased, leases wait for 20 minutes
   CHECK(wait <= std::chrono::minutes(20));
 }
 
+namespace {
+
+/// As if another server had leased last, and then what `statements` do. With the clock of this one an hour
+/// behind, what that server wrote lies as far ahead.
+void take_over(leaf::test::TestDatabase& database, const std::string& statements) {
+  database.sql().run(
+      "ALTER TABLE leaf_meta DISABLE TRIGGER USER; ALTER TABLE leaf_worker DISABLE TRIGGER USER;"
+      "UPDATE leaf_meta SET granted_by = 'another';" +
+      statements + ";ALTER TABLE leaf_meta ENABLE TRIGGER USER; ALTER TABLE leaf_worker ENABLE TRIGGER USER");
+}
+
+constexpr std::chrono::milliseconds ahead = std::chrono::hours(1);
+
+}  // namespace
+
+TEST_CASE("failover: while the new server's clock is behind, the wait goes by the newest lease") {
+  for (const bool by_settling : {false, true}) {
+    CAPTURE(by_settling);
+    leaf::test::TestDatabase database;
+    leaf::Store store({.url = database.url()});
+    store.migrate();
+    add_tag(store, "order");
+    const leaf::WorkerLease held = store.acquire_worker(request_of("held"));
+    take_over(database,
+              "UPDATE leaf_worker SET renewed_at = renewed_at + 3600000, window_end = window_end + 3600000");
+    if (by_settling) store.settle_failover(store.failover(), leaf::Commits::may_be_lost);
+    const leaf::Error error = error_of([&] { store.acquire_worker(request_of("other")); });
+    CHECK(error.code() == leaf::ErrorCode::unavailable);
+    CHECK(store.failover().leases_from.value() >= held.end + ahead + std::chrono::minutes(10));
+
+    // Nobody is kept waiting who knows that nothing was lost.
+    store.settle_failover(store.failover(), leaf::Commits::all_there);
+    CHECK(store.acquire_worker(request_of("other")).worker == 1);
+  }
+}
+
+TEST_CASE("failover: a wait does not end earlier because another server, whose clock is behind, takes over") {
+  leaf::test::TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  take_over(database, "UPDATE leaf_meta SET leases_from = extract(epoch FROM now()) * 1000 + 3600000");
+  CHECK(error_of([&] { store.acquire_worker(request_of("a")); }).code() == leaf::ErrorCode::unavailable);
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  CHECK(store.failover().leases_from.value() > now + ahead - std::chrono::minutes(1));
+  CHECK(store.failover().leases_from.value() <= now + ahead);
+}
+
+TEST_CASE("failover: where a clock was days ahead, whoever waits is told where to read the way out") {
+  leaf::test::TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  store.acquire_worker(request_of("held"));
+  take_over(
+      database,
+      "UPDATE leaf_worker SET renewed_at = renewed_at + 31536000000, window_end = window_end + 31536000000");
+  const leaf::Error error = error_of([&] { store.acquire_worker(request_of("other")); });
+  CHECK(std::string(error.what()).find("no worker is leased until") != std::string::npos);
+  CHECK(error.hint().find("leafctl-failover(1)") != std::string::npos);
+  CHECK(proposes(error, {.kind = leaf::Remedy::Kind::settle_failover}));
+  // As it says there: tags leave out the guard, and after the wait of two days workers are leased on the
+  // operator's word.
+  store.settle_failover(store.failover(), leaf::Commits::may_be_lost);
+  store.settle_failover(store.failover(), leaf::Commits::all_there);
+  CHECK(store.acquire_worker(request_of("other")).worker == 1);
+}
+
 TEST_CASE(
     "failover: a lease that was over is not renewed while a lost commit may have given the worker away") {
   LaggingStandby pair;

@@ -198,3 +198,38 @@ TEST_CASE("loss: rows that come one by one, from several at once, are all counte
   CHECK(store.add_tag(new_tag("g")).next_id == 1);
   CHECK(database.sql().value("SELECT tags FROM leaf_meta") == "7");
 }
+
+TEST_CASE("triggers: each that somebody turns off is named, and turned on again by the next migration") {
+  leaf::test::TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  leaf::test::SqlSession& sql = database.sql();
+  const auto triggers = sql.rows(
+      "SELECT tgname, tgrelid::regclass FROM pg_trigger WHERE NOT tgisinternal"
+      " AND tgrelid::regclass::text LIKE 'leaf\\_%' ORDER BY 1");
+  CHECK(triggers.size() > 15);
+  const std::string state =
+      "SELECT string_agg(tgname::text || tgenabled::text, ' ' ORDER BY tgname) FROM pg_trigger WHERE NOT tgisinternal";
+  const std::string all_on = sql.value(state);
+  for (const char* how : {"DISABLE TRIGGER ", "ENABLE REPLICA TRIGGER "}) {
+    for (const auto& trigger : triggers) {
+      const std::string& name = trigger[0];
+      CAPTURE(name);
+      sql.run("ALTER TABLE " + trigger[1] + " " + how + name);
+      const leaf::StoreHealth health = store.health();
+      const bool is_of_log = health.stopped_triggers.empty();
+      const std::string found = is_of_log ? health.missing_events.at(0) : health.stopped_triggers.at(0);
+      CHECK(found == (is_of_log ? "trigger " : "") + name);
+      CHECK(health.missing_events.size() + health.stopped_triggers.size() == 1);
+      CHECK(store.migrate().size() == 1);
+      CHECK(sql.value(state) == all_on);
+    }
+  }
+  sql.run(
+      "ALTER TABLE leaf_alloc DISABLE TRIGGER ALL; ALTER TABLE leaf_worker DISABLE TRIGGER USER;"
+      "ALTER TABLE leaf_meta DISABLE TRIGGER USER; ALTER TABLE leaf_event DISABLE TRIGGER USER");
+  CHECK(store.health().stopped_triggers.size() + store.health().missing_events.size() == triggers.size());
+  CHECK(store.migrate().size() == 2);
+  CHECK(sql.value(state) == all_on);
+  CHECK(store.migrate().empty());
+}

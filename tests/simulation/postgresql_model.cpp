@@ -345,9 +345,11 @@ class Statement {
                                                       before.last_grant, std::int64_t{1}});
     const Wide share = guard > 0 ? std::max<Wide>(8 * guard, 1048576) : 0;
     std::int64_t servers = 1;
-    if (before.granted_by && before.granted_by->system == here_.system &&
-        before.granted_by->tables == here_.tables)
-      servers = std::max<std::int64_t>(here_.timeline - before.granted_by->timeline, 1);
+    if (before.granted_by && before.granted_by->system == here_.system) {
+      const bool is_restored = before.granted_by->tables != here_.tables;
+      servers = std::max<std::int64_t>(
+          here_.timeline - before.granted_by->timeline + (is_restored ? 1 : 0), 1);
+    }
     guard = servers * guard + (servers - 1) * share;
     if (!changed.is_removed && guard > room) {
       throw Error(ErrorCode::refused,
@@ -385,7 +387,7 @@ class Statement {
   bool is_same_lessor() const { return meta().granted_by == here_ && meta().worker_table == worker_table(); }
   bool knows_leases(std::int64_t at) const { return is_same_lessor() && meta().leases_from <= at; }
 
-  /// leaf_meta_guard() of 0004_identity.sql.
+  /// leaf_meta_guard() of 0009_leases.sql.
   template <typename Change>
   void update_meta(Change change) {
     MetaRow changed = meta();
@@ -395,11 +397,14 @@ class Statement {
       changed.granted_by = here_;
       changed.worker_table = worker_table();
       if (!is_first_after_loss) {
-        std::int64_t longest = 0;
-        for (const WorkerRow& row : tables_.workers)
+        std::int64_t longest = 0, newest = clock_;
+        for (const WorkerRow& row : tables_.workers) {
           longest = std::max(longest, row.window_end - row.renewed_at);
+          newest = std::max(newest, row.renewed_at);
+        }
         changed.leases_from =
-            clock_ + std::max<std::int64_t>(1'200'000, std::min((3 * longest + 1) / 2, 2 * day_ms));
+            std::max(meta().leases_from,
+                     newest + std::max<std::int64_t>(1'200'000, std::min((3 * longest + 1) / 2, 2 * day_ms)));
       }
     }
     tables_.meta = std::move(changed);

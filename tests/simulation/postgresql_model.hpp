@@ -86,7 +86,7 @@ class PostgresqlModel {
   using Rows = std::vector<store::Row>;
   using Parameters = std::span<const store::Value>;
 
-  static constexpr int schema_version = 10;
+  static constexpr int schema_version = 11;
 
   /// The statements that it knows, by the text of their names.
   static const store::Sql& sql() noexcept;

@@ -1,6 +1,7 @@
 #include "simulation/postgresql_model.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -57,6 +58,23 @@ class Pair {
       return all;
     };
     REQUIRE(text(real.rows) == text(modelled.rows));
+  }
+
+  /// As if another server had leased last, when its clock was ahead of what is now the server's.
+  void take_over(std::int64_t ahead, std::int64_t window, std::int64_t wait_before) {
+    const std::int64_t newest = clock_ + ahead;
+    database_.sql().run(fmt::format(
+        "ALTER TABLE leaf_meta DISABLE TRIGGER USER; ALTER TABLE leaf_worker DISABLE TRIGGER USER;"
+        "UPDATE leaf_meta SET granted_by = 'another', leases_from = {};"
+        "UPDATE leaf_worker SET renewed_at = {}, window_end = {};"
+        "ALTER TABLE leaf_meta ENABLE TRIGGER USER; ALTER TABLE leaf_worker ENABLE TRIGGER USER",
+        newest + wait_before, newest, newest + window));
+    model_.tables.meta.granted_by.reset();
+    model_.tables.meta.leases_from = newest + wait_before;
+    for (WorkerRow& row : model_.tables.workers) {
+      row.renewed_at = newest;
+      row.window_end = newest + window;
+    }
   }
 
   Value perhaps(std::int64_t first, std::int64_t last) {
@@ -178,6 +196,23 @@ TEST_CASE("simulation: the model answers as the server does") {
     for (int i = 0; i < 150; ++i) {
       ask_of_tags(pair);
       ask_of_workers(pair, tokens);
+    }
+  }
+}
+
+TEST_CASE("simulation: the model waits as long as the server does where another one leased last") {
+  constexpr std::int64_t minute_ms = 60'000;
+  constexpr std::int64_t long_windows[] = {minute_ms, 100 * minute_ms, 100 * hour_ms};
+  for (const std::int64_t window : long_windows) {
+    for (const std::int64_t wait_before : {-hour_ms, 1000 * hour_ms}) {
+      Pair pair(1);
+      const std::int64_t now = pair.now();
+      pair.ask(&Sql::acquire_new, "acquire_new",
+               {"owner", Uuid::random(pair.random).text(), minute_ms, std::int64_t{0}, now, std::int64_t{3},
+                now - 2 * hour_ms, now + 2 * hour_ms, now + minute_ms, std::int64_t{0}, now + 10 * hour_ms},
+               {0});
+      pair.take_over(hour_ms, window, wait_before);
+      pair.ask(&Sql::leases_from, "leases_from", {}, {0});
     }
   }
 }

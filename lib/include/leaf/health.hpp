@@ -90,6 +90,9 @@ struct StoreHealth {
   std::optional<int> timeline;    ///< of the server's cluster
   /// What is left out where the server is another one than at the last change; absent: nothing is noticed.
   std::optional<ServerGuard> guard;
+  /// What a superuser has to run so that the store may ask which server it is on, which it needs to lease
+  /// workers and to notice a failover; empty: nothing.
+  std::string guard_remedy;
   std::int64_t tags_known = 0;  ///< how many rows of tags there were, removed ones too
   std::int64_t tags_lost = 0;   ///< how many of them are gone
 
@@ -102,9 +105,10 @@ struct StoreHealth {
   std::string minimum_release;  ///< of a program that knows that one; empty: not told
   std::string deployment;
 
-  std::vector<StoreLock> locks;             ///< seen twice, so not by a passing grant
-  std::vector<std::string> missing_events;  ///< what the log of changes lacks
-  std::vector<std::string> missing_rights;  ///< that drawing IDs and leasing workers need
+  std::vector<StoreLock> locks;               ///< seen twice, so not by a passing grant
+  std::vector<std::string> missing_events;    ///< what the log of changes lacks
+  std::vector<std::string> stopped_triggers;  ///< that keep IDs from coming again, and are turned off
+  std::vector<std::string> missing_rights;    ///< that drawing IDs and leasing workers need
   /// Roles, and PUBLIC, that may create objects beside the tables though they do not own them, and where.
   std::vector<std::string> schema_creators;
   std::string schema;

@@ -82,6 +82,8 @@ StoreHealth inspect(Connection& connection, const std::string&, milliseconds tim
   health.is_read_only = server.integer(5) == 1;
   identify(health, connection, timeout);
   look_at_guard(health, connection, timeout);
+  for (const std::string& remedy : texts(connection, health_sql.guard_remedy, timeout))
+    health.guard_remedy = remedy;
   count_tags(health, connection, timeout);
   for (const Row& row : connection.execute(health_sql.settings, {}, timeout))
     health.settings.push_back({row.text(0), row.text(1), row.text(2)});

@@ -124,6 +124,11 @@ const Sql sql{
         " ('_worker_freed', to_regclass('leaf_worker'))) AS wanted (name, home) WHERE home IS NOT NULL"
         " AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = home AND tgname = 'leaf' || name"
         " AND tgenabled IN ('O', 'A')) ORDER BY 1",
+    .stopped_triggers =
+        "SELECT tgname, format('ALTER TABLE %s ENABLE TRIGGER %I;', tgrelid::regclass, tgname) FROM pg_trigger"
+        " WHERE tgrelid IN (" TABLES ", to_regclass('leaf_event')) AND NOT tgisinternal AND tgenabled IN ('D', 'R')"
+        " AND starts_with(tgname, 'leaf' || '_') AND tgname NOT IN ('leaf' || '_event_kept', 'leaf' || '_alloc_added',"
+        " 'leaf' || '_alloc_changed', 'leaf' || '_worker_freed') ORDER BY tgname",
     .drop_event_triggers = R"(DROP TRIGGER IF EXISTS leaf_event_kept ON leaf.leaf_event;
 DROP TRIGGER IF EXISTS leaf_alloc_added ON leaf.leaf_alloc;
 DROP TRIGGER IF EXISTS leaf_alloc_changed ON leaf.leaf_alloc;
@@ -428,6 +433,13 @@ const HealthSql health_sql{
         " OR EXISTS (SELECT FROM leaf_alloc WHERE removed_at IS NULL AND granted_by IS DISTINCT FROM " SERVER
         ") THEN 2 ELSE 0 END"
         " FROM leaf_meta WHERE " SERVER " IS NOT NULL",
+    .guard_remedy =
+        "SELECT format('GRANT EXECUTE ON FUNCTION %s TO %I', string_agg(asked::text, ', '), o.rolname)"
+        " FROM pg_proc p JOIN pg_roles o ON o.oid = p.proowner CROSS JOIN LATERAL unnest(ARRAY["
+        "to_regprocedure('pg_control_system()'), to_regprocedure('pg_walfile_name(pg_lsn)'),"
+        " to_regprocedure('pg_current_wal_insert_lsn()'), to_regprocedure('pg_relation_filepath(regclass)')]) AS asked"
+        " WHERE p.oid = to_regprocedure('leaf_server(oid)') AND NOT has_function_privilege(o.oid, asked, 'EXECUTE')"
+        " GROUP BY o.rolname",
     .lost_tags = "SELECT tags, greatest(tags - (SELECT count(*) FROM leaf_alloc), 0) FROM leaf_meta",
     .settings =
         "SELECT name, setting, source FROM pg_settings WHERE name IN"

@@ -26,6 +26,8 @@ struct HealthSql {
   /// these tags have no room for it, how many have left out IDs. Fails without a schema of the present
   /// version, and on a standby.
   const char* guard;
+  /// -> what a superuser has to run so that the guard may ask for the server; no row: nothing
+  const char* guard_remedy;
   /// -> how many rows of tags there were, how many are gone
   const char* lost_tags;
   /// -> name, value, source
