@@ -288,8 +288,8 @@ std::optional<StoreIdentity> refresh_store_name(const std::string& url, const Ho
   if (!led_to) return std::nullopt;
   const auto before = name.stamp();
   const StoreIdentity leads_to = store.identity();
-  name.note(*folder, leads_to, before, std::chrono::floor<milliseconds>(clock.now()));
-  return *led_to == leads_to ? std::nullopt : led_to;
+  const bool is_noted = name.note(*folder, leads_to, before, std::chrono::floor<milliseconds>(clock.now()));
+  return is_noted && *led_to != leads_to ? led_to : std::nullopt;
 }
 
 std::size_t forget_store(const std::string& url, const HostOptions& options, milliseconds timeout,

@@ -116,7 +116,7 @@ std::shared_ptr<StateFile> SharedRanges::current_file() {
   if (!identity_) return nullptr;
   if (!file_ || file_->identity() != *identity_ || !file_->is_current(*folder) || !file_->is_intact()) {
     FileKey key = key_;
-    key.shown_store = name_.shown();
+    key.shown_store = name_.shown_for(*identity_);
     key.identity = *identity_;
     file_ = StateFile::open(*folder, key);
   }
@@ -169,8 +169,9 @@ void SharedRanges::check_name(Store& store) {
 void SharedRanges::check(Store& store) {
   buffer().note();
   go_to_current_file();
-  const std::uint64_t word = buffer().view().word;
-  if (std::exchange(checked_word_, word) == word || !is_known()) return;
+  const range::DoubleBuffer& drawn_from = buffer();
+  const std::pair now_at(&drawn_from, drawn_from.view().word);  // two stores' words may be alike
+  if (std::exchange(checked_at_, now_at) == now_at || !is_known()) return;
   const auto known = name_.look_up(*folder_.get(), now());
   if (known) go_to(known->store);
   if ((!known || known->check_is_due) && name_.claim_check(*folder_.get(), now())) check_name(store);

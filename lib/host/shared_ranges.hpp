@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/folder.hpp"
@@ -123,7 +124,8 @@ class SharedRanges : public range::RangeSource {
   std::string origin_;                          ///< of what was drawn from last
   std::atomic<SharedState*> state_{&nowhere_};  ///< its buffer is what takers draw from
   std::atomic<int> moves_{0};
-  std::uint64_t checked_word_ = 0;  ///< tells whether anything was taken since the last check
+  /// The buffer and its word: tell whether anything was taken since the last check.
+  std::pair<const range::DoubleBuffer*, std::uint64_t> checked_at_{};
 
   ForkMutex store_mutex_;
   std::unique_ptr<Store> store_;
