@@ -291,6 +291,7 @@ void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
   LockWait wait;
   for (;;) {
     find_store(deadline);
+    go_to_current_file();  // what follows is not drawn from the buffer of a store before
     const auto file = current_file();
     if (const auto lock = this->lock(file, wait)) {
       const std::lock_guard store_lock(store_mutex_);
