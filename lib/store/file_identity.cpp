@@ -3,18 +3,19 @@
 #include <sys/stat.h>
 
 #include <charconv>
+#include <iterator>
 
 namespace leaf::store {
 
 // Each start comes by: without fmt it does not touch its library.
 std::string FileIdentity::copy() const {
-  char text[64];
-  char* end = std::to_chars(text, std::end(text), device, 16).ptr;
-  *end++ = '/';
-  end = std::to_chars(end, std::end(text), inode).ptr;
-  *end++ = '/';
-  end = std::to_chars(end, std::end(text), birth_ns).ptr;
-  return {text, end};
+  char digits[16];
+  char* const end = std::to_chars(digits, std::end(digits), device, 16).ptr;
+  return std::string(digits, end)
+      .append("/")
+      .append(std::to_string(inode))
+      .append("/")
+      .append(std::to_string(birth_ns));
 }
 
 FileIdentity identity_of(const struct statx& file) {
