@@ -795,7 +795,8 @@ TEST_CASE("store name: a SQLite file has no name by what was asked of another fi
   CHECK_FALSE(name.look_up(folder, leaf::UnixTime{}));
   CHECK_FALSE(name.note(folder, of_first, name.stamp(), leaf::UnixTime{}));
   CHECK(name.note(folder, of_second, name.stamp(), leaf::UnixTime{}));
-  CHECK(store_of(second.look_up(folder, leaf::UnixTime{}).value()) == of_second);
+  for (const auto* either : {&name, &second})
+    CHECK(store_of(either->look_up(folder, leaf::UnixTime{}).value()) == of_second);
   // A program of before may have noted what it was told by another file.
   const auto noted = StateFile::find(folder, leaf::host::state_files(folder, {FileKind::store_name}).at(0));
   REQUIRE(noted);
