@@ -145,8 +145,9 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
 void SharedRanges::find_store(Time deadline) {
   if (is_known()) return;
   const std::lock_guard store_lock(store_mutex_);
-  const auto before = name_.stamp();
-  const StoreIdentity store = granter().identify(store_until(deadline));
+  Store& asked = store_until(deadline);
+  const auto before = stamp_before(asked);
+  const StoreIdentity store = granter().identify(asked);
   name_.note(*folder_.get(), store, before, now());
   go_to(store);
 }
@@ -159,7 +160,7 @@ bool SharedRanges::leads_elsewhere(const StoreIdentity& store, const StateFile& 
 }
 
 void SharedRanges::check_name(Store& store) {
-  const auto before = name_.stamp();
+  const auto before = stamp_before(store);
   const StoreIdentity found = granter().identify(store);
   name_.note(*folder_.get(), found, before, now());
   go_to(found);
@@ -311,7 +312,7 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   SharedState& state = file.state();
   const std::uint32_t turn = state.buffer.next_turn();
   if (!file.is_current(*folder_.get())) return;  // it was taken away, and this turn comes after that
-  const auto before = name_.stamp();
+  const auto before = stamp_before(store);
   const range::Granted granted =
       granter().grant(store, {state.buffer, file.identity(), state.origin.get(), record_of(state)});
   const bool is_of_store = !leads_elsewhere(granted.store, file, before);

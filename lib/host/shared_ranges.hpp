@@ -56,7 +56,7 @@ class SharedRanges : public range::RangeSource {
   void alone(const std::function<bool(Store&, StateFile&)>& work);
   /// Remembers that the store's name leads to `store`. True if `file` is of another one.
   bool leads_elsewhere(const StoreIdentity& store, const StateFile& file, const StoreName::Stamp& before);
-  StoreName::Stamp stamp() const { return name_.stamp(); }
+  StoreName::Stamp stamp_before(Store& store) const { return name_.stamp_before(store); }
   /// False if `file` was taken from this process, or removed.
   bool is_current(const StateFile& file) { return file.is_current(*folder_.get()); }
   /// Another number after takers went to another store's buffer.

@@ -148,6 +148,12 @@ StoreName::Place StoreName::look() const {
   return place;
 }
 
+StoreName::Stamp StoreName::stamp_before(Store& store) const {
+  const Stamp now = stamp();
+  if (!files_.empty()) store.connect_by(now.value());
+  return now;
+}
+
 StoreName::Place StoreName::follow() const {
   const std::string path = path_of_file(path_);
   if (path.empty()) return {.shown = "sqlite:" + path_, .digest = {}};
@@ -217,9 +223,9 @@ bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Sta
     if (error.code() == ErrorCode::failed) return false;  // no room: it is asked again next time
     throw;
   }
-  // What was asked may itself have changed the file. If another one took its place the name is looked up
+  // What was asked may itself have changed a SQLite file. If another one took its place the name is looked up
   // anew.
-  const Stamp& stamp = place.stamp.files == before.files ? place.stamp : before;
+  const Stamp& stamp = is_sqlite() && place.stamp.files == before.files ? place.stamp : before;
   NameRecord& record = file->state().store_name;
   record.stamp.store(stamp.value(), std::memory_order_relaxed);
   record.checked_at_ms.store(unix_ms(now), std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include "host/folder.hpp"
 #include "host/state_file.hpp"
 #include "leaf/layout.hpp"
+#include "leaf/store.hpp"
 #include "leaf/store_identity.hpp"
 
 namespace leaf::host {
@@ -32,6 +33,9 @@ class StoreName {
     std::uint64_t value() const noexcept;
   };
   Stamp stamp() const { return look().stamp; }
+  /// The same before `store` is asked, which then speaks of what these files lead to: a connection that was
+  /// opened before one of them changed does not.
+  Stamp stamp_before(Store& store) const;
 
   struct Known {
     StoreIdentity store;

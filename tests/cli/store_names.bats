@@ -56,6 +56,23 @@ on_two_databases() {
   same 'set right' 4 "$(leafctl next order)"
 }
 
+@test "a server goes to the database that a link to a service file leads to, and others are not led by what it had open" {
+  [ "$TEST_STORE" = postgresql ] || skip 'of servers'
+  on_two_databases
+  export PGSERVICEFILE=$BATS_TEST_TMPDIR/services
+  printf '[ids]\ndbname=%s\n' "$test_database" >"$PGSERVICEFILE.1"
+  printf '[ids]\ndbname=%s\n' "$other_database" >"$PGSERVICEFILE.2"
+  ln -s services.1 "$PGSERVICEFILE"
+  serve --store service=ids
+  same 'before' 2 "$(redis INCR order)"
+  for _ in {1..100}; do redis INCR order; done >"$ids" # fetches, so that connections are open
+  ln -sfn services.2 "$PGSERVICEFILE"
+  is_of_second() { [ "$(redis INCR order)" -ge 1000000 ]; }
+  until_true is_of_second
+  get '/v1/tags/order/next?n=3000&form=ranges'
+  [ "$(leafctl --store service=ids next order)" -ge 1000000 ]
+}
+
 @test "all names and users of one store draw from one buffer, in order" {
   [ "$TEST_STORE" = postgresql ] || skip 'of servers'
   leafctl -q add-tag order --step 100
