@@ -83,7 +83,10 @@ void create_default_store_folder(const Configuration& configuration) {
 void share_store_file(const Settings& settings) {
   if (!settings.group || !settings.store.starts_with(sqlite)) return;
   std::error_code unknown;
-  const auto file = std::filesystem::weakly_canonical(settings.store.substr(sqlite.size()), unknown);
+  const auto path = std::filesystem::absolute(settings.store.substr(sqlite.size()));
+  auto file = std::filesystem::canonical(path, unknown);
+  // It is to be made. '..' after a link that leads nowhere is not taken off as text.
+  if (unknown) file = std::filesystem::canonical(path.parent_path(), unknown) / path.filename();
   if (unknown) return;  // the store says why
   const std::string folder = file.parent_path().string();
   struct stat status {};

@@ -116,7 +116,7 @@ std::shared_ptr<StateFile> SharedRanges::current_file() {
   if (!identity_) return nullptr;
   if (!file_ || file_->identity() != *identity_ || !file_->is_current(*folder) || !file_->is_intact()) {
     FileKey key = key_;
-    key.shown_store = name_.shown();
+    key.shown_store = name_.shown_for(*identity_);
     key.identity = *identity_;
     file_ = StateFile::open(*folder, key);
   }
@@ -145,8 +145,9 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
 void SharedRanges::find_store(Time deadline) {
   if (is_known()) return;
   const std::lock_guard store_lock(store_mutex_);
-  const auto before = name_.stamp();
-  const StoreIdentity store = granter().identify(store_until(deadline));
+  Store& asked = store_until(deadline);
+  const auto before = stamp_before(asked);
+  const StoreIdentity store = granter().identify(asked);
   name_.note(*folder_.get(), store, before, now());
   go_to(store);
 }
@@ -159,7 +160,7 @@ bool SharedRanges::leads_elsewhere(const StoreIdentity& store, const StateFile& 
 }
 
 void SharedRanges::check_name(Store& store) {
-  const auto before = name_.stamp();
+  const auto before = stamp_before(store);
   const StoreIdentity found = granter().identify(store);
   name_.note(*folder_.get(), found, before, now());
   go_to(found);
@@ -169,8 +170,9 @@ void SharedRanges::check_name(Store& store) {
 void SharedRanges::check(Store& store) {
   buffer().note();
   go_to_current_file();
-  const std::uint64_t word = buffer().view().word;
-  if (std::exchange(checked_word_, word) == word || !is_known()) return;
+  const range::DoubleBuffer& drawn_from = buffer();
+  const std::pair now_at(&drawn_from, drawn_from.view().word);  // two stores' words may be alike
+  if (std::exchange(checked_at_, now_at) == now_at || !is_known()) return;
   const auto known = name_.look_up(*folder_.get(), now());
   if (known) go_to(known->store);
   if ((!known || known->check_is_due) && name_.claim_check(*folder_.get(), now())) check_name(store);
@@ -290,6 +292,7 @@ void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
   LockWait wait;
   for (;;) {
     find_store(deadline);
+    go_to_current_file();  // what follows is not drawn from the buffer of a store before
     const auto file = current_file();
     if (const auto lock = this->lock(file, wait)) {
       const std::lock_guard store_lock(store_mutex_);
@@ -309,7 +312,7 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   SharedState& state = file.state();
   const std::uint32_t turn = state.buffer.next_turn();
   if (!file.is_current(*folder_.get())) return;  // it was taken away, and this turn comes after that
-  const auto before = name_.stamp();
+  const auto before = stamp_before(store);
   const range::Granted granted =
       granter().grant(store, {state.buffer, file.identity(), state.origin.get(), record_of(state)});
   const bool is_of_store = !leads_elsewhere(granted.store, file, before);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/folder.hpp"
@@ -55,7 +56,7 @@ class SharedRanges : public range::RangeSource {
   void alone(const std::function<bool(Store&, StateFile&)>& work);
   /// Remembers that the store's name leads to `store`. True if `file` is of another one.
   bool leads_elsewhere(const StoreIdentity& store, const StateFile& file, const StoreName::Stamp& before);
-  StoreName::Stamp stamp() const { return name_.stamp(); }
+  StoreName::Stamp stamp_before(Store& store) const { return name_.stamp_before(store); }
   /// False if `file` was taken from this process, or removed.
   bool is_current(const StateFile& file) { return file.is_current(*folder_.get()); }
   /// Another number after takers went to another store's buffer.
@@ -123,7 +124,8 @@ class SharedRanges : public range::RangeSource {
   std::string origin_;                          ///< of what was drawn from last
   std::atomic<SharedState*> state_{&nowhere_};  ///< its buffer is what takers draw from
   std::atomic<int> moves_{0};
-  std::uint64_t checked_word_ = 0;  ///< tells whether anything was taken since the last check
+  /// The buffer and its word: tell whether anything was taken since the last check.
+  std::pair<const range::DoubleBuffer*, std::uint64_t> checked_at_{};
 
   ForkMutex store_mutex_;
   std::unique_ptr<Store> store_;

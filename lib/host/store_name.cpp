@@ -13,12 +13,14 @@
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "range/fetcher.hpp"
+#include "store/file_identity.hpp"
 #include "store/url.hpp"
 
 namespace leaf::host {
 
 namespace {
 
+namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 /// After a check that failed, and while another process checks.
@@ -26,13 +28,33 @@ constexpr milliseconds check_pause{10'000};
 /// A name that nobody has checked for so long may be of a container that is gone.
 constexpr milliseconds kept_unchecked = std::chrono::hours(24);
 
-/// One name for a file, however it was named.
-std::string absolute_path(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
-  if (real) return real.get();
-  std::error_code failed;
-  const auto absolute = std::filesystem::absolute(path, failed);
-  return failed ? path : absolute.lexically_normal().string();
+struct FreeText {
+  void operator()(char* text) const noexcept { std::free(text); }
+};
+
+/// The path of the file that `path` leads to, without links. If there is no such file, where it would be;
+/// empty if its folder is away too. Never by the text alone: '..' after a link leads to where the link does.
+std::string path_of_file(fs::path path) {
+  constexpr int most_links = 40;  // as in the kernel
+  for (int links = 0; links <= most_links; ++links) {
+    if (const std::unique_ptr<char, FreeText> real(realpath(path.c_str(), nullptr)); real) return real.get();
+    std::error_code is_no_link;
+    const fs::path target = fs::read_symlink(path, is_no_link);
+    if (is_no_link) break;
+    path = path.parent_path() / target;
+  }
+  const fs::path name = path.filename();
+  const std::unique_ptr<char, FreeText> folder(realpath(path.parent_path().c_str(), nullptr));
+  if (!folder || name.empty() || name == "." || name == "..") return {};
+  return (fs::path(folder.get()) / name).string();
+}
+
+/// None if it cannot be looked at, as if there were no such file.
+std::optional<struct statx> look_at(const std::string& path) {
+  struct statx file {};
+  if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME | STATX_CTIME, &file) != 0)
+    return std::nullopt;
+  return file;
 }
 
 void append_digits(std::string& text, std::uint64_t number) {
@@ -63,40 +85,19 @@ void remove_old_names(const Folder& folder, UnixTime now) {
   }
 }
 
-}  // namespace
-
-StoreName::StoreName(const std::string& url, const HostOptions& options) {
-  const store::Url parsed = store::parse_url(url);
-  // Users may be led to different databases by one name: by their own service files and roles.
-  Hash low;
-  Hash high;
-  if (parsed.driver == "sqlite") {
-    files_ = {absolute_path(parsed.target)};
-    shown_ = "sqlite:" + files_[0];
-    leads_elsewhere_unseen_ = false;
-    low.add(shown_);
-  } else {
-    files_ = options.store_files;
-    shown_ = redact_url(url);
-    low.add(store::identity_text(url)).add(options.store_key).add_number(geteuid());
-    low.add_number(name_scope(parsed.target, options.store_key));
-    for (const std::string& file : files_) low.add(file);
-  }
-  high.add_number(low.value()).add(parsed.driver == "sqlite" ? shown_ : store::identity_text(url));
-  append_digits(digest_, low.value());
-  append_digits(digest_, high.value());
+std::string digest_of(const Hash& low, const std::string& name) {
+  std::string digest;
+  append_digits(digest, low.value());
+  append_digits(digest, Hash().add_number(low.value()).add(name).value());
+  return digest;
 }
 
-std::uint64_t StoreName::Stamp::value() const noexcept {
-  return Hash().add_number(files).add_number(changes).value();
-}
-
-StoreName::Stamp StoreName::stamp() const {
+StoreName::Stamp stamp_of(const std::vector<std::optional<struct statx>>& looks) {
   Hash which;
   Hash when;
-  for (const std::string& path : files_) {
+  for (const auto& look : looks) {
     struct statx file {};
-    if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME | STATX_CTIME, &file) != 0) file = {};
+    if (look) file = *look;
     which.add_number(std::uint64_t{file.stx_dev_major} << 32 | file.stx_dev_minor)
         .add_number(file.stx_ino)
         .add_number(static_cast<std::uint64_t>(file.stx_btime.tv_sec))
@@ -106,27 +107,101 @@ StoreName::Stamp StoreName::stamp() const {
   return {.files = which.value(), .changes = when.value()};
 }
 
-FileKey StoreName::key() const {
-  return {.kind = FileKind::store_name, .name = digest_, .key = digest_, .shown_store = shown_};
+}  // namespace
+
+StoreName::StoreName(const std::string& url, const HostOptions& options) {
+  const store::Url parsed = store::parse_url(url);
+  if (parsed.driver == "sqlite") {
+    std::error_code unknown;
+    path_ = fs::absolute(parsed.target, unknown).string();
+    if (unknown) path_ = parsed.target;
+    first_ = follow();
+    return;
+  }
+  files_ = options.store_files;
+  // Users may be led to different databases by one name: by their own service files and roles.
+  const std::string identity = store::identity_text(url);
+  Hash low;
+  low.add(identity).add(options.store_key).add_number(geteuid());
+  low.add_number(name_scope(parsed.target, options.store_key));
+  for (const std::string& file : files_) low.add(file);
+  first_ = {.shown = redact_url(url), .digest = digest_of(low, identity)};
 }
 
-std::shared_ptr<StateFile> StoreName::find(const Folder& folder) const {
-  auto file = StateFile::find(folder, key().file_name());
-  return file && file->name() == digest_ ? file : nullptr;
+std::uint64_t StoreName::Stamp::value() const noexcept {
+  return Hash().add_number(files).add_number(changes).value();
+}
+
+StoreName::Place StoreName::look() const {
+  if (is_sqlite()) {
+    const auto file = look_at(path_);
+    // Links need not be followed again to a file that is the same as at first.
+    if (!file || first_.copy.empty() || store::identity_of(*file).copy() != first_.copy) return follow();
+    Place place = first_;
+    place.stamp = stamp_of({file});
+    return place;
+  }
+  std::vector<std::optional<struct statx>> looks;
+  for (const std::string& file : files_) looks.push_back(look_at(file));
+  Place place = first_;
+  place.stamp = stamp_of(looks);
+  return place;
+}
+
+StoreName::Stamp StoreName::stamp_before(Store& store) const {
+  const Stamp now = stamp();
+  if (!files_.empty()) store.connect_by(now.value());
+  return now;
+}
+
+StoreName::Place StoreName::follow() const {
+  const std::string path = path_of_file(path_);
+  if (path.empty()) return {.shown = "sqlite:" + path_, .digest = {}};
+  Place place{.shown = "sqlite:" + path, .digest = {}};
+  place.digest = digest_of(Hash().add(place.shown), place.shown);
+  const auto file = look_at(path);
+  place.stamp = stamp_of({file});
+  if (file) place.copy = store::identity_of(*file).copy();
+  return place;
+}
+
+bool StoreName::is_of(const StoreIdentity& store, const Place& place) const {
+  return !is_sqlite() || place.copy == store.copy;
+}
+
+std::string StoreName::shown_for(const StoreIdentity& store) const {
+  const Place place = is_sqlite() ? follow() : first_;
+  return is_of(store, place) ? place.shown : "sqlite:" + path_;
+}
+
+FileKey StoreName::key(const Place& place) {
+  return {.kind = FileKind::store_name,
+          .name = place.digest,
+          .key = place.digest,
+          .shown_store = place.shown};
+}
+
+std::shared_ptr<StateFile> StoreName::find(const Folder& folder, const Place& place) {
+  if (place.digest.empty()) return nullptr;
+  auto file = StateFile::find(folder, key(place).file_name());
+  return file && file->name() == place.digest ? file : nullptr;
 }
 
 std::optional<StoreName::Known> StoreName::look_up(const Folder& folder, UnixTime now) const {
-  const auto file = find(folder);
+  const Place place = look();
+  const auto file = find(folder, place);
   if (!file) return std::nullopt;
   const NameRecord& record = file->state().store_name;
-  if (record.stamp.load(std::memory_order_relaxed) != stamp().value()) return std::nullopt;
+  if (record.stamp.load(std::memory_order_relaxed) != place.stamp.value()) return std::nullopt;
+  const StoreIdentity store = file->identity();
+  if (!is_of(store, place)) return std::nullopt;
   const bool is_fresh =
       is_within(record.checked_at_ms.load(std::memory_order_relaxed), unix_ms(now), range::name_lasts);
-  return Known{.store = file->identity(), .check_is_due = leads_elsewhere_unseen_ && !is_fresh};
+  return Known{.store = store, .check_is_due = !is_sqlite() && !is_fresh};  // a SQLite file tells all
 }
 
 bool StoreName::claim_check(const Folder& folder, UnixTime now) const {
-  const auto file = find(folder);
+  const auto file = find(folder, look());
   if (!file) return true;
   Shared<std::int64_t>& claimed = file->state().store_name.claimed_at_ms;
   std::int64_t before = claimed.load(std::memory_order_relaxed);
@@ -134,34 +209,38 @@ bool StoreName::claim_check(const Folder& folder, UnixTime now) const {
          claimed.compare_exchange_strong(before, unix_ms(now), std::memory_order_relaxed);
 }
 
-void StoreName::note(const Folder& folder, const StoreIdentity& store, const Stamp& before,
+bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Stamp& before,
                      UnixTime now) const {
-  if (!find(folder)) remove_old_names(folder, now);
-  FileKey key = this->key();
+  const Place place = is_sqlite() ? follow() : look();
+  if (!is_of(store, place)) return false;
+  if (!find(folder, place)) remove_old_names(folder, now);
+  FileKey key = StoreName::key(place);
   key.identity = store;
   std::shared_ptr<StateFile> file;
   try {
     file = StateFile::open(folder, key);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::failed) return;  // no room: it is asked again next time
+    if (error.code() == ErrorCode::failed) return false;  // no room: it is asked again next time
     throw;
   }
-  // What was asked may itself have changed the file. If another one took its place the name is looked up
+  // What was asked may itself have changed a SQLite file. If another one took its place the name is looked up
   // anew.
-  const Stamp after = stamp();
+  const Stamp& stamp = is_sqlite() && place.stamp.files == before.files ? place.stamp : before;
   NameRecord& record = file->state().store_name;
-  record.stamp.store((after.files == before.files ? after : before).value(), std::memory_order_relaxed);
+  record.stamp.store(stamp.value(), std::memory_order_relaxed);
   record.checked_at_ms.store(unix_ms(now), std::memory_order_relaxed);
   record.claimed_at_ms.store(0, std::memory_order_relaxed);
+  return true;
 }
 
 std::optional<StoreIdentity> StoreName::led_to(const Folder& folder) const {
-  const auto file = find(folder);
+  const auto file = find(folder, look());
   return file ? std::optional(file->identity()) : std::nullopt;
 }
 
 void StoreName::forget(const Folder& folder) const {
-  unlinkat(folder.descriptor(), key().file_name().c_str(), 0);
+  const Place place = look();
+  if (!place.digest.empty()) unlinkat(folder.descriptor(), key(place).file_name().c_str(), 0);
 }
 
 }  // namespace leaf::host

@@ -8,19 +8,23 @@
 #include "host/folder.hpp"
 #include "host/state_file.hpp"
 #include "leaf/layout.hpp"
+#include "leaf/store.hpp"
 #include "leaf/store_identity.hpp"
 
 namespace leaf::host {
 
 /// A name of a store, and what this host knows of where it leads to: a buffer belongs to a store, by whatever
-/// name it is reached. Thread safe.
+/// name it is reached. What is known of a SQLite store is kept under the name of its file, which links lead to
+/// as they are at that moment, and counts for that file alone. Thread safe.
 class StoreName {
  public:
   /// Throws Error (usage) if `url` is none.
   StoreName(const std::string& url, const HostOptions& options);
 
-  /// The URL without secrets.
-  const std::string& shown() const noexcept { return shown_; }
+  /// The URL without secrets; of a SQLite store, as links lead now.
+  std::string shown() const { return look().shown; }
+  /// The same for `store`, to which the name led when it was asked: a link may have been turned since.
+  std::string shown_for(const StoreIdentity& store) const;
 
   /// What the files that the name goes through look like: another one when one was changed or replaced.
   struct Stamp {
@@ -28,7 +32,10 @@ class StoreName {
     std::uint64_t changes = 0;  ///< and when each was last changed
     std::uint64_t value() const noexcept;
   };
-  Stamp stamp() const;
+  Stamp stamp() const { return look().stamp; }
+  /// The same before `store` is asked, which then speaks of what these files lead to: a connection that was
+  /// opened before one of them changed does not.
+  Stamp stamp_before(Store& store) const;
 
   struct Known {
     StoreIdentity store;
@@ -42,20 +49,34 @@ class StoreName {
 
   /// True if the caller is to check now: nobody else does for a while, whatever comes of it.
   bool claim_check(const Folder& folder, UnixTime now) const;
-  /// Remembers that the name leads to `store`, asked after `before` was taken.
-  void note(const Folder& folder, const StoreIdentity& store, const Stamp& before, UnixTime now) const;
+  /// Remembers that the name leads to `store`, asked after `before` was taken. False, and nothing is, if it
+  /// leads to another file by now, or if there is no room.
+  bool note(const Folder& folder, const StoreIdentity& store, const Stamp& before, UnixTime now) const;
   void forget(const Folder& folder) const;
   /// Where the name led last, whatever has changed since.
   std::optional<StoreIdentity> led_to(const Folder& folder) const;
 
  private:
-  std::shared_ptr<StateFile> find(const Folder& folder) const;
-  FileKey key() const;
+  /// What the name stands for at one moment.
+  struct Place {
+    std::string shown;
+    std::string digest;  ///< empty: nothing tells which file is meant
+    Stamp stamp{};
+    std::string copy{};  ///< of the SQLite file that is there; empty if there is none
+  };
 
-  std::string shown_;
-  std::string digest_;
-  std::vector<std::string> files_;
-  bool leads_elsewhere_unseen_ = true;  ///< false: the files tell all
+  bool is_sqlite() const noexcept { return !path_.empty(); }
+  Place look() const;
+  /// As look(), of a SQLite file: where every link on the way leads.
+  Place follow() const;
+  /// False if the name is one of another file.
+  bool is_of(const StoreIdentity& store, const Place& place) const;
+  static FileKey key(const Place& place);
+  static std::shared_ptr<StateFile> find(const Folder& folder, const Place& place);
+
+  std::string path_;                ///< of a SQLite file
+  std::vector<std::string> files_;  ///< that another name goes through
+  Place first_;                     ///< where the name stood when this was made
 };
 
 }  // namespace leaf::host

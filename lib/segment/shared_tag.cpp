@@ -90,7 +90,7 @@ std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count) {
     ranges.clear();
     std::vector<Range> granted;
     const auto grant_more = [&](std::uint64_t more) {
-      const auto before = stamp();
+      const auto before = stamp_before(store);
       const Grant grant = store.grant(tag_, static_cast<std::int64_t>(more));
       granted.push_back(grant.range);
       auto record = range::record_as<range::SegmentRecord>(host::record_of(file.state()));

@@ -54,6 +54,12 @@ void Store::Impl::require_connected_to(const StoreIdentity& identity) {
               store::sqlstate::connection_lost);
 }
 
+void Store::Impl::connect_by(std::uint64_t files) {
+  if (std::exchange(connected_by_, files) == files) return;
+  if (connected_in_ != getpid()) static_cast<void>(connection_.release());
+  connection_.reset();
+}
+
 Store::Impl::~Impl() {
   // To end it would end the parent's session.
   if (connected_in_ != getpid()) static_cast<void>(connection_.release());
@@ -91,6 +97,10 @@ std::string Store::migration_script(const std::vector<ForeignObject>& adopted) {
         return store::script(connection, store::wanted(connection, schema, impl_->driver().migrations, left),
                              adopted);
       });
+}
+
+void Store::connect_by(std::uint64_t files) {
+  impl_->connect_by(files);
 }
 
 StoreIdentity Store::identity() {

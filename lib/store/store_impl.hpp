@@ -134,6 +134,8 @@ class Store::Impl {
   const std::string& deployment() const noexcept { return deployment_; }
   GrantMarks& marks() const noexcept { return *marks_; }
   void set_timeout(std::chrono::milliseconds timeout);
+  /// As Store::connect_by().
+  void connect_by(std::uint64_t files);
   /// For whoever has changed what is known of the store.
   void look_anew() noexcept { schema_checked_ = false; }
 
@@ -156,6 +158,7 @@ class Store::Impl {
   const std::function<std::shared_ptr<void>()> while_asked_;
   std::unique_ptr<store::Connection> connection_;
   pid_t connected_in_ = 0;  ///< the process
+  std::uint64_t connected_by_ = 0;
   bool schema_checked_ = false;
   std::string deployment_;
   bool retried_ = false;

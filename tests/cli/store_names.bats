@@ -4,11 +4,15 @@
 setup() {
   load support
   load host_support
+  load serve_support
   new_initialized_store
   ids=$BATS_TEST_TMPDIR/ids
 }
 
-teardown() { end_host_test; }
+teardown() {
+  end_server
+  end_host_test
+}
 
 # on_two_databases: a second one with tag order from 1000000 on, whose name is in $other_database.
 on_two_databases() {
@@ -50,6 +54,23 @@ on_two_databases() {
   leafctl doctor >"$ids.doctor"
   lacks "$(leafctl doctor)" 'lead elsewhere'
   same 'set right' 4 "$(leafctl next order)"
+}
+
+@test "a server goes to the database that a link to a service file leads to, and others are not led by what it had open" {
+  [ "$TEST_STORE" = postgresql ] || skip 'of servers'
+  on_two_databases
+  export PGSERVICEFILE=$BATS_TEST_TMPDIR/services
+  printf '[ids]\ndbname=%s\n' "$test_database" >"$PGSERVICEFILE.1"
+  printf '[ids]\ndbname=%s\n' "$other_database" >"$PGSERVICEFILE.2"
+  ln -s services.1 "$PGSERVICEFILE"
+  serve --store service=ids
+  same 'before' 2 "$(redis INCR order)"
+  for _ in {1..100}; do redis INCR order; done >"$ids" # fetches, so that connections are open
+  ln -sfn services.2 "$PGSERVICEFILE"
+  is_of_second() { [ "$(redis INCR order)" -ge 1000000 ]; }
+  until_true is_of_second
+  get '/v1/tags/order/next?n=3000&form=ranges'
+  [ "$(leafctl --store service=ids next order)" -ge 1000000 ]
 }
 
 @test "all names and users of one store draw from one buffer, in order" {
@@ -120,6 +141,49 @@ on_two_databases() {
   wait
   same 'here' "$(seq 1 40)" "$(cat "$ids.1")"
   same 'there' "$(seq 1000000 1000039)" "$(cat "$ids.2")"
+}
+
+# with_linked_stores: v1/leaf.db and v2/leaf.db, with tag order from 1000000 on in the second; cur leads to the first.
+with_linked_stores() {
+  local version
+  cd "$BATS_TEST_TMPDIR" || return
+  for version in v1 v2; do
+    mkdir $version
+    leafctl -q --store sqlite:$version/leaf.db init-db
+  done
+  leafctl -q --store sqlite:v1/leaf.db add-tag order
+  leafctl -q --store sqlite:v2/leaf.db add-tag order --start 1000000
+  ln -s v1 cur
+}
+
+@test "a server goes to the store that a link is turned to, and the former one's name stays its own" {
+  [ "$TEST_STORE" = sqlite ] || skip 'of files'
+  with_linked_stores
+  leafctl -q --store sqlite:v1/leaf.db next order -n 5000 --direct >"$ids"
+  serve --store sqlite:cur/leaf.db
+  same 'before' 5001 "$(redis INCR order)"
+  ln -sfn v2 cur
+  is_of_second() { [ "$(redis INCR order)" -ge 1000000 ]; }
+  until_true is_of_second
+  get '/v1/tags/order/next?n=3000&form=ranges'
+  leafctl --store sqlite:v1/leaf.db next order -n 100 >>"$ids"
+  all_different 5100 "$ids"
+  same 'IDs of the other store' 0 "$(awk '$1 >= 1000000' "$ids" | wc -l)"
+  leafctl --store sqlite:cur/leaf.db next order >"$ids"
+  [ "$(cat "$ids")" -ge 1000000 ]
+}
+
+@test "'..' after a link leads to where the link does, and nowhere while no file is there" {
+  [ "$TEST_STORE" = sqlite ] || skip 'of files'
+  with_linked_stores
+  mkdir v2/sub
+  ln -s ../v2/sub v1/link
+  same 'by its own name' 1 "$(leafctl --store sqlite:v1/leaf.db next order)"
+  same 'by the link' 1000000 "$(leafctl --store sqlite:v1/link/../leaf.db next order)"
+  mv v2/leaf.db v2/away.db
+  expect 2 leafctl --store sqlite:v1/link/../leaf.db next order
+  prints ''
+  contains "$stderr" "/v1/link/../leaf.db' does not exist"
 }
 
 @test "a store that another is written over gives the other's IDs from the next call on" {

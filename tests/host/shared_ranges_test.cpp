@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "host/granted_record.hpp"
 #include "host/state_patch.hpp"
 #include "leaf/error.hpp"
+#include "store/file_identity.hpp"
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
 #include "support/sqlite_store.hpp"
@@ -25,6 +27,7 @@ using namespace std::chrono_literals;
 using leaf::Error;
 using leaf::ErrorCode;
 using leaf::Range;
+using leaf::host::FileKind;
 using leaf::host::SharedRanges;
 using leaf::host::SharedState;
 using leaf::host::StateFile;
@@ -640,9 +643,17 @@ TEST_CASE("shared ranges: tags have files of their own") {
 
 namespace {
 
+/// The copy of a deployment that a SQLite file is.
+std::string copy_in(const fs::path& path) {
+  struct statx file {};
+  REQUIRE(statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &file) == 0);
+  return leaf::store::identity_of(file).copy();
+}
+
 /// What `name` of a store is known to lead to after `noted` led to d1.
 bool is_same_name(SharedRangesFixture& fixture, const std::string& noted, const std::string& variables,
-                  const std::string& name, const std::string& other_variables) {
+                  const std::string& name, const std::string& other_variables,
+                  const std::string& copy = "") {
   const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
   const auto name_of = [&](const std::string& url, const std::string& key) {
     leaf::HostOptions host = fixture.host_options();
@@ -650,7 +661,7 @@ bool is_same_name(SharedRangesFixture& fixture, const std::string& noted, const 
     return leaf::host::StoreName(url, host);
   };
   const leaf::host::StoreName first = name_of(noted, variables);
-  first.note(folder, {"d1", ""}, first.stamp(), leaf::UnixTime{});
+  first.note(folder, {"d1", copy}, first.stamp(), leaf::UnixTime{});
   const bool same = name_of(name, other_variables).look_up(folder, leaf::UnixTime{}).has_value();
   first.forget(folder);
   return same;
@@ -670,7 +681,7 @@ TEST_CASE("store name: what may lead to different stores has different names") {
   std::ofstream(store) << "one";
   fs::create_symlink(store, fixture.home.path() / "link");
   CHECK(is_same_name(fixture, "sqlite:" + store.string(), "",
-                     "sqlite:" + (fixture.home.path() / "." / "link").string(), ""));
+                     "sqlite:" + (fixture.home.path() / "." / "link").string(), "", copy_in(store)));
 }
 
 namespace {
@@ -789,6 +800,52 @@ TEST_CASE("store name: one that goes through a file which has changed is looked 
   name.note(folder, {"d2", ""}, name.stamp(), leaf::UnixTime{});
   REQUIRE(is_known());
   CHECK(name.look_up(folder, leaf::UnixTime{})->store.deployment == "d2");
+}
+
+TEST_CASE("store name: a SQLite file has no name by what was asked of another file") {
+  SharedRangesFixture fixture;
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
+  const auto at = [&](const char* name) { return fixture.home.path() / name; };
+  for (const char* name : {"first", "second"}) std::ofstream(at(name)) << name;
+  fs::create_symlink("first", at("link"));
+  const leaf::host::StoreName name("sqlite:" + at("link").string(), fixture.host_options());
+  const leaf::host::StoreName second("sqlite:" + at("second").string(), fixture.host_options());
+  const auto store_of = [](const leaf::host::StoreName::Known& known) { return known.store; };
+  const leaf::StoreIdentity of_first{"d1", copy_in(at("first"))};
+  const leaf::StoreIdentity of_second{"d2", copy_in(at("second"))};
+  CHECK_FALSE(name.note(folder, of_second, name.stamp(), leaf::UnixTime{}));
+  CHECK_FALSE(name.note(folder, {"d1", ""}, name.stamp(), leaf::UnixTime{}));
+  CHECK_FALSE(name.led_to(folder));
+  CHECK(name.note(folder, of_first, name.stamp(), leaf::UnixTime{}));
+  CHECK(store_of(name.look_up(folder, leaf::UnixTime{}).value()) == of_first);
+  CHECK(name.shown_for(of_first) == "sqlite:" + fs::canonical(at("first")).string());
+  CHECK(name.shown_for(of_second) == "sqlite:" + at("link").string());
+  fs::remove(at("link"));
+  fs::create_symlink("second", at("link"));
+  CHECK_FALSE(name.look_up(folder, leaf::UnixTime{}));
+  CHECK_FALSE(name.note(folder, of_first, name.stamp(), leaf::UnixTime{}));
+  CHECK(name.note(folder, of_second, name.stamp(), leaf::UnixTime{}));
+  for (const auto* either : {&name, &second})
+    CHECK(store_of(either->look_up(folder, leaf::UnixTime{}).value()) == of_second);
+  // A program of before may have noted what it was told by another file.
+  const auto noted = StateFile::find(folder, leaf::host::state_files(folder, {FileKind::store_name}).at(0));
+  REQUIRE(noted);
+  const bool is_second = noted->identity() == of_second;
+  const leaf::host::FileKey key{.kind = FileKind::store_name,
+                                .name = noted->name(),
+                                .key = noted->name(),
+                                .identity = {"d3", is_second ? of_first.copy : of_second.copy}};
+  const auto wrong = StateFile::open(folder, key);
+  wrong->state().store_name.stamp = noted->state().store_name.stamp.load();
+  const leaf::host::StoreName misled("sqlite:" + at(is_second ? "second" : "first").string(),
+                                     fixture.host_options());
+  CHECK(misled.led_to(folder)->deployment == "d3");
+  CHECK_FALSE(misled.look_up(folder, leaf::UnixTime{}));
+  CHECK(misled.note(folder, is_second ? of_second : of_first, misled.stamp(), leaf::UnixTime{}));
+  CHECK(misled.look_up(folder, leaf::UnixTime{}));
+  fs::remove(at("second"));
+  CHECK_FALSE(second.look_up(folder, leaf::UnixTime{}));
+  CHECK_FALSE(second.note(folder, of_second, second.stamp(), leaf::UnixTime{}));
 }
 
 TEST_CASE("store name: where it leads is checked when a minute is over, by one of all who see that") {

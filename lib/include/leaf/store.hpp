@@ -123,6 +123,9 @@ class LEAF_EXPORT Store {
   std::string functions_script(const std::string& schema = {});
   /// Asks the store for its identity.
   StoreIdentity identity();
+  /// The next call connects anew if the last one was not made with these `files`: what tells how those look
+  /// that the URL is resolved with.
+  void connect_by(std::uint64_t files);
   /// Makes the store a deployment of its own instead of `former`, and leaves tags and workers as they are:
   /// for a copy whose IDs are never mixed with the original's. Hosts give up what they have buffered from
   /// `former` at the next fetch, or within a minute; what they remember of it (see StoreOptions::marks) no

@@ -68,8 +68,7 @@ class SqliteConnection final : public Connection {
 
   const Sql& sql() const noexcept override { return sqlite::sql; }
   std::string copy() const override {
-    if (!file_) return {};
-    return fmt::format("{:x}/{}/{}", file_->device, file_->inode, file_->birth_ns);
+    return file_ ? file_->copy() : std::string();
   }
 
   std::vector<Row> execute(const char* text, std::span<const Value> parameters,
@@ -166,9 +165,10 @@ class SqliteConnection final : public Connection {
                             nullptr);
     sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
     if (pretend) return;
-    const auto look = look_at(absolute_path_);
-    if (!look || was_moved()) throw exchanged();
-    file_ = look->identity;
+    // By SQLite's own name of it: a link on the way may have been turned since.
+    const auto opened = look_at(sqlite3_db_filename(db, "main"));
+    if (!opened || was_moved()) throw exchanged();
+    file_ = opened->identity;
   }
 
   void close() noexcept {

@@ -55,13 +55,8 @@ std::optional<FileLook> look_at(const std::string& path) {
   struct statx file {};
   if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_NLINK | STATX_BTIME, &file) != 0)
     return std::nullopt;
-  const bool has_birth = (file.stx_mask & STATX_BTIME) != 0;
   return FileLook{
-      .identity = {.device = std::uint64_t{file.stx_dev_major} << 32 | file.stx_dev_minor,
-                   .inode = file.stx_ino,
-                   .birth_ns = has_birth ? static_cast<std::uint64_t>(file.stx_btime.tv_sec) * 1'000'000'000 +
-                                               file.stx_btime.tv_nsec
-                                         : 0},
+      .identity = identity_of(file),
       .has_other_names = file.stx_nlink > 1,
       .is_mounted_alone = is_mounted_alone(file, path)};
 }

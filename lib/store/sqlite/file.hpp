@@ -1,21 +1,13 @@
 #pragma once
 
-#include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "store/file_identity.hpp"
+
 namespace leaf::store::sqlite {
-
-/// What no two files have in common: the number of an inode may come back, but at another time.
-struct FileIdentity {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t birth_ns = 0;  ///< 0 where the file system does not tell
-
-  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
-};
 
 /// What a path leads to at this moment.
 struct FileLook {

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -197,6 +198,38 @@ TEST_CASE("sqlite names: a link to the file that is turned to another one is fol
   fs::create_symlink("third.db", link);
   CHECK(store.grant(TagName("order"), 1).range == Range{502, 503});
   CHECK(fs::exists(folder.path() / "third.db-journal"));
+}
+
+namespace {
+
+/// The link that is turned to `second.db` once SQLite has opened what it led to.
+fs::path turned_link;
+
+int turn_link(sqlite3*, char**, const sqlite3_api_routines*) {
+  if (turned_link.empty()) return SQLITE_OK;
+  fs::remove(turned_link);
+  fs::create_symlink("second.db", turned_link);
+  turned_link.clear();
+  return SQLITE_OK;
+}
+
+}  // namespace
+
+TEST_CASE("sqlite names: a link that is turned while the store opens is not taken for the file that is open") {
+  TemporaryFolder folder;
+  const auto link = folder.path() / "leaf.db";
+  make_store(folder.path() / "first.db", 0);
+  make_store(folder.path() / "second.db", 500);
+  fs::create_symlink("first.db", link);
+  const auto extension = reinterpret_cast<void (*)()>(&turn_link);
+  REQUIRE(sqlite3_auto_extension(extension) == SQLITE_OK);
+  turned_link = link;
+  Store store(options_for(link));
+  const leaf::Grant grant = store.grant(TagName("order"), 1);
+  sqlite3_cancel_auto_extension(extension);
+  CHECK(turned_link.empty());
+  CHECK(grant.range == Range{501, 502});
+  CHECK(grant.store == Store(options_for(folder.path() / "second.db")).identity());
 }
 
 TEST_CASE(

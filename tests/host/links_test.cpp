@@ -1,0 +1,256 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leaf/host.hpp"
+#include "leaf/segment.hpp"
+#include "leaf/snowflake.hpp"
+#include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sqlite_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using leaf::ErrorCode;
+using leaf::SegmentAllocator;
+using leaf::SnowflakeGenerator;
+using leaf::Store;
+using leaf::TagName;
+using leaf::test::error_code;
+using leaf::test::ManualClock;
+using leaf::test::TemporaryFolder;
+
+namespace {
+
+constexpr std::int64_t start_of_other = 1'000'000;
+
+/// Two stores, `v1/leaf.db` and `v2/leaf.db`, names that lead to the first by a symbolic link, and a host.
+/// The other store's tag starts higher.
+struct LinkedHost {
+  LinkedHost() {
+    for (const char* version : {"v1", "v2"}) {
+      fs::create_directory(at(version));
+      store(version).migrate();
+    }
+    store("v1").add_tag({.name = order, .step = 1000});
+    store("v2").add_tag({.name = order, .step = 1000, .start = start_of_other});
+    turn_to("v1");
+  }
+
+  fs::path at(const fs::path& path) const { return home.path() / path; }
+  leaf::StoreOptions options(const fs::path& path) {
+    leaf::StoreOptions options;
+    options.url = "sqlite:" + at(path).string();
+    options.clock = &clock;
+    return options;
+  }
+  Store store(const std::string& version) { return Store(options(version + "/leaf.db")); }
+  leaf::HostOptions host(const std::string& run = "run") const {
+    return {.folder = at(run), .fetch_ahead = false};
+  }
+
+  /// As `ln -sfn` does, for a link to the folder and one to the file.
+  void turn_to(const std::string& version) {
+    for (const auto& [link, target] : {std::pair<fs::path, fs::path>{"cur", version},
+                                       {"cur.db", fs::path(version) / "leaf.db"}}) {
+      fs::remove(at("new"));
+      fs::create_symlink(target, at("new"));
+      fs::rename(at("new"), at(link));
+    }
+  }
+
+  SegmentAllocator allocator(const fs::path& path) {
+    return SegmentAllocator(options(path), {.timeout = 1s, .host = host()});
+  }
+  std::int64_t next(const std::string& version) {
+    return allocator(version + "/leaf.db").tag(order).next();
+  }
+  SnowflakeGenerator generator(const fs::path& path, const std::string& run = "run") {
+    leaf::SnowflakeOptions snowflake;
+    snowflake.worker.owner = run;
+    snowflake.timeout = 1s;
+    snowflake.host = host(run);
+    return SnowflakeGenerator(options(path), snowflake);
+  }
+
+  TemporaryFolder home;
+  ManualClock clock;
+  const TagName order{"order"};
+};
+
+/// The name by a link to the folder, or by one to the file.
+fs::path linked_name() {
+  fs::path name;
+  SUBCASE("a link to the folder") {
+    name = "cur/leaf.db";
+  }
+  SUBCASE("a link to the file") {
+    name = "cur.db";
+  }
+  return name;
+}
+
+}  // namespace
+
+TEST_CASE("links: a program goes to the store that a link is turned to, and the former one keeps its name") {
+  const fs::path name = linked_name();
+  if (name.empty()) return;
+  LinkedHost linked;
+  const auto used = linked.store("v1").grant(linked.order, 5000).range;
+  SegmentAllocator running = linked.allocator(name);
+  leaf::SegmentTag tag = running.tag(linked.order);
+  CHECK(tag.next() == used.hi);
+  linked.turn_to("v2");
+  CHECK(tag.next_ranges(2000).front().lo >= start_of_other);
+  CHECK(tag.next() >= start_of_other);
+  CHECK(tag.store() == linked.store("v2").identity());
+  // By the former store's own name the other one's IDs came.
+  const std::int64_t of_first = linked.next("v1");
+  CHECK(of_first > used.hi);
+  CHECK(of_first < start_of_other);
+  CHECK(linked.next("v2") >= start_of_other);
+  CHECK(linked.allocator("v1/leaf.db").tag(linked.order).store() == linked.store("v1").identity());
+}
+
+TEST_CASE("links: a generator goes to the store that a link is turned to, and the former one keeps its name") {
+  const fs::path name = linked_name();
+  if (name.empty()) return;
+  LinkedHost linked;
+  // Another host holds the first worker of one store, this one that of the other.
+  SnowflakeGenerator elsewhere = linked.generator("v1/leaf.db", "elsewhere");
+  std::set<std::int64_t> ids{elsewhere.next()};
+  SnowflakeGenerator running = linked.generator(name);
+  ids.insert(running.next());
+  linked.turn_to("v2");
+  linked.clock.advance(6min);
+  running.fetch();
+  CHECK(running.store() == linked.store("v2").identity());
+  SnowflakeGenerator here = linked.generator("v1/leaf.db");
+  for (int i = 0; i < 100; ++i) {
+    ids.insert(here.next());
+    ids.insert(elsewhere.next());
+  }
+  CHECK(ids.size() == 202);
+  CHECK(here.store() == linked.store("v1").identity());
+}
+
+TEST_CASE("links: who draws looks once a second where a link leads") {
+  const fs::path name = linked_name();
+  if (name.empty()) return;
+  for (const bool is_known : {true, false}) {  // where the link is turned to, to this host
+    CAPTURE(is_known);
+    LinkedHost linked;
+    if (is_known) linked.next("v2");
+    leaf::HostOptions host = linked.host();
+    host.fetch_ahead = true;
+    SegmentAllocator running(linked.options(name), {.timeout = 1s, .max_connections = 1, .host = host});
+    leaf::SegmentTag tag = running.tag(linked.order);
+    CHECK(tag.next() == 1);
+    linked.clock.wait_for_sleepers(1);
+    linked.turn_to("v2");
+    CHECK(tag.next() == 2);
+    linked.clock.advance(1s);
+    linked.clock.wait_for_sleepers(1);
+    CHECK(tag.next() == start_of_other + (is_known ? 1 : 0));
+    linked.turn_to("v1");
+    linked.clock.advance(1s);
+    linked.clock.wait_for_sleepers(1);
+    CHECK(tag.next() == 3);
+  }
+}
+
+TEST_CASE("links: a link that is turned while a store grants leaves no note of the one under another's name") {
+  LinkedHost linked;
+  linked.next("v2");
+  std::function<void()> after_grant = [] {};
+  auto options = linked.options("cur/leaf.db");
+  options.while_asked = [&] {
+    return std::shared_ptr<void>(nullptr, [&](void*) { std::exchange(after_grant, [] {})(); });
+  };
+  SegmentAllocator running(options, {.timeout = 1s, .host = linked.host()});
+  leaf::SegmentTag tag = running.tag(linked.order);
+  CHECK(tag.next() == 1);
+  after_grant = [&] { linked.turn_to("v2"); };
+  SUBCASE("into the buffer") {
+    tag.fetch();
+  }
+  SUBCASE("beside it") {
+    tag.next_ranges(5000);
+  }
+  CHECK(linked.next("v2") == start_of_other + 1);
+  CHECK(linked.next("v1") < start_of_other);
+  CHECK(linked.allocator("cur/leaf.db").tag(linked.order).next() == start_of_other + 2);
+}
+
+TEST_CASE("links: what doctor notes of a name is of the file that it asked") {
+  LinkedHost linked;
+  CHECK(linked.next("v1") == 1);
+  CHECK(linked.next("v2") == start_of_other);
+  Store asked(linked.options("cur/leaf.db"));
+  const std::string url = linked.options("cur/leaf.db").url;
+  CHECK_FALSE(leaf::refresh_store_name(url, linked.host(), asked, linked.clock));
+  linked.turn_to("v2");
+  CHECK_FALSE(leaf::refresh_store_name(url, linked.host(), asked, linked.clock));
+  CHECK(linked.next("v1") == 2);
+  CHECK(linked.next("v2") == start_of_other + 1);
+  // A store that was opened by another name says nothing of this one.
+  Store other(linked.options("v1/leaf.db"));
+  leaf::refresh_store_name(url, linked.host(), other, linked.clock);
+  CHECK(linked.next("v2") == start_of_other + 2);
+  CHECK(leaf::forget_store(url, linked.host(), 1s, linked.clock) == 1);
+  CHECK(linked.next("v1") == 3);
+  CHECK(linked.next("v2") > start_of_other + 3);
+}
+
+TEST_CASE("links: '..' after a link leads to where the link does, and nowhere if no file is there") {
+  LinkedHost linked;
+  fs::create_directories(linked.at("b/sub"));
+  fs::create_directory_symlink("../b/sub", linked.at("v1/link"));
+  const fs::path name = "v1/link/../leaf.db";
+  CHECK(linked.next("v1") == 1);
+  CHECK(error_code([&] { linked.allocator(name).tag(linked.order).next(); }) == ErrorCode::usage);
+  fs::rename(linked.at("v2/leaf.db"), linked.at("b/leaf.db"));
+  CHECK(linked.allocator(name).tag(linked.order).next() == start_of_other);
+  CHECK(linked.next("v1") == 2);
+  fs::rename(linked.at("b/leaf.db"), linked.at("b/away.db"));
+  CHECK(error_code([&] { linked.allocator(name).tag(linked.order).next(); }) == ErrorCode::usage);
+  CHECK(leaf::forget_store(linked.options(name).url, linked.host(), 1s, linked.clock) == 1);
+  CHECK(linked.next("v1") == 3);  // that was of the other one
+  fs::remove_all(linked.at("b"));
+  CHECK(leaf::forget_store(linked.options(name).url, linked.host(), 1s, linked.clock) == 0);
+  CHECK(error_code([&] { linked.allocator(name).tag(linked.order).next(); }) == ErrorCode::usage);
+}
+
+TEST_CASE("links: what is left of a store whose link leads to a file that is gone can be given up") {
+  LinkedHost linked;
+  for (const char* name : {"cur/leaf.db", "cur.db"}) {
+    CHECK(linked.allocator(name).tag(linked.order).next() > 0);
+    fs::rename(linked.at("v1/leaf.db"), linked.at("v1/away.db"));
+    CHECK(leaf::forget_store(linked.options(name).url, linked.host(), 1s, linked.clock) == 1);
+    fs::rename(linked.at("v1/away.db"), linked.at("v1/leaf.db"));
+  }
+}
+
+TEST_CASE("links: a buffer is shown under the name of its own file") {
+  LinkedHost linked;
+  SegmentAllocator running = linked.allocator("cur/leaf.db");
+  leaf::SegmentTag tag = running.tag(linked.order);
+  tag.next();
+  linked.turn_to("v2");
+  tag.next_ranges(2000);
+  const auto buffers = leaf::host_buffers(linked.host(), linked.clock);
+  REQUIRE(buffers.size() == 2);
+  for (const leaf::HostBuffer& buffer : buffers) {
+    const std::string version = buffer.deployment == linked.store("v1").identity().deployment ? "v1" : "v2";
+    CHECK(buffer.store == "sqlite:" + fs::canonical(linked.at(version)).string() + "/leaf.db");
+    CHECK_FALSE(buffer.is_former);
+  }
+}
