@@ -134,6 +134,8 @@ class Store::Impl {
   const std::string& deployment() const noexcept { return deployment_; }
   GrantMarks& marks() const noexcept { return *marks_; }
   void set_timeout(std::chrono::milliseconds timeout);
+  /// For whoever has looked at a store that may not exist.
+  void disconnect() noexcept { connection_.reset(); }
   /// For whoever has changed what is known of the store.
   void look_anew() noexcept { schema_checked_ = false; }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace leaf::simulation {
