@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "cli/command_line.hpp"
+#include "cli/missing_store.hpp"
 #include "commands.hpp"
 #include "doctor/nagios.hpp"
 #include "leaf/detail/shell_word.hpp"
@@ -99,7 +100,11 @@ int run_request(const Request& request, const GlobalOptions& options, OutputFile
     output.print_text(request.text);
   } else {
     require_known_store(configuration, *request.command, messages);
-    request.command->run(session);
+    try {
+      request.command->run(session);
+    } catch (const leaf::Error& error) {
+      throw with_known_store(error, session);
+    }
   }
   output.finish();
   return session.exit_status;

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 
+#include "cli/missing_store.hpp"
 #include "doctor/host_checks.hpp"
 #include "doctor/store_checks.hpp"
 #include "doctor/supply_checks.hpp"
@@ -46,7 +47,8 @@ std::optional<AskedStore> check_store(Checks& checks, const Session& session,
   try {
     store.emplace(open());
     health = store->health();
-  } catch (const leaf::Error& error) {
+  } catch (const leaf::Error& thrown) {
+    const leaf::Error error = with_known_store(thrown, session);
     checks.push_back({"connection", CheckState::failed, error.what(),
                       error.hint().empty() ? "see 'leafctl show-config' for the store that is used"_hint
                                            : hint_text(error)});
@@ -54,6 +56,8 @@ std::optional<AskedStore> check_store(Checks& checks, const Session& session,
   }
   checks.push_back({"connection", CheckState::ok, fmt::format("store '{}'", shown)});
   append(checks, store_checks(health, settings.max_skew));
+  if (health.schema_version == 0 && has_known_store(session))
+    std::ranges::find(checks, "schema", &Check::name)->hint = missing_store_hint();
   try {
     if (const auto host = session.host()) {
       append(checks, name_checks(settings.store, *host, *store));

@@ -45,12 +45,15 @@ class AccessLog {
   int open() const;
   void write_all();
   void write_lines(std::string_view lines);
+  void go_over_to(int descriptor);
 
   const std::string file_;
   const std::function<void(const std::string&)> warn_;
   int descriptor_ = -1;  ///< the writer's
+  const int bell_;       ///< an eventfd that ends the writer's wait for a reader
   bool is_failing_ = false;
-  bool is_torn_ = false;  ///< the last line ends in its middle
+  bool is_stuck_ = false;  ///< who reads it has stopped
+  bool is_torn_ = false;   ///< the last line ends in its middle
   std::atomic<std::uint64_t> lost_{0};
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -54,9 +54,9 @@ void Connection::on_events(std::uint32_t events) {
     close();
     return;
   }
-  if (sent_ < unsent_.size() && ((events & EPOLLOUT) != 0 || write_wants_read_)) {
-    send({});
-    if (is_closed_ || sent_ < unsent_.size()) {
+  if (!unsent_.empty() && ((events & EPOLLOUT) != 0 || write_wants_read_)) {
+    send_rest();
+    if (is_closed_ || !unsent_.empty()) {
       if (!is_closed_) watch();
       return;
     }
@@ -121,24 +121,31 @@ void Connection::serve(std::string_view input) {
     input = kept;
   }
   std::string& out = loop_.output();
+  std::vector<std::uint32_t>& ends = loop_.answer_ends();
+  const std::size_t received = input.size();
   Step step = Step::handled;
   while (!closes_ && !is_closed_) {
     out.clear();
+    ends.clear();
     step = Step::handled;
-    while (step == Step::handled && !input.empty() && out.size() < large_output) step = handle(input, out);
+    while (step == Step::handled && !input.empty() && out.size() < large_output) {
+      step = handle(input, out);
+      ends.push_back(static_cast<std::uint32_t>(out.size()));
+    }
     waits_ = step == Step::waits;
     rejects_ = rejects_ || step == Step::rejects;
     closes_ = closes_ || rejects_ || step == Step::closes;
-    if (!out.empty()) send(out);
-    if (step != Step::handled || input.empty() || is_closed_ || sent_ < unsent_.size()) break;
+    if (!out.empty()) send(out, ends);
+    if (step != Step::handled || input.empty() || is_closed_ || !unsent_.empty()) break;
   }
   if (is_closed_) return;
   if (waits_) {
     waits_since_ = loop_.now();
     loop_.begin_wait(*this, waits_since_ + patience());
   }
+  // One that was complete does not count against those behind it.
+  if (step != Step::incomplete || input.size() < received) request_begun_ = {};
   if (step == Step::incomplete && request_begun_ == Time()) request_begun_ = loop_.now();
-  if (step != Step::incomplete) request_begun_ = {};
   // Nothing can complete it.
   if (step == Step::incomplete && (has_ended_ || is_finishing_)) input = {};
   if (closes_) input = {};
@@ -156,7 +163,7 @@ void Connection::keep(std::string_view input) {
 
 void Connection::close_if_done() {
   const bool is_last = closes_ || ((has_ended_ || is_finishing_) && input_.empty());
-  if (!is_last || waits_ || sent_ < unsent_.size()) return;
+  if (!is_last || waits_ || !unsent_.empty()) return;
   if (rejects_ && !has_ended_ && !is_finishing_) {
     linger();
   } else {
@@ -186,7 +193,7 @@ void Connection::drop_input() {
 
 /// What slow clients make the server hold has a limit.
 void Connection::account() {
-  const std::size_t held = is_closed_ ? 0 : input_.size() + unsent_.size();
+  const std::size_t held = is_closed_ ? 0 : input_.size() + unsent_.held();
   if (held == accounted_) return;
   const bool fits = loop_.account(accounted_, held);
   accounted_ = held;
@@ -207,29 +214,23 @@ void Connection::resume(std::string_view answer, bool closes) {
   end_wait();
   closes_ = closes_ || closes;
   send(answer);
-  if (!is_closed_ && sent_ == unsent_.size()) serve({});
+  if (!is_closed_ && unsent_.empty()) serve({});
   if (!is_closed_ && may_read() && tls_ && tls_->has_more()) read_and_serve();
   if (!is_closed_) watch();
 }
 
 /// What is not taken at once is kept.
-void Connection::send(std::string_view answer) {
+void Connection::send(std::string_view answers, std::span<const std::uint32_t> ends) {
   active_ = loop_.now();
-  if (sent_ < unsent_.size()) {
-    unsent_ += answer;
-    sent_ += write(std::string_view(unsent_).substr(sent_));
-  } else {
-    const std::size_t written = write(answer);
-    if (written < answer.size()) {
-      unsent_.assign(answer.substr(written));
-      sent_ = 0;
-      return;
-    }
-  }
-  if (sent_ == unsent_.size()) {
-    std::string().swap(unsent_);
-    sent_ = 0;
-  }
+  const bool has_to_queue = !unsent_.empty();
+  const std::size_t written = has_to_queue ? 0 : write(answers);
+  if (written < answers.size()) unsent_.add(answers, ends, written, loop_.now());
+  if (has_to_queue) send_rest();
+}
+
+void Connection::send_rest() {
+  active_ = loop_.now();
+  unsent_.take(write(unsent_.rest()), loop_.now());
 }
 
 /// How much of it was taken. Closes the connection if nothing ever will be.
@@ -263,7 +264,7 @@ void Connection::watch() {
   std::uint32_t wanted = 0;
   if (lingers_) {
     wanted = EPOLLIN;
-  } else if (sent_ < unsent_.size()) {
+  } else if (!unsent_.empty()) {
     wanted = write_wants_read_ ? EPOLLIN : EPOLLOUT;
   } else if (may_read()) {
     wanted = read_wants_write_ ? EPOLLOUT : EPOLLIN;
@@ -277,7 +278,7 @@ void Connection::watch() {
 void Connection::check_time(Time now) {
   if (is_closed_) return;
   const Options& options = loop_.server().options();
-  const bool is_slow_to_take = sent_ < unsent_.size() && now - active_ > options.request_timeout;
+  const bool is_slow_to_take = unsent_.is_late(now, options.request_timeout);
   const bool lingers_long = lingers_ && now - active_ > longest_lingering;
   const bool is_idle = !waits_ && input_.empty() && now - active_ > options.idle_timeout;
   if (is_slow_to_take || is_idle || lingers_long) {

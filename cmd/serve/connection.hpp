@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "serve/statistics.hpp"
 #include "serve/tls.hpp"
+#include "serve/unsent_answers.hpp"
 
 namespace leafctl::serve {
 
@@ -68,12 +70,14 @@ class Connection {
  private:
   enum class Read { some, none, ended, broken };
 
-  bool may_read() const noexcept { return !waits_ && !closes_ && !has_ended_ && unsent_.size() == sent_; }
+  bool may_read() const noexcept { return !waits_ && !closes_ && !has_ended_ && unsent_.empty(); }
   void read_and_serve();
   Read read(char* to, std::size_t size, std::size_t& count);
   void serve(std::string_view input);
   void keep(std::string_view input);
-  void send(std::string_view answer);
+  /// Each answer ends at one of `ends`; without these it is one.
+  void send(std::string_view answers, std::span<const std::uint32_t> ends = {});
+  void send_rest();
   std::size_t write(std::string_view text);
   void close_if_done();
   void linger();
@@ -88,9 +92,8 @@ class Connection {
   const int socket_;
   const std::unique_ptr<TlsSession> tls_;
   const std::string remote_;
-  std::string input_;   ///< that is not handled yet
-  std::string unsent_;  ///< from sent_ on
-  std::size_t sent_ = 0;
+  std::string input_;  ///< that is not handled yet
+  UnsentAnswers unsent_;
   std::size_t accounted_ = 0;  ///< bytes that the loop knows to be held
   Time active_;                ///< something was received or sent last
   Time request_begun_;         ///< if there is input that is incomplete

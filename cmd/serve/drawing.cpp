@@ -13,6 +13,11 @@ namespace {
 /// As many snowflake IDs are made at once.
 constexpr std::size_t batch = 512;
 
+/// Whatever is asked for fails, and not how much.
+bool is_of_store(const leaf::Error& error) {
+  return error.retryable() || error.code() == leaf::ErrorCode::usage;
+}
+
 leaf::StoreIdentity store_of(const leaf::SegmentTag& tag, const leaf::SnowflakeGenerator* generator) {
   return generator != nullptr ? generator->store() : tag.store();
 }
@@ -198,6 +203,7 @@ Jobs::Job Drawing::job_for_first(Source& source) {
     } catch (const std::exception& error) {
       work.error = leaf::Error(leaf::ErrorCode::failed, error.what());
     }
+    shared_.note_draw(work.error);
     boost::asio::post(loop_, [this, &source, work = std::move(work)]() mutable { finish_job(source, work); });
   };
 }
@@ -226,7 +232,7 @@ void Drawing::finish_job(Source& source, Work& work) {
     }
   }
   // The others would wait for the same.
-  if (work.error && (work.error->retryable() || !source.is_open)) {
+  if (work.error && (is_of_store(*work.error) || !source.is_open)) {
     for (const auto& draw : std::exchange(source.waiting, {})) {
       draw->error = work.error;
       ended.push_back(draw);

@@ -93,7 +93,7 @@ Connection::Step HttpConnection::draw(const HttpRequest& request, std::string_vi
 void HttpConnection::append_drawn(std::string& out) {
   const auto draw = std::exchange(draw_, nullptr);
   if (draw->error) {
-    fail(*draw->error, out);
+    fail(*draw->error, sought(), out);
   } else {
     append_ranges(draw->ranges, out);
   }
@@ -143,12 +143,15 @@ Connection::Step HttpConnection::wait_for(SharedAnswer& shared, std::string_view
 void HttpConnection::append_document(const SharedAnswer::Answer& found,
                                      const std::function<std::string(const std::string&)>& make,
                                      std::string& out) {
+  if (found.error) {
+    fail(*found.error, sought(), out);
+    return;
+  }
   try {
-    if (found.error) throw leaf::Error(*found.error);
     answer(200, content_type_, make(found.text), Outcome::ok, out,
            content_type_ == html_type ? page_fields : std::string_view());
   } catch (const leaf::Error& error) {
-    fail(error, out);
+    fail(error, Sought::parameters, out);
   }
 }
 
@@ -161,7 +164,7 @@ void HttpConnection::on_late() {
   HttpConnection::abandon();
   std::string out;
   exchange_.keep_alive = exchange_.keep_alive && !is_finishing();
-  fail(leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer in time"), out);
+  fail(leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer in time"), sought(), out);
   resume_with(out);
 }
 
@@ -194,11 +197,25 @@ bool HttpConnection::has_token(const HttpRequest& request, std::string& out) {
   return false;
 }
 
-Connection::Step HttpConnection::fail(const leaf::Error& error, std::string& out) {
-  unsigned status = status_of(error);
+/// Of what is waited for.
+Sought HttpConnection::sought() const noexcept {
+  switch (kind_) {
+    case Kind::segment:
+      return Sought::tag;
+    case Kind::snowflake:
+      return Sought::snowflake;
+    case Kind::health:
+      return Sought::readiness;
+    default:
+      return Sought::document;
+  }
+}
+
+Connection::Step HttpConnection::fail(const leaf::Error& error, Sought sought, std::string& out) {
+  const Failure failure = failure_of(error.code(), sought);
   // Leaf knows no other failure.
-  if (style_ == Style::leaf && status != 400) status = 500;
-  return fail(status, error.what(), outcome_of(error), out, error.retryable() ? "Retry-After: 1\r\n" : "");
+  const unsigned status = style_ == Style::leaf ? 500 : failure.status;
+  return fail(status, error.what(), failure.outcome, out, failure.fields);
 }
 
 Connection::Step HttpConnection::fail(unsigned status, std::string_view detail, Outcome outcome,

@@ -9,9 +9,9 @@
 #include "serve/connection.hpp"
 #include "serve/drawing.hpp"
 #include "serve/drawn_body.hpp"
+#include "serve/failure.hpp"
 #include "serve/http_request.hpp"
 #include "serve/http_response.hpp"
-#include "serve/outcome.hpp"
 #include "serve/shared_answer.hpp"
 #include "serve/tokens.hpp"
 
@@ -66,7 +66,8 @@ class HttpConnection : public Connection, private Drawer {
               std::string& out, std::string_view fields = {});
   Step fail(unsigned status, std::string_view detail, Outcome outcome, std::string& out,
             std::string_view fields = {});
-  Step fail(const leaf::Error& error, std::string& out);
+  Step fail(const leaf::Error& error, Sought sought, std::string& out);
+  Sought sought() const noexcept;
   Step step_after_answer() const noexcept;
   void begin_waiting();
 

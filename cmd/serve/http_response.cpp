@@ -12,22 +12,6 @@
 
 namespace leafctl::serve {
 
-unsigned status_of(const leaf::Error& error) noexcept {
-  switch (error.code()) {
-    case leaf::ErrorCode::usage:
-      return 400;
-    case leaf::ErrorCode::not_found:
-      return 404;
-    case leaf::ErrorCode::exhausted:
-      return 409;
-    case leaf::ErrorCode::unavailable:
-    case leaf::ErrorCode::refused:
-      return 503;
-    default:
-      return 500;
-  }
-}
-
 std::string_view reason_of(unsigned status) noexcept {
   switch (status) {
     case 200:

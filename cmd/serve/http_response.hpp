@@ -3,8 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "leaf/error.hpp"
-
 namespace leafctl::serve {
 
 constexpr std::string_view json_type = "application/json";
@@ -28,8 +26,6 @@ struct HttpExchange {
   bool is_version_1_0 = false;
 };
 
-/// The status for what went wrong.
-unsigned status_of(const leaf::Error& error) noexcept;
 /// What a status is called.
 std::string_view reason_of(unsigned status) noexcept;
 

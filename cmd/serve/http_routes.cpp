@@ -167,7 +167,7 @@ Connection::Step HttpConnection::route_tinyid(const HttpRequest& request, Rest p
                      : (is_simple ? DrawnForm::tinyid_lines : DrawnForm::tinyid_list);
   const auto tag = request.parameter("bizType");
   if (!tag || !leaf::TagName::is_valid(*tag))
-    return fail(usage("a tag has 1 to 128 characters of A-Z a-z 0-9 . _ : -"), out);
+    return fail(usage("a tag has 1 to 128 characters of A-Z a-z 0-9 . _ : -"), Sought::parameters, out);
   if (!may_draw(request, *tag, out)) return step_after_answer();
   const std::int64_t most = loop().server().options().max_count;
   std::int64_t count = 1;
@@ -175,7 +175,8 @@ Connection::Step HttpConnection::route_tinyid(const HttpRequest& request, Rest p
     count = Draw::one_step;
   } else if (const auto text = request.parameter("batchSize")) {
     const auto number = parse_number(*text);
-    if (!number || *number < 1) return fail(usage("'batchSize' must be a positive number"), out);
+    if (!number || *number < 1)
+      return fail(usage("'batchSize' must be a positive number"), Sought::parameters, out);
     count = std::min(*number, most);
   }
   return draw(request, *tag, static_cast<std::uint64_t>(count), is_segment ? Shape::consecutive : Shape::any,
@@ -195,7 +196,7 @@ Connection::Step HttpConnection::with_layout(const HttpRequest& request,
     }
     if (layout) return answer(200, json_type, make(*layout), Outcome::ok, out);
   } catch (const leaf::Error& error) {
-    return fail(error, out);
+    return fail(error, Sought::parameters, out);
   }
   return wait_for(
       loop().server().answers().layout,

@@ -63,6 +63,8 @@ class Loop {
   std::span<char> input() noexcept { return input_; }
   std::string& output() noexcept { return output_; }
   std::string& body() noexcept { return body_; }
+  /// Where the answers in output() end.
+  std::vector<std::uint32_t>& answer_ends() noexcept { return answer_ends_; }
   /// When the events that are handled now came in.
   Time now() const noexcept { return now_; }
   void refresh_now() noexcept { now_ = std::chrono::steady_clock::now(); }
@@ -110,6 +112,7 @@ class Loop {
   std::vector<char> input_;
   std::string output_;
   std::string body_;
+  std::vector<std::uint32_t> answer_ends_;
   Time now_;
   std::uint64_t answered_[protocols]{};
   std::time_t date_of_ = 0;

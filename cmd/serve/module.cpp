@@ -11,6 +11,7 @@ namespace {
 void run(leafctl::serve::Options options) {
   // Where a client has gone, writing fails and that is all.
   std::signal(SIGPIPE, SIG_IGN);
+  leafctl::serve::Server::block_signals();
   leafctl::serve::Server(std::move(options)).run();
 }
 

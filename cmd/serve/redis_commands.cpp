@@ -145,7 +145,7 @@ Connection::Step RedisConnection::decode(Words words, std::string& out) {
               [this, id = *id](const SharedAnswer::Answer& found) {
                 std::string answer;
                 if (found.error) {
-                  fail(*found.error, answer);
+                  fail(*found.error, Sought::document, answer);
                 } else {
                   append_decoded(loop().server().drawing().known_layout().value(), id, answer);
                 }

@@ -78,7 +78,7 @@ Connection::Step RedisConnection::draw(std::string_view tag, std::uint64_t count
 void RedisConnection::append_drawn(std::string& out) {
   const auto draw = std::exchange(draw_, nullptr);
   if (draw->error) {
-    fail(*draw->error, out);
+    fail(*draw->error, drawn(), out);
     return;
   }
   const Kind kind = tag_.empty() ? Kind::snowflake : Kind::segment;
@@ -110,7 +110,7 @@ void RedisConnection::on_drawn() {
 void RedisConnection::on_late() {
   RedisConnection::abandon();
   std::string answer;
-  fail(leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer in time"), answer);
+  fail(leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer in time"), drawn(), answer);
   loop().count_waited(Protocol::redis, waits_since());
   resume(answer, false);
 }
@@ -127,9 +127,10 @@ Connection::Step RedisConnection::fail(std::string_view kind, std::string_view t
   return Step::handled;
 }
 
-void RedisConnection::fail(const leaf::Error& error, std::string& out) {
-  append_resp_error(error.retryable() ? "TRYAGAIN" : "ERR", error.what(), out);
-  note(tag_.empty() ? Kind::snowflake : Kind::segment, outcome_of(error));
+void RedisConnection::fail(const leaf::Error& error, Sought sought, std::string& out) {
+  const Failure failure = failure_of(error.code(), sought);
+  append_resp_error(failure.redis, error.what(), out);
+  note(tag_.empty() ? Kind::snowflake : Kind::segment, failure.outcome);
 }
 
 void RedisConnection::note(Kind kind, Outcome outcome) {

@@ -5,7 +5,7 @@
 
 #include "serve/connection.hpp"
 #include "serve/drawing.hpp"
-#include "serve/outcome.hpp"
+#include "serve/failure.hpp"
 #include "serve/redis_command_table.hpp"
 #include "serve/resp.hpp"
 #include "serve/shared_answer.hpp"
@@ -53,7 +53,8 @@ class RedisConnection : public Connection, private Drawer {
 
   Step succeed();
   Step fail(std::string_view kind, std::string_view text, Outcome outcome, std::string& out);
-  void fail(const leaf::Error& error, std::string& out);
+  void fail(const leaf::Error& error, Sought sought, std::string& out);
+  Sought drawn() const noexcept { return tag_.empty() ? Sought::snowflake : Sought::tag; }
   void note(Kind kind, Outcome outcome);
 
   int protocol_ = 2;

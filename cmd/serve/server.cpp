@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/signal_set.hpp>
+#include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <exception>
+#include <initializer_list>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "leaf/error.hpp"
@@ -48,6 +51,17 @@ extern "C" void end_at_once(int signal) {
   _exit(128 + signal);
 }
 
+sigset_t signal_set(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+sigset_t taken_signals() {
+  return signal_set({SIGTERM, SIGINT, SIGHUP});
+}
+
 std::int64_t monotonic_microseconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -55,6 +69,13 @@ std::int64_t monotonic_microseconds() {
 }
 
 }  // namespace
+
+void Server::block_signals() {
+  const sigset_t taken = taken_signals();
+  pthread_sigmask(SIG_BLOCK, &taken, nullptr);
+  // What is ignored never comes, and shells start what runs beside them like that.
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_DFL);
+}
 
 Server::Server(Options options)
     : options_(std::move(options)),
@@ -78,8 +99,8 @@ Server::Server(Options options)
                .store_page = {answering_jobs_, options_.overview.store_page}} {
   read_files();
   if (!options_.access_log.empty())
-    access_log_ = std::make_unique<AccessLog>(options_.access_log,
-                                              [this](const std::string& text) { options_.warn(text, {}); });
+    access_log_ =
+        std::make_unique<AccessLog>(options_.access_log, [this](const std::string& text) { warn(text); });
   raise_file_limit(static_cast<std::uint64_t>(options_.max_connections));
   for (int i = 0; i < options_.threads; ++i) loops_.push_back(std::make_unique<Loop>(*this, drawing_jobs_));
   open_listeners();
@@ -87,6 +108,14 @@ Server::Server(Options options)
 
 Server::~Server() {
   end_jobs();
+}
+
+void Server::inform(std::string text) {
+  notices_.add([this, text = std::move(text)] { options_.inform(text); });
+}
+
+void Server::warn(std::string text, std::string hint) {
+  notices_.add([this, text = std::move(text), hint = std::move(hint)] { options_.warn(text, hint); });
 }
 
 void Server::read_files() {
@@ -109,13 +138,13 @@ void Server::read_files_again() noexcept {
     if (access_log_) access_log_->open_again();
   } catch (const std::exception& error) {
     is_log_open = false;
-    options_.warn(fmt::format("the access log was not reopened: {}", error.what()), {});
+    warn(fmt::format("the access log was not reopened: {}", error.what()));
   }
   try {
     read_files();
-    if (is_log_open) options_.inform("configuration reloaded");
+    if (is_log_open) inform("configuration reloaded");
   } catch (const std::exception& error) {
-    options_.warn(fmt::format("the configuration was not reloaded: {}", error.what()), {});
+    warn(fmt::format("the configuration was not reloaded: {}", error.what()));
   }
   notify_service_manager("READY=1");
 }
@@ -141,18 +170,21 @@ void Server::open_listeners() {
 }
 
 void Server::run() {
-  signals_ = std::make_unique<boost::asio::signal_set>(loops_.front()->context(), SIGTERM, SIGINT, SIGHUP);
+  const sigset_t taken = taken_signals();
+  const int descriptor = signalfd(-1, &taken, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (descriptor == -1) throw std::system_error(errno, std::generic_category(), "signalfd");
+  signals_ = std::make_unique<boost::asio::posix::stream_descriptor>(loops_.front()->context(), descriptor);
   await_signal();
   for (const auto& listener : listeners_) {
     const bool uses_tls = tls() != nullptr && !listener->is_unix();
     listener->start([this, &listener = *listener, uses_tls](int socket, std::string remote) {
       take_connection(listener.protocol(), socket, uses_tls, std::move(remote));
     });
-    options_.inform(fmt::format("listening for {}{} on {}", name_of(listener->protocol()),
-                                uses_tls ? " over TLS" : "", listener->shown()));
+    inform(fmt::format("listening for {}{} on {}", name_of(listener->protocol()), uses_tls ? " over TLS" : "",
+                       listener->shown()));
     if (listener->is_public() && !needs_token())
-      options_.warn(fmt::format("anyone who can reach {} can draw IDs", listener->shown()),
-                    "require a token with '--token-file FILE'"_hint);
+      warn(fmt::format("anyone who can reach {} can draw IDs", listener->shown()),
+           "require a token with '--token-file FILE'"_hint);
   }
   notify_service_manager("READY=1\nSTATUS=serving");
   if (const auto interval = watchdog_interval()) {
@@ -195,15 +227,19 @@ std::string Server::metrics() const {
 }
 
 void Server::await_signal() {
-  signals_->async_wait([this](const boost::system::error_code& error, int signal) {
-    if (error) return;
-    if (signal == SIGHUP) {
-      read_files_again();
-    } else if (!is_ending_) {
-      begin_end();
-    }
-    await_signal();
-  });
+  signals_->async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                       [this](const boost::system::error_code& error) {
+                         if (error) return;
+                         signalfd_siginfo signal{};
+                         while (read(signals_->native_handle(), &signal, sizeof signal) == sizeof signal) {
+                           if (signal.ssi_signo == SIGHUP) {
+                             read_files_again();
+                           } else if (!is_ending_) {
+                             begin_end();
+                           }
+                         }
+                         await_signal();
+                       });
 }
 
 void Server::end_jobs() {
@@ -217,14 +253,13 @@ void Server::end_jobs() {
 void Server::begin_end() {
   is_ending_ = true;
   // The loop that takes signals may end before all else has.
-  for (const int signal : {SIGTERM, SIGINT}) {
-    signals_->remove(signal);
-    std::signal(signal, end_at_once);
-  }
+  for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, end_at_once);
+  const sigset_t ending = signal_set({SIGTERM, SIGINT});
+  pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
   answers_by_ = std::chrono::steady_clock::now() + loops_.front()->patience();
   end_guard_.end_by(loops_.front()->finish_by() + jobs_patience);
   notify_service_manager("STOPPING=1\nSTATUS=finishing pending requests");
-  options_.inform("stopping");
+  inform("stopping");
   for (const auto& listener : listeners_) listener->stop();
   if (watchdog_) watchdog_->cancel();
   for (const auto& loop : loops_) loop->finish();

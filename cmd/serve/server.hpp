@@ -1,7 +1,7 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/signal_set.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
@@ -15,6 +15,7 @@
 #include "serve/jobs.hpp"
 #include "serve/listener.hpp"
 #include "serve/loop.hpp"
+#include "serve/notices.hpp"
 #include "serve/serve.hpp"
 #include "serve/shared_answer.hpp"
 #include "serve/shared_drawing.hpp"
@@ -36,6 +37,9 @@ struct SharedAnswers {
 /// What all event loops share, and what ends them.
 class Server {
  public:
+  /// Called before there are threads. Blocks the signals that run() takes: handlers belong to the process,
+  /// and who writes a message has its own meanwhile.
+  static void block_signals();
   explicit Server(Options options);
   ~Server();
 
@@ -58,6 +62,8 @@ class Server {
   std::size_t connections() const noexcept;
 
  private:
+  void inform(std::string text);
+  void warn(std::string text, std::string hint = {});
   void read_files();
   void read_files_again() noexcept;
   void open_listeners();
@@ -69,6 +75,7 @@ class Server {
 
   EndGuard end_guard_;  // which goes last
   const Options options_;
+  Notices notices_;
   const std::chrono::steady_clock::time_point began_;
   std::atomic<std::shared_ptr<const Tokens>> tokens_;
   std::atomic<std::shared_ptr<const TlsContext>> tls_;
@@ -79,7 +86,7 @@ class Server {
   SharedAnswers answers_;
   std::vector<std::unique_ptr<Loop>> loops_;
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::unique_ptr<boost::asio::signal_set> signals_;
+  std::unique_ptr<boost::asio::posix::stream_descriptor> signals_;  ///< of signalfd(2)
   std::unique_ptr<boost::asio::steady_timer> watchdog_;
   std::size_t next_loop_ = 0;
   bool is_ending_ = false;

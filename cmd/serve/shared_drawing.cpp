@@ -7,6 +7,8 @@
 #include <exception>
 #include <utility>
 
+#include "leaf/health.hpp"
+
 namespace leafctl::serve {
 
 namespace {
@@ -27,6 +29,18 @@ leaf::Range draw_run(leaf::SegmentTag& tag, std::uint64_t count) {
   }
   throw leaf::Error(leaf::ErrorCode::unavailable,
                     fmt::format("cannot draw {} consecutive IDs while others draw as well", count));
+}
+
+/// A store that can be read alone grants nothing. What seems to be missing may not be needed, as the right to
+/// make a journal that is there: so it counts only once a draw has failed.
+void require_writable(const leaf::StoreHealth& health, bool has_failed) {
+  std::string why;
+  if (health.is_standby || health.is_read_only) {
+    why = "accepts no writes";
+  } else if (has_failed && !health.missing_rights.empty()) {
+    why = fmt::format("does not allow {}", health.missing_rights.front());
+  }
+  if (!why.empty()) throw leaf::Error(leaf::ErrorCode::unavailable, fmt::format("the store {}", why));
 }
 
 }  // namespace
@@ -150,6 +164,13 @@ leaf::Layout SharedDrawing::layout() {
   return layout;
 }
 
+/// A tag that is not there, or used up, says nothing of the store.
+void SharedDrawing::note_draw(const std::optional<leaf::Error>& error) noexcept {
+  if (error && (error->code() == leaf::ErrorCode::not_found || error->code() == leaf::ErrorCode::exhausted))
+    return;
+  has_failed_.store(error.has_value(), std::memory_order_relaxed);
+}
+
 void SharedDrawing::require_ready() {
   if (options_.segments.host) {
     const auto buffered = buffers();
@@ -166,6 +187,7 @@ void SharedDrawing::require_ready() {
   store->set_timeout(std::chrono::milliseconds(0));
   try {
     store->identity();
+    require_writable(store->health(), has_failed_.load(std::memory_order_relaxed));
   } catch (...) {
     store->set_timeout(options_.store.timeout);
     throw;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -52,7 +53,11 @@ class SharedDrawing {
   /// The same, if it was asked for before; never waits.
   std::optional<leaf::Layout> known_layout();
 
-  /// Whether IDs can be drawn: the store answers, or whatever was drawn before has IDs in memory.
+  /// How a draw that needed the store has ended.
+  void note_draw(const std::optional<leaf::Error>& error) noexcept;
+
+  /// Whether IDs can be drawn: the store answers and can be written, or whatever was drawn before has IDs in
+  /// memory.
   void require_ready();
 
  private:
@@ -72,6 +77,7 @@ class SharedDrawing {
   std::map<leaf::TagName, std::int64_t> steps_;  ///< of the tags that are known to exist
   std::vector<leaf::Store> stores_;              ///< that nobody uses
   std::optional<leaf::Layout> layout_;
+  std::atomic<bool> has_failed_{false};  ///< the last draw that needed the store
 };
 
 }  // namespace leafctl::serve

@@ -1,18 +1,15 @@
 #include "serve/tokens.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <boost/beast/core/detail/base64.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/tag.hpp"
+#include "serve/file_content.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl::serve {
@@ -42,14 +39,12 @@ bool Token::allows(std::string_view tag) const noexcept {
 }
 
 Tokens Tokens::read(const std::string& file) {
-  std::ifstream stream(file);
-  struct stat status {};
-  if (!stream || stat(file.c_str(), &status) != 0)
-    throw usage(fmt::format("cannot read token file '{}': {}", file, std::strerror(errno)));
-  if ((status.st_mode & S_IFMT) == S_IFREG && (status.st_mode & 0007) != 0)
+  const FileContent content = read_file("token file", file);
+  if ((content.mode & 0007) != 0)
     throw usage(fmt::format("token file '{}' is readable by others", file),
                 fmt::format("run 'chmod o= {}'"_hint, leaf::detail::shell_word(file)));
   Tokens tokens;
+  std::istringstream stream(content.text);
   std::size_t number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
@@ -68,7 +63,6 @@ Tokens Tokens::read(const std::string& file) {
     if (tokens.find(token.text) != nullptr) throw wrong("this token is listed twice");
     tokens.tokens_.push_back(std::move(token));
   }
-  if (stream.bad()) throw usage(fmt::format("cannot read token file '{}'", file));
   if (tokens.tokens_.empty()) throw usage(fmt::format("token file '{}' contains no tokens", file));
   return tokens;
 }

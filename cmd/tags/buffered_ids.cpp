@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/missing_store.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "terminal/remedy_text.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -66,6 +68,11 @@ void forget_former_store(Session& session) {
   const auto host = session.host();
   if (!host) return;
   try {
+    if (has_known_store(session)) {
+      session.messages.warning(
+          "this host has drawn from another store of that name: the new one gives out the same IDs again",
+          "if they are in use anywhere, begin above them, with 'leafctl add-tag TAG --start ID'"_hint);
+    }
     leaf::forget_store(session.settings().store, *host, session.settings().timeout);
   } catch (const leaf::Error& error) {
     session.messages.warning(error.what(), hint_text(error));

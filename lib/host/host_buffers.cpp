@@ -292,6 +292,11 @@ std::optional<StoreIdentity> refresh_store_name(const std::string& url, const Ho
   return *led_to == leads_to ? std::nullopt : led_to;
 }
 
+std::optional<StoreIdentity> last_known_store(const std::string& url, const HostOptions& options) {
+  const auto folder = host::Folder::find(options);
+  return folder ? host::StoreName(url, options).led_to(*folder) : std::nullopt;
+}
+
 std::size_t forget_store(const std::string& url, const HostOptions& options, milliseconds timeout,
                          Clock& clock) {
   const auto folder = host::Folder::find(options);

@@ -123,11 +123,12 @@ class HostMarks final : public GrantMarks {
     const Places places = places_of(store.deployment, subject, IfMissing::make);
     const Mark mark{.end = granted.hi, .holder = holder};
     const std::uint64_t copy = holder_of(store.copy);
-    const bool is_own = places.own.claim(copy, granted);
+    // The mark first: it has to name a number that the claims of no copy lie above, should this process die
+    // in between.
     places.own.raise(mark);
-    const bool is_hosts = places.shared->claim(copy, granted);
     places.shared->raise(mark);
-    return is_own && is_hosts;
+    const bool is_own = places.own.claim(copy, granted);
+    return places.shared->claim(copy, granted) && is_own;
   }
 
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end,

@@ -327,8 +327,12 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   }
   const auto another = current_file();
   const auto its_lock = another->try_lock(*folder_.get());
-  // Somebody may have been faster: then this grant is lost.
-  if (!its_lock || another->state().buffer.published_end() > granted.range.lo) return;
+  if (!its_lock) return;
+  // Somebody may have been faster, through the buffer or beside it: then this grant is lost.
+  const SharedState& its_state = another->state();
+  const std::int64_t others_had_up_to = std::max(its_state.buffer.published_end(),
+                                                 its_state.tag.granted_end.load(std::memory_order_relaxed));
+  if (others_had_up_to > granted.range.lo) return;
   if (!another->state().origin.empty() && another->state().origin.get() != granted.origin) return;
   // As above: its turn, and then whether the file was taken away.
   const std::uint32_t its_turn = another->state().buffer.next_turn();

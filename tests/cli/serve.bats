@@ -207,6 +207,75 @@ status_of() { curl -sS --unix-socket "$http_socket" -o "$BATS_TEST_TMPDIR/body" 
   same 'the next one' true "$([ "$(redis incr order)" -gt 20 ] && echo true)"
 }
 
+# take_store_away, put_store_back_again: to a name that nobody gave the server.
+take_store_away() {
+  case $TEST_STORE in
+    sqlite) mv "$BATS_TEST_TMPDIR/leaf.db" "$BATS_TEST_TMPDIR/away" ;;
+    postgresql)
+      psql -qX -d postgres -c "ALTER DATABASE $test_database ALLOW_CONNECTIONS false" \
+        -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '$test_database'" >"$BATS_TEST_TMPDIR/psql"
+      until_true psql -qX -d postgres -c "ALTER DATABASE $test_database RENAME TO ${test_database}_away" 2>"$BATS_TEST_TMPDIR/psql"
+      ;;
+  esac
+}
+put_store_back_again() {
+  case $TEST_STORE in
+    sqlite) mv "$BATS_TEST_TMPDIR/away" "$BATS_TEST_TMPDIR/leaf.db" ;;
+    postgresql) psql -qX -d postgres -c "ALTER DATABASE ${test_database}_away RENAME TO $test_database" \
+      -c "ALTER DATABASE $test_database ALLOW_CONNECTIONS true" ;;
+  esac
+}
+
+@test "a store that is not where the server was told is the server's failure, and no client's" {
+  serve --timeout 0
+  answers 200 1 /api/segment/get/order
+  until_left order 99
+  take_store_away
+  local path
+  for path in '/v1/tags/order/next?n=500' /v1/tags/another/next /v1/snowflake/next /v1/decode/1 '/v1/bounds?from=2022-06-28'; do
+    get "$path" -D "$BATS_TEST_TMPDIR/head"
+    same "the status of $path" 503 "$status"
+    same "the code of $path" unavailable "$(jq -r .code <<<"$output")"
+    contains "$(cat "$BATS_TEST_TMPDIR/head")" 'Retry-After: 1'
+  done
+  get /api/snowflake/get/any
+  same "Leaf's status" 500 "$status"
+  same "Leaf's keys" '["error","message","path","status","timestamp"]' "$(jq -c keys <<<"$output")"
+  get /api/segment/get/another
+  same "Leaf's status" 500 "$status"
+  get '/tinyid/id/nextId?bizType=order&batchSize=500'
+  same "tinyid's status and code" '200 6' "$status $(jq -r .code <<<"$output")"
+  local command
+  for command in 'incrby order 500' 'leaf.next another' 'leaf.snowflake' 'leaf.decode 1'; do
+    # shellcheck disable=SC2086 # words
+    same "the begin of what $command gets" TRYAGAIN "$(redis $command | cut -d ' ' -f 1)"
+  done
+  # What a client asks wrongly is its own fault still.
+  get '/v1/tags/order/next?n=0'
+  same 'the status' 400 "$status"
+  get '/v1/bounds?from=x&layout=leaf'
+  same 'the status' 400 "$status"
+  until_prints 'the status' 503 readiness_after_a_draw
+  put_store_back_again
+  until_prints 'the status' 200 status_of '/v1/tags/order/next?n=500'
+  until_prints 'the status' 200 status_of /readyz
+  get /v1/tags/another/next
+  same 'the status' 404 "$status"
+}
+readiness_after_a_draw() {
+  redis incr order >"$BATS_TEST_TMPDIR/drawn"
+  status_of /readyz
+}
+
+@test "it is not ready where the store can be read alone" {
+  [ "$TEST_STORE" = postgresql ] || skip 'root writes to any file'
+  psql -qX -d postgres -c "ALTER DATABASE $test_database SET default_transaction_read_only = on"
+  serve --timeout 0
+  get /readyz
+  same 'the status' 503 "$status"
+  same 'the code' unavailable "$(jq -r .code <<<"$output")"
+}
+
 @test "it is ready where IDs can be drawn" {
   serve --timeout 0
   answers 200 ready /readyz

@@ -341,3 +341,122 @@ ends_soon() {
   stop_server
   contains "$(cat "$BATS_TEST_TMPDIR/logs/log")" /healthz
 }
+
+@test "SIGHUP does not wait for pipes: those of before go on" {
+  local log=$BATS_TEST_TMPDIR/log.pipe
+  mkfifo "$log"
+  cat "$log" >"$BATS_TEST_TMPDIR/first" 3>&- &
+  local reader=$!
+  tokens the-first-one
+  serve --token-file "$token_file" --access-log "$log"
+  kill "$reader"
+  wait "$reader" || true
+  rm "$token_file"
+  (umask 077 && mkfifo "$token_file")
+  kill -HUP "$server"
+  until_said "the access log was not reopened: cannot open access log '$log': no process reads this pipe"
+  until_said "the configuration was not reloaded: token file '$token_file' is not a regular file"
+  answers 200 '{"tag":"order","ids":["1"]}' /v1/tags/order/next -H 'Authorization: Bearer the-first-one'
+  # A new reader gets what comes from then on.
+  cat "$log" >"$BATS_TEST_TMPDIR/second" 3>&- &
+  reader=$!
+  reads_log() {
+    get /healthz
+    [ -s "$BATS_TEST_TMPDIR/second" ]
+  }
+  until_true reads_log
+  stop_server
+  wait "$reader"
+  contains "$(head -n 1 "$BATS_TEST_TMPDIR/second")" '/healthz'
+}
+
+@test "pipes in place of files are named when it starts, and not waited for" {
+  local pipe=$BATS_TEST_TMPDIR/pipe
+  (umask 077 && mkfifo "$pipe")
+  expect 2 timeout 60 leafctl serve --http "unix:$BATS_TEST_TMPDIR/http.sock" --token-file "$pipe"
+  contains "$stderr" "token file '$pipe' is not a regular file"
+  expect 2 timeout 60 leafctl serve --http "unix:$BATS_TEST_TMPDIR/http.sock" --access-log "$pipe"
+  contains "$stderr" "cannot open access log '$pipe': no process reads this pipe"
+  expect 2 timeout 60 leafctl serve --http "unix:$BATS_TEST_TMPDIR/http.sock" --tls-certificate "$pipe" --tls-key "$pipe"
+  contains "$stderr" "certificate '$pipe' is not a regular file"
+}
+
+@test "a key with a passphrase is refused, and nobody is asked for that" {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -passout pass:long-enough -days 2 -subj /CN=a \
+    -keyout "$BATS_TEST_TMPDIR/key" -out "$BATS_TEST_TMPDIR/certificate" 2>"$BATS_TEST_TMPDIR/openssl"
+  mkfifo "$BATS_TEST_TMPDIR/silent"
+  exec 9<>"$BATS_TEST_TMPDIR/silent"
+  expect 2 timeout 60 setsid -w leafctl serve --http "unix:$BATS_TEST_TMPDIR/http.sock" \
+    --tls-certificate "$BATS_TEST_TMPDIR/certificate" --tls-key "$BATS_TEST_TMPDIR/key" <"$BATS_TEST_TMPDIR/silent"
+  contains "$stderr" "key '$BATS_TEST_TMPDIR/key' has a passphrase"
+  contains "$stderr" "hint: remove it with 'openssl pkey'"
+  openssl pkey -in "$BATS_TEST_TMPDIR/key" -passin pass:long-enough -out "$BATS_TEST_TMPDIR/plain"
+  serve --tls-certificate "$BATS_TEST_TMPDIR/certificate" --tls-key "$BATS_TEST_TMPDIR/plain"
+  stop_server
+}
+
+@test "the access log may be standard error, and what reads it may stop" {
+  serve --access-log /dev/stderr
+  get /healthz
+  until_said '"path":"/healthz"'
+  stop_server
+  local pipe=$BATS_TEST_TMPDIR/pipe
+  mkfifo "$pipe"
+  exec 9<>"$pipe"
+  serve --access-log "$pipe"
+  get "/$(head -c 1000 /dev/zero | tr '\0' a)[1-200]"
+  is_soon answers 200 1 /api/segment/get/order --max-time 30
+  # It is left for the file that takes its place.
+  mv "$pipe" "$pipe.away"
+  kill -HUP "$server"
+  until_said 'configuration reloaded'
+  logs() {
+    get /healthz
+    [ -s "$pipe" ]
+  }
+  until_true logs
+  stop_server
+}
+
+@test "a reader of its messages that has stopped stalls nothing" {
+  local pipe=$BATS_TEST_TMPDIR/pipe
+  mkfifo "$pipe"
+  exec 9<>"$pipe"
+  dd if=/dev/zero of="$pipe" bs=4096 count=1000 oflag=nonblock 2>"$BATS_TEST_TMPDIR/dd" || true
+  http_socket=$BATS_TEST_TMPDIR/http.sock
+  leafctl serve --http "unix:$http_socket" 2>"$pipe" 3>&- 9<&- &
+  server=$!
+  until_true [ -S "$http_socket" ]
+  kill -HUP "$server"
+  is_soon answers 200 1 /api/segment/get/order --max-time 30
+  kill -HUP "$server"
+  is_soon answers 200 2 /api/segment/get/order --max-time 30
+  kill -TERM "$server"
+  ends_soon 0
+}
+
+# take_slowly REQUEST: sends it, takes 32 KiB of the answer every 10 ms, and prints how much came.
+take_slowly() {
+  perl -MSocket -e '
+    my $s; socket($s, PF_UNIX, SOCK_STREAM, 0) && connect($s, pack_sockaddr_un($ARGV[0])) or die "$!";
+    my $taken = 0; alarm 60; syswrite($s, $ARGV[1]);
+    while (my $count = sysread($s, my $piece, 32768)) { $taken += $count; select(undef, undef, undef, 0.01) }
+    print $taken;' "$1" "$2"
+}
+
+@test "an answer has --request-timeout to be taken, however steadily that goes on" {
+  serve --max-count 1000000 --request-timeout 100ms
+  local taken
+  taken=$(take_slowly "$http_socket" $'GET /v1/tags/order/next?n=1000000&form=text HTTP/1.0\r\n\r\n')
+  if [ "$taken" -ge 6888896 ]; then same 'taken' 'a part' "$taken"; fi
+  taken=$(take_slowly "$redis_socket" $'LEAF.NEXT order 1000000\r\nQUIT\r\n')
+  if [ "$taken" -ge 6888896 ]; then same 'taken' 'a part' "$taken"; fi
+  # Who takes it at once gets all of it, and so does who sends one request behind the other, each cut in two.
+  get '/v1/tags/order/next?n=1000000&form=text'
+  same 'all' 1000000 "$(wc -l <<<"$output")"
+  same 'the pongs' 30000 "$(perl -MSocket -e '
+    my $s; socket($s, PF_UNIX, SOCK_STREAM, 0) && connect($s, pack_sockaddr_un($ARGV[0])) or die "$!";
+    alarm 60; syswrite($s, "PI"); my $pongs = 0;
+    for (1 .. 30000) { syswrite($s, "NG\r\nPI"); sysread($s, my $pong, 7); last unless $pong eq "+PONG\r\n"; ++$pongs }
+    print $pongs;' "$redis_socket")"
+}

@@ -343,6 +343,26 @@ make_copy() {
   all_different "$(wc -l <"$ids")" "$ids"
 }
 
+@test "a store that this host knows and that is out of sight is looked for, not made anew" {
+  leafctl -q add-tag order
+  leafctl next order -n 5 >/dev/null
+  until_nobody_fetches
+  if [ "$TEST_STORE" = postgresql ]; then
+    psql -q -d "$test_database" -c 'CREATE SCHEMA app' -c "ALTER DATABASE $test_database SET search_path = app"
+  else
+    mv "$BATS_TEST_TMPDIR/leaf.db" "$BATS_TEST_TMPDIR/away.db"
+  fi
+  lost='hint: this host has drawn from a store of that name: find out where its tables are now'
+  expect 2 leafctl next order --direct
+  contains "$stderr" "$lost"
+  contains "$(leafctl doctor)" "${lost#hint: }"
+  expect 0 leafctl init-db
+  contains "$stderr" 'warning: this host has drawn from another store of that name: the new one gives out the same IDs again'
+  contains "$stderr" "hint: if they are in use anywhere, begin above them, with 'leafctl add-tag TAG --start ID'"
+  leafctl -q add-tag order --start 100000
+  same 'begun above' 100000 "$(leafctl next order)"
+}
+
 @test "a hint's commands name the store that the line named" {
   store=$LEAFCTL_STORE
   unset LEAFCTL_STORE

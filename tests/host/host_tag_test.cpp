@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -557,6 +558,31 @@ TEST_CASE(
   CHECK(has_forked);
   CHECK(status == 0);
   CHECK(tag->next() == 2);
+}
+
+TEST_CASE("host tag: what a program without standard streams prints reaches no buffer") {
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  REQUIRE(host.allocator().tag(host.order).next() == 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int stream = 0; stream <= 2; ++stream) close(stream);
+    try {
+      SegmentAllocator allocator = host.allocator();
+      leaf::SegmentTag tag = allocator.tag(host.order);
+      if (tag.next() != 2) _exit(1);
+      struct stat what {};
+      for (int stream = 0; stream <= 2; ++stream) {
+        if (fstat(stream, &what) == 0) _exit(10 + stream);
+      }
+      _exit(0);
+    } catch (...) {
+      _exit(2);
+    }
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("host tag: what is buffered is listed as it is") {

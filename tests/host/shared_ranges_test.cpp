@@ -13,6 +13,7 @@
 #include <fstream>
 #include <utility>
 
+#include "host/granted_record.hpp"
 #include "host/state_patch.hpp"
 #include "leaf/error.hpp"
 #include "support/error_of.hpp"
@@ -274,6 +275,35 @@ TEST_CASE("shared ranges: a name that leads elsewhere takes its users to that st
   one.grants = {{1010, 1020}};
   one.fetch();
   CHECK(one.draw() == 1001);  // what is left there is as good as it was
+}
+
+TEST_CASE(
+    "shared ranges: what came from the store that the name led to meanwhile is no lower than what others "
+    "have there") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
+  one.grants = {{1000, 1001}};
+  CHECK(one.draw() == 1000);
+  Buffer other(fixture);
+  other.deployment = "d2";
+  other.grants = {{1, 10}};
+  other.fetch();
+  CHECK(other.draw() == 1);
+  // One is asked for while the other takes all at once, past the buffer.
+  one.deployment = "d2";
+  one.grants = {{10, 20}, {200, 300}};
+  one.before_grant = [&, is_first = true]() mutable {
+    if (!std::exchange(is_first, false)) return;
+    other.alone([](leaf::Store&, StateFile& file) {
+      auto record = leaf::range::record_as<leaf::range::SegmentRecord>(leaf::host::record_of(file.state()));
+      record.granted_end = 200;
+      leaf::host::keep(record, file.state());
+      file.state().buffer.drain();
+      return true;
+    });
+  };
+  one.fetch();
+  CHECK(one.draw() == 200);
 }
 
 TEST_CASE("shared ranges: a name is checked once a minute, by one process, while something is drawn") {

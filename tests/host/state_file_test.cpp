@@ -365,11 +365,9 @@ TEST_CASE("state file: a child that outlives a fetch of its parent does not keep
   const pid_t holder = fork();
   if (holder == 0) {
     const auto lock = fixture.open()->try_lock(fixture.folder);
-    const pid_t child = lock ? fork() : -1;
-    if (child == 0) {
-      for (;;) pause();
-    }
-    if (write(pipe_ends[1], &child, sizeof child) != sizeof child) _exit(1);
+    // The child says so itself: it gives the lock up before its fork() returns.
+    const pid_t child = lock && fork() == 0 ? getpid() : -1;
+    if ((child > 0 || !lock) && write(pipe_ends[1], &child, sizeof child) != sizeof child) _exit(1);
     for (;;) pause();
   }
   pid_t child = -1;

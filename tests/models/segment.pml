@@ -4,32 +4,58 @@
  * had before its call began.
  *
  * controls: SWAP_OFFSET_ALONE FETCH_ADD PUBLISH_FIRST CLOSE_BEFORE TURN_BEHIND_CHECK READ_THEN_WRITE
+ *
+ * With TRACE it follows what the library did in a simulated history: see replay.
  */
 #define SIZE 2       /* IDs that are granted at a time */
+#ifndef TRACE
 #define IDS 7        /* the store has no more than 1 to 6 */
 #define FILES 2
 #define PROCESSES 2
 #define DRAWS 3      /* of each process */
+#endif
 #define CLOSED 255
 #define NONE 255
+#define NOBODY 0
+#define ME (_pid + 1)
 
 typedef Slot { byte lo; byte size; byte generation };
 typedef File {
   byte generation;   /* these two are one word */
   byte offset;
   Slot slot[2];
-  bool locked
+  byte locked_by     /* NOBODY, or a process */
 };
 
 File file[FILES];
 byte named = NONE;   /* the file that has the name */
 byte files;
-bool folder_locked;  /* by who takes a file from its holder */
+byte folder_locked_by;  /* to take a file from its holder */
 
 byte next_id = 1;    /* the store's counter */
 bool granted[IDS];
 bool taken[IDS];
 byte returned;       /* the highest ID of all calls that have ended */
+
+#ifdef TRACE
+byte at;             /* events of the trace that have been followed */
+byte soon[3];        /* the programs of the next ones */
+bool runs[PROCESSES];
+byte floors[PROCESSES];
+
+/* To try fewer runs: nobody does anything before its next event is near, unless others wait for what it has locked. */
+#define HOLDS(which) (file[which].locked_by == ME)
+#define IS_NEAR (soon[0] == _pid || soon[1] == _pid || soon[2] == _pid)
+#define RUNS \
+  provided (runs[_pid] && (IS_NEAR || HOLDS(0) || HOLDS(1) || HOLDS(2) || HOLDS(3) || folder_locked_by == ME))
+#define OBSERVED(what, number) (KIND(at) == what && WHO(at) == _pid && NUMBER(at) == number)
+#define OBSERVE NEXT_EVENT
+#define NEXT_EVENT at++; soon[0] = WHO(at); soon[1] = WHO(at + 1); soon[2] = WHO(at + 2)
+#else
+#define RUNS
+#define OBSERVED(what, number) true
+#define OBSERVE skip
+#endif
 
 #define SLOT(generation) file[f].slot[(generation) % 2]
 #define IS_PUBLISHED(which) (SLOT(which).generation == (which))
@@ -45,7 +71,7 @@ inline close() {
   d_step { file[f].generation = file[f].generation + 3; file[f].offset = CLOSED }
 }
 
-active [PROCESSES] proctype process() {
+active [PROCESSES] proctype process() RUNS {
   byte f = NONE, g, o, lo, size, id, floor, turn, first;
   byte draws = DRAWS;
 
@@ -56,12 +82,18 @@ call:
   fi;
   floor = returned;
   if
-  :: f == NONE -> goto find
-  :: f != NONE -> goto find   /* ahead, as the background does */
+  :: atomic { f == NONE && named != NONE -> f = named }
+  :: goto find                /* ahead, as the background does, or to make the first file */
   :: f != NONE
   fi;
 
 take:
+#ifdef TRACE
+  if
+  :: !DRAWS_ID(_pid) -> goto over      /* it was to fetch, and has done so */
+  :: else
+  fi;
+#endif
   atomic { g = file[f].generation; o = file[f].offset };
   size = SLOT(g).size;
   lo = SLOT(g).lo;
@@ -113,33 +145,33 @@ find:
     f = named
   };
   if
-  :: atomic { !file[f].locked -> file[f].locked = true }
-  :: file[f].locked -> goto take
-  :: atomic { file[f].locked && !folder_locked && named == f -> folder_locked = true };
+  :: atomic { file[f].locked_by == NOBODY -> file[f].locked_by = ME }
+  :: file[f].locked_by != NOBODY -> goto take
+  :: atomic { file[f].locked_by != NOBODY && folder_locked_by == NOBODY && named == f -> folder_locked_by = ME };
      /* It has waited for long: the holder loses its file. */
      close();
      if
      :: skip
-     :: folder_locked = false; goto over  /* killed */
+     :: folder_locked_by = NOBODY; goto over  /* killed */
      fi;
      named = NONE;
 #ifndef CLOSE_BEFORE
      close();
 #endif
-     folder_locked = false;
+     folder_locked_by = NOBODY;
      goto find
   fi;
 
   /* It has the lock. */
   if
-  :: IS_PUBLISHED(file[f].generation + 1) -> file[f].locked = false; goto take
+  :: IS_PUBLISHED(file[f].generation + 1) -> file[f].locked_by = NOBODY; goto take
   :: else
   fi;
 #ifndef TURN_BEHIND_CHECK
   turn = file[f].generation + 1;
 #endif
   if
-  :: named != f -> file[f].locked = false; goto find
+  :: named != f -> file[f].locked_by = NOBODY; goto find
   :: else
   fi;
 
@@ -155,6 +187,7 @@ ask:
   };
 #else
   atomic {
+    OBSERVED(GRANT, next_id) -> OBSERVE;
     first = next_id;
     if
     :: first + SIZE <= IDS ->
@@ -164,16 +197,16 @@ ask:
   };
 #endif
   if
-  :: first == 0 -> file[f].locked = false; goto over
+  :: first == 0 -> file[f].locked_by = NOBODY; goto over
   :: else
   fi;
   if
   :: skip
   :: goto ask                               /* the reply was lost */
-  :: file[f].locked = false; goto over      /* killed */
+  :: file[f].locked_by = NOBODY; goto over      /* killed */
   fi;
   if
-  :: named != f -> file[f].locked = false; goto find
+  :: named != f -> file[f].locked_by = NOBODY; goto find
   :: else
   fi;
 #ifdef TURN_BEHIND_CHECK
@@ -200,21 +233,25 @@ ask:
   SLOT(turn).lo = first;
   if
   :: skip
-  :: file[f].locked = false; goto over      /* killed */
+  :: file[f].locked_by = NOBODY; goto over      /* killed */
   fi;
   SLOT(turn).size = SIZE;
   if
   :: skip
-  :: file[f].locked = false; goto over      /* killed */
+  :: file[f].locked_by = NOBODY; goto over      /* killed */
   fi;
 #ifndef PUBLISH_FIRST
   SLOT(turn).generation = turn;
 #endif
-  file[f].locked = false;
+  file[f].locked_by = NOBODY;
   goto take;
 
 had:
   atomic {
+    OBSERVED(DRAW, id) -> OBSERVE;
+#ifdef TRACE
+    floor = floors[_pid];
+#endif
     assert(id > floor);
     if
     :: id > returned -> returned = id
@@ -227,3 +264,32 @@ had:
 over:
   skip
 }
+
+#ifdef TRACE
+/* What the library did without a choice of its own: programs start, call, end and are killed, which frees their locks. */
+active proctype library() {
+  byte i;
+  atomic { soon[0] = WHO(0); soon[1] = WHO(1); soon[2] = WHO(2) };
+  do
+  :: atomic { KIND(at) == START -> runs[WHO(at)] = true; NEXT_EVENT }
+  :: atomic { KIND(at) == CALL -> floors[WHO(at)] = returned; NEXT_EVENT }
+  :: atomic {
+       KIND(at) == END ->
+       runs[WHO(at)] = false;
+       for (i : 0 .. FILES - 1) {
+         if
+         :: file[i].locked_by == WHO(at) + 1 -> file[i].locked_by = NOBODY
+         :: else
+         fi
+       }
+       i = 0;
+       if
+       :: folder_locked_by == WHO(at) + 1 -> folder_locked_by = NOBODY
+       :: else
+       fi;
+       NEXT_EVENT
+     }
+  :: at == EVENTS -> assert(at != EVENTS)
+  od
+}
+#endif

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "leaf/host.hpp"
 #include "leaf/segment.hpp"
@@ -32,6 +33,10 @@ HostClock& host_clock() {
   return clock;
 }
 [[maybe_unused]] const HostClock& made_at_the_begin = host_clock();
+
+class Actor;
+/// Starts a program that does `work`.
+Process& make_program(const Place& place, std::function<void(const Actor&)> work);
 
 /// One program on one host.
 class Actor {
@@ -93,10 +98,10 @@ class Actor {
   bool draw(SegmentTag& tag, int number_of_tag, Ledger::Order& order_of, bool is_own) const {
     return call("next", [&] {
       const Ledger::Call begun = Ledger::begin(&order_of);
-      const std::int64_t count = random().spread(1, 30);
+      const std::int64_t count = scenario().is_modelled ? 1 : random().spread(1, 30);
       place_.log.note("asks", number(), count, begun.above);
       const auto noted = [&](Range ids) { note(begun, number_of_tag, ids, is_own); };
-      switch (random().below(6)) {
+      switch (scenario().is_modelled ? 5 : random().below(6)) {
         case 0:
           return noted(tag.next_range(static_cast<std::uint64_t>(count)));
         case 1:
@@ -204,7 +209,7 @@ class Actor {
     if (!try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); })) return;
     draw(handle, tag, order(host().number, name_of(tag)), false);
     try_to("claim", [&] {
-      if (handle.claim_fetch()) start_child([tag](const Actor& child) { child.fetch(tag); });
+      if (handle.claim_fetch()) make_program(place_, [tag](const Actor& child) { child.fetch(tag); });
     });
   }
   void fetch(int tag) const {
@@ -213,15 +218,6 @@ class Actor {
       allocator.tag(TagName(name_of(tag))).fetch();
     });
   }
-  template <typename Work>
-  void start_child(Work work) const {
-    Process& child = Scheduler::the().make_process(host());
-    host().processes.push_back(&child);
-    ++place_.tally.processes;
-    const Place place = place_;
-    Scheduler::the().start(child, [place, &child, work] { work(Actor(place, child)); });
-  }
-
   void draw_directly() const {
     Store store(marked_store());
     for (std::int64_t calls = random().spread(1, 6); calls > 0; --calls) {
@@ -260,7 +256,7 @@ class Actor {
     try_to("a generator", [&] {
       SnowflakeGenerator generator(store_options(), snowflake_options(true, false));
       draw(generator, order(host().number, owner_of(host())), false);
-      if (generator.claim_fetch()) start_child([](const Actor& child) { child.renew(); });
+      if (generator.claim_fetch()) make_program(place_, [](const Actor& child) { child.renew(); });
     });
   }
   void renew() const {
@@ -319,9 +315,9 @@ class Actor {
   template <typename Work>
   void probe(Time deadline, Work work) const {
     Scheduler& scheduler = Scheduler::the();
-    // Most get one at once or after the 20 minutes that follow a failover: to ask all the time makes none
+    // Most get one at once, or after the 20 minutes that follow a failover: to ask all the time makes none
     // come earlier.
-    for (Time pause = minute; scheduler.now() < deadline; pause = std::min(3 * pause, 9 * minute)) {
+    for (Time pause = minute; scheduler.now() < deadline; pause *= 3) {
       try {
         work();
         ++place_.tally.good_probes;
@@ -330,13 +326,22 @@ class Actor {
         place_.tally.last_error = error.what();
         place_.log.note("failed", number(), static_cast<int>(error.code()));
         place_.log.say("probe", number(), std::string(error.what()) + "; " + error.hint());
-        try_to("remedy", [&] { take_remedies(error); });
+        try_to("remedy", [&] { follow(error); });
       }
       scheduler.sleep_until(scheduler.now() + pause);
     }
   }
 
-  /// As the hint of `error` says.
+  /// As the hint of `error` says, and then as the hint of what that meets.
+  void follow(const Error& error) const {
+    std::optional<Error> met;
+    try {
+      take_remedies(error);
+    } catch (const Error& another) {
+      met = another;
+    }
+    if (met) take_remedies(*met);
+  }
   void take_remedies(const Error& error) const {
     const HostOptions options = host_options(false);
     if (error.sqlstate() == "LF001") {  // its hint is the database's own: to raise the limit
@@ -387,7 +392,11 @@ Process& make_program(const Place& place, std::function<void(const Actor&)> work
   Process& process = Scheduler::the().make_process(place.host);
   place.host.processes.push_back(&process);
   ++place.tally.processes;
-  Scheduler::the().start(process, [place, &process, work = std::move(work)] { work(Actor(place, process)); });
+  Scheduler::the().start(process, [place, &process, work = std::move(work)] {
+    place.log.note("begins", process.number);
+    work(Actor(place, process));
+    place.log.note("ends", process.number);
+  });
   return process;
 }
 
@@ -408,7 +417,8 @@ Scenario::Scenario(Random& random, const Plan& plan)
       recycle_after(milliseconds(random.spread(100, 60'000))),
       network(),
       switches_per_fault(random.spread(8, 400)),
-      most_faults(random.spread(1, 40)) {
+      most_faults(random.spread(1, 40)),
+      is_modelled(plan.is_modelled) {
   // A few kinds at once meet more often than all.
   for (std::int64_t i = random.between(1, 4); i > 0; --i)
     kinds.push_back(static_cast<ActorKind>(random.below(8)));
@@ -420,6 +430,11 @@ Scenario::Scenario(Random& random, const Plan& plan)
                .conflict = some(),
                .delay = some(),
                .refused_login = some()};
+  }
+  if (is_modelled) {
+    hosts = tags = 1;
+    max_step = modelled_step;
+    kinds = {ActorKind::short_segments};
   }
 }
 

@@ -31,6 +31,9 @@ enum class ActorKind : std::uint8_t {
   pinned_snowflakes,  ///< from the host's windows of a worker that is asked for by number
 };
 
+/// The step of a history that a model follows.
+inline constexpr std::int64_t modelled_step = 2;
+
 /// What chance makes of a plan.
 struct Scenario {
   Scenario(Random& random, const Plan& plan);
@@ -50,6 +53,7 @@ struct Scenario {
   NetworkFaults network;
   std::int64_t switches_per_fault;  ///< on average
   std::int64_t most_faults;
+  bool is_modelled;
 };
 
 /// What was done in a history.

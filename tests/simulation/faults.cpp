@@ -275,12 +275,19 @@ void Faults::settle_and_raise(const Tables& before) {
       operate(
           *host, "raise",
           [this, before](Store& store) {
-            for (const Tag& tag : store.tags()) {
+            const std::vector<Tag> tags = store.tags();
+            for (const Tag& tag : tags) {
               std::int64_t highest = store.granted_mark(TagName(tag.name));
               // What no host knows any more, since it was rebooted, the operator finds where IDs are used.
               const auto known = std::ranges::find(before.tags, tag.name, &TagRow::name);
               if (known != before.tags.end()) highest = std::max(highest, known->max_id);
               if (highest > tag.next_id) store.update_tag(TagName(tag.name), raised_to(highest));
+            }
+            for (const TagRow& known : before.tags) {
+              if (std::ranges::find(tags, known.name, &Tag::name) != tags.end()) continue;
+              NewTag lost{.name = TagName(known.name)};
+              lost.start = std::max(store.granted_mark(lost.name), known.max_id);
+              store.add_tag(lost);
             }
           },
           [this] { --restoring_; });

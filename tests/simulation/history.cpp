@@ -17,8 +17,9 @@ namespace {
 
 /// Any will do; layouts begin before it.
 constexpr Time begin = Time{1'800'000'000} * second;
-/// Nothing waits for longer once all faults have ended: after a failover no worker is leased for 20 minutes.
-constexpr Time patience = 60 * minute;
+/// Nothing waits for longer once all faults have ended: after a failover no worker is leased while a window
+/// may last that a lost commit leased, two days where a wrong clock had them leased far ahead.
+constexpr Time patience = 49 * 60 * minute;
 
 /// One after the other starts in a slot, and lives until it has done what it wanted, or dies.
 struct Slot {
@@ -76,7 +77,7 @@ class History {
     tables.meta.tags = scenario_.tags;
     for (int tag = 0; tag < scenario_.tags; ++tag) {
       server_.tag_names.push_back(fmt::format("tag{}", tag));
-      const std::int64_t step = random_.spread(1, 40);
+      const std::int64_t step = plan_.is_modelled ? modelled_step : random_.spread(1, 40);
       tables.tags.push_back({.name = server_.tag_names.back(),
                              .max_id = 1,
                              .step = step,
@@ -190,6 +191,7 @@ std::string Plan::text() const {
   if (most_hosts != usual.most_hosts) options += fmt::format(" --hosts {}", most_hosts);
   if (most_slots != usual.most_slots) options += fmt::format(" --programs {}", most_slots);
   if (most_calls != usual.most_calls) options += fmt::format(" --calls {}", most_calls);
+  if (is_modelled) options += " --modelled";
   if (control != Control::none)
     options += fmt::format(" --control {}", control_names[static_cast<std::size_t>(control)]);
   return options;

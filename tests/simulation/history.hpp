@@ -46,6 +46,9 @@ struct Plan {
   int most_slots = 8;   ///< programs at once
   int most_calls = 30;  ///< by all of them
   Control control = Control::none;
+  /// One host, one tag with segments of two, and programs that draw one ID each: what
+  /// tests/models/segment.pml is about.
+  bool is_modelled = false;
 
   bool may(Fault fault) const { return (faults >> static_cast<unsigned>(fault) & 1) != 0; }
   /// As options of the program.

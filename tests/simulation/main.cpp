@@ -43,12 +43,25 @@ double number_of(std::string_view option, const char* text) {
   return number;
 }
 
+Plan modelled(Plan plan) {
+  plan.is_modelled = true;
+  plan.faults = 1U << static_cast<unsigned>(Fault::kill) | 1U << static_cast<unsigned>(Fault::stop) |
+                1U << static_cast<unsigned>(Fault::network);
+  plan.most_slots = 2;
+  plan.most_calls = 6;
+  return plan;
+}
+
 Options parse(int count, char** arguments) {
   Options options;
   for (int i = 1; i < count; ++i) {
     const std::string_view option = arguments[i];
     if (option == "--show") {
       options.is_shown = true;
+      continue;
+    }
+    if (option == "--modelled") {
+      options.plan = modelled(options.plan);
       continue;
     }
     if (i + 1 == count) refuse("what is '" + std::string(option) + "'?");

@@ -164,6 +164,7 @@ std::uint64_t random_bits() {
 }  // namespace
 
 void kill(Process& process) {
+  kernel().log.note("is gone", process.number);
   Scheduler::the().kill(process);
   for (const auto& file : kernel().open) {
     if (file->process == &process && file->inode) close_file(*file);

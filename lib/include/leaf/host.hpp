@@ -124,6 +124,10 @@ LEAF_EXPORT std::optional<StoreIdentity> refresh_store_name(const std::string& u
                                                             const HostOptions& options, Store& store,
                                                             Clock& clock = Clock::real());
 
+/// The store that `url` led to when somebody of this host last asked for it; none if nobody has, or if it was
+/// forgotten. Asks nobody. Throws Error (`refused`) where the folder is not the caller's.
+LEAF_EXPORT std::optional<StoreIdentity> last_known_store(const std::string& url, const HostOptions& options);
+
 /// Gives up the IDs of `tag` below `floor` that this host has buffered from `store`, so that the next one
 /// comes from the store. The removal of a tag is then noticed at once. Returns how many were given up. Throws
 /// Error: `unavailable` if a fetch that is under way does not end within `timeout`; `refused` as above.

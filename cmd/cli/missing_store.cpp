@@ -1,0 +1,35 @@
+#include "cli/missing_store.hpp"
+
+#include <algorithm>
+
+#include "leaf/host.hpp"
+#include "text/hint.hpp"
+
+namespace leafctl {
+
+bool has_known_store(const Session& session) {
+  if (session.settings().runtime_dir.empty()) return false;
+  try {
+    return leaf::last_known_store(session.settings().store, session.host_options()).has_value();
+  } catch (const leaf::Error&) {
+    return false;  // whoever draws is told
+  }
+}
+
+std::string missing_store_hint() {
+  return "this host has drawn from a store of that name: find out where its tables are now, such as on a "
+         "volume that is not "
+         "mounted, in a database that was renamed, or in a schema that is no longer in search_path. A new "
+         "store would give "
+         "out the same IDs again"_hint;
+}
+
+leaf::Error with_known_store(const leaf::Error& error, const Session& session) {
+  const bool says_to_create = std::ranges::any_of(error.remedies(), [](const leaf::Remedy& remedy) {
+    return remedy.kind == leaf::Remedy::Kind::create_store;
+  });
+  if (!says_to_create || !has_known_store(session)) return error;
+  return {error.code(), error.what(), missing_store_hint(), error.sqlstate()};
+}
+
+}  // namespace leafctl

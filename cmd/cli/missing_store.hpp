@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "cli/command.hpp"
+#include "leaf/error.hpp"
+
+namespace leafctl {
+
+/// True if this host has had IDs of a store of the configured name: one that is made in its place would give
+/// them out again.
+bool has_known_store(const Session& session);
+
+/// What to do about a store that is missing, or has no tables, though this host knows it.
+std::string missing_store_hint();
+
+/// `error`, with that hint in the place of one to make the store.
+leaf::Error with_known_store(const leaf::Error& error, const Session& session);
+
+}  // namespace leafctl
