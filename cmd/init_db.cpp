@@ -208,12 +208,16 @@ class InitDb : public Command {
     outcome.runtime_role = runtime_role_;
     const auto adopted =
         adopt_ ? confirmed_adoption(store, session.messages) : std::vector<leaf::ForeignObject>();
-    const auto applied = store.migrate(adopted);
+    const auto applied = store.migrate(adopted, {.layout = layout,
+                                                 .workers = workers,
+                                                 .guard_steps = guard_steps_,
+                                                 .runtime_role = runtime_role_,
+                                                 .functions = functions_});
     for (const leaf::ForeignObject& object : adopted) outcome.adopted.push_back(object.remedy);
     const bool created = !applied.empty() && applied.front().number == 1;
     set_pool(store, layout, workers, created, outcome);
     outcome.guard_steps = store.guard_steps();
-    if (guard_steps_) set_guard(store, *guard_steps_, outcome);
+    if (guard_steps_ && !created) set_guard(store, *guard_steps_, outcome);
     for (const leaf::Migration& migration : applied) {
       if (migration.number > 0)
         outcome.applied.push_back(fmt::format("{:04}_{}", migration.number, migration.name));
@@ -228,7 +232,7 @@ class InitDb : public Command {
     if (created) forget_former_store(session);
     report(outcome, created, session.messages);
     if (runtime_role_) {
-      store.grant_runtime_role(*runtime_role_);
+      if (!created) store.grant_runtime_role(*runtime_role_);
       session.messages.info(
           fmt::format("role '{}' may draw IDs and lease workers, and no more", *runtime_role_));
     }
@@ -260,18 +264,12 @@ class InitDb : public Command {
     return found;
   }
 
-  /// The layout and the workers, where they were given.
+  /// The layout and the workers, where they were given; a new store was made with them.
   void set_pool(leaf::Store& store, const std::optional<leaf::Layout>& layout,
                 const std::optional<leaf::WorkerRange>& workers, bool created, InitOutcome& outcome) const {
     const leaf::Layout former_layout = store.layout();
     const leaf::WorkerRange former_workers = store.worker_range();
-    if (layout && workers_) {
-      store.set_layout(*layout, workers);
-    } else if (layout) {
-      store.set_layout(*layout);
-    } else if (workers_) {
-      store.set_worker_range(workers);
-    }
+    if (!created) change_pool(store, layout, workers);
     const leaf::Layout now = store.layout();
     outcome.layout = now.name();
     outcome.workers = store.worker_range();
@@ -280,6 +278,17 @@ class InitDb : public Command {
     if (now != former_layout) outcome.former_layout = former_layout.name();
     // All of a layout are others with another one.
     if (workers_ && outcome.workers != former_workers) outcome.former_workers = former_workers;
+  }
+
+  void change_pool(leaf::Store& store, const std::optional<leaf::Layout>& layout,
+                   const std::optional<leaf::WorkerRange>& workers) const {
+    if (layout && workers_) {
+      store.set_layout(*layout, workers);
+    } else if (layout) {
+      store.set_layout(*layout);
+    } else if (workers_) {
+      store.set_worker_range(workers);
+    }
   }
 
   static void set_guard(leaf::Store& store, std::int64_t steps, InitOutcome& outcome) {

@@ -100,12 +100,11 @@ class TagsImport : public Command {
     const TagFile content = format == TagFormat::yaml ? read_tag_yaml(file) : read_tag_csv(file);
     refuse_errors(content, file.name, session.messages);
     leaf::Store store = session.store();
-    std::vector<leaf::TagImport> plan = leaf::plan_import(imported(content.tags), store);
-    refuse_lost_tags(plan, store, file.name, session.messages);
-    for (leaf::TagImport& import : plan) {
-      if (!dry_run_) carry_out(import, store, session);
-      report(import, session);
-    }
+    const std::vector<leaf::ImportedTag> tags = imported(content.tags);
+    const leaf::ImportPlan plan = dry_run_ ? leaf::plan_import(tags, store) : leaf::import_tags(tags, store);
+    refuse_lost_tags(plan.lost, file.name, session.messages);
+    if (!dry_run_) drop_what_was_raised(plan.tags, store, session);
+    for (const leaf::TagImport& import : plan.tags) report(import, session);
     summarize(content.tags.size(), session.messages);
   }
 
@@ -120,9 +119,8 @@ class TagsImport : public Command {
   }
 
   /// Tags that the store lost would give IDs again that this host knows to be granted.
-  static void refuse_lost_tags(const std::vector<leaf::TagImport>& plan, leaf::Store& store,
-                               const std::string& file, Messages& messages) {
-    const std::vector<leaf::Error> errors = leaf::lost_tags(plan, store);
+  static void refuse_lost_tags(const std::vector<leaf::Error>& errors, const std::string& file,
+                               Messages& messages) {
     if (errors.empty()) return;
     for (const leaf::Error& error : errors) messages.error(error);
     throw leaf::Error(
@@ -131,10 +129,13 @@ class TagsImport : public Command {
         "nothing was changed"_hint);
   }
 
-  static void carry_out(leaf::TagImport& import, leaf::Store& store, Session& session) {
-    import.carry_out(store);
-    if (import.action() != leaf::TagImport::Action::raise) return;
-    drop_buffered_ids(store, leaf::TagName(import.tag().name), import.tag().next_id, session);
+  static void drop_what_was_raised(const std::vector<leaf::TagImport>& tags, leaf::Store& store,
+                                   Session& session) {
+    std::vector<leaf::Tag> raised;
+    for (const leaf::TagImport& import : tags) {
+      if (import.action() == leaf::TagImport::Action::raise) raised.push_back(import.tag());
+    }
+    if (!raised.empty()) drop_buffered_ids(store, raised, session);
   }
 
   void report(const leaf::TagImport& import, Session& session) {

@@ -10,15 +10,40 @@
 
 namespace leafctl {
 
+namespace {
+
+void drop(const leaf::StoreIdentity& store, const leaf::HostOptions& host, const leaf::TagName& tag,
+          std::int64_t floor, Session& session) {
+  const std::uint64_t dropped = leaf::drop_host_buffer(store, host, tag, floor, session.settings().timeout);
+  if (dropped > 0) {
+    session.messages.detail(
+        fmt::format("gave up {} IDs of tag '{}' that this host had buffered", dropped, tag.str()));
+  }
+}
+
+}  // namespace
+
 void drop_buffered_ids(leaf::Store& store, const leaf::TagName& tag, std::int64_t floor, Session& session) {
   const auto host = session.host();
   if (!host) return;
   try {
-    const std::uint64_t dropped =
-        leaf::drop_host_buffer(store.identity(), *host, tag, floor, session.settings().timeout);
-    if (dropped > 0) {
-      session.messages.detail(
-          fmt::format("gave up {} IDs of tag '{}' that this host had buffered", dropped, tag.str()));
+    drop(store.identity(), *host, tag, floor, session);
+  } catch (const leaf::Error& error) {
+    session.messages.warning(error.what(), hint_text(error));
+  }
+}
+
+void drop_buffered_ids(leaf::Store& store, const std::vector<leaf::Tag>& raised, Session& session) {
+  const auto host = session.host();
+  if (!host) return;
+  try {
+    const leaf::StoreIdentity identity = store.identity();
+    for (const leaf::Tag& tag : raised) {
+      try {
+        drop(identity, *host, leaf::TagName(tag.name), tag.next_id, session);
+      } catch (const leaf::Error& error) {
+        session.messages.warning(error.what(), hint_text(error));
+      }
     }
   } catch (const leaf::Error& error) {
     session.messages.warning(error.what(), hint_text(error));

@@ -12,6 +12,8 @@ namespace leafctl {
 /// Gives up what this host has buffered of `tag` below `floor`, after `store` was changed. A failure is
 /// reported as a warning: the change itself is done.
 void drop_buffered_ids(leaf::Store& store, const leaf::TagName& tag, std::int64_t floor, Session& session);
+/// The same for each of many that were raised.
+void drop_buffered_ids(leaf::Store& store, const std::vector<leaf::Tag>& raised, Session& session);
 
 /// Gives up what this host has buffered ahead of its clock for workers of `owner`, or for `worker` alone,
 /// which were released. Failures as above.

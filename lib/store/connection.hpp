@@ -97,6 +97,9 @@ class Connection {
   /// database has any in scripts; the transaction is the script's business.
   virtual std::vector<Row> run_script(const std::string& script, std::chrono::milliseconds timeout) = 0;
 
+  /// Ends the transaction that a script began. Throws Error as execute() does: what it changed may not last.
+  virtual void commit(std::chrono::milliseconds timeout) { run_script("COMMIT", timeout); }
+
   /// False once the connection broke or cannot be trusted any more; it has to be replaced then.
   virtual bool usable() const noexcept = 0;
 };

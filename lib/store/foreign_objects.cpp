@@ -78,7 +78,6 @@ std::vector<ForeignObject> Store::foreign_objects() {
                                         "take nothing over, or use PostgreSQL"_hint);
                           }
                           const store::Transaction transaction(connection, left);
-                          connection.find_tables(left);
                           return store::find_foreign_objects(connection, left);
                         });
 }

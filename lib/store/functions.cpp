@@ -222,17 +222,24 @@ std::vector<StoreFunctions> store::find_functions(Connection& connection, int ne
   return found;
 }
 
+std::string store::install_functions(Connection& connection, const std::string& schema, int newest,
+                                     const Transaction& transaction) {
+  require_functions(connection.sql());
+  const Home home = home_of(connection, schema, transaction.time_left());
+  const Layout layout = layout_of(connection, transaction.time_left());
+  connection.run_script(functions_for(connection, layout, home, newest), transaction.time_left());
+  return home.name;
+}
+
 std::string Store::install_functions(const std::string& schema) {
   return impl_->administer([&](Connection& connection, milliseconds left) {
     require_functions(connection.sql());
-    const int newest = impl_->driver().migrations.back().number;
     store::require_newest(store::read_schema(connection, left), impl_->driver().migrations);
-    const Home home = home_of(connection, schema, left);
     store::Transaction transaction(connection, left);
-    connection.find_tables(left);
-    connection.run_script(functions_for(connection, layout_of(connection, left), home, newest), left);
+    const std::string home =
+        store::install_functions(connection, schema, impl_->driver().migrations.back().number, transaction);
     transaction.commit();
-    return home.name;
+    return home;
   });
 }
 

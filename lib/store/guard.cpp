@@ -1,3 +1,5 @@
+#include "store/guard.hpp"
+
 #include <fmt/format.h>
 
 #include <limits>
@@ -17,6 +19,12 @@ void require_server(const store::Connection& connection) {
               "only a store in PostgreSQL has one"_hint);
 }
 
+void require_steps(std::int64_t steps) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (steps < 0 || steps > most)
+    throw Error(ErrorCode::usage, fmt::format("a guard of {} steps is not between 0 and {}", steps, most));
+}
+
 std::optional<Range> range_of(const store::Row& row, std::size_t first) {
   const auto from = row.integer_or_null(first), to = row.integer_or_null(first + 1);
   if (!from || !to || *from >= *to) return std::nullopt;
@@ -25,15 +33,20 @@ std::optional<Range> range_of(const store::Row& row, std::size_t first) {
 
 }  // namespace
 
+void store::set_guard_steps(Connection& connection, std::int64_t steps, const Transaction& transaction) {
+  require_steps(steps);
+  require_server(connection);
+  const Value value = steps;
+  connection.execute(connection.sql().set_guard_steps, {&value, 1}, transaction.time_left());
+}
+
 std::optional<std::int64_t> Store::guard_steps() {
   const auto rows = impl_->execute(&store::Sql::guard_steps, {});
   return rows.empty() ? std::nullopt : std::optional(rows[0].integer(0));
 }
 
 void Store::require_guard_steps(std::int64_t steps) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  if (steps < 0 || steps > most)
-    throw Error(ErrorCode::usage, fmt::format("a guard of {} steps is not between 0 and {}", steps, most));
+  require_steps(steps);
   impl_->attempt(
       store::IfMissing::assume_empty, false,
       [](store::Connection& connection, std::chrono::milliseconds) { require_server(connection); });

@@ -13,9 +13,10 @@
 namespace leaf::store {
 
 Transaction::Transaction(Connection& connection, std::chrono::milliseconds timeout)
-    : connection_(connection), timeout_(timeout) {
+    : connection_(connection), deadline_(std::chrono::steady_clock::now() + timeout) {
   try {
-    connection_.run_script(connection_.sql().begin_migration, timeout_);
+    connection_.run_script(connection_.sql().begin_migration, timeout);
+    connection_.find_tables(time_left());
   } catch (const Error&) {
     roll_back();  // it may have begun, and then failed to get the lock
     throw;
@@ -26,15 +27,25 @@ Transaction::~Transaction() {
   if (!committed_) roll_back();
 }
 
+std::chrono::milliseconds Transaction::time_left() const {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
+  if (left > std::chrono::milliseconds::zero()) return left;
+  throw Error(ErrorCode::unavailable, "the store did not get done in time, and nothing was changed",
+              advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
+              sqlstate::timed_out);
+}
+
 void Transaction::commit() {
-  connection_.run_script("COMMIT", timeout_);
+  connection_.commit(time_left());
   committed_ = true;
 }
 
 void Transaction::roll_back() noexcept {
+  constexpr std::chrono::milliseconds patience{500};  // the timeout may be over
   if (!connection_.usable()) return;
   try {
-    connection_.run_script("ROLLBACK", timeout_);
+    connection_.run_script("ROLLBACK", patience);
   } catch (const Error&) {
     // The database rolls back by itself when the connection closes.
   }
@@ -158,22 +169,24 @@ std::vector<Migration> wanted(Connection& connection, const Schema& schema,
 }
 
 std::vector<Migration> migrate(Connection& connection, std::span<const Migration> migrations,
-                               const std::vector<ForeignObject>& adopted, std::chrono::milliseconds timeout) {
+                               const std::vector<ForeignObject>& adopted, std::chrono::milliseconds timeout,
+                               const std::function<void(const Transaction&)>& furnish) {
   Transaction transaction(connection, timeout);
-  connection.find_tables(timeout);
-  adopt(connection, adopted, timeout);
-  auto missing = wanted(connection, read_schema(connection, timeout), migrations, timeout);
+  adopt(connection, adopted, transaction.time_left());
+  const Schema before = read_schema(connection, transaction.time_left());
+  auto missing = wanted(connection, before, migrations, transaction.time_left());
   for (const Migration& migration : missing) {
-    connection.run_script(connection.placed(migration.sql), timeout);
-    connection.find_tables(timeout);  // the first one makes them
+    connection.run_script(connection.placed(migration.sql), transaction.time_left());
+    connection.find_tables(transaction.time_left());  // the first one makes them
     if (migration.number == 0) continue;
     const Value version = static_cast<std::int64_t>(migration.number);
-    connection.execute(connection.sql().set_schema_version, {&version, 1}, timeout);
+    connection.execute(connection.sql().set_schema_version, {&version, 1}, transaction.time_left());
   }
   if (!missing.empty()) {
     const Value reader[] = {static_cast<std::int64_t>(minimum_reader(missing)), std::string(version())};
-    connection.execute(connection.sql().raise_minimum_reader, reader, timeout);
+    connection.execute(connection.sql().raise_minimum_reader, reader, transaction.time_left());
   }
+  if (before.version == 0 && furnish) furnish(transaction);
   transaction.commit();
   return missing;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,21 +21,25 @@ struct Schema {
   bool logged = true;  ///< false: the tag table is emptied by a crash of the server
 };
 
-/// One under the migrations' lock, which is rolled back unless it was committed.
+/// One under the migrations' lock, which is rolled back unless it was committed. Its statements mean the
+/// store's tables, whatever other clients of a pooler have set.
 class Transaction {
  public:
+  /// `timeout` is for all of it, up to the end of the commit.
   Transaction(Connection& connection, std::chrono::milliseconds timeout);
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
+  /// What is left of the timeout. Throws Error (unavailable) if nothing is.
+  std::chrono::milliseconds time_left() const;
   void commit();
 
  private:
   void roll_back() noexcept;
 
   Connection& connection_;
-  std::chrono::milliseconds timeout_;
+  std::chrono::steady_clock::time_point deadline_;
   bool committed_ = false;
 };
 
@@ -49,9 +54,11 @@ void require_current(const Schema& schema, std::span<const Migration> migrations
 
 /// Applies what lies above the schema's version in one transaction, under the migrations' lock, and returns
 /// it. Throws Error: `usage` if the schema asks for a later release; `refused` where others have made what
-/// would run as the present role, but for `adopted`, which is taken over or dropped.
+/// would run as the present role, but for `adopted`, which is taken over or dropped. Where there was no
+/// schema calls `furnish` before the commit; what that throws leaves none.
 std::vector<Migration> migrate(Connection& connection, std::span<const Migration> migrations,
-                               const std::vector<ForeignObject>& adopted, std::chrono::milliseconds timeout);
+                               const std::vector<ForeignObject>& adopted, std::chrono::milliseconds timeout,
+                               const std::function<void(const Transaction&)>& furnish = {});
 
 /// Throws Error (usage) if the schema is newer than `migrations`, though it goes with them: what is to be
 /// changed may have a part that is not known yet.

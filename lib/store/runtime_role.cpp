@@ -1,3 +1,5 @@
+#include "store/runtime_role.hpp"
+
 #include <fmt/format.h>
 
 #include "leaf/store.hpp"
@@ -57,21 +59,30 @@ void require_fit(const store::Row& found, const std::string& role) {
 
 }  // namespace
 
-void Store::grant_runtime_role(const std::string& role) {
-  const auto excess =
-      impl_->attempt(store::IfMissing::fail, true, [&](Connection& connection, milliseconds left) {
-        const store::Sql& sql = connection.sql();
-        require_roles(sql);
-        store::require_newest(store::read_schema(connection, left), impl_->driver().migrations);
-        const std::string grants = runtime_grants(connection, role);
-        const store::Value name = role;
-        require_fit(store::only_row(connection.execute(sql.runtime_role, {&name, 1}, left)), role);
-        connection.run_script(grants, left);
-        return store::only_row(connection.execute(sql.runtime_excess, {&name, 1}, left)).text(0);
-      });
+void store::grant_runtime_role(Connection& connection, const std::string& role,
+                               const Transaction& transaction) {
+  const Sql& sql = connection.sql();
+  require_roles(sql);
+  const std::string grants = runtime_grants(connection, role);
+  const Value name = role;
+  require_fit(only_row(connection.execute(sql.runtime_role, {&name, 1}, transaction.time_left())), role);
+  connection.run_script(grants, transaction.time_left());
+  const std::string excess =
+      only_row(connection.execute(sql.runtime_excess, {&name, 1}, transaction.time_left())).text(0);
   if (excess.empty()) return;
   throw Error(ErrorCode::refused, fmt::format("role '{}' can do more than it needs: {}", role, excess),
               "revoke that from PUBLIC and from the roles that it is a member of"_hint);
+}
+
+void Store::grant_runtime_role(const std::string& role) {
+  impl_->attempt(store::IfMissing::fail, true, [&](Connection& connection, milliseconds left) {
+    require_roles(connection.sql());
+    store::Transaction transaction(connection, left);
+    store::require_newest(store::read_schema(connection, transaction.time_left()),
+                          impl_->driver().migrations);
+    store::grant_runtime_role(connection, role, transaction);
+    transaction.commit();
+  });
 }
 
 std::string Store::runtime_role_script(const std::string& role) {

@@ -109,6 +109,17 @@ struct Sql {
   /// $1 tag, $2 step, $3 start or NULL, $4 limit or NULL, $5 description, $6 1 if $4 may be just below the
   /// next ID -> the tag. No row: it exists, or it was removed and has passed $3 or $4.
   const char* add_tag;
+  // Of many tags at once, $1 being JSON. Rows are locked in the order of their names.
+
+  /// $1 names -> those that there are, each as `tag` gives it
+  const char* tags_named;
+  /// $1 objects with tag, step, start, id_limit, description, incarnation -> the tags that were added, each
+  /// as add_tag does with 1 for $6
+  const char* add_tags;
+  /// $1 objects with tag, step, id_limit, description, raise_to -> the tags that were changed, each as
+  /// update_tag does with 0 for $6
+  const char* update_tags;
+
   /// -> tags by name
   const char* tags;
   /// $1 tag -> the tag, also one that was removed, and 1 if it was. One look tells both apart from none.

@@ -74,12 +74,6 @@ void Store::set_timeout(milliseconds timeout) {
   impl_->set_timeout(timeout);
 }
 
-std::vector<Migration> Store::migrate(const std::vector<ForeignObject>& adopted) {
-  return impl_->attempt(store::IfMissing::create, false, [&](Connection& connection, milliseconds left) {
-    return store::migrate(connection, impl_->driver().migrations, adopted, left);
-  });
-}
-
 std::vector<Migration> Store::pending_migrations() {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {

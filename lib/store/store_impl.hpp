@@ -136,6 +136,8 @@ class Store::Impl {
   void set_timeout(std::chrono::milliseconds timeout);
   /// As Store::connect_by().
   void connect_by(std::uint64_t files);
+  /// For whoever has looked at a store that may not exist.
+  void disconnect() noexcept { connection_.reset(); }
   /// For whoever has changed what is known of the store.
   void look_anew() noexcept { schema_checked_ = false; }
 

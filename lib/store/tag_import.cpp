@@ -2,8 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
 
+#include "store/found_tag.hpp"
+#include "store/migrations.hpp"
+#include "store/store_impl.hpp"
+#include "store/tag_error.hpp"
+#include "store/uuid.hpp"
 #include "text/hint.hpp"
 
 namespace leaf {
@@ -66,52 +77,236 @@ std::optional<std::int64_t> TagImport::passed() const {
   return imported_.next_id < tag_.next_id ? std::optional(imported_.next_id) : std::nullopt;
 }
 
-NewTag TagImport::new_tag() const {
-  return {.name = imported_.name,
-          .step = imported_.step,
-          .start = imported_.next_id,
-          .limit = imported_.limit,
-          .description = imported_.description,
-          .or_later = true};
-}
+namespace {
 
-void TagImport::require_above_granted(Store& store) const {
-  if (action_ == Action::add) store.require_above_granted(new_tag());
-}
+using std::chrono::milliseconds;
+using store::found_in;
+using store::FoundTag;
+using store::Row;
+using store::Value;
 
-void TagImport::carry_out(Store& store) {
-  if (action_ == Action::add) {
-    tag_ = store.add_tag(new_tag());
-  } else if (action_ != Action::nothing) {
-    tag_ = store.update_tag(imported_.name, change_);
+/// An array of texts or objects, as the statements for many tags take it.
+class Json {
+ public:
+  void add(const std::string& text) {
+    part();
+    quote(text);
   }
-}
+  void begin() {
+    part();
+    text_ += '{';
+    is_first_ = true;
+  }
+  void field(const char* name, const std::optional<std::string>& value) {
+    if (!value) return;
+    key(name);
+    quote(*value);
+  }
+  void field(const char* name, std::optional<std::int64_t> value) {
+    if (!value) return;
+    key(name);
+    text_ += std::to_string(*value);
+  }
+  void end() {
+    text_ += '}';
+    is_first_ = false;
+  }
+  std::string text() const { return text_ + ']'; }
+  bool is_empty() const { return text_.size() == 1; }
 
-std::vector<TagImport> plan_import(const std::vector<ImportedTag>& tags, Store& store) {
-  const std::vector<Tag> existing = store.tags();
-  std::vector<TagImport> plan;
-  for (const ImportedTag& tag : tags) {
-    const auto found = std::ranges::find(existing, tag.name.str(), &Tag::name);
-    if (found == existing.end()) {
-      plan.emplace_back(tag, std::nullopt, store.end_of_removed(tag.name));
-    } else {
-      plan.emplace_back(tag, *found);
+ private:
+  void part() {
+    if (!is_first_) text_ += ',';
+    is_first_ = false;
+  }
+  void key(const char* name) {
+    part();
+    quote(name);
+    text_ += ':';
+  }
+  void quote(const std::string& text) {
+    text_ += '"';
+    for (const char c : text) {
+      if (c == '"' || c == '\\') text_ += '\\';
+      if (static_cast<unsigned char>(c) < 0x20) {
+        text_ += fmt::format("\\u{:04x}", static_cast<int>(c));
+      } else {
+        text_ += c;
+      }
+    }
+    text_ += '"';
+  }
+
+  std::string text_ = "[";
+  bool is_first_ = true;
+};
+
+using FoundTags = std::map<std::string, FoundTag, std::less<>>;
+
+}  // namespace
+
+/// One import, and what its attempts have in common.
+class Import {
+ public:
+  Import(const std::vector<ImportedTag>& tags, Store& store) : imported_(tags), impl_(*store.impl_) {
+    std::set<std::string_view> names;
+    for (const ImportedTag& tag : tags) {
+      if (names.insert(tag.name.str()).second) continue;
+      throw misfit(tag.place, fmt::format("tag '{}' is imported twice", tag.name.str()), "");
     }
   }
-  return plan;
-}
 
-std::vector<Error> lost_tags(const std::vector<TagImport>& plan, Store& store) {
-  std::vector<Error> errors;
-  for (const TagImport& import : plan) {
-    try {
-      import.require_above_granted(store);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::refused) throw;
-      errors.push_back(error);
+  ImportPlan plan() {
+    return impl_.attempt(store::IfMissing::fail, true, [&](store::Connection& connection, milliseconds left) {
+      return planned(connection, [left] { return left; });
+    });
+  }
+
+  ImportPlan carry_out() {
+    std::vector<TagImport> unknown;  // what an attempt has committed, as far as anybody knows
+    return impl_.administer([&](store::Connection& connection, milliseconds left) {
+      store::Transaction transaction(connection, left);
+      const auto time_left = [&] { return transaction.time_left(); };
+      ImportPlan plan = planned(connection, time_left);
+      if (!plan.lost.empty()) return plan;
+      for (std::size_t i = 0; i < unknown.size(); ++i) go_on(unknown[i], plan.tags[i]);
+      // Who draws holds one row at a time, and waits for none that is added.
+      change(plan.tags, connection, time_left);
+      add(plan.tags, connection, time_left);
+      unknown = plan.tags;
+      transaction.commit();
+      return plan;
+    });
+  }
+
+ private:
+  using Action = TagImport::Action;
+
+  template <typename TimeLeft>
+  ImportPlan planned(store::Connection& connection, TimeLeft time_left) const {
+    const FoundTags found = find(imported_, connection, time_left());
+    ImportPlan plan;
+    plan.tags.reserve(imported_.size());
+    for (const ImportedTag& tag : imported_) {
+      const auto known = found.find(tag.name.str());
+      if (known == found.end()) {
+        plan.tags.emplace_back(tag, std::nullopt);
+      } else {
+        plan.tags.emplace_back(tag, known->second.tag, known->second.end_of_removed);
+      }
+      if (plan.tags.back().action() != Action::add) {
+        store::require_valid(plan.tags.back().change_);
+        continue;
+      }
+      store::require_valid(NewTag{.name = tag.name,
+                                  .step = tag.step,
+                                  .start = tag.next_id,
+                                  .limit = tag.limit,
+                                  .description = tag.description,
+                                  .or_later = true});
+      if (auto lost = error_if_lost(tag, connection, time_left)) plan.lost.push_back(std::move(*lost));
+    }
+    return plan;
+  }
+
+  template <typename TimeLeft>
+  std::optional<Error> error_if_lost(const ImportedTag& tag, store::Connection& connection,
+                                     TimeLeft time_left) const {
+    const std::int64_t mark = impl_.marks().highest(impl_.deployment(), mark_of(tag.name));
+    if (mark <= tag.next_id) return std::nullopt;
+    // Looked at anew: the mark may be of a grant after the first look.
+    const FoundTags found = find({tag}, connection, time_left());
+    if (!found.empty()) {
+      const FoundTag& now = found.begin()->second;
+      if (now.tag || mark <= now.end_of_removed.value_or(0)) return std::nullopt;
+    }
+    return store::lost_tag(ErrorCode::refused, tag.name, mark);
+  }
+
+  static FoundTags find(const std::vector<ImportedTag>& tags, store::Connection& connection,
+                        milliseconds left) {
+    Json names;
+    for (const ImportedTag& tag : tags) names.add(tag.name.str());
+    const Value parameter = names.text();
+    FoundTags found;
+    for (const Row& row : connection.execute(connection.sql().tags_named, {&parameter, 1}, left))
+      found.emplace(row.text(0), found_in(row));
+    return found;
+  }
+
+  /// After an attempt without a known outcome: what it did is told as done by this one, and written once
+  /// more, so that this commit lasts only if that one does.
+  static void go_on(const TagImport& before, TagImport& now) {
+    if (now.action_ == Action::nothing && before.action_ != Action::nothing) {
+      now.action_ = before.action_;
+      now.is_done_ = true;
     }
   }
-  return errors;
+
+  static bool is_added(const TagImport& tag) { return tag.action_ == Action::add && !tag.is_done_; }
+  static bool is_changed(const TagImport& tag) {
+    return tag.is_done_ || tag.action_ == Action::raise || tag.action_ == Action::change;
+  }
+
+  template <typename TimeLeft>
+  void change(std::vector<TagImport>& plan, store::Connection& connection, TimeLeft time_left) const {
+    Json changes;
+    for (const TagImport& tag : plan) {
+      if (!is_changed(tag)) continue;
+      changes.begin();
+      changes.field("tag", tag.tag_.name);
+      changes.field("step", tag.change_.step);
+      changes.field("id_limit", tag.change_.limit);
+      changes.field("description", tag.change_.description);
+      changes.field("raise_to", tag.change_.raise_to);
+      changes.end();
+    }
+    if (!changes.is_empty())
+      run(connection.sql().update_tags, changes, is_changed, plan, connection, time_left());
+  }
+
+  template <typename TimeLeft>
+  void add(std::vector<TagImport>& plan, store::Connection& connection, TimeLeft time_left) const {
+    Json added;
+    for (const TagImport& tag : plan) {
+      if (!is_added(tag)) continue;
+      added.begin();
+      added.field("tag", tag.tag_.name);
+      added.field("step", tag.tag_.step);
+      added.field("start", tag.tag_.next_id);
+      added.field("id_limit", tag.tag_.limit);
+      added.field("description", tag.imported_.description);
+      added.field("incarnation", store::new_uuid());
+      added.end();
+    }
+    if (!added.is_empty()) run(connection.sql().add_tags, added, is_added, plan, connection, time_left());
+  }
+
+  /// Throws Error, after which all is planned anew, unless the statement returns all that it is meant for.
+  static void run(const char* statement, const Json& json, bool (*is_meant)(const TagImport&),
+                  std::vector<TagImport>& plan, store::Connection& connection, milliseconds left) {
+    const Value parameter = json.text();
+    std::map<std::string, Tag, std::less<>> changed;
+    for (const Row& row : connection.execute(statement, {&parameter, 1}, left))
+      changed.emplace(row.text(0), store::tag_of(row));
+    for (TagImport& tag : plan) {
+      if (!is_meant(tag)) continue;
+      const auto found = changed.find(tag.tag_.name);
+      if (found == changed.end()) throw store::changed_meanwhile(tag.imported_.name);
+      tag.tag_ = found->second;
+    }
+  }
+
+  const std::vector<ImportedTag>& imported_;
+  Store::Impl& impl_;
+};
+
+ImportPlan plan_import(const std::vector<ImportedTag>& tags, Store& store) {
+  return Import(tags, store).plan();
+}
+
+ImportPlan import_tags(const std::vector<ImportedTag>& tags, Store& store) {
+  return Import(tags, store).carry_out();
 }
 
 }  // namespace leaf

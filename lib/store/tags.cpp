@@ -4,6 +4,7 @@
 
 #include "leaf/detail/counted.hpp"
 #include "leaf/store.hpp"
+#include "store/found_tag.hpp"
 #include "store/store_impl.hpp"
 #include "store/tag_error.hpp"
 #include "text/advice.hpp"
@@ -14,7 +15,11 @@ namespace leaf {
 namespace {
 
 using std::chrono::milliseconds;
+using store::found_in;
+using store::FoundTag;
+using store::lost_tag;
 using store::Row;
+using store::tag_of;
 using store::Value;
 
 Value value_of(std::optional<std::int64_t> number) {
@@ -22,39 +27,6 @@ Value value_of(std::optional<std::int64_t> number) {
 }
 Value value_of(const std::optional<std::string>& text) {
   return text ? Value(*text) : Value();
-}
-
-std::optional<UnixTime> time_of(std::optional<std::int64_t> unix_ms) {
-  if (!unix_ms) return std::nullopt;
-  return UnixTime(milliseconds(*unix_ms));
-}
-
-Tag tag_of(const Row& row) {
-  return {.name = row.text(0),
-          .next_id = row.integer(1),
-          .step = row.integer(2),
-          .start = row.integer_or_null(3),
-          .limit = row.integer_or_null(4),
-          .description = row.text(5),
-          .updated_at = UnixTime(milliseconds(row.integer(6))),
-          .granted_at = time_of(row.integer_or_null(8)),
-          .incarnation = row.text(7)};
-}
-
-/// What one look at a tag finds: a second one might miss a tag that is removed, and added again, as the
-/// first.
-struct FoundTag {
-  bool is_known = false;  ///< the store has a row of it, be it a tombstone
-  std::optional<Tag> tag{};
-  std::optional<std::int64_t> end_of_removed{};  ///< the first ID that it has not given out
-};
-
-/// `rows` is what Sql::tag gave.
-FoundTag found_in(const std::vector<Row>& rows) {
-  if (rows.empty()) return {};
-  Tag tag = tag_of(rows[0]);
-  if (rows[0].integer(9) == 1) return {.is_known = true, .end_of_removed = tag.next_id};
-  return {.is_known = true, .tag = std::move(tag)};
 }
 
 /// The grant in a row, or nothing where the row says that it might not last.
@@ -95,19 +67,6 @@ void require_description(const std::optional<std::string>& text) {
 Error no_such_tag(const TagName& name) {
   return {ErrorCode::not_found, fmt::format("tag '{}' does not exist", name.str()),
           advice("create it{}"_hint, Remedy{.kind = Remedy::Kind::add_tag, .name = name.str()})};
-}
-
-/// IDs up to `mark` were granted to this host before, but the store has no row of the tag, not even a
-/// tombstone.
-Error lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
-  return {code,
-          fmt::format("tag '{}' does not exist, but IDs of it were granted before, up to {}: the store was "
-                      "restored from a backup, or an old standby took over",
-                      name.str(), mark - 1),
-          advice("add it to go on from {}{}, or from a higher number that a look at the "
-                 "tag{} names on another host"_hint,
-                 mark, Remedy{.kind = Remedy::Kind::add_tag, .name = name.str(), .number = mark},
-                 Remedy{.kind = Remedy::Kind::look_at_tag, .name = name.str()})};
 }
 
 /// Whether Sql::add_tag adds `tag` where `found` is what the store has.
@@ -175,12 +134,23 @@ void require_same(const Tag& existing, const NewTag& wanted) {
 
 }  // namespace
 
-Tag Store::add_tag(const NewTag& tag) {
+void store::require_valid(const NewTag& tag) {
   require_between("step", tag.step, 1, max_step);
   require_between("start", tag.start, 0, tag.or_later ? past_max_id : max_id);
   require_between("limit", tag.limit,
                   std::max<std::int64_t>(tag.start.value_or(1) - (tag.or_later ? 1 : 0), 0), max_id);
   require_description(tag.description);
+}
+
+void store::require_valid(const TagChange& change) {
+  require_between("step", change.step, 1, max_step);
+  require_between("limit", change.limit, 0, max_id);
+  require_between("raise-to", change.raise_to, 0, past_max_id);
+  require_description(change.description);
+}
+
+Tag Store::add_tag(const NewTag& tag) {
+  store::require_valid(tag);
   require_above_granted(tag);
   const std::vector<Value> parameters{
       tag.name.str(),      tag.step.value_or(default_step), value_of(tag.start),
@@ -251,10 +221,7 @@ std::vector<std::string> Store::similar_tags(const TagName& name, std::int64_t a
 }
 
 Tag Store::update_tag(const TagName& name, const TagChange& change) {
-  require_between("step", change.step, 1, max_step);
-  require_between("limit", change.limit, 0, max_id);
-  require_between("raise-to", change.raise_to, 0, past_max_id);
-  require_description(change.description);
+  store::require_valid(change);
   const std::vector<Value> parameters{name.str(),
                                       value_of(change.step),
                                       value_of(change.limit),
@@ -315,6 +282,17 @@ Error gone_back(const TagName& name, std::int64_t mark) {
 }
 
 }  // namespace
+
+Error store::lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
+  return {code,
+          fmt::format("tag '{}' does not exist, but IDs of it were granted before, up to {}: the store was "
+                      "restored from a backup, or an old standby took over",
+                      name.str(), mark - 1),
+          advice("add it to go on from {}{}, or from a higher number that a look at the "
+                 "tag{} names on another host"_hint,
+                 mark, Remedy{.kind = Remedy::Kind::add_tag, .name = name.str(), .number = mark},
+                 Remedy{.kind = Remedy::Kind::look_at_tag, .name = name.str()})};
+}
 
 Error store::changed_meanwhile(const TagName& tag) {
   // With a state that is tried again.

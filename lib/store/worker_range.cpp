@@ -54,6 +54,35 @@ Error no_change_before(UnixTime from) {
                  Remedy{Remedy::Kind::settle_failover})};
 }
 
+/// What becomes of a pool.
+struct PoolChange {
+  const WorkerPool& before;
+  const Layout& layout;
+  const WorkerRange& workers;
+  bool is_all;  ///< of the layout
+};
+
+/// False if somebody is in the way: the layout was changed meanwhile, or a worker is leased.
+bool change(store::Connection& connection, const PoolChange& pool, UnixTime host_now,
+            const store::Transaction& transaction) {
+  const auto is_set = [&](const char* statement, const std::vector<Value>& parameters) {
+    return !connection.execute(statement, parameters, transaction.time_left()).empty();
+  };
+  const auto is_layout_set = [&] {
+    return pool.layout == pool.before.layout ||
+           is_set(connection.sql().set_layout, {pool.layout.text(), pool.layout.max_worker()});
+  };
+  const auto are_workers_set = [&](const Layout& present) {
+    return is_set(connection.sql().set_workers,
+                  {pool.workers.first, pool.is_all ? Value() : Value(pool.workers.last), present.text(),
+                   store::unix_ms(host_now)});
+  };
+  // Each has to fit the other at any time, and a smaller layout only fits the new workers.
+  return pool.layout.max_worker() < pool.before.layout.max_worker()
+             ? are_workers_set(pool.before.layout) && is_layout_set()
+             : is_layout_set() && are_workers_set(pool.layout);
+}
+
 /// Throws Error (refused) while one of `workers` outside of `range` may be in use.
 void require_none_leased_outside(const WorkerRange& range, const std::vector<Worker>& workers) {
   constexpr int most_named = 8;
@@ -81,6 +110,23 @@ void require_none_leased_outside(const WorkerRange& range, const std::vector<Wor
 std::int64_t store::last_leasable(const Layout& layout) {
   constexpr std::int64_t last = INT32_MAX;  // what a table of PostgreSQL and a host's buffer hold
   return std::min(layout.max_worker(), last);
+}
+
+void store::require_pool(const Layout& layout, const std::optional<WorkerRange>& range) {
+  require_leasable(layout);
+  if (range) require_within(*range, layout);
+}
+
+void store::set_first_pool(Connection& connection, const std::optional<Layout>& layout,
+                           const std::optional<WorkerRange>& range, UnixTime host_now,
+                           const Transaction& transaction) {
+  if (!layout && !range) return;
+  const WorkerPool before = pool_of(connection.execute(connection.sql().layout, {}, transaction.time_left()));
+  const Layout after = layout.value_or(before.layout);
+  require_pool(after, range);
+  const WorkerRange workers = range.value_or(WorkerRange{0, last_leasable(after)});
+  if (!change(connection, {before, after, workers, !range}, host_now, transaction))
+    throw other_layout(before.layout, after);
 }
 
 WorkerPool store::pool_of(const std::vector<Row>& found) {
@@ -149,21 +195,8 @@ void Store::set_pool(const std::optional<Layout>& layout, const std::optional<Wo
       require_none_leased_outside(wanted, workers());
     }
     const auto set_both = [&](store::Connection& connection, milliseconds left) {
-      const auto is_set = [&](const char* statement, const std::vector<Value>& parameters) {
-        return !connection.execute(statement, parameters, left).empty();
-      };
-      const auto is_layout_set = [&] {
-        return has_layout || is_set(connection.sql().set_layout, {after.text(), after.max_worker()});
-      };
-      const auto are_workers_set = [&](const Layout& present) {
-        return is_set(connection.sql().set_workers, {wanted.first, range ? Value(wanted.last) : Value(),
-                                                     present.text(), now.time_since_epoch().count()});
-      };
       store::Transaction transaction(connection, left);
-      // Each has to fit the other at any time, and a smaller layout only fits the new workers.
-      const bool done = after.max_worker() < before.layout.max_worker()
-                            ? are_workers_set(before.layout) && is_layout_set()
-                            : is_layout_set() && are_workers_set(after);
+      const bool done = change(connection, {before, after, wanted, !range}, now, transaction);
       if (done) transaction.commit();
       return done;
     };

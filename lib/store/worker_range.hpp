@@ -3,9 +3,11 @@
 #include <optional>
 #include <vector>
 
+#include "leaf/clock.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/worker.hpp"
 #include "store/connection.hpp"
+#include "store/migrations.hpp"
 
 namespace leaf::store {
 
@@ -16,6 +18,15 @@ struct WorkerPool {
   bool is_all;    ///< of the layout, whatever that is
   bool is_fixed;  ///< the layout: IDs were made with it
 };
+
+/// Throws Error (usage) if no store leases the workers of `range`, or all if it is absent, in `layout`.
+void require_pool(const Layout& layout, const std::optional<WorkerRange>& range);
+
+/// Sets what a store leases that is made in this transaction: nobody has leased from it. Throws as
+/// require_pool().
+void set_first_pool(Connection& connection, const std::optional<Layout>& layout,
+                    const std::optional<WorkerRange>& range, UnixTime host_now,
+                    const Transaction& transaction);
 
 /// The last worker of `layout` that can be leased.
 std::int64_t last_leasable(const Layout& layout);

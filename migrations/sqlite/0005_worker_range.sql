@@ -17,3 +17,13 @@ WHEN NEW.window_end > OLD.window_end
 BEGIN
   SELECT RAISE(IGNORE);
 END;
+
+-- An import changes thousands of tags at once, and to look for the first event to go takes as long as all else about one.
+DROP TRIGGER IF EXISTS leaf_event_kept;
+CREATE TRIGGER leaf_event_kept AFTER INSERT ON leaf_event WHEN NEW.event_id % 256 = 0
+BEGIN
+  DELETE FROM leaf_event WHERE event = 'free' AND event_id <= (SELECT event_id
+    FROM leaf_event WHERE event = 'free' ORDER BY event_id DESC LIMIT 1 OFFSET 10000);
+  DELETE FROM leaf_event WHERE event <> 'free' AND event_id <= (SELECT event_id
+    FROM leaf_event WHERE event <> 'free' ORDER BY event_id DESC LIMIT 1 OFFSET 10000);
+END;

@@ -204,3 +204,34 @@ hint: it has workers from 0 to 1023"
   expect 0 leafctl init-db --layout 43,4,16 --workers 0-7
   expect 0 leafctl init-db --layout leaf --workers 1000-1023
 }
+
+@test "a new store that cannot be as init-db is to make it is not made" {
+  for wrong in '--workers 0-5000' '--layout 1,62' '--layout 41,1,21 --workers 0-2'; do
+    # shellcheck disable=SC2086 # several words
+    expect 2 leafctl init-db $wrong
+    expect 2 leafctl tags list
+    if [ "$TEST_STORE" = sqlite ]; then
+      [ ! -e "${LEAFCTL_STORE#sqlite:}" ]
+    else
+      contains "$stderr" 'the store has no tables yet'
+    fi
+  done
+  expect 0 leafctl init-db --layout 41,1,21 --workers 0-1
+  contains "$stderr" 'created store'
+}
+
+@test "a new store has its layout, workers and guard from the commit on that makes it" {
+  if [ "$TEST_STORE" = sqlite ]; then
+    leafctl -q init-db --layout 43,4,16 --workers 5-7
+    # The header counts commits.
+    same 'the commits' 1 "$((16#$(xxd -s 24 -l 4 -p "${LEAFCTL_STORE#sqlite:}")))"
+  else
+    leafctl -q init-db --layout 43,4,16 --workers 5-7 --guard-steps 3 --functions
+    # Where another transaction had come after the one that made the table, it would have written the row anew.
+    same 'the transactions' 1 "$(psql -AtX -d "$test_database" -c "SELECT count(DISTINCT x::text) FROM (SELECT xmin AS x FROM leaf_meta UNION ALL
+      SELECT xmin FROM pg_class WHERE oid = 'leaf_worker'::regclass) AS made")"
+    same 'the guard' 3 "$(leafctl -q init-db -o json | jq .guard_steps)"
+  fi
+  same 'the workers' 5-7 "$(leafctl -q init-db -o json | jq -r .workers)"
+  same 'the first worker' 5 "$(leafctl -q workers acquire | cut -f 1)"
+}

@@ -95,6 +95,9 @@ refused() {
   expect 2 leafctl init-db --runtime-role no_such_role
   contains "$stderr" "leafctl: role 'no_such_role' does not exist"
   contains "$stderr" 'hint: create it with'
+  expect 2 leafctl tags list
+  contains "$stderr" 'the store has no tables yet'
+  leafctl -q init-db
   owner=$(psql -AtX -d "$test_database" -c 'SELECT current_user')
   expect 2 leafctl init-db --runtime-role "$owner"
   contains "$stderr" "leafctl: role '$owner' owns the store's tables"

@@ -2,6 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include "leaf/error.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
@@ -93,15 +99,15 @@ TEST_CASE("tag import: done in a store it adds, raises and changes, and done aga
   const std::vector<ImportedTag> tags{{.name = leaf::TagName("order"), .next_id = 700, .step = 20},
                                       {.name = leaf::TagName("ahead"), .next_id = 5},
                                       {.name = leaf::TagName("user"), .next_id = 3, .limit = 8}};
-  auto plan = leaf::plan_import(tags, store);
-  CHECK(leaf::lost_tags(plan, store).empty());
-  for (TagImport& import : plan) import.carry_out(store);
+  const leaf::ImportPlan done = leaf::import_tags(tags, store);
+  CHECK(done.lost.empty());
   CHECK(store.tag(leaf::TagName("order")).next_id == 700);
   CHECK(store.tag(leaf::TagName("order")).step == 20);
   CHECK(store.tag(leaf::TagName("ahead")).next_id == 900);
-  CHECK(plan[1].passed() == 5);
+  CHECK(done.tags[1].passed() == 5);
   CHECK(store.tag(leaf::TagName("user")).limit == 8);
-  for (const TagImport& import : leaf::plan_import(tags, store)) CHECK(import.action() == Action::nothing);
+  for (const TagImport& import : leaf::import_tags(tags, store).tags)
+    CHECK(import.action() == Action::nothing);
 }
 
 TEST_CASE("tag import: a tag that the store lost is named, and so nothing needs to be changed") {
@@ -111,6 +117,89 @@ TEST_CASE("tag import: a tag that the store lost is named, and so nothing needs 
   store.grant(leaf::TagName("order"), 10);
   leaf::test::SqliteSession other(file.path());
   REQUIRE(other.run("DROP TRIGGER leaf_alloc_never_gone; DELETE FROM leaf_alloc"));
-  const auto plan = leaf::plan_import({{.name = leaf::TagName("order"), .next_id = 4}}, store);
-  CHECK(leaf::lost_tags(plan, store).size() == 1);
+  const std::vector<ImportedTag> tags{{.name = leaf::TagName("order"), .next_id = 4},
+                                      {.name = leaf::TagName("user"), .next_id = 4}};
+  CHECK(leaf::plan_import(tags, store).lost.size() == 1);
+  CHECK(leaf::import_tags(tags, store).lost.size() == 1);
+  CHECK(store.tags().empty());
+}
+
+namespace {
+
+std::vector<ImportedTag> many() {
+  std::vector<ImportedTag> tags;
+  for (int i = 0; i < 200; ++i)
+    tags.push_back({.name = leaf::TagName("u" + std::to_string(i)), .next_id = 5});
+  return tags;
+}
+
+}  // namespace
+
+TEST_CASE("tag import: what one tag is refused for leaves all as they were") {
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  store.add_tag({.name = leaf::TagName("order"), .start = 5});
+  store.add_tag({.name = leaf::TagName("user"), .start = 9000});
+  std::vector<ImportedTag> tags = many();
+  tags.push_back({.name = leaf::TagName("order"), .next_id = 700});
+  leaf::test::SqliteSession other(file.path());
+  SUBCASE("by its values") {
+    tags.push_back({.name = leaf::TagName("user"), .next_id = 5, .limit = 8500, .place = "f:9:1"});
+    CHECK_THROWS_WITH_AS(leaf::import_tags(tags, store),
+                         "f:9:1: tag 'user' would have next ID 9000 and limit 8500", leaf::Error);
+  }
+  SUBCASE("by the database, in the midst of what is changed") {
+    tags.push_back({.name = leaf::TagName("user"), .next_id = 9001});
+    REQUIRE(
+        other.run("CREATE TRIGGER stop BEFORE UPDATE ON leaf_alloc WHEN NEW.max_id = 9001"
+                  " BEGIN SELECT RAISE(FAIL, 'stopped'); END"));
+    CHECK_THROWS_AS(leaf::import_tags(tags, store), leaf::Error);
+  }
+  SUBCASE("by the database, in the midst of what is added") {
+    REQUIRE(
+        other.run("CREATE TRIGGER stop BEFORE INSERT ON leaf_alloc WHEN NEW.biz_tag = 'u150'"
+                  " BEGIN SELECT RAISE(FAIL, 'stopped'); END"));
+    CHECK_THROWS_AS(leaf::import_tags(tags, store), leaf::Error);
+  }
+  CHECK(store.tags().size() == 2);
+  CHECK(store.tag(leaf::TagName("order")).next_id == 5);
+}
+
+TEST_CASE("tag import: it is one commit, whatever is changed and added") {
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  store.add_tag({.name = leaf::TagName("order"), .start = 5});
+  std::vector<ImportedTag> tags = many();
+  tags.push_back({.name = leaf::TagName("order"), .next_id = 700, .description = "a \"b\" \\ \n\x01 ä"});
+  const auto commits = [&] {
+    std::ifstream opened(file.path(), std::ios::binary);
+    std::array<char, 28> header{};
+    opened.read(header.data(), header.size());
+    return static_cast<unsigned char>(header[27]);  // the lowest byte of the count
+  };
+  const int before = commits();
+  leaf::import_tags(tags, store);
+  CHECK(commits() == before + 1);
+  CHECK(store.tags().size() == 201);
+  CHECK(store.tag(leaf::TagName("order")).description == "a \"b\" \\ \n\x01 ä");
+  CHECK(store.tag(leaf::TagName("u7")).incarnation != store.tag(leaf::TagName("u8")).incarnation);
+}
+
+TEST_CASE("tag import: the timeout is for all of it, and nothing is changed when it is over") {
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  // Takes for ever, rather than long.
+  leaf::test::SqliteSession other(file.path());
+  REQUIRE(
+      other.run("CREATE TRIGGER slow BEFORE INSERT ON leaf_alloc WHEN NEW.biz_tag = 'u150' BEGIN"
+                " SELECT count(*) FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+                " SELECT i FROM n); END"));
+  store.set_timeout(std::chrono::milliseconds(500));
+  try {
+    leaf::import_tags(many(), store);
+    FAIL("it got done");
+  } catch (const leaf::Error& error) {
+    CHECK(error.code() == leaf::ErrorCode::unavailable);
+  }
+  CHECK(store.tags().empty());
 }

@@ -23,6 +23,7 @@
 namespace leaf {
 
 class GrantMarks;
+class Import;
 
 struct StoreOptions {
   /// `sqlite:PATH`, or anything libpq takes: a `postgresql://` URL, `service=...`, key=value pairs.
@@ -71,6 +72,15 @@ struct ForeignObject {
   friend bool operator==(const ForeignObject&, const ForeignObject&) = default;
 };
 
+/// How a store is made. What is absent is as in any new store.
+struct NewStore {
+  std::optional<Layout> layout{};             ///< see Store::set_layout()
+  std::optional<WorkerRange> workers{};       ///< see Store::set_worker_range()
+  std::optional<std::int64_t> guard_steps{};  ///< see Store::set_guard_steps()
+  std::optional<std::string> runtime_role{};  ///< see Store::grant_runtime_role()
+  std::optional<std::string> functions{};     ///< their schema; see Store::install_functions()
+};
+
 /// Administers one store, and takes single grants from it. It connects when first needed, and again after the
 /// connection was lost. Use one object from one thread at a time, and not across fork().
 ///
@@ -93,8 +103,10 @@ class LEAF_EXPORT Store {
   /// Brings the schema up to date, or creates it, in one transaction and under a lock. Returns the migrations
   /// that were applied: none if it was current, or is newer and fits this program. Takes over a table
   /// `leaf_alloc` that Leaf's users made, with its rows, and takes over or drops the foreign objects in
-  /// `adopted`. Throws `refused` if there are others.
-  std::vector<Migration> migrate(const std::vector<ForeignObject>& adopted = {});
+  /// `adopted`. Throws `refused` if there are others. Where there is no store yet the same transaction makes
+  /// it as `if_new` says, so that nobody ever finds another; if that cannot be, throws what the functions do
+  /// that it names, and makes nothing. A store that exists keeps what it has.
+  std::vector<Migration> migrate(const std::vector<ForeignObject>& adopted = {}, const NewStore& if_new = {});
   /// The objects of other roles whose code would run as the current one when it changes the tables. Throws
   /// `usage` for a store without roles.
   std::vector<ForeignObject> foreign_objects();
@@ -105,7 +117,7 @@ class LEAF_EXPORT Store {
   /// Lets a role of the database draw IDs and lease workers, and nothing else: its other rights on the
   /// store's tables are revoked. Throws `usage` for a store without roles, and for a role that does not exist
   /// or owns the tables; `refused` if the role could do more in other ways, such as through a role that it is
-  /// a member of.
+  /// a member of. If it throws, the role has the rights that it had.
   void grant_runtime_role(const std::string& role);
   /// The SQL, in one transaction, that does what grant_runtime_role() would. Throws `usage` for a store
   /// without roles.
@@ -245,6 +257,7 @@ class LEAF_EXPORT Store {
   std::vector<std::int64_t> recycle_silent_workers(std::chrono::milliseconds recycle_after);
 
  private:
+  friend class Import;
   class Impl;
   void set_pool(const std::optional<Layout>& layout, const std::optional<WorkerRange>& range);
 

@@ -34,35 +34,42 @@ class LEAF_EXPORT TagImport {
             std::optional<std::int64_t> end_of_removed = {});
 
   Action action() const noexcept { return action_; }
-  /// The tag as it will be; after carry_out() as it is.
+  /// The tag as it will be, or is after import_tags().
   const Tag& tag() const noexcept { return tag_; }
   /// The imported next ID, if the store is past it.
   std::optional<std::int64_t> passed() const;
 
-  /// Throws Error as Store::require_above_granted() if the tag is to be added.
-  void require_above_granted(Store& store) const;
-  /// Throws Error as Store::add_tag() and update_tag() do. Done again, it changes nothing. IDs of a tag that
-  /// was raised may still be buffered on hosts: see drop_host_buffer().
-  void carry_out(Store& store);
+  /// What was imported.
+  const ImportedTag& imported() const noexcept { return imported_; }
 
  private:
-  NewTag new_tag() const;
+  friend class Import;
+
   void plan_addition(std::optional<std::int64_t> end_of_removed);
   void plan_change(const Tag& existing);
 
   ImportedTag imported_;
   Action action_ = Action::add;
+  bool is_done_ = false;  ///< by an attempt whose outcome was not known
   TagChange change_;
   Tag tag_;
 };
 
-/// What an import into `store` does about each of `tags`, in order. Changes nothing. Throws as TagImport's
-/// constructor and Store::tags() do.
-LEAF_EXPORT std::vector<TagImport> plan_import(const std::vector<ImportedTag>& tags, Store& store);
+/// What an import does about each tag, in order.
+struct ImportPlan {
+  std::vector<TagImport> tags{};
+  /// One for each tag that the store has lost: it would give IDs that are known to be granted (see
+  /// StoreOptions::marks). If there is one, nothing is imported.
+  std::vector<Error> lost{};
+};
 
-/// One error for each tag in `plan` that the store has lost: it would give IDs that are known to be granted
-/// (see StoreOptions::marks). If there is one, carry nothing out. Throws whatever else
-/// Store::require_above_granted() throws.
-LEAF_EXPORT std::vector<Error> lost_tags(const std::vector<TagImport>& plan, Store& store);
+/// What an import into `store` would do. Changes nothing. Throws as TagImport's constructor does.
+LEAF_EXPORT ImportPlan plan_import(const std::vector<ImportedTag>& tags, Store& store);
+
+/// Imports `tags` in one transaction: all of them, or none if it throws or finds lost ones. What others
+/// change meanwhile comes before or after it as a whole. It counts as one call of the store (see
+/// StoreOptions::timeout). Done again, it changes nothing. IDs of a tag that was raised may still be buffered
+/// on hosts: see drop_host_buffer(). Throws as plan_import(), Store::add_tag() and update_tag() do.
+LEAF_EXPORT ImportPlan import_tags(const std::vector<ImportedTag>& tags, Store& store);
 
 }  // namespace leaf

@@ -63,12 +63,13 @@ class PostgresqlConnection final : public Connection {
       usable_ = false;
       throw Error(ErrorCode::failed, "the store left a transaction open", "", sqlstate::connection_lost);
     }
-    if (!warning_.empty()) {
-      throw Error(ErrorCode::unavailable, fmt::format("the store warned: {}", warning_),
-                  "look at the server's log; synchronous replication may have failed"_hint,
-                  sqlstate::warning);
-    }
+    require_no_warning();
     return rows;
+  }
+
+  void commit(milliseconds timeout) override {
+    run_script("COMMIT", timeout);
+    require_no_warning();
   }
 
   bool find_tables(milliseconds timeout) override {
@@ -120,6 +121,12 @@ class PostgresqlConnection final : public Connection {
     if (severity == nullptr || std::string_view(severity) != "WARNING") return;
     const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
     static_cast<PostgresqlConnection*>(self)->warning_ = text != nullptr ? text : "(no text)";
+  }
+
+  void require_no_warning() const {
+    if (warning_.empty()) return;
+    throw Error(ErrorCode::unavailable, fmt::format("the store warned: {}", warning_),
+                "look at the server's log; synchronous replication may have failed"_hint, sqlstate::warning);
   }
 
   void lie_in(const std::string& schema) {

@@ -13,6 +13,11 @@
   "biz_tag, max_id, step, start_id, id_limit, description," \
   " " MS("coalesce(changed_at, update_time)") ", incarnation," \
   " CASE WHEN last_grant > 0 THEN " MS("update_time") " END"
+// Where others have columns of these names.
+#define CHANGED_TAG                                                                                     \
+  "biz_tag, max_id, leaf_alloc.step, start_id, leaf_alloc.id_limit, leaf_alloc.description,"            \
+  " " MS("coalesce(changed_at, update_time)") ", incarnation,"                                          \
+  " CASE WHEN last_grant > 0 THEN " MS("update_time") " END"
 // None where the schema has come to ask for a later release since it was looked at.
 #define DEPLOYMENT "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA ")"
 // Whether a commit may be believed: see require_durable(). `local` and better survive a crash of the server;
@@ -275,6 +280,36 @@ $way$;
         " AND ($3::bigint IS NULL OR $3::bigint >= t.max_id)"
         " AND ($4::bigint IS NULL OR $4::bigint >= t.max_id - $6::integer)"
         " RETURNING " TAG,
+    .tags_named =
+        "SELECT " TAG ", (removed_at IS NOT NULL)::integer FROM leaf_alloc"
+        " WHERE biz_tag = ANY (ARRAY(SELECT jsonb_array_elements_text($1::jsonb))::varchar[])",
+    .add_tags =
+        "INSERT INTO leaf_alloc AS t (biz_tag, step, start_id, max_id, id_limit, description)"
+        " SELECT tag, step, start, start, id_limit, description FROM jsonb_to_recordset($1::jsonb)"
+        " AS new (tag varchar, step integer, start bigint, id_limit bigint, description varchar)"
+        " WHERE " MAY_CHANGE("leaf_alloc") " ORDER BY tag COLLATE \"C\""
+        " ON CONFLICT (biz_tag) DO UPDATE SET step = excluded.step,"
+        " start_id = greatest(t.max_id, excluded.max_id), max_id = greatest(t.max_id, excluded.max_id),"
+        " id_limit = excluded.id_limit, description = excluded.description, last_grant = 0,"
+        " changed_at = now(), incarnation = gen_random_uuid(), removed_at = NULL"
+        " WHERE t.removed_at IS NOT NULL AND excluded.max_id >= t.max_id"
+        " AND (excluded.id_limit IS NULL OR excluded.id_limit >= t.max_id - 1)"
+        " RETURNING " TAG,
+    // The rows are locked in order before one is changed: a join goes its own way.
+    .update_tags =
+        "WITH new AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb)"
+        " AS one (tag varchar, step integer, id_limit bigint, description varchar, raise_to bigint)),"
+        " locked AS MATERIALIZED (SELECT biz_tag FROM leaf_alloc"
+        " WHERE biz_tag = ANY (ARRAY(SELECT tag FROM new)) AND " MAY_CHANGE("leaf_alloc")
+        " ORDER BY biz_tag COLLATE \"C\" FOR NO KEY UPDATE)"
+        " UPDATE leaf_alloc SET step = coalesce(new.step, leaf_alloc.step),"
+        " id_limit = coalesce(new.id_limit, leaf_alloc.id_limit),"
+        " description = coalesce(new.description, leaf_alloc.description),"
+        " max_id = greatest(max_id, raise_to), changed_at = now()"
+        " FROM new WHERE (SELECT count(*) FROM locked) >= 0 AND biz_tag = tag AND removed_at IS NULL"
+        " AND ((new.id_limit IS NULL AND raise_to IS NULL)"
+        " OR greatest(max_id, raise_to) - 1 <= coalesce(new.id_limit, leaf_alloc.id_limit, " NO_LIMIT "))"
+        " RETURNING " CHANGED_TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
     .tag = "SELECT " TAG ", (removed_at IS NOT NULL)::integer FROM leaf_alloc WHERE biz_tag = $1",
     .similar_tags =

@@ -120,6 +120,13 @@ class SqliteConnection final : public Connection {
     return 1;
   }
 
+  /// SQLite asks here now and then in the midst of a statement. A transaction that takes too long keeps
+  /// others out.
+  static int ends_late(void* self) {
+    const auto& connection = *static_cast<SqliteConnection*>(self);
+    return connection.is_in_transaction() && steady_clock::now() >= connection.deadline_ ? 1 : 0;
+  }
+
   static Advice other_file() {
     return advice("name another file{}"_hint,
                   Remedy{.kind = Remedy::Kind::choose_store, .name = "sqlite:PATH"});
@@ -164,6 +171,8 @@ class SqliteConnection final : public Connection {
     sqlite3_create_function(db, "leaf_user", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, nullptr, &name_user, nullptr,
                             nullptr);
     sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
+    constexpr int steps = 10'000;  // of SQLite's machine: a millisecond or so
+    sqlite3_progress_handler(db, steps, &SqliteConnection::ends_late, this);
     if (pretend) return;
     // By SQLite's own name of it: a link on the way may have been turned since.
     const auto opened = look_at(sqlite3_db_filename(db, "main"));
@@ -263,7 +272,7 @@ class SqliteConnection final : public Connection {
     // Only SQLITE_DONE says that the statement's own transaction was committed.
     if (step != SQLITE_DONE) throw error(step);
     // What a file that was taken away meanwhile has granted, the one in its place may grant again.
-    if (is_alone) require_same_file();
+    if (is_alone || !is_in_transaction()) require_same_file();
     return rows;
   }
 
@@ -337,6 +346,10 @@ class SqliteConnection final : public Connection {
       case SQLITE_BUSY:
       case SQLITE_LOCKED:
         return {ErrorCode::unavailable, fmt::format("store '{}' stayed locked by another process", path_),
+                advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
+                sqlstate::timed_out};
+      case SQLITE_INTERRUPT:
+        return {ErrorCode::unavailable, fmt::format("store '{}' did not get done in time", path_),
                 advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
                 sqlstate::timed_out};
       case SQLITE_FULL:

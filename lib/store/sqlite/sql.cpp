@@ -12,6 +12,7 @@
   " " MS("coalesce(changed_at, update_time)") ", incarnation," \
   " CASE WHEN last_grant > 0 THEN " MS("update_time") " END"
 // leaf_user() is the driver's own: who runs this program.
+#define FIELD(name) "json_extract(value, '$." name "')"
 // The triggers tell a change by this program from one by hand by the time, which has to be another one.
 #define CHANGED                                                   \
   "changed_at = CASE changed_at WHEN " NOW                        \
@@ -120,6 +121,30 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
         " " CHANGED ", incarnation = excluded.incarnation, removed_at = NULL"
         " WHERE t.removed_at IS NOT NULL AND ($3 IS NULL OR $3 >= t.max_id) AND ($4 IS NULL OR $4 >= "
         "t.max_id - $6)"
+        " RETURNING " TAG,
+    .tags_named = "SELECT " TAG ", removed_at IS NOT NULL FROM leaf_alloc"
+                  " WHERE biz_tag IN (SELECT value FROM json_each($1))",
+    .add_tags =
+        "INSERT INTO leaf_alloc AS t (biz_tag, step, start_id, max_id, id_limit, description, incarnation,"
+        " changed_at, changed_by)"
+        " SELECT " FIELD("tag") ", " FIELD("step") ", " FIELD("start") ", " FIELD("start") ", " FIELD("id_limit")
+        ", " FIELD("description") ", " FIELD("incarnation") ", " NOW ", leaf_user() FROM json_each($1) WHERE true"
+        " ON CONFLICT (biz_tag) DO UPDATE SET step = excluded.step,"
+        " start_id = max(t.max_id, excluded.max_id), max_id = max(t.max_id, excluded.max_id),"
+        " id_limit = excluded.id_limit, description = excluded.description, last_grant = 0,"
+        " " CHANGED ", incarnation = excluded.incarnation, removed_at = NULL"
+        " WHERE t.removed_at IS NOT NULL AND excluded.max_id >= t.max_id"
+        " AND (excluded.id_limit IS NULL OR excluded.id_limit >= t.max_id - 1)"
+        " RETURNING " TAG,
+    .update_tags =
+        "UPDATE leaf_alloc SET step = coalesce(new.step, leaf_alloc.step),"
+        " id_limit = coalesce(new.id_limit, leaf_alloc.id_limit),"
+        " description = coalesce(new.description, leaf_alloc.description),"
+        " max_id = max(max_id, coalesce(raise_to, max_id)), " CHANGED
+        " FROM (SELECT " FIELD("tag") " AS tag, " FIELD("step") " AS step, " FIELD("id_limit") " AS id_limit, "
+        FIELD("description") " AS description, " FIELD("raise_to") " AS raise_to FROM json_each($1)) AS new"
+        " WHERE biz_tag = tag AND removed_at IS NULL AND ((new.id_limit IS NULL AND raise_to IS NULL)"
+        " OR max(max_id, coalesce(raise_to, max_id)) - 1 <= coalesce(new.id_limit, leaf_alloc.id_limit, " NO_LIMIT "))"
         " RETURNING " TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
     .tag = "SELECT " TAG ", removed_at IS NOT NULL FROM leaf_alloc WHERE biz_tag = $1",

@@ -1,0 +1,130 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "leaf/error.hpp"
+#include "leaf/store.hpp"
+#include "leaf/tag_import.hpp"
+#include "support/error_of.hpp"
+#include "support/test_database.hpp"
+
+using leaf::ErrorCode;
+using leaf::Store;
+using leaf::TagName;
+using leaf::test::error_code;
+using leaf::test::error_of;
+using leaf::test::TestDatabase;
+using Action = leaf::TagImport::Action;
+
+namespace {
+
+/// A store with the tag `order`, and an import that raises it and adds 50 tags.
+struct Import {
+  Import() {
+    store.migrate();
+    store.add_tag({.name = TagName("order"), .start = 5});
+    for (int i = 0; i < 50; ++i) tags.push_back({.name = TagName(fmt::format("u{}", i)), .next_id = 5});
+    tags.push_back({.name = TagName("order"), .next_id = 700});
+  }
+  /// `statement` is run once, at the first change of a tag like `pattern`, also if that is rolled back.
+  void strike(const std::string& statement, const std::string& trigger, const std::string& pattern) {
+    database.sql().run(fmt::format(
+        "CREATE SEQUENCE nth; CREATE FUNCTION strike() RETURNS trigger LANGUAGE plpgsql SET search_path FROM "
+        "CURRENT AS $body$ BEGIN IF NEW.biz_tag LIKE '{}' AND nextval('nth') = 1 THEN {}; END IF;"
+        " RETURN NEW; END $body$; CREATE {} ON leaf_alloc {} FOR EACH ROW EXECUTE FUNCTION strike()",
+        pattern, statement, trigger.starts_with("CONSTRAINT") ? trigger : "TRIGGER strike " + trigger,
+        trigger.starts_with("CONSTRAINT") ? "DEFERRABLE INITIALLY DEFERRED" : ""));
+  }
+
+  TestDatabase database;
+  Store store{{.url = database.url(), .timeout = std::chrono::seconds(60)}};
+  std::vector<leaf::ImportedTag> tags{};
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Import, "import on PostgreSQL: one transaction adds and raises, and does nothing twice") {
+  const leaf::ImportPlan done = leaf::import_tags(tags, store);
+  CHECK(done.tags.front().action() == Action::add);
+  CHECK(done.tags.back().action() == Action::raise);
+  CHECK(store.tag(TagName("order")).next_id == 700);
+  CHECK(database.sql().value("SELECT count(DISTINCT xmin::text) FROM leaf_alloc") == "1");
+  for (const auto& tag : leaf::import_tags(tags, store).tags) CHECK(tag.action() == Action::nothing);
+}
+
+TEST_CASE_FIXTURE(Import,
+                  "import on PostgreSQL: what the database refuses of one tag leaves all as they were") {
+  strike("RAISE 'struck'", "BEFORE INSERT", "u33");
+  CHECK(error_code([&] { leaf::import_tags(tags, store); }) == ErrorCode::failed);
+  CHECK(store.tags().size() == 1);
+  CHECK(store.tag(TagName("order")).next_id == 5);
+}
+
+TEST_CASE_FIXTURE(Import, "import on PostgreSQL: a conflict has all of it done again") {
+  SUBCASE("a deadlock") { strike("RAISE 'struck' USING ERRCODE = '40P01'", "BEFORE INSERT", "u33"); }
+  SUBCASE("a tag that could not be added as planned") { strike("RETURN NULL", "BEFORE INSERT", "u33"); }
+  SUBCASE("a tag that could not be changed as planned") { strike("RETURN NULL", "BEFORE UPDATE", "order"); }
+  CHECK(leaf::import_tags(tags, store).tags.back().action() == Action::raise);
+  CHECK(store.tags().size() == 51);
+  CHECK(store.tag(TagName("order")).next_id == 700);
+}
+
+TEST_CASE_FIXTURE(Import,
+                  "import on PostgreSQL: after a commit that may not last all is committed once more") {
+  strike("RAISE WARNING 'canceling wait for synchronous replication'",
+         "CONSTRAINT TRIGGER strike AFTER UPDATE", "order");
+  const leaf::ImportPlan done = leaf::import_tags(tags, store);
+  CHECK(done.tags.front().action() == Action::add);
+  CHECK(done.tags.back().action() == Action::raise);
+  CHECK(database.sql().value("SELECT last_value FROM nth") == "2");
+  CHECK(store.tags().size() == 51);
+}
+
+TEST_CASE_FIXTURE(Import, "import on PostgreSQL: nothing is changed where a crash may lose it") {
+  database.sql().run("ALTER DATABASE " + database.name() + " SET synchronous_commit = off");
+  Store fast({.url = database.url()});
+  CHECK(error_code([&] { leaf::import_tags(tags, fast); }) == ErrorCode::refused);
+  CHECK(store.tags().size() == 1);
+}
+
+TEST_CASE("new store on PostgreSQL: what cannot be set leaves none") {
+  TestDatabase database;
+  Store store({.url = database.url()});
+  leaf::NewStore wanted;
+  SUBCASE("workers beyond the layout") {
+    wanted.workers = leaf::WorkerRange{0, 5000};
+  }
+  SUBCASE("a layout without leases") {
+    wanted.layout = leaf::Layout::parse("1,62");
+  }
+  SUBCASE("a role that does not exist") {
+    wanted.runtime_role = "no_such_role";
+  }
+  SUBCASE("a schema that does not exist") {
+    wanted.functions = "no_such_schema";
+  }
+  SUBCASE("a guard below zero") {
+    wanted.guard_steps = -1;
+  }
+  CHECK(error_code([&] { store.migrate({}, wanted); }) == ErrorCode::usage);
+  CHECK(database.sql().value("SELECT count(*) FROM pg_class WHERE relname LIKE 'leaf%'") == "0");
+  CHECK_FALSE(store.migrate().empty());
+}
+
+TEST_CASE("new store on PostgreSQL: the transaction that makes it sets what it leases") {
+  TestDatabase database;
+  Store store({.url = database.url()});
+  store.migrate({}, {.layout = leaf::Layout::parse("43,4,16"),
+                     .workers = leaf::WorkerRange{5, 7},
+                     .guard_steps = 3,
+                     .functions = ""});
+  CHECK(store.worker_range() == leaf::WorkerRange{5, 7});
+  CHECK(store.layout() == leaf::Layout::parse("43,4,16"));
+  CHECK(store.guard_steps() == 3);
+  CHECK(database.sql().value("SELECT count(DISTINCT x::text) FROM (SELECT xmin AS x FROM leaf_meta UNION ALL"
+                             " SELECT xmin FROM pg_class WHERE oid = 'leaf_worker'::regclass"
+                             " UNION ALL SELECT xmin FROM pg_proc WHERE proname = 'leaf_next') AS made") ==
+        "1");
+}
