@@ -32,8 +32,8 @@ constexpr Column<InitOutcome> outcome_columns[] = {
 }  // namespace
 
 void report(const InitOutcome& outcome, bool created, Messages& messages) {
-  const bool is_same = outcome.applied.empty() && !outcome.made_log && !outcome.turned_on && outcome.former_layout.empty() &&
-                       !outcome.former_workers && !outcome.former_guard;
+  const bool is_same = outcome.applied.empty() && !outcome.made_log && !outcome.turned_on &&
+                       outcome.former_layout.empty() && !outcome.former_workers && !outcome.former_guard;
   messages.info(
       fmt::format("{} store '{}', deployment {}, layout {}{}",
                   created                   ? "created"

@@ -18,7 +18,7 @@ struct InitOutcome {
   std::string layout;
   std::vector<std::string> applied;  ///< names of migrations
   bool made_log = false;
-  bool turned_on = false;  ///< triggers that were off
+  bool turned_on = false;            ///< triggers that were off
   std::vector<std::string> adopted;  ///< the SQL
   std::string former_layout;         ///< where it was changed, but for a new store
   leaf::WorkerRange workers;

@@ -175,10 +175,8 @@ std::string StoreName::shown_for(const StoreIdentity& store) const {
 }
 
 FileKey StoreName::key(const Place& place) {
-  return {.kind = FileKind::store_name,
-          .name = place.digest,
-          .key = place.digest,
-          .shown_store = place.shown};
+  return {
+      .kind = FileKind::store_name, .name = place.digest, .key = place.digest, .shown_store = place.shown};
 }
 
 std::shared_ptr<StateFile> StoreName::find(const Folder& folder, const Place& place) {

@@ -14,8 +14,8 @@
 namespace leaf::host {
 
 /// A name of a store, and what this host knows of where it leads to: a buffer belongs to a store, by whatever
-/// name it is reached. What is known of a SQLite store is kept under the name of its file, which links lead to
-/// as they are at that moment, and counts for that file alone. Thread safe.
+/// name it is reached. What is known of a SQLite store is kept under the name of its file, which links lead
+/// to as they are at that moment, and counts for that file alone. Thread safe.
 class StoreName {
  public:
   /// Throws Error (usage) if `url` is none.

@@ -19,8 +19,8 @@ struct Sql {
   const char* locked_rows;
   /// -> what the log of changes lacks, in words; it takes a schema that has one.
   const char* missing_events;
-  /// -> triggers of the store, but for the log's, that are turned off, and what turns each of them on; absent where
-  /// none can be
+  /// -> triggers of the store, but for the log's, that are turned off, and what turns each of them on; absent
+  /// where none can be
   const char* stopped_triggers;
   /// Leads the migration that makes the log, where it is run again; placed like that.
   const char* drop_event_triggers;

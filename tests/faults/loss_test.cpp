@@ -209,7 +209,8 @@ TEST_CASE("triggers: each that somebody turns off is named, and turned on again 
       " AND tgrelid::regclass::text LIKE 'leaf\\_%' ORDER BY 1");
   CHECK(triggers.size() > 15);
   const std::string state =
-      "SELECT string_agg(tgname::text || tgenabled::text, ' ' ORDER BY tgname) FROM pg_trigger WHERE NOT tgisinternal";
+      "SELECT string_agg(tgname::text || tgenabled::text, ' ' ORDER BY tgname) FROM pg_trigger WHERE NOT "
+      "tgisinternal";
   const std::string all_on = sql.value(state);
   for (const char* how : {"DISABLE TRIGGER ", "ENABLE REPLICA TRIGGER "}) {
     for (const auto& trigger : triggers) {

@@ -59,8 +59,8 @@ struct LinkedHost {
 
   /// As `ln -sfn` does, for a link to the folder and one to the file.
   void turn_to(const std::string& version) {
-    for (const auto& [link, target] : {std::pair<fs::path, fs::path>{"cur", version},
-                                       {"cur.db", fs::path(version) / "leaf.db"}}) {
+    for (const auto& [link, target] :
+         {std::pair<fs::path, fs::path>{"cur", version}, {"cur.db", fs::path(version) / "leaf.db"}}) {
       fs::remove(at("new"));
       fs::create_symlink(target, at("new"));
       fs::rename(at("new"), at(link));
@@ -70,9 +70,7 @@ struct LinkedHost {
   SegmentAllocator allocator(const fs::path& path) {
     return SegmentAllocator(options(path), {.timeout = 1s, .host = host()});
   }
-  std::int64_t next(const std::string& version) {
-    return allocator(version + "/leaf.db").tag(order).next();
-  }
+  std::int64_t next(const std::string& version) { return allocator(version + "/leaf.db").tag(order).next(); }
   SnowflakeGenerator generator(const fs::path& path, const std::string& run = "run") {
     leaf::SnowflakeOptions snowflake;
     snowflake.worker.owner = run;
@@ -120,7 +118,8 @@ TEST_CASE("links: a program goes to the store that a link is turned to, and the 
   CHECK(linked.allocator("v1/leaf.db").tag(linked.order).store() == linked.store("v1").identity());
 }
 
-TEST_CASE("links: a generator goes to the store that a link is turned to, and the former one keeps its name") {
+TEST_CASE(
+    "links: a generator goes to the store that a link is turned to, and the former one keeps its name") {
   const fs::path name = linked_name();
   if (name.empty()) return;
   LinkedHost linked;
@@ -167,7 +166,8 @@ TEST_CASE("links: who draws looks once a second where a link leads") {
   }
 }
 
-TEST_CASE("links: a link that is turned while a store grants leaves no note of the one under another's name") {
+TEST_CASE(
+    "links: a link that is turned while a store grants leaves no note of the one under another's name") {
   LinkedHost linked;
   linked.next("v2");
   std::function<void()> after_grant = [] {};

@@ -652,8 +652,7 @@ std::string copy_in(const fs::path& path) {
 
 /// What `name` of a store is known to lead to after `noted` led to d1.
 bool is_same_name(SharedRangesFixture& fixture, const std::string& noted, const std::string& variables,
-                  const std::string& name, const std::string& other_variables,
-                  const std::string& copy = "") {
+                  const std::string& name, const std::string& other_variables, const std::string& copy = "") {
   const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
   const auto name_of = [&](const std::string& url, const std::string& key) {
     leaf::HostOptions host = fixture.host_options();

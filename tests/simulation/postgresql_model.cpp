@@ -347,8 +347,8 @@ class Statement {
     std::int64_t servers = 1;
     if (before.granted_by && before.granted_by->system == here_.system) {
       const bool is_restored = before.granted_by->tables != here_.tables;
-      servers = std::max<std::int64_t>(
-          here_.timeline - before.granted_by->timeline + (is_restored ? 1 : 0), 1);
+      servers =
+          std::max<std::int64_t>(here_.timeline - before.granted_by->timeline + (is_restored ? 1 : 0), 1);
     }
     guard = servers * guard + (servers - 1) * share;
     if (!changed.is_removed && guard > room) {

@@ -14,7 +14,7 @@
   " " MS("coalesce(changed_at, update_time)") ", incarnation," \
   " CASE WHEN last_grant > 0 THEN " MS("update_time") " END"
 // Where others have columns of these names.
-#define CHANGED_TAG                                                                                     \
+#define CHANGED_TAG \
   "biz_tag, max_id, leaf_alloc.step, start_id, leaf_alloc.id_limit, leaf_alloc.description,"            \
   " " MS("coalesce(changed_at, update_time)") ", incarnation,"                                          \
   " CASE WHEN last_grant > 0 THEN " MS("update_time") " END"
@@ -472,8 +472,10 @@ const HealthSql health_sql{
         "SELECT format('GRANT EXECUTE ON FUNCTION %s TO %I', string_agg(asked::text, ', '), o.rolname)"
         " FROM pg_proc p JOIN pg_roles o ON o.oid = p.proowner CROSS JOIN LATERAL unnest(ARRAY["
         "to_regprocedure('pg_control_system()'), to_regprocedure('pg_walfile_name(pg_lsn)'),"
-        " to_regprocedure('pg_current_wal_insert_lsn()'), to_regprocedure('pg_relation_filepath(regclass)')]) AS asked"
-        " WHERE p.oid = to_regprocedure('leaf_server(oid)') AND NOT has_function_privilege(o.oid, asked, 'EXECUTE')"
+        " to_regprocedure('pg_current_wal_insert_lsn()'), "
+        "to_regprocedure('pg_relation_filepath(regclass)')]) AS asked"
+        " WHERE p.oid = to_regprocedure('leaf_server(oid)') AND NOT has_function_privilege(o.oid, asked, "
+        "'EXECUTE')"
         " GROUP BY o.rolname",
     .lost_tags = "SELECT tags, greatest(tags - (SELECT count(*) FROM leaf_alloc), 0) FROM leaf_meta",
     .settings =

@@ -67,9 +67,7 @@ class SqliteConnection final : public Connection {
   SqliteConnection& operator=(const SqliteConnection&) = delete;
 
   const Sql& sql() const noexcept override { return sqlite::sql; }
-  std::string copy() const override {
-    return file_ ? file_->copy() : std::string();
-  }
+  std::string copy() const override { return file_ ? file_->copy() : std::string(); }
 
   std::vector<Row> execute(const char* text, std::span<const Value> parameters,
                            milliseconds timeout) override {

@@ -55,10 +55,9 @@ std::optional<FileLook> look_at(const std::string& path) {
   struct statx file {};
   if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_NLINK | STATX_BTIME, &file) != 0)
     return std::nullopt;
-  return FileLook{
-      .identity = identity_of(file),
-      .has_other_names = file.stx_nlink > 1,
-      .is_mounted_alone = is_mounted_alone(file, path)};
+  return FileLook{.identity = identity_of(file),
+                  .has_other_names = file.stx_nlink > 1,
+                  .is_mounted_alone = is_mounted_alone(file, path)};
 }
 
 }  // namespace leaf::store::sqlite

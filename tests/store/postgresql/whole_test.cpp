@@ -63,9 +63,15 @@ TEST_CASE_FIXTURE(Import,
 }
 
 TEST_CASE_FIXTURE(Import, "import on PostgreSQL: a conflict has all of it done again") {
-  SUBCASE("a deadlock") { strike("RAISE 'struck' USING ERRCODE = '40P01'", "BEFORE INSERT", "u33"); }
-  SUBCASE("a tag that could not be added as planned") { strike("RETURN NULL", "BEFORE INSERT", "u33"); }
-  SUBCASE("a tag that could not be changed as planned") { strike("RETURN NULL", "BEFORE UPDATE", "order"); }
+  SUBCASE("a deadlock") {
+    strike("RAISE 'struck' USING ERRCODE = '40P01'", "BEFORE INSERT", "u33");
+  }
+  SUBCASE("a tag that could not be added as planned") {
+    strike("RETURN NULL", "BEFORE INSERT", "u33");
+  }
+  SUBCASE("a tag that could not be changed as planned") {
+    strike("RETURN NULL", "BEFORE UPDATE", "order");
+  }
   CHECK(leaf::import_tags(tags, store).tags.back().action() == Action::raise);
   CHECK(store.tags().size() == 51);
   CHECK(store.tag(TagName("order")).next_id == 700);

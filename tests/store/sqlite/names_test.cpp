@@ -215,7 +215,8 @@ int turn_link(sqlite3*, char**, const sqlite3_api_routines*) {
 
 }  // namespace
 
-TEST_CASE("sqlite names: a link that is turned while the store opens is not taken for the file that is open") {
+TEST_CASE(
+    "sqlite names: a link that is turned while the store opens is not taken for the file that is open") {
   TemporaryFolder folder;
   const auto link = folder.path() / "leaf.db";
   make_store(folder.path() / "first.db", 0);
