@@ -49,7 +49,10 @@ unknown_tests() {
         file=${name#cli_}
         grep -qE "^ *leaf_add_cli_test\(${file%_*} ([a-z ]+ )?${file##*_}[ )]" tests/cli/CMakeLists.txt
         ;;
-      model_*) [ -e "tests/models/${name#model_}.pml" ] || grep -qF "leaf_add_test($name " tests/models/CMakeLists.txt ;;
+      model_*)
+        [ -e "tests/models/${name#model_}.pml" ] ||
+          grep -qE "(leaf_add_test\(|add_test\(NAME )$name " tests/models/CMakeLists.txt
+        ;;
       *) grep -rqE --include=CMakeLists.txt "(leaf_add_test\(|add_test\(NAME )$name( |\$)" tests ;;
     esac || echo "$name"
   done
