@@ -131,6 +131,7 @@ void AccessLog::open_again() {
     const std::lock_guard lock(mutex_);
     if (next_descriptor_ != -1) close(next_descriptor_);
     next_descriptor_ = descriptor;
+    of_former_ = lines_.size();
     // Whoever reads the one of before may have stopped.
     eventfd_write(bell_, 1);
   }
@@ -163,16 +164,22 @@ void AccessLog::write_all() {
   for (;;) {
     changed_.wait(lock, [this] { return ends_ || next_descriptor_ != -1 || !lines_.empty(); });
     std::string lines = std::exchange(lines_, {});
+    const std::size_t of_former = std::exchange(of_former_, 0);
     if (const std::uint64_t left_out = std::exchange(left_out_, 0))
       lines += fmt::format("{{\"time\":\"{}\",\"left_out\":{}}}\n", now(), left_out);
     const int next = std::exchange(next_descriptor_, -1);
     const bool ends = ends_;
     lock.unlock();
-    // What came before goes where it was to go, unless that takes nothing more.
-    const bool is_stuck = next != -1 && is_stuck_;
-    if (is_stuck) go_over_to(next);
-    write_lines(lines);
-    if (next != -1 && !is_stuck) go_over_to(next);
+    std::string_view to_write = lines;
+    if (next != -1) {
+      // What came before goes where it was to go, unless that takes nothing more.
+      if (!is_stuck_) {
+        write_lines(to_write.substr(0, of_former));
+        to_write.remove_prefix(of_former);
+      }
+      go_over_to(next);
+    }
+    write_lines(to_write);
     lock.lock();
     if (ends && lines_.empty()) return;
   }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -59,7 +60,8 @@ class AccessLog {
   std::condition_variable changed_;
   std::string lines_;
   std::uint64_t left_out_ = 0;
-  int next_descriptor_ = -1;  ///< opened again
+  int next_descriptor_ = -1;   ///< opened again
+  std::size_t of_former_ = 0;  ///< so much of `lines_` was there before that
   bool ends_ = false;
   std::thread writer_;
 };
