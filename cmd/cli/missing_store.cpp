@@ -17,11 +17,9 @@ bool has_known_store(const Session& session) {
 }
 
 std::string missing_store_hint() {
-  return "this host has drawn from a store of that name: find out where its tables are now, such as on a "
-         "volume that is not "
-         "mounted, in a database that was renamed, or in a schema that is no longer in search_path. A new "
-         "store would give "
-         "out the same IDs again"_hint;
+  return "this host has drawn IDs from a store of that name: find out where its tables are now (a volume "
+         "that is not "
+         "mounted, a renamed database, a schema outside search_path). A new store would give out the same IDs again"_hint;
 }
 
 leaf::Error with_known_store(const leaf::Error& error, const Session& session) {

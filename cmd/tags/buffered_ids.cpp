@@ -70,8 +70,8 @@ void forget_former_store(Session& session) {
   try {
     if (has_known_store(session)) {
       session.messages.warning(
-          "this host has drawn from another store of that name: the new one gives out the same IDs again",
-          "if they are in use anywhere, begin above them, with 'leafctl add-tag TAG --start ID'"_hint);
+          "this host has drawn IDs from another store of that name, and the new one gives them out again",
+          "if they are in use anywhere, start each tag above them with 'leafctl add-tag TAG --start ID'"_hint);
     }
     leaf::forget_store(session.settings().store, *host, session.settings().timeout);
   } catch (const leaf::Error& error) {

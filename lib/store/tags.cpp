@@ -242,8 +242,9 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
   const std::int64_t next_id = std::max(found.tag->next_id, change.raise_to.value_or(0));
   throw Error(
       ErrorCode::usage,
-      fmt::format("tag '{}' has given out IDs up to {} and has limit {}: limit {} and next ID {} do not fit",
-                  name.str(), found.tag->next_id - 1, shown(found.tag->limit),
+      fmt::format("tag '{}' has given out IDs up to {} and has {}: limit {} and next ID {} do not fit",
+                  name.str(), found.tag->next_id - 1,
+                  found.tag->limit ? "limit " + std::to_string(*found.tag->limit) : "no limit",
                   shown(limit_after(*found.tag, change)), next_id),
       fmt::format("choose a limit of {} or more"_hint, next_id - 1));
 }

@@ -435,13 +435,19 @@ ends_soon() {
   ends_soon 0
 }
 
-# take_slowly REQUEST: sends it, takes 32 KiB of the answer every 10 ms, and prints how much came.
+# take_slowly SOCKET REQUEST: sends it, takes 512 bytes of the answer after each of other requests, and prints how much came.
 take_slowly() {
   perl -MSocket -e '
-    my $s; socket($s, PF_UNIX, SOCK_STREAM, 0) && connect($s, pack_sockaddr_un($ARGV[0])) or die "$!";
-    my $taken = 0; alarm 60; syswrite($s, $ARGV[1]);
-    while (my $count = sysread($s, my $piece, 32768)) { $taken += $count; select(undef, undef, undef, 0.01) }
-    print $taken;' "$1" "$2"
+    sub to { my $s; socket($s, PF_UNIX, SOCK_STREAM, 0) && connect($s, pack_sockaddr_un($_[0])) or die "$!"; $s }
+    alarm 60;
+    my ($slow, $other, $taken) = (to($ARGV[0]), to($ARGV[1]), 0);
+    syswrite($slow, $ARGV[2]);
+    while (my $count = sysread($slow, my $piece, 512)) {
+      $taken += $count;
+      syswrite($other, "PING\r\n");
+      sysread($other, my $pong, 7);
+    }
+    print $taken;' "$1" "$redis_socket" "$2"
 }
 
 @test "an answer has --request-timeout to be taken, however steadily that goes on" {

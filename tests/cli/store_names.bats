@@ -416,13 +416,13 @@ make_copy() {
   else
     mv "$BATS_TEST_TMPDIR/leaf.db" "$BATS_TEST_TMPDIR/away.db"
   fi
-  lost='hint: this host has drawn from a store of that name: find out where its tables are now'
+  lost='hint: this host has drawn IDs from a store of that name: find out where its tables are now'
   expect 2 leafctl next order --direct
   contains "$stderr" "$lost"
   contains "$(leafctl doctor)" "${lost#hint: }"
   expect 0 leafctl init-db
-  contains "$stderr" 'warning: this host has drawn from another store of that name: the new one gives out the same IDs again'
-  contains "$stderr" "hint: if they are in use anywhere, begin above them, with 'leafctl add-tag TAG --start ID'"
+  contains "$stderr" 'warning: this host has drawn IDs from another store of that name, and the new one gives them out again'
+  contains "$stderr" "hint: if they are in use anywhere, start each tag above them with 'leafctl add-tag TAG --start ID'"
   leafctl -q add-tag order --start 100000
   same 'begun above' 100000 "$(leafctl next order)"
 }
