@@ -61,6 +61,9 @@ class Serve : public Command {
                             "log each request as a line of JSON; - for standard output (default: none)");
     command.add_integer_option("--threads", "N", threads_, {1, 64},
                                "threads that answer requests, 1 to 64 (default: 1)");
+    command.add_integer_option("--coalesce", "MICROSECONDS", coalesce_, {0, 1000},
+                               "pause between looks for requests, 0 to 1000, so that fewer wake the server "
+                               "(default: 0)");
     command.add_integer_option("--max-connections", "N", max_connections_, {1, 1'000'000},
                                "maximum number of open connections, 1 to 1000000 (default: 10000)");
     command.add_integer_option("--max-count", "N", max_count_, {1, 1'000'000},
@@ -142,6 +145,7 @@ class Serve : public Command {
     options.key_file = key_file_.value_or("");
     options.access_log = access_log_.value_or("");
     options.threads = static_cast<int>(threads_.value_or(1));
+    options.coalesce = std::chrono::microseconds(coalesce_.value_or(0));
     options.max_connections = max_connections_.value_or(usual_max_connections);
     options.max_count = max_count_.value_or(usual_max_count);
     options.idle_timeout = duration("--idle-timeout", idle_timeout_, std::chrono::minutes(5));
@@ -167,6 +171,7 @@ class Serve : public Command {
   std::optional<std::string> key_file_;
   std::optional<std::string> access_log_;
   std::optional<std::int64_t> threads_;
+  std::optional<std::int64_t> coalesce_;
   std::optional<std::int64_t> max_connections_;
   std::optional<std::int64_t> max_count_;
   std::optional<std::string> idle_timeout_;

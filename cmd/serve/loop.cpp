@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <ctime>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "serve/http_connection.hpp"
@@ -66,6 +68,8 @@ Loop::~Loop() {
 }
 
 void Loop::run() {
+  // The kernel would have a pause take 50 us more.
+  if (server_.options().coalesce.count() != 0) prctl(PR_SET_TIMERSLACK, 1UL);
   context_.run();
 }
 
@@ -188,6 +192,14 @@ void Loop::handle_events() {
     }
   }
   end_turn();
+  pause();
+}
+
+/// Who sends a request to a server that waits for one has to wake it, which takes a client longer than the
+/// request itself.
+void Loop::pause() const {
+  const auto pause = server_.options().coalesce;
+  if (pause.count() != 0) std::this_thread::sleep_for(pause);
 }
 
 void Loop::end_turn() {

@@ -90,6 +90,7 @@ class Loop {
  private:
   void await_events();
   void handle_events();
+  void pause() const;
   void end_turn();
   void start_clock();
   void await_lateness();

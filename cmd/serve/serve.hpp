@@ -35,6 +35,7 @@ struct Options {
   std::string key_file;
   std::string access_log;  ///< a file, - for standard output, or empty
   int threads = 1;
+  std::chrono::microseconds coalesce{};  ///< between looks for requests while they come; 0: woken by each
   std::int64_t max_connections = 0;
   std::int64_t max_count = 0;  ///< IDs for one request
   std::chrono::milliseconds idle_timeout{};

@@ -180,3 +180,26 @@ PYTHON
   for client in "$BATS_TEST_TMPDIR"/ids.*; do increasing "$client"; done
   stop_server
 }
+
+# count_pauses OPTION...: how often a server paused that was asked for three IDs, one after the other, goes into $pauses.
+count_pauses() {
+  local trace=$BATS_TEST_TMPDIR/trace
+  http_socket=$BATS_TEST_TMPDIR/http.sock
+  redis_socket=$BATS_TEST_TMPDIR/redis.sock
+  start_server strace -D -f -qq -o "$trace" -e trace=clock_nanosleep \
+    leafctl serve --http "unix:$http_socket" --redis "unix:$redis_socket" "$@"
+  redis -r 3 incr order >"$BATS_TEST_TMPDIR/ids"
+  stop_server
+  until_true no_tracer
+  pauses=$(grep -c 'tv_nsec=20000}' "$trace") || true
+}
+no_tracer() { ! pgrep -f "strace -D -f -qq -o $BATS_TEST_TMPDIR/trace" >/dev/null; }
+
+@test "--coalesce pauses after requests, and without it nothing does" {
+  strace -qq -o /dev/null true 2>/dev/null || skip 'needs strace'
+  local pauses
+  count_pauses
+  same 'pauses without the option' 0 "$pauses"
+  count_pauses --coalesce 20
+  [ "$pauses" -ge 1 ] || same 'pauses with it' 'at least 1' "$pauses"
+}
