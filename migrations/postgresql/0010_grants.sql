@@ -51,7 +51,9 @@ BEGIN
   END IF;
 
   DECLARE
-    room numeric := greatest(coalesce(NEW.id_limit, 9223372036854775806) + 1::numeric - NEW.max_id, 0);
+    -- The limit of a removed tag is over: the server before may have had the tag added again with a higher one.
+    room numeric := greatest(CASE WHEN NEW.removed_at IS NULL THEN coalesce(NEW.id_limit, 9223372036854775806)
+                                  ELSE 9223372036854775806 END + 1::numeric - NEW.max_id, 0);
     here text;
     guard numeric;
     share numeric := 0;
@@ -76,7 +78,7 @@ BEGIN
                           + (split_part(OLD.granted_by, '/', 3) <> split_part(here, '/', 3))::integer, 1);
     END IF;
     guard := servers * guard + (servers - 1) * share;
-    -- A tag that is removed needs no room: nothing was granted past its limit.
+    -- A tag that is removed is always taken over: nothing is granted past the highest ID.
     IF NEW.removed_at IS NULL AND guard > room THEN
       RAISE EXCEPTION 'tag ''%'' was last granted by another server, and the guard of % IDs goes past its limit',
         OLD.biz_tag, guard

@@ -432,3 +432,17 @@ TEST_CASE("copies: a restore after a failover leaves out what the server in betw
   hand_over(database, 1, "0");
   CHECK(store.grant(order, 5).range.lo >= 1 + 2 * guard + leaf::test::guard_share(guard));
 }
+
+TEST_CASE("copies: the limit of a removed tag takes nothing from what is left out") {
+  leaf::test::TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  store.add_tag({.name = order, .step = step, .start = {}, .limit = 50, .description = {}});
+  CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
+  store.remove_tag(order);
+  hand_over(database, 1);
+  // The server before may have had the tag added again, without a limit, and granted on.
+  store.settle_failover(store.failover(), leaf::Commits::may_be_lost);
+  store.add_tag({.name = order, .step = step, .start = {}, .limit = {}, .description = {}});
+  CHECK(is_behind_guard(store.grant(order, 5).range, 6, guard));
+}

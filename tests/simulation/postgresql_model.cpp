@@ -340,7 +340,8 @@ class Statement {
     row = std::move(changed);
   }
   void leave_out(const TagRow& before, TagRow& changed) {
-    const Wide room = std::max<Wide>(Wide{changed.limit.value_or(no_limit)} + 1 - changed.max_id, 0);
+    const std::int64_t highest = changed.is_removed ? no_limit : changed.limit.value_or(no_limit);
+    const Wide room = std::max<Wide>(Wide{highest} + 1 - changed.max_id, 0);
     Wide guard = Wide{meta().guard_steps} * std::max({changed.step, before.step, changed.last_grant,
                                                       before.last_grant, std::int64_t{1}});
     const Wide share = guard > 0 ? std::max<Wide>(8 * guard, 1048576) : 0;
