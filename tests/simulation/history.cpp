@@ -59,6 +59,7 @@ class History {
     };
     scheduler_.run([this] { return ledger_.broken() || (calls_left() <= 0 && all_ended()) || is_late(); });
     if (!ledger_.broken()) require_progress();
+    if (!ledger_.broken()) require_thrift();
     return outcome();
   }
 
@@ -138,6 +139,20 @@ class History {
     if (!ledger_.broken() && tally_.good_probes != left)
       ledger_.fail(fmt::format("{} of {} who ask for IDs get none although nothing is broken any more: {}",
                                left - tally_.good_probes, left, tally_.last_error));
+  }
+
+  /// Where all draw single IDs and no reply is lost, nothing is granted in vain but what the buffer has left,
+  /// a segment in the hands of each process that was killed or stopped, and what lay in a buffer, or was
+  /// about to, that others gave up since its fetcher stood still.
+  void require_thrift() {
+    if (!plan_.is_modelled || (plan_.may(Fault::network) && scenario_.network != NetworkFaults())) return;
+    const auto times = [&](Fault fault) {
+      return static_cast<std::int64_t>(faults_.counts()[static_cast<std::size_t>(fault)]);
+    };
+    const std::int64_t may_be_left = 2 + times(Fault::kill) + times(Fault::stop) + 3 * kernel_.removed_files;
+    const std::int64_t left = ledger_.untouched_ranges(0);
+    if (left > may_be_left)
+      ledger_.fail(fmt::format("{} segments were granted in vain, where {} may be", left, may_be_left));
   }
 
   Outcome outcome() {

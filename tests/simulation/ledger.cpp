@@ -118,13 +118,10 @@ void Ledger::drawn(const Call& call, int tag, Range ids, int host, int process) 
   order.highest = std::max(order.highest, ids.hi - 1);
 }
 
-std::int64_t Ledger::wasted_ranges() const {
-  std::int64_t wasted = 0;
-  for (const auto& [tag, grants] : tags_) {
-    wasted += std::ranges::count_if(
-        grants, [](const auto& entry) { return entry.second.drawn < entry.second.range.size(); });
-  }
-  return wasted;
+std::int64_t Ledger::untouched_ranges(int tag) const {
+  const auto grants = tags_.find(tag);
+  if (grants == tags_.end()) return 0;
+  return std::ranges::count_if(grants->second, [](const auto& entry) { return entry.second.drawn == 0; });
 }
 
 }  // namespace leaf::simulation

@@ -59,8 +59,8 @@ class Ledger {
     if (!broken_) broken_ = std::move(what);
   }
 
-  /// Ranges of a tag of which some IDs were never drawn.
-  std::int64_t wasted_ranges() const;
+  /// The ranges of a tag of which nothing was drawn.
+  std::int64_t untouched_ranges(int tag) const;
 
  private:
   struct Grant {

@@ -20,6 +20,8 @@ struct NetworkFaults {
   std::int64_t conflict = 0;
   std::int64_t delay = 0;
   std::int64_t refused_login = 0;
+
+  bool operator==(const NetworkFaults&) const = default;
 };
 
 /// The database server of a history, and the network that leads there. The library reaches it by its own

@@ -44,6 +44,21 @@ TEST_CASE("simulation: no history of a fixed set breaks a promise") {
   }
 }
 
+TEST_CASE("simulation: what is granted is drawn, but for what the buffer and the crashed had") {
+  constexpr std::uint32_t crashes =
+      1U << static_cast<unsigned>(Fault::kill) | 1U << static_cast<unsigned>(Fault::stop);
+  for (const std::uint32_t faults : {0U, crashes}) {
+    Plan plan{.seed = first_seed, .faults = faults, .most_slots = 4};
+    plan.is_modelled = true;
+    for (int i = 0; i < 500; ++i, ++plan.seed) {
+      const Outcome outcome = run_history(plan);
+      CAPTURE(plan.text());
+      const std::string broken = outcome.broken.data();
+      REQUIRE(broken == "");
+    }
+  }
+}
+
 TEST_CASE("simulation: one seed is one history, and another seed another one") {
   std::set<std::uint64_t> hashes;
   for (std::uint64_t seed = first_seed; seed < first_seed + 20; ++seed) {

@@ -351,6 +351,7 @@ int __wrap_unlinkat(int folder, const char* name, int) {
   const auto found = opened->inode->entries.find(name);
   if (found == opened->inode->entries.end()) return fail(ENOENT);
   --found->second->links;
+  ++kernel().removed_files;
   kernel().log.note("file is removed", process().number, static_cast<std::int64_t>(found->second->number));
   opened->inode->entries.erase(found);
   return 0;

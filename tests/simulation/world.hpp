@@ -45,6 +45,7 @@ class Kernel {
 
   std::vector<std::unique_ptr<OpenFile>> open{};
   std::uint64_t last_inode = 0;
+  std::int64_t removed_files = 0;
   Log& log;
 
  private:
