@@ -382,6 +382,32 @@ TEST_CASE("state file: a child that outlives a fetch of its parent does not keep
   close(pipe_ends[1]);
 }
 
+TEST_CASE("state file: the child of a child loses no descriptor to a lock of its grandparent") {
+  StateFileFixture fixture;
+  const auto lock = fixture.first->try_lock(fixture.folder);
+  REQUIRE(lock);
+  const pid_t child = fork();
+  if (child == 0) {
+    // The lock's number is free now, and one of these gets it.
+    int own[64];
+    for (int& descriptor : own) descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const pid_t grandchild = fork();
+    if (grandchild == 0) {
+      for (const int descriptor : own) {
+        if (fcntl(descriptor, F_GETFD) == -1) _exit(1);
+      }
+      _exit(0);
+    }
+    int status = -1;
+    waitpid(grandchild, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 2);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
 TEST_CASE("state file: there is no lock of one that was removed or replaced, and what is in it can be used") {
   StateFileFixture fixture;
   fs::remove(fixture.path);
