@@ -153,7 +153,7 @@ EOF
   contains "$page" '| models/window | 77 states | `model_window` (failed) | 1 |'
   contains "$page" '| `race_test` | 2 | 1,500 | 8 | 1 |'
   contains "$page" 'Not part of these runs: `cli_'
-  contains "$page" ', `mutants`, '
+  contains "$page" ', `mutants_1`, '
   lacks "$(grep '^Not part' <<<"$page")" '`race_test`'
   expect 0 "$tree/scripts/report"
   same 'the page' "$page" "$(<"$tree/docs/testing.md")"
