@@ -154,11 +154,12 @@ class HostMarks final : public GrantMarks {
     std::array<host::CopyRecord, 8> copies{};
   };
 
-  /// What stays where it is as long as this object.
   struct Places {
     Place own;
     std::optional<Place>
         shared;  ///< `own` where there can be no file; none if it is missing, and is to be left so
+    std::shared_ptr<StateFile>
+        file{};  ///< that `shared` lies in, if it does; others may exchange it meanwhile
   };
 
   static Place place_in(StateFile& file) {
@@ -174,26 +175,26 @@ class HostMarks final : public GrantMarks {
     const Place own{&kept.end, &kept.holder, &kept.copies};
     const Place known = is_whole ? place_in(*kept.file) : own;
     try {
-      if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_)) return {own, known};
+      if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_))
+        return {own, known, kept.file};
       if (!folder_) folder_.emplace(options_);
       const auto folder = folder_->get();
-      if (kept.file && kept.file->is_current(*folder)) return {own, known};
+      if (kept.file && kept.file->is_current(*folder)) return {own, known, kept.file};
       const host::FileKey key{.kind = host::FileKind::mark,
                               .name = subject,
                               .key = subject,
                               .identity = {.deployment = deployment, .copy = {}}};
       const bool is_known = known.load().end != 0;
       if (if_missing == IfMissing::leave && !is_known && !StateFile::find(*folder, key))
-        return {own, std::nullopt};
+        return {own, std::nullopt, nullptr};
       const auto found = StateFile::open(*folder, key);
       place_in(*found).raise(known.load());
-      if (kept.file) removed_.push_back(kept.file);
       kept.file = found;
-      return {own, place_in(*found)};
+      return {own, place_in(*found), found};
     } catch (const Error&) {
       // What passes is no reason to forget what this host knows.
       if (is_short_of_files()) throw;
-      return {own, known};
+      return {own, known, kept.file};
     }
   }
 
@@ -205,7 +206,6 @@ class HostMarks final : public GrantMarks {
   host::ForkMutex mutex_;
   std::optional<host::CurrentFolder> folder_;
   std::map<std::pair<std::string, std::string>, Kept> marks_;
-  std::vector<std::shared_ptr<StateFile>> removed_;  ///< others may still use what lies in them
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ std::optional<std::int64_t> last_claim_if_due(const SharedState& state, std::int
 
 SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKind kind,
                            const std::string& key, const StoreOptions& store, const HostOptions& host,
-                           milliseconds timeout, range::Fetcher* fetcher)
+                           milliseconds timeout, range::Fetcher* fetcher, std::shared_ptr<StorePool> stores)
     : RangeSource(std::move(granter)),
       store_options_(to_keep(store, host)),
       tries_once_(timeout == milliseconds::zero()),
@@ -56,7 +56,8 @@ SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKi
       name_(store.url, host),
       on_fetch_change_(host.on_fetch_change),
       fetcher_(fetcher),
-      folder_(host) {
+      folder_(host),
+      stores_(stores ? std::move(stores) : std::make_shared<StorePool>(store_options_, 1)) {
   draw_from(nowhere_.buffer);
   const auto known = name_.look_up(*folder_.get(), now());
   if (!known) return;
@@ -65,14 +66,10 @@ SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKi
   if (tries_once_ || !known->check_is_due || !name_.claim_check(*folder_.get(), now())) return;
   try {
     const std::lock_guard store_lock(store_mutex_);
-    check_name(store_until(clock().steady_now() + std::min(timeout_, check_patience)));
+    check_name(*store_until(clock().steady_now() + std::min(timeout_, check_patience)));
   } catch (const Error&) {
     // The store is away, which is what the buffer is for.
   }
-}
-
-SharedRanges::~SharedRanges() {
-  if (store_process_ != getpid()) static_cast<void>(store_.release());
 }
 
 range::GrantRecord SharedRanges::record() const {
@@ -145,7 +142,8 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
 void SharedRanges::find_store(Time deadline) {
   if (is_known()) return;
   const std::lock_guard store_lock(store_mutex_);
-  Store& asked = store_until(deadline);
+  const StorePool::Borrowed borrowed = store_until(deadline);
+  Store& asked = *borrowed;
   const auto before = stamp_before(asked);
   const StoreIdentity store = granter().identify(asked);
   name_.note(*folder_.get(), store, before, now());
@@ -257,7 +255,7 @@ void SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& is_d
   if (is_done()) return;
   const std::lock_guard store_lock(store_mutex_);
   try {
-    fetch_locked(store_until(deadline), *file, *lock);
+    fetch_locked(*store_until(deadline), *file, *lock);
   } catch (const Error& error) {
     note_failure(*file, *lock, error);
     if (tries_once_ || !error.retryable()) throw;
@@ -268,7 +266,7 @@ void SharedRanges::fetch() {
   const Time deadline = clock().steady_now() + timeout_;
   find_store(deadline);
   const std::lock_guard store_lock(store_mutex_);
-  fetch(store_until(deadline));
+  fetch(*store_until(deadline));
 }
 
 void SharedRanges::fetch(Store& store) {
@@ -297,7 +295,7 @@ void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
     if (const auto lock = this->lock(file, wait)) {
       const std::lock_guard store_lock(store_mutex_);
       try {
-        if (work(store_until(deadline), *file)) return;
+        if (work(*store_until(deadline), *file)) return;
       } catch (const Error& error) {
         if (error.code() == ErrorCode::refused) note_failure(*file, *lock, error);
         throw;
@@ -400,16 +398,9 @@ void SharedRanges::note_failure(StateFile& file, const FetchLock& lock, const Er
   if (is_new) tell(error.what(), error.advice());
 }
 
-/// The store's mutex is held. After fork() the parent's connection is left alone.
-Store& SharedRanges::store_until(Time deadline) {
-  if (store_process_ != getpid()) {
-    static_cast<void>(store_.release());
-    store_ = std::make_unique<Store>(store_options_);
-    store_process_ = getpid();
-  }
+StorePool::Borrowed SharedRanges::store_until(Time deadline) {
   const auto left = std::chrono::ceil<milliseconds>(deadline - clock().steady_now());
-  store_->set_timeout(tries_once_ ? milliseconds::zero() : std::max(left, milliseconds(1)));
-  return *store_;
+  return stores_->borrow(tries_once_ ? milliseconds::zero() : std::max(left, milliseconds(1)));
 }
 
 void SharedRanges::pause(Time deadline, milliseconds& length) {

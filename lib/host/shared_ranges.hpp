@@ -13,6 +13,7 @@
 #include "host/fork_mutex.hpp"
 #include "host/state_file.hpp"
 #include "host/store_name.hpp"
+#include "host/store_pool.hpp"
 #include "leaf/store.hpp"
 #include "range/fetcher.hpp"
 
@@ -27,11 +28,11 @@ class SharedRanges : public range::RangeSource {
  public:
   /// Opens the file of the granter's name, if this host knows which store the URL leads to; else that is
   /// asked when it is needed. `key` tells the file from others of its kind. `fetcher` fetches in the
-  /// background; null: the embedding program does. Throws Error as StateFile::open() does.
+  /// background; null: the embedding program does. `stores`: of all who draw from that store; null: of its
+  /// own. Throws Error as StateFile::open() does.
   SharedRanges(std::unique_ptr<const range::Granter> granter, FileKind kind, const std::string& key,
                const StoreOptions& store, const HostOptions& host, std::chrono::milliseconds timeout,
-               range::Fetcher* fetcher);
-  ~SharedRanges() override;
+               range::Fetcher* fetcher, std::shared_ptr<StorePool> stores = nullptr);
 
   range::GrantRecord record() const override;
   std::string origin() const override { return state().origin.get(); }
@@ -97,7 +98,7 @@ class SharedRanges : public range::RangeSource {
   void put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn);
   void tell(const std::string& failure, const Advice& advice) const;
   void note_failure(StateFile& file, const FetchLock& lock, const Error& error);
-  Store& store_until(Time deadline);
+  StorePool::Borrowed store_until(Time deadline);
   void pause(Time deadline, std::chrono::milliseconds& length);
   Error timed_out(const std::optional<Error>& failure);
   /// Has takers draw from there, or from nowhere if it is null.
@@ -128,8 +129,7 @@ class SharedRanges : public range::RangeSource {
   std::pair<const range::DoubleBuffer*, std::uint64_t> checked_at_{};
 
   ForkMutex store_mutex_;
-  std::unique_ptr<Store> store_;
-  pid_t store_process_ = 0;  ///< the one that made it
+  const std::shared_ptr<StorePool> stores_;
 };
 
 }  // namespace leaf::host

@@ -119,6 +119,7 @@ class SegmentAllocator::Impl {
   Impl(StoreOptions store, SegmentOptions options)
       : store_(host::to_keep(std::move(store), options.host)),
         options_(std::move(options)),
+        stores_(std::make_shared<host::StorePool>(store_, std::max(options_.max_connections, 1))),
         fetcher_(store_, fetcher_options(options_)) {}
 
   bool is_of_another_process() const noexcept { return process_ != getpid(); }
@@ -139,7 +140,7 @@ class SegmentAllocator::Impl {
                                      .max_starved_step = max_starved_step(options_)};
     if (options_.host) {
       return std::make_unique<segment::SharedTag>(store_, *options_.host, name, bounds, options_.timeout,
-                                                  options_.host->fetch_ahead ? &fetcher_ : nullptr);
+                                                  options_.host->fetch_ahead ? &fetcher_ : nullptr, stores_);
     }
     return std::make_unique<range::OwnRanges>(std::make_unique<segment::SegmentGranter>(name, bounds, store_),
                                               store_, fetcher_);
@@ -149,6 +150,7 @@ class SegmentAllocator::Impl {
   const StoreOptions store_;
   const SegmentOptions options_;
   host::ForkMutex mutex_;
+  const std::shared_ptr<host::StorePool> stores_;  ///< for those who wait; the fetcher has its own
   std::map<TagName, std::unique_ptr<range::RangeSource>> sources_;
   range::Fetcher fetcher_;  // ends its threads before the sources go
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "host/granted_record.hpp"
 #include "leaf/error.hpp"
@@ -14,9 +15,10 @@ using range::append;
 using range::left_in;
 
 SharedTag::SharedTag(const StoreOptions& store, const HostOptions& host, const TagName& tag,
-                     const StepBounds& bounds, std::chrono::milliseconds timeout, range::Fetcher* fetcher)
+                     const StepBounds& bounds, std::chrono::milliseconds timeout, range::Fetcher* fetcher,
+                     std::shared_ptr<host::StorePool> stores)
     : SharedRanges(std::make_unique<SegmentGranter>(tag, bounds, store), host::FileKind::tag, tag.str(),
-                   store, host, timeout, fetcher),
+                   store, host, timeout, fetcher, std::move(stores)),
       tag_(tag) {}
 
 std::vector<Range> SharedTag::take_all(std::uint64_t count) {

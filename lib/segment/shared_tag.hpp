@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "host/shared_ranges.hpp"
@@ -15,7 +16,8 @@ class SharedTag final : public host::SharedRanges {
  public:
   /// As the constructor of SharedRanges.
   SharedTag(const StoreOptions& store, const HostOptions& host, const TagName& tag, const StepBounds& bounds,
-            std::chrono::milliseconds timeout, range::Fetcher* fetcher);
+            std::chrono::milliseconds timeout, range::Fetcher* fetcher,
+            std::shared_ptr<host::StorePool> stores);
 
   /// What is not buffered is granted in one piece, where it is more than a fetch would bring.
   std::vector<Range> take_all(std::uint64_t count) override;

@@ -7,6 +7,7 @@
 #include "leaf/store.hpp"
 #include "store/functions.hpp"
 #include "store/store_impl.hpp"
+#include "store/triggers.hpp"
 #include "text/hint.hpp"
 
 namespace leaf {
@@ -129,9 +130,9 @@ void look_at_events(StoreHealth& health, std::span<const Migration> migrations, 
   if (!health.schema_version || !store::has_events(*health.schema_version, migrations)) return;
   for (const store::Row& row : connection.execute(connection.sql().missing_events, {}, timeout))
     health.missing_events.push_back(row.text(0));
-  if (connection.sql().stopped_triggers == nullptr) return;
-  for (const store::Row& row : connection.execute(connection.sql().stopped_triggers, {}, timeout))
-    health.stopped_triggers.push_back(row.text(0));
+  for (store::StoppedTrigger& trigger :
+       store::stopped_triggers(connection, migrations, *health.schema_version, timeout))
+    health.stopped_triggers.push_back(std::move(trigger.name));
 }
 
 /// After look_at_schema().

@@ -7,6 +7,7 @@
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "store/foreign_objects.hpp"
+#include "store/triggers.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
 
@@ -72,12 +73,12 @@ const Migration& events_of(std::span<const Migration> migrations) {
   return *std::ranges::find(migrations, events_name, &Migration::name);
 }
 
-/// What turns on the triggers that somebody has turned off; empty if all run.
-std::string triggers_again(Connection& connection, std::chrono::milliseconds timeout) {
+/// What has the triggers run again that somebody has turned off or dropped; empty if all do.
+std::string triggers_again(Connection& connection, std::span<const Migration> migrations, int version,
+                           std::chrono::milliseconds timeout) {
   std::string text;
-  if (connection.sql().stopped_triggers == nullptr) return text;
-  for (const Row& row : connection.execute(connection.sql().stopped_triggers, {}, timeout))
-    text += row.text(1) + "\n";
+  for (const StoppedTrigger& trigger : stopped_triggers(connection, migrations, version, timeout))
+    text += trigger.again + "\n";
   return text;
 }
 
@@ -156,6 +157,10 @@ bool has_events(int version, std::span<const Migration> migrations) {
   return version >= events_of(migrations).number;
 }
 
+std::map<std::string, std::string> event_triggers(std::span<const Migration> migrations) {
+  return triggers_of({&events_of(migrations), 1});
+}
+
 std::vector<Migration> wanted(Connection& connection, const Schema& schema,
                               std::span<const Migration> migrations, std::chrono::milliseconds timeout) {
   auto result = pending(schema, migrations);
@@ -163,7 +168,8 @@ std::vector<Migration> wanted(Connection& connection, const Schema& schema,
   if (!has_events(schema.version, migrations) || schema.version > migrations.back().number) return result;
   if (!connection.execute(connection.sql().missing_events, {}, timeout).empty())
     result.insert(result.begin(), {0, "event_log", events_again(connection.sql(), events_of(migrations)), 0});
-  if (const std::string triggers = triggers_again(connection, timeout); !triggers.empty())
+  if (const std::string triggers = triggers_again(connection, migrations, schema.version, timeout);
+      !triggers.empty())
     result.insert(result.begin(), {0, "triggers", triggers, 0});
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,8 +68,11 @@ void require_newest(const Schema& schema, std::span<const Migration> migrations)
 /// Whether a schema of `version` notes who changed what.
 bool has_events(int version, std::span<const Migration> migrations);
 
-/// What migrate() applies: what pending() gives, and in front of it what makes the log of changes anew where
-/// that is not whole. Throws Error (usage) if the schema asks for a later release.
+/// The triggers of the log of changes, as triggers_of().
+std::map<std::string, std::string> event_triggers(std::span<const Migration> migrations);
+
+/// What migrate() applies: what pending() gives, and in front of it what makes the log of changes and
+/// triggers anew where these are not whole. Throws Error (usage) if the schema asks for a later release.
 std::vector<Migration> wanted(Connection& connection, const Schema& schema,
                               std::span<const Migration> migrations, std::chrono::milliseconds timeout);
 

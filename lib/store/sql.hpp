@@ -19,9 +19,9 @@ struct Sql {
   const char* locked_rows;
   /// -> what the log of changes lacks, in words; it takes a schema that has one.
   const char* missing_events;
-  /// -> triggers of the store, but for the log's, that are turned off, and what turns each of them on; absent
-  /// where none can be
-  const char* stopped_triggers;
+  /// -> triggers of the store's tables, 1 or 0: does it run, and what turns it on; absent where none can be
+  /// turned off or dropped by itself
+  const char* triggers;
   /// Leads the migration that makes the log, where it is run again; placed like that.
   const char* drop_event_triggers;
   /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables, which may do without.

@@ -435,14 +435,14 @@ ends_soon() {
   ends_soon 0
 }
 
-# take_slowly SOCKET REQUEST: sends it, takes 512 bytes of the answer after each of other requests, and prints how much came.
+# take_slowly SOCKET REQUEST: sends it, takes 64 bytes of the answer after each of other requests, and prints how much came.
 take_slowly() {
   perl -MSocket -e '
     sub to { my $s; socket($s, PF_UNIX, SOCK_STREAM, 0) && connect($s, pack_sockaddr_un($_[0])) or die "$!"; $s }
     alarm 60;
     my ($slow, $other, $taken) = (to($ARGV[0]), to($ARGV[1]), 0);
     syswrite($slow, $ARGV[2]);
-    while (my $count = sysread($slow, my $piece, 512)) {
+    while (my $count = sysread($slow, my $piece, 64)) {
       $taken += $count;
       syswrite($other, "PING\r\n");
       sysread($other, my $pong, 7);

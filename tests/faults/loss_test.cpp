@@ -199,7 +199,8 @@ TEST_CASE("loss: rows that come one by one, from several at once, are all counte
   CHECK(database.sql().value("SELECT tags FROM leaf_meta") == "7");
 }
 
-TEST_CASE("triggers: each that somebody turns off is named, and turned on again by the next migration") {
+TEST_CASE(
+    "triggers: each that somebody turns off or drops is named, and runs again after the next migration") {
   leaf::test::TestDatabase database;
   leaf::Store store({.url = database.url()});
   store.migrate();
@@ -212,11 +213,13 @@ TEST_CASE("triggers: each that somebody turns off is named, and turned on again 
       "SELECT string_agg(tgname::text || tgenabled::text, ' ' ORDER BY tgname) FROM pg_trigger WHERE NOT "
       "tgisinternal";
   const std::string all_on = sql.value(state);
-  for (const char* how : {"DISABLE TRIGGER ", "ENABLE REPLICA TRIGGER "}) {
+  for (const std::string how : {"DISABLE", "ENABLE REPLICA", "DROP"}) {
     for (const auto& trigger : triggers) {
       const std::string& name = trigger[0];
+      CAPTURE(how);
       CAPTURE(name);
-      sql.run("ALTER TABLE " + trigger[1] + " " + how + name);
+      sql.run(how == "DROP" ? "DROP TRIGGER " + name + " ON " + trigger[1]
+                            : "ALTER TABLE " + trigger[1] + " " + how + " TRIGGER " + name);
       const leaf::StoreHealth health = store.health();
       const bool is_of_log = health.stopped_triggers.empty();
       const std::string found = is_of_log ? health.missing_events.at(0) : health.stopped_triggers.at(0);
@@ -224,6 +227,7 @@ TEST_CASE("triggers: each that somebody turns off is named, and turned on again 
       CHECK(health.missing_events.size() + health.stopped_triggers.size() == 1);
       CHECK(store.migrate().size() == 1);
       CHECK(sql.value(state) == all_on);
+      CHECK(store.health().stopped_triggers.empty());
     }
   }
   sql.run(

@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -226,6 +228,53 @@ TEST_CASE("host tag: children that are forked of a process that has drawn all ge
   CHECK(repeated == 0);
   close(pipe_ends[0]);
   close(pipe_ends[1]);
+}
+
+namespace {
+
+/// Descriptors of this process that lead to `file`.
+int open_descriptors(const fs::path& file) {
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    count += fs::read_symlink(entry.path(), gone) == file;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("host tag: an allocator of many tags keeps as many connections as it may, not one for each") {
+  constexpr int tags = 20;
+  SegmentHost host;
+  const int before = open_descriptors(host.store.path());
+  SegmentAllocator allocator(host.store.options(), {.timeout = 30s, .host = host.host_options()});
+  for (int i = 0; i < tags; ++i) {
+    const std::string name = "tag" + std::to_string(i);
+    add_tag(host.admin, name, 10);
+    CHECK(allocator.tag(TagName(name)).next() == 1);
+  }
+  // Those who wait have two, and so has who fetches ahead.
+  CHECK(open_descriptors(host.store.path()) - before <= 4);
+}
+
+TEST_CASE("host tag: threads that fetch at once have a connection each, and share them later") {
+  constexpr int threads = 8, rounds = 20;
+  SegmentHost host;
+  for (int i = 0; i < threads; ++i) add_tag(host.admin, "tag" + std::to_string(i), 2);
+  SegmentAllocator allocator(host.store.options(),
+                             {.timeout = 30s, .max_step = 2, .host = host.host_options()});
+  std::vector<std::set<std::int64_t>> seen(threads);
+  {
+    std::vector<std::jthread> drawing;
+    for (int i = 0; i < threads; ++i) {
+      drawing.emplace_back([&, i] {
+        leaf::SegmentTag tag = allocator.tag(TagName("tag" + std::to_string(i)));
+        for (int round = 0; round < rounds; ++round) seen[static_cast<std::size_t>(i)].insert(tag.next());
+      });
+    }
+  }
+  for (const auto& ids : seen) CHECK(ids.size() == rounds);
 }
 
 TEST_CASE("host tag: what was buffered below a floor is given up at once, and nothing else") {

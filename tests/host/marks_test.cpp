@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -139,6 +140,24 @@ TEST_CASE("marks: a process outlives that its file is cut, and does not forget w
   CHECK(running.granted_mark(host.order) == 501);
   CHECK(error_code([&] { running.grant(host.order, 5); }) == ErrorCode::refused);
   CHECK(error_code([&] { host.process().grant(host.order, 5); }) == ErrorCode::refused);
+}
+
+TEST_CASE("marks: a process keeps no descriptor of what was removed, and still knows what it was granted") {
+  MarkingHost host;
+  leaf::Store running = host.process();
+  leaf::test::add_tag(running, "order", 10);
+  const auto open_descriptors = [] {
+    const fs::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  running.grant(host.order, 10);
+  const auto before = open_descriptors();
+  for (int removals = 0; removals < 20; ++removals) {
+    fs::remove_all(host.run);
+    running.grant(host.order, 10);
+  }
+  CHECK(open_descriptors() <= before + 1);
+  CHECK(host.process().granted_mark(host.order) == 211);
 }
 
 TEST_CASE("marks: what counts no more since the system has started anew is no loss to tell of") {

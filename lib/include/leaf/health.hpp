@@ -109,7 +109,7 @@ struct StoreHealth {
 
   std::vector<StoreLock> locks;               ///< seen twice, so not by a passing grant
   std::vector<std::string> missing_events;    ///< what the log of changes lacks
-  std::vector<std::string> stopped_triggers;  ///< that keep IDs from coming again, and are turned off
+  std::vector<std::string> stopped_triggers;  ///< that keep IDs from coming again, and do not run
   std::vector<std::string> missing_rights;    ///< that drawing IDs and leasing workers need
   /// Roles, and PUBLIC, that may create objects beside the tables though they do not own them, and where.
   std::vector<std::string> schema_creators;

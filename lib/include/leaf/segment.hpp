@@ -32,7 +32,8 @@ struct SegmentOptions {
   /// lose as many IDs.
   std::optional<std::int64_t> max_starved_step{};
   /// How many connections, each with a thread of its own, fetch segments at once. They are opened when
-  /// needed.
+  /// needed. With `host` calls that wait for a segment fetch it themselves; as many of their connections are
+  /// kept again.
   int max_connections = 2;
   /// Called from a background thread, never twice at the same time, when a fetch has failed and will be
   /// retried; may be empty. It must not call the allocator.

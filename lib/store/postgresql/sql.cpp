@@ -146,11 +146,10 @@ const Sql sql{
         " ('_worker_freed', to_regclass('leaf_worker'))) AS wanted (name, home) WHERE home IS NOT NULL"
         " AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = home AND tgname = 'leaf' || name"
         " AND tgenabled IN ('O', 'A')) ORDER BY 1",
-    .stopped_triggers =
-        "SELECT tgname, format('ALTER TABLE %s ENABLE TRIGGER %I;', tgrelid::regclass, tgname) FROM pg_trigger"
-        " WHERE tgrelid IN (" TABLES ", to_regclass('leaf_event')) AND NOT tgisinternal AND tgenabled IN ('D', 'R')"
-        " AND starts_with(tgname, 'leaf' || '_') AND tgname NOT IN ('leaf' || '_event_kept', 'leaf' || '_alloc_added',"
-        " 'leaf' || '_alloc_changed', 'leaf' || '_worker_freed') ORDER BY tgname",
+    .triggers =
+        "SELECT tgname, (tgenabled IN ('O', 'A'))::integer,"
+        " format('ALTER TABLE %s ENABLE TRIGGER %I;', tgrelid::regclass, tgname) FROM pg_trigger"
+        " WHERE tgrelid IN (" TABLES ") AND NOT tgisinternal ORDER BY tgname",
     .drop_event_triggers = R"(DROP TRIGGER IF EXISTS leaf_event_kept ON leaf.leaf_event;
 DROP TRIGGER IF EXISTS leaf_alloc_added ON leaf.leaf_alloc;
 DROP TRIGGER IF EXISTS leaf_alloc_changed ON leaf.leaf_alloc;

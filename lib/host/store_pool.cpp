@@ -1,0 +1,59 @@
+#include "host/store_pool.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "host/fetch_lock.hpp"
+
+namespace leaf::host {
+
+StorePool::Borrowed::Borrowed(StorePool& pool, std::unique_ptr<Store> store)
+    : pool_(pool), store_(std::move(store)), process_(getpid()) {}
+
+StorePool::Borrowed::~Borrowed() {
+  if (!store_) return;
+  if (process_ == getpid()) {
+    pool_.give_back(std::move(store_));
+  } else {
+    static_cast<void>(store_.release());  // the parent's
+  }
+}
+
+StorePool::StorePool(StoreOptions store, std::size_t most_idle)
+    : store_options_(std::move(store)), most_idle_(most_idle), process_(getpid()) {}
+
+StorePool::~StorePool() {
+  if (process_ != getpid()) leave_to_parent();
+}
+
+void StorePool::leave_to_parent() noexcept {
+  for (std::unique_ptr<Store>& store : idle_) static_cast<void>(store.release());
+  idle_.clear();
+}
+
+StorePool::Borrowed StorePool::borrow(std::chrono::milliseconds timeout) {
+  std::unique_ptr<Store> store;
+  {
+    const NoFork no_fork;
+    if (process_ != getpid()) {
+      leave_to_parent();
+      process_ = getpid();
+    }
+    if (!idle_.empty()) {
+      store = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (!store) store = std::make_unique<Store>(store_options_);
+  store->set_timeout(timeout);
+  return {*this, std::move(store)};
+}
+
+void StorePool::give_back(std::unique_ptr<Store> store) {
+  const NoFork no_fork;
+  // Else it is closed once the lock is gone.
+  if (idle_.size() < most_idle_) idle_.push_back(std::move(store));
+}
+
+}  // namespace leaf::host
