@@ -236,10 +236,10 @@ TEST_CASE("store checks: a prepared transaction that locks a tag is named, and w
   const Check check = found(health);
   CHECK(check.name == "locks");
   CHECK(check.state == CheckState::warning);
-  CHECK(
-      check.detail ==
-      "the prepared transaction 'it''s forgotten', of role 'shop', prepared since 1970-01-01T01:00:00Z locks "
-      "tag 'order': nothing is granted there");
+  CHECK(check.detail ==
+        "the prepared transaction 'it''s forgotten', of role 'shop', prepared since 1970-01-01T01:00:00.000Z "
+        "locks "
+        "tag 'order': nothing is granted there");
   CHECK(check.hint ==
         "end it with ROLLBACK PREPARED 'it''s forgotten', or with COMMIT PREPARED 'it''s forgotten' if the "
         "rest "
