@@ -118,11 +118,21 @@ Check check_lock(const leaf::StoreLock& lock) {
       fmt::join(lock.what.begin(),
                 lock.what.begin() + static_cast<std::ptrdiff_t>(std::min(most, lock.what.size())), ", "));
   if (lock.what.size() > most) what += fmt::format(" and {} more", lock.what.size() - most);
-  std::string seen = fmt::format("process {} of the server, of role '{}'", lock.process, lock.role);
+  std::string seen = lock.prepared.empty()
+                         ? fmt::format("process {} of the server, of role '{}'", lock.process, lock.role)
+                         : fmt::format("the prepared transaction {}, of role '{}'", lock.prepared, lock.role);
   if (!lock.program.empty()) seen += fmt::format(" and program '{}'", lock.program);
   if (lock.since)
-    seen += fmt::format(", in a transaction since {}", leaf::detail::format_rfc3339(*lock.since));
-  return {"locks", CheckState::warning, fmt::format("{} locks {}: nothing is granted there", seen, what),
+    seen += fmt::format(", {} since {}", lock.prepared.empty() ? "in a transaction" : "prepared",
+                        leaf::detail::format_rfc3339(*lock.since));
+  seen += fmt::format(" locks {}: nothing is granted there", what);
+  if (!lock.prepared.empty()) {
+    return {"locks", CheckState::warning, seen,
+            fmt::format("end it with ROLLBACK PREPARED {0}, or with COMMIT PREPARED {0} if the rest of its"
+                        " work is committed"_hint,
+                        lock.prepared)};
+  }
+  return {"locks", CheckState::warning, seen,
           fmt::format("let its transaction end, or end it with 'SELECT pg_terminate_backend({})'"_hint,
                       lock.process)};
 }

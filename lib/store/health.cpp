@@ -45,13 +45,21 @@ void look_at_schema(StoreHealth& health, Connection& connection, milliseconds ti
 
 using Locks = std::vector<StoreLock>;
 
+bool is_of_same(const StoreLock& one, const StoreLock& other) {
+  return one.process == other.process && one.prepared == other.prepared;
+}
+
 Locks read_locks(Connection& connection, const char* statement, milliseconds timeout) {
   Locks locks;
   for (const store::Row& row : connection.execute(statement, {}, timeout)) {
-    const std::int64_t process = row.integer(1);
-    if (locks.empty() || locks.back().process != process) {
-      locks.push_back(
-          {.what = {}, .process = process, .role = row.text(2), .program = row.text(3), .since = {}});
+    StoreLock lock{.what = {},
+                   .process = row.integer(1),
+                   .role = row.text(2),
+                   .program = row.text(3),
+                   .since = {},
+                   .prepared = row.text(5)};
+    if (locks.empty() || !is_of_same(locks.back(), lock)) {
+      locks.push_back(std::move(lock));
       if (const auto since = row.integer_or_null(4)) locks.back().since = UnixTime(milliseconds(*since));
     }
     locks.back().what.push_back(row.text(0));
@@ -68,7 +76,8 @@ Locks lasting_locks(Connection& connection, const char* statement, Clock& clock,
   clock.sleep_for(moment);
   Locks lasting;
   for (StoreLock& lock : read_locks(connection, statement, timeout)) {
-    const auto same = std::ranges::find(before, lock.process, &StoreLock::process);
+    const auto same =
+        std::ranges::find_if(before, [&](const StoreLock& then) { return is_of_same(then, lock); });
     if (same == before.end() || same->since != lock.since) continue;
     std::erase_if(lock.what, [&](const std::string& what) {
       return std::ranges::find(same->what, what) == same->what.end();
@@ -98,6 +107,15 @@ void look_at_rows(StoreHealth& health, Connection& connection, Clock& clock, mil
 
 /// What takes too long because of `lock`.
 Error kept_waiting(const Error& error, const StoreLock& lock) {
+  if (!lock.prepared.empty()) {
+    return {error.code(),
+            fmt::format("{}: the prepared transaction {} locks {}", error.what(), lock.prepared,
+                        fmt::join(lock.what, ", ")),
+            fmt::format("end it with ROLLBACK PREPARED {0}, or with COMMIT PREPARED {0} if the rest of its"
+                        " work is committed"_hint,
+                        lock.prepared),
+            error.sqlstate()};
+  }
   return {error.code(),
           fmt::format("{}: process {} of the server locks {}", error.what(), lock.process,
                       fmt::join(lock.what, ", ")),

@@ -102,9 +102,16 @@ int refuse_variable(const char* name, bool may_be_element) {
     return usage_status;
   }
   const Param known = find(name);
-  if (known == nullptr || (known->node.flags & PM_READONLY) == 0) return EXIT_SUCCESS;
-  zwarnnam(name_of_builtin, "read-only variable: %s", name);
-  return EXIT_FAILURE;
+  if (known == nullptr) return EXIT_SUCCESS;
+  if ((known->node.flags & PM_READONLY) != 0) {
+    zwarnnam(name_of_builtin, "read-only variable: %s", name);
+    return EXIT_FAILURE;
+  }
+  // A float has 53 bits for an ID's 63, and a width cuts what is longer.
+  if ((known->node.flags & (PM_EFLOAT | PM_FFLOAT | PM_LEFT | PM_RIGHT_B | PM_RIGHT_Z)) == 0)
+    return EXIT_SUCCESS;
+  zwarnnam(name_of_builtin, "%s: a variable with this type or width would change an ID", name);
+  return usage_status;
 }
 
 int assign(const char* name, const char* value) {

@@ -22,6 +22,25 @@ typeset ids=8
 11"
 }
 
+@test "a variable that would change an ID is refused, and costs none" {
+  prime order
+  for kind in 'float name' 'float -F name' 'typeset -Z 3 name' 'typeset -R 3 name' 'typeset -L 3 name' \
+    'integer -i 8 -Z 3 name' 'typeset -a -Z 3 name' 'typeset -A -Z 3 name'; do
+    in_shell 2 "$kind; leaf next order -v name"
+    contains "$stderr" 'name: a variable with this type or width would change an ID'
+  done
+  in_shell 2 'typeset -Z 3 name; leaf next --snowflake -v name'
+  in_shell 2 'typeset -a -R 3 names; leaf next order -n 2 -v names'
+  in_shell 2 'typeset -a -R 3 names; leaf next order -v "names[1]"'
+  in_shell 2 'typeset -A -L 3 parts; leaf decode 12 -v parts'
+  in_shell 2 'float parts; leaf decode 12 -v parts'
+  # None of these was drawn.
+  same 'the next' 2 "$(leafctl next order)"
+  in_shell 0 'typeset -l small; integer -i 16 number; f() { float id; g }; g() { local id; leaf next order -v id; echo $id }
+    leaf next order -v small; leaf next order -v number; echo $small $((number)); f'
+  prints $'3 4\n5'
+}
+
 @test "what is written in another script than ASCII comes and goes as it is" {
   in_shell 0 'leaf next order --template "№ {id} – äöü" -v text; echo "$text"
     leaf next order --template "№ {id} – äöü"'

@@ -44,13 +44,15 @@ struct ServerGuard {
   GuardedChange change = GuardedChange::noticed;
 };
 
-/// A session of the database that holds a transaction open and so keeps others from writing.
+/// A session of the database that holds a transaction open and so keeps others from writing, or a prepared
+/// transaction, which does so without one.
 struct StoreLock {
   std::vector<std::string> what;  ///< such as "tag 'order'", "worker 3" or "table leaf_alloc"
-  std::int64_t process = 0;       ///< of the server
+  std::int64_t process = 0;       ///< of the server; 0: it is a prepared transaction
   std::string role;
   std::string program;            ///< the name that it gives itself; may be empty
   std::optional<UnixTime> since;  ///< its transaction began; absent also if the present role may not know
+  std::string prepared{};         ///< the name of the prepared transaction, as a literal of SQL
 };
 
 /// The functions for SQL in one schema: see Store::install_functions().

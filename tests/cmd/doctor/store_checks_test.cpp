@@ -226,6 +226,26 @@ TEST_CASE("store checks: what stops grants fails, what only a crash shows is a w
   CHECK(found(health).name == "durability");
 }
 
+TEST_CASE("store checks: a prepared transaction that locks a tag is named, and what ends it") {
+  leaf::StoreHealth health = healthy_server();
+  health.locks = {{.what = {"tag 'order'"},
+                   .role = "shop",
+                   .program = {},
+                   .since = leaf::UnixTime(1h),
+                   .prepared = "'it''s forgotten'"}};
+  const Check check = found(health);
+  CHECK(check.name == "locks");
+  CHECK(check.state == CheckState::warning);
+  CHECK(check.detail ==
+        "the prepared transaction 'it''s forgotten', of role 'shop', prepared since 1970-01-01T01:00:00.000Z "
+        "locks "
+        "tag 'order': nothing is granted there");
+  CHECK(check.hint ==
+        "end it with ROLLBACK PREPARED 'it''s forgotten', or with COMMIT PREPARED 'it''s forgotten' if the "
+        "rest "
+        "of its work is committed");
+}
+
 TEST_CASE("store checks: the clock may be off by as much as is allowed, and half of that is a warning") {
   leaf::StoreHealth health = healthy_server();
   for (const auto off : {2500ms, -2500ms, 1ms}) {
