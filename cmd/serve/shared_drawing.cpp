@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -15,6 +16,9 @@ namespace {
 
 /// How often a run that others have cut short is asked for again.
 constexpr int most_attempts = 8;
+
+/// A failure that is longer ago says nothing: nobody may have asked since.
+constexpr std::chrono::seconds recent{3};
 
 /// What is left of the buffer is of no use to a run that is longer.
 leaf::Range draw_run(leaf::SegmentTag& tag, std::uint64_t count) {
@@ -171,6 +175,20 @@ void SharedDrawing::note_draw(const std::optional<leaf::Error>& error) noexcept 
   has_failed_.store(error.has_value(), std::memory_order_relaxed);
 }
 
+/// A store that answers may grant nothing all the same, as while somebody holds a lock. What is fetched for
+/// this host is tried again soon without being asked for.
+void SharedDrawing::require_none_fails(const std::vector<leaf::HostBuffer>& buffered) const {
+  if (!has_failed_.load(std::memory_order_relaxed)) return;
+  for (const leaf::HostBuffer& buffer : buffered) {
+    if (buffer.kind != leaf::HostBuffer::Kind::tag || buffer.is_former || buffer.failures == 0 ||
+        !steps_.contains(leaf::TagName(buffer.name)) ||
+        buffer.retry_at + recent < std::chrono::system_clock::now())
+      continue;
+    throw leaf::Error(leaf::ErrorCode::unavailable, fmt::format("tag '{}' has no IDs left, and gets none: {}",
+                                                                buffer.name, buffer.failure));
+  }
+}
+
 void SharedDrawing::require_ready() {
   if (options_.segments.host) {
     const auto buffered = buffers();
@@ -182,6 +200,7 @@ void SharedDrawing::require_ready() {
       });
     };
     if (!steps_.empty() && std::ranges::all_of(steps_, is_filled)) return;
+    if (std::ranges::none_of(steps_, is_filled)) require_none_fails(buffered);
   }
   BorrowedStore store(*this);
   store->set_timeout(std::chrono::milliseconds(0));

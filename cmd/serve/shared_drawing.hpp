@@ -61,6 +61,8 @@ class SharedDrawing {
   void require_ready();
 
  private:
+  /// The mutex is held.
+  void require_none_fails(const std::vector<leaf::HostBuffer>& buffered) const;
   class BorrowedStore;
 
   leaf::Store take_store();

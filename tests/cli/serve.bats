@@ -276,6 +276,34 @@ readiness_after_a_draw() {
   same 'the code' unavailable "$(jq -r .code <<<"$output")"
 }
 
+@test "it is not ready while a lock lets nobody have IDs, though the store answers" {
+  leafctl -q tags update order --step 5
+  serve --timeout 200ms
+  answers 200 ready /readyz
+  redis incr order >"$BATS_TEST_TMPDIR/first"
+  case $TEST_STORE in
+    sqlite)
+      coproc LOCK { sqlite3 "$BATS_TEST_TMPDIR/leaf.db" 3>&-; }
+      echo $'.timeout 10000\nBEGIN; SELECT \'locked\' FROM leaf_meta;' >&"${LOCK[1]}"
+      ;;
+    postgresql)
+      coproc LOCK { psql -qAtX -d "$test_database" 3>&-; }
+      echo "BEGIN; SELECT 'locked' FROM leaf_alloc FOR UPDATE;" >&"${LOCK[1]}"
+      ;;
+  esac
+  lock_process=$LOCK_PID
+  local answer
+  read -r answer <&"${LOCK[0]}"
+  same 'the answer' locked "$answer"
+  until_prints 'the last is drawn' failed drawn_or_failed
+  get /readyz
+  same 'the status' 503 "$status"
+  contains "$output" "tag 'order' has no IDs left, and gets none"
+  unlock_store
+  # Nobody asks for IDs meanwhile.
+  until_prints 'the status' 200 status_of /readyz
+}
+
 @test "it is ready where IDs can be drawn" {
   serve --timeout 0
   answers 200 ready /readyz
