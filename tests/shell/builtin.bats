@@ -7,12 +7,14 @@ case $LEAF_SHELL in
     readonly_says='id: readonly variable'
     name_says='not a valid identifier'
     from_coprocess='<&"${COPROC[0]}"'
+    to_coprocess='>&"${COPROC[1]}"'
     job_control='set -m'
     ;;
   zsh)
     readonly_says='read-only variable: id'
     name_says='not an identifier'
     from_coprocess='<&p'
+    to_coprocess='>&p'
     job_control=:  # which only a shell on a terminal has
     ;;
 esac
@@ -218,7 +220,9 @@ hint: create it with 'leafctl add-tag nope'"
     leaf next order | cat >ids.3
     true | leaf next order >ids.4
     leaf next order >ids.5 & wait
-    coproc leaf next order; cat '"$from_coprocess"' >ids.6; wait
+    # It stays until its ID was read: its output is closed when it ends.
+    coproc { leaf next order; read -r line; }
+    read -r id '"$from_coprocess"'; echo "$id" >ids.6; echo '"$to_coprocess"'; wait
     cat <(leaf next order) >ids.7
     leaf next order >ids.8'
   cat ids.? >ids
