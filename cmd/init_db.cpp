@@ -202,7 +202,7 @@ class InitDb : public Command {
     if (guard_steps_) store.require_guard_steps(*guard_steps_);
     if (functions_) store.functions_script(*functions_);
     create_default_store_folder(session.configuration);
-    share_store_file(session.settings());
+    prepare_shared_store(session.settings());
     InitOutcome outcome;
     outcome.store = leaf::redact_url(session.settings().store);
     outcome.runtime_role = runtime_role_;
@@ -213,6 +213,7 @@ class InitDb : public Command {
                                                  .guard_steps = guard_steps_,
                                                  .runtime_role = runtime_role_,
                                                  .functions = functions_});
+    share_store(session.settings());
     for (const leaf::ForeignObject& object : adopted) outcome.adopted.push_back(object.remedy);
     const bool created = !applied.empty() && applied.front().number == 1;
     set_pool(store, layout, workers, created, outcome);
