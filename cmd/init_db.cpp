@@ -203,6 +203,7 @@ class InitDb : public Command {
     if (functions_) store.functions_script(*functions_);
     create_default_store_folder(session.configuration);
     prepare_shared_store(session.settings());
+    warn_of_former_store(session);
     InitOutcome outcome;
     outcome.store = leaf::redact_url(session.settings().store);
     outcome.runtime_role = runtime_role_;
