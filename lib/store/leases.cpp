@@ -128,7 +128,7 @@ void Store::Impl::claim_window(const WorkerLease& lease,
   const std::string subject = mark_of(lease.worker);
   const MarkHolder holder = holder_of(lease.token);
   const bool is_own = marks_->mark(lease.store.deployment, subject).holder == holder;
-  if (!marks_->claim(lease.store, subject, {unix_ms(lease.begin), unix_ms(lease.end)}, holder) && !is_own)
+  if (!claim(lease.store, subject, {unix_ms(lease.begin), unix_ms(lease.end)}, holder) && !is_own)
     throw leased_before(lease.worker, time_of(marks_->highest(lease.store.deployment, subject)), spare);
 }
 

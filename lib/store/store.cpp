@@ -54,6 +54,11 @@ void Store::Impl::require_connected_to(const StoreIdentity& identity) {
               store::sqlstate::connection_lost);
 }
 
+bool Store::Impl::claim(StoreIdentity store, const std::string& subject, Range granted, MarkHolder holder) {
+  store.copy += run_;
+  return marks_->claim(store, subject, granted, holder);
+}
+
 void Store::Impl::connect_by(std::uint64_t files) {
   if (std::exchange(connected_by_, files) == files) return;
   if (connected_in_ != getpid()) static_cast<void>(connection_.release());

@@ -91,6 +91,7 @@ class Store::Impl {
           }
           StoreIdentity identity = store::identity_of(rows[0], identity_column, connection);
           require_connected_to(identity);
+          run_ = store::run_of(rows[0], identity_column);
           return std::pair(std::move(rows[0]), std::move(identity));
         });
   }
@@ -109,6 +110,10 @@ class Store::Impl {
     if (fits(found)) throw store::changed_meanwhile(name);
     return found;
   }
+
+  /// As GrantMarks::claim(), of what the last grant() gave. Two servers that run from copies of the same
+  /// files are two copies of a store, whatever they say of themselves.
+  bool claim(StoreIdentity store, const std::string& subject, Range granted, MarkHolder holder = 0);
 
   /// The end of what this host was granted of a tag of which the store asked last has no row; 0 if that may
   /// be right: nothing was, or the tag was removed.
@@ -163,6 +168,7 @@ class Store::Impl {
   std::uint64_t connected_by_ = 0;
   bool schema_checked_ = false;
   std::string deployment_;
+  std::string run_;  ///< of the server that granted last: see store::run_of()
   bool retried_ = false;
 };
 

@@ -371,7 +371,7 @@ Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& 
   }
   Grant ids = grant_of(granted->first, granted->second);
   if (ids.range.lo < mark) throw gone_back(name, mark);
-  if (!marks_->claim(ids.store, subject, ids.range))
+  if (!claim(ids.store, subject, ids.range))
     throw gone_back(name, marks_->highest(ids.store.deployment, subject));
   return ids;
 }
