@@ -90,6 +90,7 @@ TEST_CASE("http: what is no request is refused before more of it is waited for")
   CHECK(status_of("GET / HTTP/1.1\r\nA: " + std::string(HttpRequest::max_head, 'a') + "\r\n\r\n") == 431);
   CHECK(status_of("GET / HTTP/1.1\r\nAuthorization: Bearer\r\n folded\r\n\r\n") == 400);
   CHECK(status_of("POST / HTTP/1.1\r\nContent-Length: 10000000\r\n\r\n") == 413);
+  CHECK(status_of("POST / HTTP/1.1\r\nContent-Length: 16385\r\n\r\n") == 413);
   CHECK(status_of("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n") == 400);
   CHECK(status_of("POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab") == 400);
   CHECK(status_of("POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") ==
