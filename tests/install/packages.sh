@@ -99,6 +99,6 @@ gzip -t "$root"/usr/share/man/man*/*.gz
 
 in_dpkg_root "$root" --purge "${names[@]}"
 # The user stays.
-rm -r "$root/etc"
+rm -r "${root:?}/etc"
 find "$root" -mindepth 1 -not -path "$root/var" -not -path "$root/var/lib" -not -path "$root/var/lib/dpkg*" >"$work/left"
 [ ! -s "$work/left" ] || { cat "$work/left" >&2; fail "removing the packages leaves files"; }
