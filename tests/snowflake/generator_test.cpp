@@ -355,6 +355,33 @@ TEST_CASE("generator: a clock that jumps a day ahead and back loses neither orde
   CHECK(accepted.next() != ids.back());
 }
 
+TEST_CASE("generator: a clock that jumps past both windows and back finds the first one still there") {
+  GeneratorFixture fixture;
+  auto options = owned_by("a");
+  options.worker.window = 10s;
+  options.timeout = 0ms;
+  auto store_options = fixture.store_options();
+  store_options.timeout = 1ms;
+  SnowflakeGenerator generator(store_options, options);
+  std::vector<std::int64_t> ids{generator.next()};
+  const auto leased_until = [&] { return fixture.store.open().workers().at(0).window_end; };
+  const auto first_end = leased_until();
+  for (int i = 0; i < 9; ++i) {
+    fixture.clock.advance(1s);
+    ids.push_back(generator.next());
+  }
+  REQUIRE(wait_for([&] { return leased_until() > first_end; }));
+
+  leaf::test::SqliteSession other(fixture.store.path());
+  REQUIRE(other.run("BEGIN EXCLUSIVE"));
+  fixture.clock.advance(24h);
+  CHECK(error_code([&] { generator.next(); }) == ErrorCode::unavailable);
+  fixture.clock.set_back(24h);
+  ids.push_back(generator.next());
+  CHECK(strictly_increasing(ids));
+  CHECK(generator.layout().time_of(ids.back()).time_since_epoch().count() == ms_of(fixture.clock.now()));
+}
+
 TEST_CASE("generator: a restart with a clock set back begins where the last window ended") {
   GeneratorFixture fixture;
   std::int64_t last = 0;

@@ -4,7 +4,7 @@
 #include <libpq-fe.h>
 
 #include "leaf/error.hpp"
-#include "store/postgresql/sql.hpp"
+#include "store/postgresql/health_sql.hpp"
 
 namespace leaf::store::postgresql {
 

@@ -1,0 +1,21 @@
+#pragma once
+
+// Pieces of SQL that more than one file puts into its statements. They are
+// literals, so that the compiler joins them.
+
+#define NO_LIMIT "9223372036854775806"
+// The types of arguments are exact, here and everywhere: who may create functions beside these could make one
+// that fits better.
+#define SERVER "leaf_server('leaf_meta'::regclass::oid)"
+// Whether it is the server that leased last, with the table of workers of then.
+#define SAME_LESSOR                          \
+  "(granted_by IS NOT DISTINCT FROM " SERVER \
+  " AND worker_table IS NOT DISTINCT FROM leaf_worker_table('leaf_meta'::regclass::oid))"
+#define TABLES "to_regclass('leaf_alloc'), to_regclass('leaf_worker'), to_regclass('leaf_meta')"
+#define PARTITIONS "(SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc'))"
+// What a runtime role may write; the same as in runtime_grants.
+#define RUNTIME_COLUMNS                                                                \
+  "(VALUES (to_regclass('leaf_alloc'), ARRAY['max_id', 'last_grant', 'update_time'])," \
+  " (to_regclass('leaf_worker'), ARRAY['owner', 'token', 'window_end', 'held_after',"  \
+  " 'renewed_at', 'clock_offset']),"                                                   \
+  " (to_regclass('leaf_meta'), ARRAY['next_worker', 'layout_fixed'])) AS runtime (found, written)"
