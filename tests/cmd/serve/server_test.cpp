@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -24,16 +23,13 @@
 #include <iterator>
 #include <memory>
 #include <new>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "leaf/error.hpp"
 #include "serve/server.hpp"
-#include "serve/shared_drawing.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/temporary_folder.hpp"
