@@ -110,6 +110,29 @@ Check check_schema(const StoreHealth& health) {
           measures};
 }
 
+/// Of a SQLite file: nothing could be granted while doctor looked.
+Check check_file_lock(const leaf::StoreLock& lock) {
+  if (lock.process == 0) {
+    return {"locks", CheckState::failed,
+            "the file is locked by a process of another host or container: nothing is granted",
+            "let its transaction end, or end the process"_hint};
+  }
+  return {
+      "locks", CheckState::failed,
+      fmt::format("process {} ('{}') has locked the file: nothing is granted", lock.process, lock.program),
+      fmt::format("let its transaction end, or end it with 'kill {}'"_hint, lock.process)};
+}
+
+/// Nothing if a grant has room for its journal.
+std::optional<Check> check_room(const StoreHealth& health) {
+  constexpr std::uint64_t needed = 64 << 10;
+  if (!health.bytes_left || *health.bytes_left >= needed) return std::nullopt;
+  return Check{
+      "room", CheckState::failed,
+      fmt::format("the file system of the store has {} bytes left: a grant needs more", *health.bytes_left),
+      "free some space there"_hint};
+}
+
 /// Who waits for it gets no grant.
 Check check_lock(const leaf::StoreLock& lock) {
   constexpr std::size_t most = 3;
@@ -374,7 +397,9 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
     if (functions.state != leaf::StoreFunctions::State::current) checks.push_back(check_functions(functions));
   }
   std::ranges::move(rights_checks(health), std::back_inserter(checks));
-  for (const leaf::StoreLock& lock : health.locks) checks.push_back(check_lock(lock));
+  for (const leaf::StoreLock& lock : health.locks)
+    checks.push_back(is_server(health) ? check_lock(lock) : check_file_lock(lock));
+  if (auto check = check_room(health)) checks.push_back(std::move(*check));
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));
   if (!health.system_identifier.empty() || !health.guard_remedy.empty())

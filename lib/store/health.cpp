@@ -154,7 +154,7 @@ StoreHealth Store::health() {
     look_at_tables(found, connection, impl_->clock(), left);
     try {
       StoreHealth health = impl_->inspect(connection, left);
-      health.locks = found.locks;
+      if (!found.locks.empty()) health.locks = found.locks;
       health.newest_schema_version = impl_->driver().migrations.back().number;
       compare_clocks(health, connection, impl_->clock(), left);
       look_at_schema(health, connection, left);

@@ -45,10 +45,10 @@ struct ServerGuard {
 };
 
 /// A session of the database that holds a transaction open and so keeps others from writing, or a prepared
-/// transaction, which does so without one.
+/// transaction, which does so without one; of SQLite, a process of this host.
 struct StoreLock {
   std::vector<std::string> what;  ///< such as "tag 'order'", "worker 3" or "table leaf_alloc"
-  std::int64_t process = 0;       ///< of the server; 0: it is a prepared transaction
+  std::int64_t process = 0;       ///< of the server; 0: it is a prepared transaction, or one of another host
   std::string role;
   std::string program;            ///< the name that it gives itself; may be empty
   std::optional<UnixTime> since;  ///< its transaction began; absent also if the present role may not know
@@ -119,6 +119,7 @@ struct StoreHealth {
   std::vector<StoreSetting> settings;
   StoreMedium medium = StoreMedium::server;
   std::string file_system;  ///< its name; empty if it is none of the well-known ones
+  std::optional<std::uint64_t> bytes_left{};  ///< that this user may still write to it
 
   /// The store's clock; absent if that is this host's.
   std::optional<UnixTime> time;

@@ -18,6 +18,7 @@
 #include "store/fork_guard.hpp"
 #include "store/sqlite/file.hpp"
 #include "store/sqlite/health.hpp"
+#include "store/sqlite/lock_holders.hpp"
 #include "store/sqlite/migrations.hpp"
 #include "store/sqlite/sql.hpp"
 #include "text/advice.hpp"
@@ -343,7 +344,8 @@ class SqliteConnection final : public Connection {
         return {ErrorCode::usage, fmt::format("store '{}' is not a SQLite database", path_), other_file()};
       case SQLITE_BUSY:
       case SQLITE_LOCKED:
-        return {ErrorCode::unavailable, fmt::format("store '{}' stayed locked by another process", path_),
+        return {ErrorCode::unavailable,
+                fmt::format("store '{}' stayed locked by {}", path_, text_of(lock_holders(absolute_path_))),
                 advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
                 sqlstate::timed_out};
       case SQLITE_INTERRUPT:

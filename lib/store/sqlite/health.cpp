@@ -6,7 +6,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+
+#include "store/sqlite/lock_holders.hpp"
 
 namespace leaf::store::sqlite {
 
@@ -48,6 +51,8 @@ void look_at_file_system(StoreHealth& health, const std::string& path) {
   health.medium = StoreMedium::disk;
   struct statfs system {};
   if (statfs(path.c_str(), &system) != 0) return;
+  const auto blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
+  health.bytes_left = static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(system.f_bsize);
   for (const KnownFileSystem& known : known_file_systems) {
     // The field is signed, and on some machines narrower than the numbers.
     if (static_cast<std::uint32_t>(system.f_type) != static_cast<std::uint32_t>(known.magic)) continue;
@@ -67,6 +72,27 @@ std::vector<std::string> unwritable(const std::filesystem::path& path) {
   check(path.string() + "-journal", "file");
   check(path.has_parent_path() ? path.parent_path() : ".", "folder");
   return result;
+}
+
+/// Locks the file as a grant does, and writes nothing. Readers, too, are in the way of a commit.
+std::vector<StoreLock> locks(Connection& connection, const std::string& path, milliseconds timeout) {
+  constexpr milliseconds enough{1000};  // for grants that come and go
+  try {
+    connection.execute("BEGIN EXCLUSIVE", {}, std::min(timeout, enough));
+    connection.execute("ROLLBACK", {}, timeout);
+    return {};
+  } catch (const Error& error) {
+    if (error.sqlstate() != sqlstate::timed_out) throw;
+  }
+  std::vector<StoreLock> found;
+  for (const LockHolder& holder : lock_holders(path))
+    found.push_back({.what = {"the file"},
+                     .process = holder.process,
+                     .role = {},
+                     .program = holder.program,
+                     .since = {}});
+  if (found.empty()) found.push_back({.what = {"the file"}, .role = {}, .program = {}, .since = {}});
+  return found;
 }
 
 std::string pragma(Connection& connection, const char* statement, milliseconds timeout) {
@@ -90,6 +116,7 @@ StoreHealth inspect(Connection& connection, const std::string& path, millisecond
                      {"synchronous", pragma(connection, synchronous, timeout)}};
   health.missing_rights = unwritable(path);
   look_at_file_system(health, path);
+  if (health.missing_rights.empty()) health.locks = locks(connection, path, timeout);
   return health;
 }
 
