@@ -314,7 +314,19 @@ $way$;
         " AND ((new.id_limit IS NULL AND raise_to IS NULL)"
         " OR greatest(max_id, raise_to) - 1 <= coalesce(new.id_limit, leaf_alloc.id_limit, " NO_LIMIT "))"
         " RETURNING " CHANGED_TAG,
+    .bury_tags =
+        "WITH new AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb)"
+        " AS one (tag varchar, raise_to bigint, is_added integer)),"
+        " locked AS MATERIALIZED (SELECT biz_tag FROM leaf_alloc"
+        " WHERE biz_tag = ANY (ARRAY(SELECT tag FROM new)) AND " MAY_CHANGE("leaf_alloc")
+        " ORDER BY biz_tag COLLATE \"C\" FOR NO KEY UPDATE)"
+        " UPDATE leaf_alloc SET max_id = greatest(max_id, raise_to),"
+        " removed_at = coalesce(removed_at, now()), changed_at = now()"
+        " FROM new WHERE (SELECT count(*) FROM locked) >= 0 AND biz_tag = tag"
+        " AND (removed_at IS NOT NULL OR is_added = 1)"
+        " RETURNING " CHANGED_TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
+    .all_tags = "SELECT " TAG ", (removed_at IS NOT NULL)::integer FROM leaf_alloc",
     .tag = "SELECT " TAG ", (removed_at IS NOT NULL)::integer FROM leaf_alloc WHERE biz_tag = $1",
     .similar_tags =
         "SELECT biz_tag FROM leaf_alloc WHERE removed_at IS NULL"
