@@ -154,6 +154,8 @@ class Store::Impl {
 
  private:
   void connect(store::IfMissing if_missing, bool check_schema, const store::Attempts& attempts);
+  /// In the place of the present connection, which stays if that fails.
+  void connect_anew(store::IfMissing if_missing, std::chrono::milliseconds timeout);
   /// Throws Error, after which attempt() connects anew, where `identity` is of another deployment.
   void require_connected_to(const StoreIdentity& identity);
 
@@ -165,6 +167,7 @@ class Store::Impl {
   const std::function<std::shared_ptr<void>()> while_asked_;
   std::unique_ptr<store::Connection> connection_;
   pid_t connected_in_ = 0;  ///< the process
+  std::chrono::steady_clock::time_point connected_at_{};
   std::uint64_t connected_by_ = 0;
   bool schema_checked_ = false;
   std::string deployment_;
