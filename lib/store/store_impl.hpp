@@ -27,11 +27,27 @@ class Store::Impl {
   explicit Impl(const StoreOptions& options);
   ~Impl();
 
+  /// While it lives, all that is asked of the store takes no longer in sum than its timeout. Where that is
+  /// zero, each question may still take one attempt.
+  class OneTimeout {
+   public:
+    explicit OneTimeout(Impl& impl) : impl_(impl) {
+      if (impl.timeout_ > std::chrono::milliseconds::zero())
+        impl.latest_ = impl.clock_.steady_now() + impl.timeout_;
+    }
+    ~OneTimeout() { impl_.latest_.reset(); }
+    OneTimeout(const OneTimeout&) = delete;
+    OneTimeout& operator=(const OneTimeout&) = delete;
+
+   private:
+    Impl& impl_;
+  };
+
   /// Runs `work(connection, time left)` until it succeeds or trying again is no use.
   template <typename Work>
   auto attempt(store::IfMissing if_missing, bool check_schema, Work work) {
     const auto asked = while_asked_ ? while_asked_() : nullptr;
-    store::Attempts attempts(clock_, timeout_);
+    store::Attempts attempts(clock_, timeout_, latest_);
     retried_ = false;
     for (;;) {
       try {
@@ -161,6 +177,7 @@ class Store::Impl {
 
   store::Url url_;
   std::chrono::milliseconds timeout_;
+  std::optional<std::chrono::steady_clock::time_point> latest_{};
   const std::string program_;
   Clock& clock_;
   const std::shared_ptr<GrantMarks> marks_;
