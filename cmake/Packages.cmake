@@ -47,6 +47,8 @@ if(LEAF_SERVE)
     DESCRIPTION "unique 64-bit IDs over HTTP and Redis' protocol
 With it leafctl serves IDs over HTTP, as Leaf and tinyid do, and over the
 protocol of Redis, with units for systemd.")
+  set(CPACK_DEBIAN_LEAFCTL-SERVE_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/leafctl-serve/postinst
+    ${CMAKE_CURRENT_LIST_DIR}/debian/leafctl-serve/postrm ${CMAKE_CURRENT_LIST_DIR}/debian/leafctl-serve/prerm)
 endif()
 leaf_add_package(${library} SECTION libs SUGGESTS libleaf-sqlite libleaf-postgresql
   DESCRIPTION "unique 64-bit IDs for C++ programs

@@ -22,7 +22,8 @@ class TagsExport : public Command {
     format_.declare(command, "yaml");
     command.add_examples(
         "The file has each tag's next_id, the first ID not yet granted: it does not\n"
-        "cover what is drawn afterwards. So stop drawing before you move, or IDs repeat.\n\n"
+        "cover what is drawn afterwards. So stop drawing before you move, or IDs repeat.\n"
+        "Removed tags are in it too, so that none begins lower in the other store.\n\n"
         "Examples:\n"
         "  leafctl tags export >tags.yaml\n"
         "  leafctl tags export --format csv 'order*' >orders.csv\n"
@@ -32,7 +33,7 @@ class TagsExport : public Command {
   void run(Session& session) override {
     const TagFormat format = format_.format().value_or(TagFormat::yaml);
     leaf::Store store = session.store();
-    const auto tags = selection_.tags(store, session.messages);
+    const auto tags = selection_.all_tags(store, session.messages);
     session.output.print_text(format == TagFormat::yaml ? tags_as_yaml(tags) : tags_as_csv(tags));
     for (const leaf::Tag& tag : tags) warn_of_what_no_import_takes(tag, session.messages);
   }

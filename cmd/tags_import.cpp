@@ -32,6 +32,8 @@ Verb verb_of(leaf::TagImport::Action action) {
       return {"raised", "raise"};
     case leaf::TagImport::Action::change:
       return {"changed", "change"};
+    case leaf::TagImport::Action::note:
+      return {"noted", "note"};
     case leaf::TagImport::Action::nothing:
       break;
   }
@@ -42,12 +44,19 @@ constexpr Column<leaf::TagImport> columns[] = {
     {"tag", [](const leaf::TagImport& import) -> Cell { return import.tag().name; }},
     {"action", [](const leaf::TagImport& import) -> Cell { return verb_of(import.action()).done; }},
     {"next_id", [](const leaf::TagImport& import) -> Cell { return Id{import.tag().next_id}; }},
-    {"step", [](const leaf::TagImport& import) -> Cell { return import.tag().step; }},
+    {"step",
+     [](const leaf::TagImport& import) -> Cell {
+       return import.tag().is_removed ? Cell() : Cell(import.tag().step);
+     }},
     {"limit",
      [](const leaf::TagImport& import) -> Cell {
        return import.tag().limit ? Cell(Id{*import.tag().limit}) : Cell();
      }},
     {"description", [](const leaf::TagImport& import) -> Cell { return import.tag().description; }},
+    {"state",
+     [](const leaf::TagImport& import) -> Cell {
+       return std::string(import.tag().is_removed ? "removed" : "live");
+     }},
 };
 
 std::vector<leaf::ImportedTag> imported(const std::vector<FiledTag>& tags) {
@@ -58,7 +67,8 @@ std::vector<leaf::ImportedTag> imported(const std::vector<FiledTag>& tags) {
                       .step = tag.step,
                       .limit = tag.limit,
                       .description = tag.description,
-                      .place = tag.place.text()});
+                      .place = tag.place.text(),
+                      .is_removed = tag.is_removed});
   }
   return result;
 }
@@ -69,7 +79,8 @@ class TagsImport : public Command {
     command.describe(
         "Adds the tags of a file, raises those that are behind it, and sets step, limit and description as "
         "in the file. No counter is lowered, values missing from the file stay, and importing again changes "
-        "nothing.");
+        "nothing. A tag that the file calls removed is not added, and if it is added later goes on where it "
+        "ended.");
     command.add_text_option("FILE", "FILE", file_, "what to import; - reads standard input",
                             Presence::required);
     format_.declare(command, "by the file's name or first line");
@@ -133,7 +144,8 @@ class TagsImport : public Command {
                                    Session& session) {
     std::vector<leaf::Tag> raised;
     for (const leaf::TagImport& import : tags) {
-      if (import.action() == leaf::TagImport::Action::raise) raised.push_back(import.tag());
+      if (import.action() == leaf::TagImport::Action::raise && !import.tag().is_removed)
+        raised.push_back(import.tag());
     }
     if (!raised.empty()) drop_buffered_ids(store, raised, session);
   }
@@ -141,15 +153,17 @@ class TagsImport : public Command {
   void report(const leaf::TagImport& import, Session& session) {
     const leaf::Tag& tag = import.tag();
     const Verb verb = verb_of(import.action());
+    const char* const noun = tag.is_removed ? "removed tag" : "tag";
     ++counts_[verb.done];
     if (import.action() != leaf::TagImport::Action::nothing) {
-      session.messages.info(fmt::format("{} tag '{}': {}",
-                                        dry_run_ ? fmt::format("would {}", verb.to_do) : verb.done, tag.name,
-                                        describe(tag)));
+      session.messages.info(fmt::format(
+          "{} {} '{}': {}", dry_run_ ? fmt::format("would {}", verb.to_do) : verb.done, noun, tag.name,
+          tag.is_removed ? fmt::format("if it is added again, its next ID is {}", tag.next_id)
+                         : describe(tag)));
     }
     if (const auto passed = import.passed()) {
       session.messages.info(
-          fmt::format("tag '{}' stays at next ID {}: the file has {}", tag.name, tag.next_id, *passed));
+          fmt::format("{} '{}' stays at next ID {}: the file has {}", noun, tag.name, tag.next_id, *passed));
     }
     if (session.output.format() == OutputFormat::json) session.output.print_one(columns, import);
     session.output.flush();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
+#include <initializer_list>
 
 #include "text/text_escape.hpp"
 
@@ -20,6 +21,16 @@ std::string_view view_of(beast::string_view text) noexcept {
 
 bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept {
   return beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
+}
+
+/// What is left of `target` behind a scheme and a server, as proxies are asked.
+std::string_view without_server(std::string_view target) noexcept {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!equals_ignoring_case(target.substr(0, scheme.size()), scheme)) continue;
+    target.remove_prefix(scheme.size());
+    return target.substr(std::min(target.find_first_of("/?"), target.size()));
+  }
+  return target;
 }
 
 /// Beast does the reading; what is of use is kept, and nothing of it copied but the body.
@@ -40,20 +51,27 @@ class Parser : public http::basic_parser<true> {
                       : method == http::verb::post ? HttpRequest::Method::post
                                                    : HttpRequest::Method::other;
     request_.is_version_1_0 = version < 11;
-    const std::string_view text = view_of(target);
+    const std::string_view text = without_server(view_of(target));
     const std::size_t end = std::min(text.find('?'), text.size());
-    request_.path = text.substr(0, end);
+    request_.path = end == 0 ? "/" : text.substr(0, end);
     request_.query = text.substr(std::min(end + 1, text.size()));
   }
 
   void on_field_impl(http::field name, beast::string_view name_text, beast::string_view value,
                      error_code& error) override {
+    // Behind a body in chunks, where whoever checked the header has not looked.
+    if (is_header_done()) return;
     // One that is folded over several lines Beast puts together elsewhere. RFC 9112 lets servers refuse it.
     if (!value.empty() && (value.data() < input_.data() || value.data() >= input_.data() + input_.size())) {
       error = http::error::bad_value;
       return;
     }
     const std::string_view text = view_of(value);
+    // Beast ignores others, and would take the body for the next request.
+    if (name == http::field::transfer_encoding && !equals_ignoring_case(text, "chunked")) {
+      error = http::error::bad_transfer_encoding;
+      return;
+    }
     if (name == http::field::authorization) request_.authorization = text;
     if (name == http::field::content_type) request_.content_type = text;
     if (name == http::field::expect) request_.expects_continue = equals_ignoring_case(text, "100-continue");

@@ -64,10 +64,14 @@ void append_response(const HttpExchange& exchange, unsigned status, std::string_
   } else if (exchange.is_version_1_0) {
     out += "Connection: keep-alive\r\n";
   }
-  const fmt::format_int length(body.size());
-  out += "Content-Length: ";
-  out.append(length.data(), length.size());
-  out += "\r\n\r\n";
+  // What was not drawn for HEAD has no length.
+  if (!exchange.is_head || !body.empty()) {
+    const fmt::format_int length(body.size());
+    out += "Content-Length: ";
+    out.append(length.data(), length.size());
+    out += "\r\n";
+  }
+  out += "\r\n";
   if (!exchange.is_head) out += body;
 }
 

@@ -8,7 +8,7 @@
 #include <exception>
 #include <utility>
 
-#include "leaf/health.hpp"
+#include "serve/readiness.hpp"
 
 namespace leafctl::serve {
 
@@ -33,18 +33,6 @@ leaf::Range draw_run(leaf::SegmentTag& tag, std::uint64_t count) {
   }
   throw leaf::Error(leaf::ErrorCode::unavailable,
                     fmt::format("cannot draw {} consecutive IDs while others draw as well", count));
-}
-
-/// A store that can be read alone grants nothing. What seems to be missing may not be needed, as the right to
-/// make a journal that is there: so it counts only once a draw has failed.
-void require_writable(const leaf::StoreHealth& health, bool has_failed) {
-  std::string why;
-  if (health.is_standby || health.is_read_only) {
-    why = "accepts no writes";
-  } else if (has_failed && !health.missing_rights.empty()) {
-    why = fmt::format("does not allow {}", health.missing_rights.front());
-  }
-  if (!why.empty()) throw leaf::Error(leaf::ErrorCode::unavailable, fmt::format("the store {}", why));
 }
 
 }  // namespace

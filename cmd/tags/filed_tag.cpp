@@ -27,6 +27,13 @@ std::int64_t integer(const FiledValue& value, IntegerBounds bounds) {
   return at_place(value, [&] { return parse_integer(value.key, value.text, bounds); });
 }
 
+bool is_true(const FiledValue& value) {
+  if (value.text == "true") return true;
+  if (value.text == "false") return false;
+  throw value.place.error(
+      fmt::format("'{}' takes true or false, not '{}'", value.key, escape_for_terminal(value.text)));
+}
+
 void check_description(const FiledValue& value) {
   if (!is_utf8(value.text)) throw value.place.error(fmt::format("'{}' is not in UTF-8", value.key));
   if (value.text.find('\0') != std::string::npos) {
@@ -57,11 +64,17 @@ leaf::Error FilePlace::error(std::string_view what, const std::string& hint) con
 
 std::optional<TagKey> find_tag_key(std::string_view name) {
   static constexpr std::pair<std::string_view, TagKey> keys[] = {
-      {"tag", TagKey::tag},         {"biz_tag", TagKey::tag},
-      {"next_id", TagKey::next_id}, {"max_id", TagKey::next_id},
-      {"step", TagKey::step},       {"limit", TagKey::limit},
-      {"id", TagKey::ignored},      {"description", TagKey::description},
-      {"updated", TagKey::ignored}, {"update_time", TagKey::ignored},
+      {"tag", TagKey::tag},
+      {"biz_tag", TagKey::tag},
+      {"next_id", TagKey::next_id},
+      {"max_id", TagKey::next_id},
+      {"step", TagKey::step},
+      {"limit", TagKey::limit},
+      {"id", TagKey::ignored},
+      {"description", TagKey::description},
+      {"removed", TagKey::removed},
+      {"updated", TagKey::ignored},
+      {"update_time", TagKey::ignored},
   };
   for (const auto& [known, key] : keys) {
     if (known == name) return key;
@@ -75,11 +88,14 @@ FiledTag make_filed_tag(const std::map<TagKey, FiledValue>& values, const FilePl
   FiledTag tag{.name = at_place(name, [&] { return leaf::TagName(name.text); }),
                .next_id = integer(next_id, {0, leaf::past_max_id}),
                .place = name.place};
+  if (const auto removed = values.find(TagKey::removed); removed != values.end())
+    tag.is_removed = is_true(removed->second);
   if (const auto step = values.find(TagKey::step); step != values.end()) {
     tag.step = integer(step->second, {1, leaf::max_step});
   }
   if (const auto limit = values.find(TagKey::limit); limit != values.end()) {
-    tag.limit = integer(limit->second, {std::max<std::int64_t>(tag.next_id - 1, 0), leaf::max_id});
+    const std::int64_t lowest = tag.is_removed ? 0 : std::max<std::int64_t>(tag.next_id - 1, 0);
+    tag.limit = integer(limit->second, {lowest, leaf::max_id});
   }
   if (const auto description = values.find(TagKey::description); description != values.end()) {
     check_description(description->second);

@@ -31,6 +31,7 @@ struct FiledTag {
   std::optional<std::int64_t> step{};
   std::optional<std::int64_t> limit{};
   std::optional<std::string> description{};
+  bool is_removed = false;
   FilePlace place{};
 };
 
@@ -41,7 +42,7 @@ struct TagFile {
 };
 
 /// What a tag has in a file.
-enum class TagKey { tag, next_id, step, limit, description, ignored };
+enum class TagKey { tag, next_id, step, limit, description, removed, ignored };
 
 /// The key of that name: those of `leafctl tags list`, and the columns of Leaf's table. A time, or the number
 /// of a row, is known and ignored.
@@ -49,7 +50,7 @@ std::optional<TagKey> find_tag_key(std::string_view name);
 
 /// The names for an error's hint.
 inline constexpr std::string_view tag_key_names =
-    "tag (or biz_tag), next_id (or max_id), step, limit, description, updated (or update_time)";
+    "tag (or biz_tag), next_id (or max_id), step, limit, description, removed, updated (or update_time)";
 
 /// A value, the name of its key in the file, and its place.
 struct FiledValue {

@@ -21,7 +21,8 @@ struct TagColumn {
 };
 using TagColumns = std::vector<TagColumn>;
 
-const std::vector<std::string> export_header{"tag", "next_id", "step", "limit", "updated", "description"};
+const std::vector<std::string> export_header{"tag",     "next_id",     "step",   "limit",
+                                             "updated", "description", "removed"};
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -138,9 +139,10 @@ TagFile read_tag_csv(const InputFile& file) {
 std::string tags_as_csv(const std::vector<leaf::Tag>& tags) {
   std::string text = csv_line(export_header);
   for (const leaf::Tag& tag : tags) {
-    text += csv_line({tag.name, std::to_string(tag.next_id), std::to_string(tag.step),
-                      tag.limit ? std::to_string(*tag.limit) : "",
-                      leaf::detail::format_rfc3339(tag.updated_at), tag.description});
+    text +=
+        csv_line({tag.name, std::to_string(tag.next_id), std::to_string(tag.step),
+                  tag.limit ? std::to_string(*tag.limit) : "", leaf::detail::format_rfc3339(tag.updated_at),
+                  tag.description, tag.is_removed ? "true" : ""});
   }
   return text;
 }

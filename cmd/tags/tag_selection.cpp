@@ -16,7 +16,14 @@ void TagSelection::declare(Declaration& command) {
 }
 
 std::vector<leaf::Tag> TagSelection::tags(leaf::Store& store, Messages& messages) const {
-  std::vector<leaf::Tag> tags = store.tags();
+  return matching(store.tags(), messages);
+}
+
+std::vector<leaf::Tag> TagSelection::all_tags(leaf::Store& store, Messages& messages) const {
+  return matching(store.all_tags(), messages);
+}
+
+std::vector<leaf::Tag> TagSelection::matching(std::vector<leaf::Tag> tags, Messages& messages) const {
   const bool has_tags = !tags.empty();
   std::vector<std::string> names;
   for (const leaf::Tag& tag : tags) {

@@ -18,8 +18,12 @@ class TagSelection {
 
   /// The tags whose names match, by name; says so where there is none.
   std::vector<leaf::Tag> tags(leaf::Store& store, Messages& messages) const;
+  /// The same, and those that are removed.
+  std::vector<leaf::Tag> all_tags(leaf::Store& store, Messages& messages) const;
 
  private:
+  std::vector<leaf::Tag> matching(std::vector<leaf::Tag> tags, Messages& messages) const;
+
   std::optional<std::string> pattern_;
 };
 

@@ -113,6 +113,7 @@ std::string tags_as_yaml(const std::vector<leaf::Tag>& tags) {
       yaml << YAML::Key << "description" << YAML::Value;
       emit(yaml, tag.description);
     }
+    if (tag.is_removed) yaml << YAML::Key << "removed" << YAML::Value << true;
     yaml << YAML::EndMap;
   }
   yaml << YAML::EndSeq << YAML::EndMap;

@@ -46,8 +46,10 @@ class Row {
 Row only_row(std::vector<Row> rows);
 
 /// The store that `row` names in two columns from `first` on: the deployment, and the server with its
-/// tables, or NULL.
+/// tables, or NULL. Where the row grants, '@' and when the server was started may follow.
 StoreIdentity identity_of(const Row& row, std::size_t first, const Connection& connection);
+/// What follows there, the '@' included; empty: nothing does.
+std::string run_of(const Row& row, std::size_t first);
 
 /// Throws Error (refused) unless `column` says that the commit which granted the row will last: 1, it will;
 /// 0, by the settings it may not; 2, the table is unlogged; 3, the table lacks the guard that belongs to it.

@@ -128,7 +128,7 @@ void Store::Impl::claim_window(const WorkerLease& lease,
   const std::string subject = mark_of(lease.worker);
   const MarkHolder holder = holder_of(lease.token);
   const bool is_own = marks_->mark(lease.store.deployment, subject).holder == holder;
-  if (!marks_->claim(lease.store, subject, {unix_ms(lease.begin), unix_ms(lease.end)}, holder) && !is_own)
+  if (!claim(lease.store, subject, {unix_ms(lease.begin), unix_ms(lease.end)}, holder) && !is_own)
     throw leased_before(lease.worker, time_of(marks_->highest(lease.store.deployment, subject)), spare);
 }
 
@@ -142,6 +142,7 @@ void require_expected_layout(const WorkerRequest& request, const Layout& layout)
 }
 
 WorkerLease Store::acquire_worker(const WorkerRequest& request) {
+  std::optional<Impl::OneTimeout> one_timeout(*impl_);
   const WorkerPool pool = store::pool_of(impl_->execute(&store::Sql::layout, {}));
   const Layout& layout = pool.layout;
   require_expected_layout(request, layout);
@@ -217,6 +218,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     }
     impl_->claim_window(lease, spare);
   } catch (const Error&) {
+    one_timeout.reset();
     try {
       impl_->execute(&store::Sql::give_up,
                      {lease.worker, lease.token, unix_ms(lease.begin), std::int64_t{0}});
@@ -229,6 +231,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
 }
 
 WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& request) {
+  const Impl::OneTimeout one_timeout(*impl_);
   const UnixTime begin = std::max(lease.end, request.not_before);
   LeaseClocks clocks(request, begin, layout(), impl_->clock());
   for (;;) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -39,11 +40,18 @@ StoreIdentity identity_of(const Row& row, std::size_t first, const Connection& c
   StoreIdentity store{.deployment = row.text(first), .copy = connection.copy()};
   if (row.is_null(first + 1)) return store;
   // "SYSTEM/TIMELINE/TABLES": a failover moves to another timeline, and what was granted before still holds.
-  const std::string server = row.text(first + 1);
+  std::string server = row.text(first + 1);
+  server.resize(std::min(server.find('@'), server.size()));
   const auto timeline = server.find('/');
   const auto tables = server.find('/', timeline + 1);
   store.copy = tables == std::string::npos ? server : server.substr(0, timeline) + server.substr(tables);
   return store;
+}
+
+std::string run_of(const Row& row, std::size_t first) {
+  const std::string server = row.text(first + 1);
+  const auto run = server.find('@');
+  return run == std::string::npos ? "" : server.substr(run);
 }
 
 void require_durable(const Row& row, std::size_t column) {

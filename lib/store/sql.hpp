@@ -5,7 +5,7 @@ namespace leaf::store {
 /// Every statement that the program sends, once for each database (`<database>/sql.cpp`). Parameters are $1,
 /// $2, ... A "tag" is the columns biz_tag, max_id, step, start_id, id_limit, description, last change as Unix
 /// milliseconds, incarnation, last grant likewise or NULL. A removed tag is not there for any of them, but
-/// for add_tag and tag.
+/// for add_tag, add_tags, tag, tags_named, all_tags and bury_tags.
 struct Sql {
   /// Opens the migrations' transaction and waits for every other one to end.
   const char* begin_migration;
@@ -119,9 +119,14 @@ struct Sql {
   /// $1 objects with tag, step, id_limit, description, raise_to -> the tags that were changed, each as
   /// update_tag does with 0 for $6
   const char* update_tags;
+  /// $1 objects with tag, raise_to, is_added -> the tags that are removed now: those that were before, and of
+  /// the others those with 1 for is_added, which this transaction has added
+  const char* bury_tags;
 
   /// -> tags by name
   const char* tags;
+  /// -> the same and those that were removed, each with 1 if it was: one look has no tag twice, or misses one
+  const char* all_tags;
   /// $1 tag -> the tag, also one that was removed, and 1 if it was. One look tells both apart from none.
   const char* tag;
   /// $1 text, $2 difference, $3 count -> at most so many names of tags that are as long but for the

@@ -15,13 +15,15 @@
 #include "store/store_impl.hpp"
 #include "store/tag_error.hpp"
 #include "store/uuid.hpp"
+#include "text/advice.hpp"
 #include "text/hint.hpp"
 
 namespace leaf {
 
 namespace {
 
-Error misfit(const std::string& place, const std::string& what, const std::string& hint) {
+template <class Hint>
+Error misfit(const std::string& place, const std::string& what, const Hint& hint) {
   return {ErrorCode::usage, place.empty() ? what : fmt::format("{}: {}", place, what), hint};
 }
 
@@ -30,7 +32,9 @@ Error misfit(const std::string& place, const std::string& what, const std::strin
 TagImport::TagImport(const ImportedTag& tag, const std::optional<Tag>& existing,
                      std::optional<std::int64_t> end_of_removed)
     : imported_(tag) {
-  if (existing) {
+  if (imported_.is_removed) {
+    existing ? plan_raise(*existing) : plan_tombstone(end_of_removed);
+  } else if (existing) {
     plan_change(*existing);
   } else {
     plan_addition(end_of_removed);
@@ -70,6 +74,41 @@ void TagImport::plan_change(const Tag& existing) {
         imported_.place,
         fmt::format("tag '{}' would have next ID {} and limit {}", tag_.name, tag_.next_id, *tag_.limit),
         imported_.limit ? "" : "name a higher limit in the file"_hint);
+  }
+}
+
+void TagImport::plan_raise(const Tag& existing) {
+  tag_ = existing;
+  action_ = Action::nothing;
+  if (imported_.next_id <= existing.next_id) return;
+  tag_.next_id = *(change_.raise_to = imported_.next_id);
+  action_ = Action::raise;
+  if (tag_.limit && *tag_.limit < tag_.next_id - 1) {
+    // Whoever raises that limit later would have IDs again that the removed tag gave out.
+    throw misfit(
+        imported_.place,
+        fmt::format("tag '{}' would have next ID {} and limit {}", tag_.name, tag_.next_id, *tag_.limit),
+        advice("raise its limit to {} or more{}"_hint, tag_.next_id - 1,
+               Remedy{.kind = Remedy::Kind::change_limit, .name = tag_.name, .number = tag_.next_id - 1}));
+  }
+}
+
+void TagImport::plan_tombstone(std::optional<std::int64_t> end_of_removed) {
+  const std::int64_t next_id = std::max(imported_.next_id, end_of_removed.value_or(0));
+  tag_ = {.name = imported_.name.str(),
+          .next_id = next_id,
+          .step = imported_.step.value_or(default_step),
+          .start = next_id,
+          .updated_at = {},
+          .incarnation = {},
+          .is_removed = true};
+  if (!end_of_removed) {
+    action_ = Action::note;
+  } else if (next_id > *end_of_removed) {
+    change_.raise_to = next_id;
+    action_ = Action::raise;
+  } else {
+    action_ = Action::nothing;
   }
 }
 
@@ -173,6 +212,7 @@ class Import {
       // Who draws holds one row at a time, and waits for none that is added.
       change(plan.tags, connection, time_left);
       add(plan.tags, connection, time_left);
+      bury(plan.tags, connection, time_left);
       unknown = plan.tags;
       transaction.commit();
       return plan;
@@ -194,8 +234,9 @@ class Import {
       } else {
         plan.tags.emplace_back(tag, known->second.tag, known->second.end_of_removed);
       }
-      if (plan.tags.back().action() != Action::add) {
-        store::require_valid(plan.tags.back().change_);
+      const TagImport& planned = plan.tags.back();
+      if (planned.action() != Action::add && planned.action() != Action::note) {
+        store::require_valid(planned.change_);
         continue;
       }
       store::require_valid(NewTag{.name = tag.name,
@@ -238,14 +279,21 @@ class Import {
   /// more, so that this commit lasts only if that one does.
   static void go_on(const TagImport& before, TagImport& now) {
     if (now.action_ == Action::nothing && before.action_ != Action::nothing) {
-      now.action_ = before.action_;
+      // Somebody may have added a removed one since.
+      if (now.tag_.is_removed == before.tag_.is_removed) now.action_ = before.action_;
       now.is_done_ = true;
     }
   }
 
-  static bool is_added(const TagImport& tag) { return tag.action_ == Action::add && !tag.is_done_; }
+  static bool is_added(const TagImport& tag) {
+    return (tag.action_ == Action::add || tag.action_ == Action::note) && !tag.is_done_;
+  }
   static bool is_changed(const TagImport& tag) {
-    return tag.is_done_ || tag.action_ == Action::raise || tag.action_ == Action::change;
+    return !tag.tag_.is_removed &&
+           (tag.is_done_ || tag.action_ == Action::raise || tag.action_ == Action::change);
+  }
+  static bool is_buried(const TagImport& tag) {
+    return tag.tag_.is_removed && (tag.is_done_ || tag.action_ != Action::nothing);
   }
 
   template <typename TimeLeft>
@@ -282,6 +330,22 @@ class Import {
     if (!added.is_empty()) run(connection.sql().add_tags, added, is_added, plan, connection, time_left());
   }
 
+  /// Leaves tombstones of what was added to be one, so that the log of changes tells both, and raises those
+  /// that there were.
+  template <typename TimeLeft>
+  void bury(std::vector<TagImport>& plan, store::Connection& connection, TimeLeft time_left) const {
+    Json buried;
+    for (const TagImport& tag : plan) {
+      if (!is_buried(tag)) continue;
+      buried.begin();
+      buried.field("tag", tag.tag_.name);
+      buried.field("raise_to", tag.tag_.next_id);
+      buried.field("is_added", static_cast<std::int64_t>(is_added(tag)));
+      buried.end();
+    }
+    if (!buried.is_empty()) run(connection.sql().bury_tags, buried, is_buried, plan, connection, time_left());
+  }
+
   /// Throws Error, after which all is planned anew, unless the statement returns all that it is meant for.
   static void run(const char* statement, const Json& json, bool (*is_meant)(const TagImport&),
                   std::vector<TagImport>& plan, store::Connection& connection, milliseconds left) {
@@ -293,7 +357,9 @@ class Import {
       if (!is_meant(tag)) continue;
       const auto found = changed.find(tag.tag_.name);
       if (found == changed.end()) throw store::changed_meanwhile(tag.imported_.name);
+      const bool is_removed = tag.tag_.is_removed;
       tag.tag_ = found->second;
+      tag.tag_.is_removed = is_removed;
     }
   }
 

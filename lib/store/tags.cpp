@@ -96,6 +96,14 @@ bool may_be_granted(const FoundTag& found, std::int64_t count, std::int64_t mark
          count - 1 <= found.tag->limit.value_or(max_id) - found.tag->next_id;
 }
 
+template <class Read>
+std::vector<Tag> by_name(const std::vector<Row>& rows, Read read) {
+  std::vector<Tag> tags;
+  for (const Row& row : rows) tags.push_back(read(row));
+  std::sort(tags.begin(), tags.end(), [](const Tag& a, const Tag& b) { return a.name < b.name; });
+  return tags;
+}
+
 std::string shown(std::optional<std::int64_t> number) {
   return number ? std::to_string(*number) : "none";
 }
@@ -200,10 +208,19 @@ std::optional<std::int64_t> Store::end_of_removed(const TagName& name) {
 }
 
 std::vector<Tag> Store::tags() {
-  std::vector<Tag> tags;
-  for (const Row& row : impl_->execute(&store::Sql::tags, {})) tags.push_back(tag_of(row));
-  std::sort(tags.begin(), tags.end(), [](const Tag& a, const Tag& b) { return a.name < b.name; });
-  return tags;
+  return by_name(impl_->execute(&store::Sql::tags, {}), tag_of);
+}
+
+std::vector<Tag> Store::all_tags() {
+  return by_name(impl_->execute(&store::Sql::all_tags, {}), [](const Row& row) {
+    Tag tag = tag_of(row);
+    if (row.integer(9) == 1) {
+      tag.is_removed = true;
+      tag.limit.reset();  // it is over, and the next ID may be past it
+      tag.description.clear();
+    }
+    return tag;
+  });
 }
 
 Tag Store::tag(const TagName& name) {
@@ -371,7 +388,7 @@ Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& 
   }
   Grant ids = grant_of(granted->first, granted->second);
   if (ids.range.lo < mark) throw gone_back(name, mark);
-  if (!marks_->claim(ids.store, subject, ids.range))
+  if (!claim(ids.store, subject, ids.range))
     throw gone_back(name, marks_->highest(ids.store.deployment, subject));
   return ids;
 }

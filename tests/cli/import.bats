@@ -146,22 +146,104 @@ exported() {
     leafctl tags export --format $format >"tags.$format"
     with_other_store leafctl -q init-db
     with_other_store expect 0 leafctl tags import "tags.$format"
-    contains "$stderr" '6 tags: 6 added'
+    contains "$stderr" '7 tags: 6 added, 1 noted'
     same "the tags by $format" "$(exported $format)" "$(with_other_store exported $format)"
     for tag in empty empty-limit full; do with_other_store expect 6 leafctl next $tag; done
     same 'the last one' 5 "$(with_other_store leafctl -q next last)"
     with_other_store expect 0 leafctl tags import "tags.$format"
-    contains "$stderr" '6 tags: 6 unchanged'
+    contains "$stderr" '7 tags: 7 unchanged'
     rm -r other.*
     # And into the store where they are, or were.
     expect 0 leafctl tags import "tags.$format"
-    says '6 tags: 6 unchanged'
+    says '7 tags: 7 unchanged'
     before=$(exported $format)
     for tag in empty empty-limit full last zero odd; do leafctl -q tags remove $tag --yes; done
     expect 0 leafctl tags import "tags.$format"
-    contains "$stderr" '6 tags: 6 added'
+    contains "$stderr" '7 tags: 6 added, 1 unchanged'
     same "the removed tags by $format" "$before" "$(exported $format)"
   done
+}
+
+# with_store NAME COMMAND...: on another SQLite store of a host of its own.
+with_store() {
+  LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/$1.db LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/$1.run "${@:2}"
+}
+
+@test "removed tags move with the others: added again in the new store, they repeat no ID of the old one" {
+  leafctl -q add-tag live
+  leafctl -q add-tag gone --step 7
+  leafctl -q next gone --direct -n 700 >ids
+  leafctl -q tags remove gone --yes
+  for format in yaml csv; do
+    leafctl tags export --format $format >"tags.$format"
+    with_store $format leafctl -q init-db
+    with_store $format expect 0 leafctl tags import "tags.$format"
+    says "noted removed tag 'gone': if it is added again, its next ID is 701
+added tag 'live': next ID 1, step 1000
+2 tags: 1 added, 1 noted"
+    same 'the tags' live "$(with_store $format leafctl tags list | cut -f 1)"
+    expect 4 with_store $format leafctl next gone
+    # What is exported from there tells the same.
+    same 'the tags once more' "$(exported $format)" "$(with_store $format exported $format)"
+    same 'the log' $'add gone\nremove gone' \
+      "$(with_store $format leafctl log gone -o json | jq -r '"\(.event) \(.tag)"')"
+    with_store $format leafctl -q add-tag gone
+    same 'the next ID' 701 "$(with_store $format leafctl next gone)"
+  done
+}
+
+# A store on which a removed tag ended at 500.
+with_removed_tag() {
+  leafctl -q add-tag gone --start 500
+  leafctl -q tags remove gone --yes
+}
+
+@test "an import raises a removed tag, never lowers it, and done again changes nothing" {
+  with_removed_tag
+  expect 0 leafctl tags import - <<<$'tag,next_id,removed\ngone,400,true'
+  says "removed tag 'gone' stays at next ID 500: the file has 400
+1 tag: 1 unchanged"
+  expect 0 leafctl tags import --dry-run - <<<$'tag,next_id,removed\ngone,600,true\nnew,5,true'
+  says "would raise removed tag 'gone': if it is added again, its next ID is 600
+would note removed tag 'new': if it is added again, its next ID is 5
+2 tags in a dry run: 1 noted, 1 raised"
+  expect 0 leafctl tags import - <<<$'tag,next_id,removed\ngone,600,true'
+  says "raised removed tag 'gone': if it is added again, its next ID is 600
+1 tag: 1 raised"
+  expect 0 leafctl tags import - -o json <<<$'tag,next_id,removed\ngone,600,true\nb,7,false\nc,9,'
+  same 'what was done' 'gone unchanged 600 removed null b added 7 live 1000 c added 9 live 1000' \
+    "$(jq -r '"\(.tag) \(.action) \(.next_id) \(.state) \(.step)"' <<<"$output" | xargs)"
+  leafctl -q add-tag gone
+  same 'the next ID' 600 "$(leafctl next gone)"
+  expect 2 leafctl tags import - <<<$'tag,next_id,removed\nb,7,yes'
+  says "leafctl: standard input:2:5: 'removed' takes true or false, not 'yes'"
+}
+
+@test "a tag that a file calls removed stays where it lives, and goes on above the file" {
+  leafctl -q add-tag order
+  same 'an ID' 1 "$(leafctl next order)"
+  expect 0 leafctl tags import - <<<$'tag,next_id,removed\norder,40001,true'
+  says "raised tag 'order': next ID 40001, step 1000
+1 tag: 1 raised"
+  same 'the next ID' 40001 "$(leafctl next order)"
+  leafctl -q add-tag full --limit 10
+  expect 2 leafctl tags import - <<<$'tag,next_id,removed\nnew,5,\nfull,500,true'
+  says "leafctl: standard input:3:1: tag 'full' would have next ID 500 and limit 10
+hint: raise its limit to 499 or more with 'leafctl tags update full --limit 499'"
+  same 'the tags' 'full order' "$(leafctl tags list | cut -f 1 | xargs)"
+  leafctl -q tags update full --limit 499
+  expect 0 leafctl tags import - <<<$'tag,next_id,removed\nnew,5,\nfull,500,true'
+  expect 6 leafctl next full
+}
+
+@test "export takes removed tags by the pattern too, and only import sees them" {
+  with_removed_tag
+  leafctl -q add-tag order
+  expect 0 leafctl tags export 'g*'
+  same 'in YAML' 'tags: - tag: gone next_id: 500 step: 1000 removed: true' "$(grep -v updated: <<<"$output" | xargs)"
+  says ''
+  expect 0 leafctl tags export 'o*'
+  [[ $output != *gone* && $output != *removed* ]]
 }
 
 @test "a tag that is behind one that is used up is raised to its end" {
@@ -201,7 +283,7 @@ hint: lower its step in the file"
 @test "export takes a pattern, and prints what other programs read" {
   for tag in order-a order-b user; do leafctl -q add-tag "$tag" --description "$tag, sold"; done
   expect 0 leafctl tags export 'order*' --format csv
-  same 'without times' $'tag,next_id,step,limit,,description\norder-a,1,1000,,,"order-a, sold"\norder-b,1,1000,,,"order-b, sold"' \
+  same 'without times' $'tag,next_id,step,limit,,description,removed\norder-a,1,1000,,,"order-a, sold",\norder-b,1,1000,,,"order-b, sold",' \
     "$(sed -E 's/,(updated|20[^,]*Z),/,,/' <<<"$output")"
   expect 0 leafctl tags export 'x*'
   prints 'tags: []'

@@ -75,6 +75,22 @@ PYTHON
   done < <(grep -ohE '"/[a-zA-Z/0-9]+(\.json)?"' "$BATS_TEST_DIRNAME/../../cmd/serve/http_routes.cpp" | tr -d '"' | grep -v openapi | sort -u)
 }
 
+@test "what is answered without a token, or with another tag's, stands in openapi.json" {
+  (umask 077 && printf '%s\n' 'order-alone invoice' >"$BATS_TEST_TMPDIR/tokens")
+  serve --token-file "$BATS_TEST_TMPDIR/tokens"
+  local path method statuses token
+  get /openapi.json
+  jq -r '.paths | to_entries[] | .key as $path | .value | to_entries[] |
+    [.key, $path, (.value.responses | keys | join(" "))] | @tsv' <<<"$output" |
+    sed 's/{tag}/order/; s/{key}/any/; s/{id}/1/' >"$BATS_TEST_TMPDIR/paths"
+  while IFS=$'\t' read -r method path statuses; do
+    for token in wrong-token order-alone; do
+      get "$path" -X "${method^^}" -H "Authorization: Bearer $token"
+      if [[ " $statuses " != *" $status "* ]]; then same "the status of $method $path" "$statuses" "$status"; fi
+    done
+  done <"$BATS_TEST_TMPDIR/paths"
+}
+
 @test "metrics are those of Prometheus, and tell of requests" {
   serve
   redis incr order

@@ -1,17 +1,22 @@
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <memory>
 #include <regex>
 #include <string>
 
 #include "leaf/error.hpp"
+#include "leaf/host.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/guard_share.hpp"
+#include "support/interloper.hpp"
 #include "support/lagging_standby.hpp"
+#include "support/manual_clock.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/process.hpp"
 #include "support/sql_session.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
 
 using leaf::test::error_of;
@@ -69,6 +74,60 @@ TEST_CASE("copies: two standbys that are promoted to the same timeline do not go
   require_apart(one->url(), other->url());
   CHECK(leaf::Store({.url = one->url()}).health().timeline == 2);
   CHECK(leaf::Store({.url = other->url()}).health().timeline == 2);
+}
+
+TEST_CASE("copies: of two servers from copies of the same files, used on one host at once, one is refused") {
+  PostgresqlCluster original;
+  set_up(original.url());
+  original.stop(PostgresqlCluster::Stop::fast);
+  PostgresqlCluster copy(PostgresqlCluster::CopyOf{original});
+  original.start();
+  const leaf::test::TemporaryFolder folder;
+  const auto marks = leaf::host_marks({.folder = (folder.path() / "run").string()});
+  leaf::Store other({.url = copy.url(), .marks = marks});
+  std::function<void()> interlope;
+  const auto at_once = [&] {
+    return leaf::Store({.url = original.url(),
+                        .marks = std::make_shared<leaf::test::MarksWithInterloper>(marks, interlope)});
+  };
+
+  leaf::Range theirs;
+  interlope = [&] { theirs = other.grant(order, 5).range; };
+  CHECK(error_of([&] { at_once().grant(order, 5); }).code() == leaf::ErrorCode::refused);
+  CHECK(theirs == leaf::Range{6, 11});
+
+  interlope = [&] { CHECK(other.acquire_worker({.owner = "b"}).worker == 0); };
+  CHECK(error_of([&] { at_once().acquire_worker({.owner = "a"}); }).code() == leaf::ErrorCode::refused);
+
+  // A server that was started anew is the same store.
+  original.stop(PostgresqlCluster::Stop::fast);
+  original.start();
+  leaf::Store again({.url = original.url(), .marks = marks});
+  CHECK(again.grant(order, 5).range == leaf::Range{11, 16});
+}
+
+TEST_CASE("copies: a connection that is a minute old is not trusted to lead where the name does") {
+  const TestDatabase database;
+  const auto lead_to = [&](const std::string& schema) {
+    SqlSession(database.url()).run("ALTER DATABASE " + database.name() + " SET search_path = " + schema);
+  };
+  for (const std::string schema : {"one", "other"}) {
+    SqlSession(database.url()).run("CREATE SCHEMA " + schema);
+    lead_to(schema);
+    set_up(database.url());
+  }
+  leaf::test::ManualClock clock;
+  leaf::Store store({.url = database.url(), .clock = &clock});
+  const auto other = store.grant(order, 5).store;
+  lead_to("one");
+  const std::string one = leaf::Store({.url = database.url()}).identity().deployment;
+  CHECK(one != other.deployment);
+  CHECK(store.grant(order, 5).store == other);
+  clock.advance(std::chrono::seconds(61));
+  CHECK(store.identity().deployment == one);
+  const leaf::Grant granted = store.grant(order, 5);
+  CHECK(granted.store.deployment == one);
+  CHECK(granted.range == leaf::Range{6, 11});
 }
 
 TEST_CASE("copies: one dump that is read into two databases does not go on at the same ID") {

@@ -51,7 +51,8 @@ void check_round_trip(TagFormat format, const std::vector<leaf::Tag>& tags) {
     const leafctl::FiledTag& found = file->tags[i];
     require(found.name.str() == tags[i].name && found.next_id == tags[i].next_id &&
                 found.step == tags[i].step && found.limit == tags[i].limit &&
-                found.description.value_or("") == tags[i].description,
+                found.description.value_or("") == tags[i].description &&
+                found.is_removed == tags[i].is_removed,
             "a tag is read as it was", text);
   }
 }
@@ -67,9 +68,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<leaf::Tag> tags;
   for (const leafctl::FiledTag& tag : file->tags) {
     require(leaf::TagName::is_valid(tag.name.str()), "a name is one of a tag", text);
-    require(
-        tag.next_id >= 0 && tag.step.value_or(1) >= 1 && tag.limit.value_or(tag.next_id) >= tag.next_id - 1,
-        "numbers are those of a tag", text);
+    require(tag.next_id >= 0 && tag.step.value_or(1) >= 1 &&
+                (tag.is_removed || tag.limit.value_or(tag.next_id) >= tag.next_id - 1),
+            "numbers are those of a tag", text);
     require(leafctl::is_utf8(tag.description.value_or("")), "a description is UTF-8", text);
     require(std::ranges::find(tags, tag.name.str(), &leaf::Tag::name) == tags.end(), "a tag is there once",
             text);
@@ -79,7 +80,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                     .limit = tag.limit,
                     .description = tag.description.value_or(""),
                     .updated_at = {},
-                    .incarnation = ""});
+                    .incarnation = "",
+                    .is_removed = tag.is_removed});
   }
   check_round_trip(TagFormat::yaml, tags);
   check_round_trip(TagFormat::csv, tags);

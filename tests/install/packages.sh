@@ -33,6 +33,7 @@ lintian --fail-on error,warning --tag-display-limit 0 "${packages[@]}" >&2 || fa
 
 new_dpkg_root "$root" "${packages[@]}"
 in_dpkg_root "$root" --install "${packages[@]}"
+grep -q '^leafctl:.*:/var/lib/leafctl-serve:' "$root/etc/passwd" || fail "the user of leafctl.service is missing"
 
 libraries=$root/usr/lib/$triple
 modules=$root/usr/lib/python3/dist-packages
@@ -97,5 +98,7 @@ drawn=$(zsh -fc 'module_path=("$1"); zmodload leaf && leaf next order -v id && e
 gzip -t "$root"/usr/share/man/man*/*.gz
 
 in_dpkg_root "$root" --purge "${names[@]}"
+# The user stays.
+rm -r "${root:?}/etc"
 find "$root" -mindepth 1 -not -path "$root/var" -not -path "$root/var/lib" -not -path "$root/var/lib/dpkg*" >"$work/left"
 [ ! -s "$work/left" ] || { cat "$work/left" >&2; fail "removing the packages leaves files"; }

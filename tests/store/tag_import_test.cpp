@@ -84,6 +84,37 @@ TEST_CASE("tag import: a counter and a limit that do not fit are refused with th
                        leaf::Error);
 }
 
+TEST_CASE("tag import: a removed tag is noted or raised, never lowered, and never removes one that lives") {
+  ImportedTag tag = imported(700);
+  tag.is_removed = true;
+  tag.limit = 3;  // is over
+  const TagImport noted(tag, {});
+  CHECK(noted.action() == Action::note);
+  CHECK(noted.tag().is_removed);
+  CHECK(noted.tag().next_id == 700);
+  CHECK_FALSE(noted.tag().limit);
+
+  const TagImport raised(tag, {}, 600);
+  CHECK(raised.action() == Action::raise);
+  CHECK(raised.tag().is_removed);
+  CHECK(raised.tag().next_id == 700);
+  const TagImport behind(tag, {}, 800);
+  CHECK(behind.action() == Action::nothing);
+  CHECK(behind.tag().next_id == 800);
+  CHECK(behind.passed() == 700);
+
+  const TagImport live(tag, existing());
+  CHECK(live.action() == Action::raise);
+  CHECK_FALSE(live.tag().is_removed);
+  CHECK(live.tag().next_id == 700);
+  CHECK(live.tag().limit == 1000);
+  tag.next_id = 1001;
+  CHECK(TagImport(tag, existing()).tag().next_id == 1001);
+  tag.next_id = 1002;
+  CHECK_THROWS_WITH_AS(TagImport(tag, existing()),
+                       "f:2:1: tag 'order' would have next ID 1002 and limit 1000", leaf::Error);
+}
+
 TEST_CASE("tag import: without a place an error begins with the tag") {
   ImportedTag tag = imported(1002);
   tag.place.clear();
@@ -108,6 +139,55 @@ TEST_CASE("tag import: done in a store it adds, raises and changes, and done aga
   CHECK(store.tag(leaf::TagName("user")).limit == 8);
   for (const TagImport& import : leaf::import_tags(tags, store).tags)
     CHECK(import.action() == Action::nothing);
+}
+
+TEST_CASE("tag import: a removed tag goes on in another store where it ended") {
+  const leaf::test::SqliteStore old_file;
+  leaf::Store old_store = old_file.open();
+  const leaf::TagName gone("gone");
+  old_store.add_tag({.name = gone, .limit = 900, .description = "x"});
+  old_store.grant(gone, 700);
+  old_store.remove_tag(gone);
+  old_store.add_tag({.name = leaf::TagName("live")});
+  CHECK(old_store.tags().size() == 1);
+  const std::vector<leaf::Tag> all = old_store.all_tags();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].is_removed);
+  CHECK(all[0].next_id == 701);
+  CHECK_FALSE(all[0].limit);
+  CHECK_FALSE(all[1].is_removed);
+
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  const std::vector<ImportedTag> tags{{.name = gone, .next_id = 701, .is_removed = true}};
+  CHECK(leaf::plan_import(tags, store).tags[0].action() == Action::note);
+  CHECK(store.all_tags().empty());
+  const leaf::ImportPlan done = leaf::import_tags(tags, store);
+  CHECK(done.tags[0].action() == Action::note);
+  CHECK(done.tags[0].tag().is_removed);
+  CHECK(store.tags().empty());
+  CHECK(store.end_of_removed(gone) == 701);
+  CHECK(leaf::import_tags(tags, store).tags[0].action() == Action::nothing);
+  const std::vector<ImportedTag> further{{.name = gone, .next_id = 800, .is_removed = true}};
+  CHECK(leaf::import_tags(further, store).tags[0].action() == Action::raise);
+  CHECK(leaf::import_tags(tags, store).tags[0].passed() == 701);
+  CHECK(store.end_of_removed(gone) == 800);
+  store.add_tag({.name = gone});
+  CHECK(store.grant(gone, 1).range.lo == 800);
+  CHECK(leaf::import_tags(tags, store).tags[0].action() == Action::nothing);
+  CHECK(store.tag(gone).next_id == 801);
+}
+
+TEST_CASE("tag import: a removed tag of which the store lost more than the file knows is named") {
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  store.add_tag({.name = leaf::TagName("order")});
+  store.grant(leaf::TagName("order"), 10);
+  leaf::test::SqliteSession other(file.path());
+  REQUIRE(other.run("DROP TRIGGER leaf_alloc_never_gone; DELETE FROM leaf_alloc"));
+  const std::vector<ImportedTag> tags{{.name = leaf::TagName("order"), .next_id = 4, .is_removed = true}};
+  CHECK(leaf::import_tags(tags, store).lost.size() == 1);
+  CHECK(store.all_tags().empty());
 }
 
 TEST_CASE("tag import: a tag that the store lost is named, and so nothing needs to be changed") {

@@ -17,7 +17,7 @@ count_as_installed() {
 new_dpkg_root() {
   local root=$1 package
   shift
-  mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates" "$root.bin"
+  mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates" "$root/etc" "$root.bin"
   for package in "$@"; do dpkg-deb -f "$package" Package; done >"$root.names"
   for package in "$@"; do dpkg-deb -f "$package" Depends; done | tr ',' '\n' | sed 's/^ *//; s/ .*//' |
     sort -u | grep -vxFf "$root.names" | while read -r package; do count_as_installed "$package"; done \

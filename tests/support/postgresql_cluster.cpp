@@ -52,6 +52,13 @@ PostgresqlCluster::PostgresqlCluster(StandbyOf standby) {
   start();
 }
 
+PostgresqlCluster::PostgresqlCluster(CopyOf copy) {
+  run(as_postgres({"cp", "--archive", copy.original.data(), data()}));
+  std::ofstream(data() + "/postgresql.conf", std::ios::app)
+      << "unix_socket_directories = '" << host() << "'\n";
+  start();
+}
+
 PostgresqlCluster::~PostgresqlCluster() {
   if (!postmaster_) return;
   // Not killed: it outlives its children, so that nobody writes to the folder any more when that goes.

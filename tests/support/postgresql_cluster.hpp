@@ -19,6 +19,11 @@ class PostgresqlCluster {
     const PostgresqlCluster& primary;
   };
   explicit PostgresqlCluster(StandbyOf standby);
+  /// Copies the files of `original`, which is stopped, and starts the copy as it is.
+  struct CopyOf {
+    const PostgresqlCluster& original;
+  };
+  explicit PostgresqlCluster(CopyOf copy);
   ~PostgresqlCluster();
 
   /// The folder of its socket, which is its host name.

@@ -178,6 +178,8 @@ class LEAF_EXPORT Store {
   std::optional<std::int64_t> end_of_removed(const TagName& name);
   /// All tags that are not removed, by name.
   std::vector<Tag> tags();
+  /// The same, and those that are removed: what another store has to know so that it repeats no ID.
+  std::vector<Tag> all_tags();
   /// Throws `not_found`.
   Tag tag(const TagName& name);
   /// Names of tags that may have been meant by `name`, if there is no such tag: about as long, or beginning

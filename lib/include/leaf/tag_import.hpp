@@ -21,12 +21,20 @@ struct ImportedTag {
   std::optional<std::string> description{};
   /// Where it was found, such as FILE:LINE; errors about it begin with this. May be empty.
   std::string place{};
+  /// It was removed there: it is not added here, and never begins lower here either.
+  bool is_removed = false;
 };
 
 /// What an import does about one tag. A counter is never lowered, and what was not given stays.
 class LEAF_EXPORT TagImport {
  public:
-  enum class Action { add, raise, change, nothing };
+  enum class Action {
+    add,
+    raise,
+    change,
+    nothing,
+    note,  ///< a removed tag that the store has no row of, so that it cannot begin lower if it is added
+  };
 
   /// `existing` is the tag in the store, if there is one; `end_of_removed` is where a removed one of that
   /// name ended. Throws Error (usage), with the tag's place, if next ID and limit do not fit.
@@ -34,7 +42,8 @@ class LEAF_EXPORT TagImport {
             std::optional<std::int64_t> end_of_removed = {});
 
   Action action() const noexcept { return action_; }
-  /// The tag as it will be, or is after import_tags().
+  /// The tag as it will be, or is after import_tags(). One that is removed where it comes from stays if it
+  /// lives here, and is raised.
   const Tag& tag() const noexcept { return tag_; }
   /// The imported next ID, if the store is past it.
   std::optional<std::int64_t> passed() const;
@@ -47,6 +56,8 @@ class LEAF_EXPORT TagImport {
 
   void plan_addition(std::optional<std::int64_t> end_of_removed);
   void plan_change(const Tag& existing);
+  void plan_raise(const Tag& existing);
+  void plan_tombstone(std::optional<std::int64_t> end_of_removed);
 
   ImportedTag imported_;
   Action action_ = Action::add;

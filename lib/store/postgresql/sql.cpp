@@ -37,9 +37,13 @@
 // A table that was made anew without the triggers keeps the name of the one that it was copied from.
 #define IS_DURABLE_GRANT \
   DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3")
+// Who grants, as the guard knows it, and since when this server runs: copies of its files can say the same of
+// themselves while both run.
+#define GRANTER \
+  "granted_by || '@' || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text"
 #define GRANT                                                                                           \
   "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE_GRANT \
-  ", " DEPLOYMENT ", granted_by, coalesce(start_id, 1)"
+  ", " DEPLOYMENT ", " GRANTER ", coalesce(start_id, 1)"
 
 // Administration is refused by an error, and changes nothing.
 #define MAY_CHANGE(table) "leaf_require_durable('" table "'::regclass::oid)"
@@ -64,7 +68,7 @@
   " AND NOT EXISTS (SELECT 1 FROM leaf_worker o WHERE o.owner = $1::varchar"                            \
   " AND (o.renewed_at > $8::bigint OR o.token IS NULL AND o.window_end > $9::bigint))"
 #define LEASE(begin) \
-  "worker_id, " begin ", window_end, " IS_DURABLE ", " DEPLOYMENT ", (SELECT granted_by FROM leaf_meta)"
+  "worker_id, " begin ", window_end, " IS_DURABLE ", " DEPLOYMENT ", (SELECT " GRANTER " FROM leaf_meta)"
 // Whether the store leases this one.
 #define IN_RANGE(worker) \
   "(SELECT " worker " BETWEEN first_worker AND coalesce(last_worker, " worker ") FROM leaf_meta)"
@@ -310,7 +314,19 @@ $way$;
         " AND ((new.id_limit IS NULL AND raise_to IS NULL)"
         " OR greatest(max_id, raise_to) - 1 <= coalesce(new.id_limit, leaf_alloc.id_limit, " NO_LIMIT "))"
         " RETURNING " CHANGED_TAG,
+    .bury_tags =
+        "WITH new AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb)"
+        " AS one (tag varchar, raise_to bigint, is_added integer)),"
+        " locked AS MATERIALIZED (SELECT biz_tag FROM leaf_alloc"
+        " WHERE biz_tag = ANY (ARRAY(SELECT tag FROM new)) AND " MAY_CHANGE("leaf_alloc")
+        " ORDER BY biz_tag COLLATE \"C\" FOR NO KEY UPDATE)"
+        " UPDATE leaf_alloc SET max_id = greatest(max_id, raise_to),"
+        " removed_at = coalesce(removed_at, now()), changed_at = now()"
+        " FROM new WHERE (SELECT count(*) FROM locked) >= 0 AND biz_tag = tag"
+        " AND (removed_at IS NOT NULL OR is_added = 1)"
+        " RETURNING " CHANGED_TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
+    .all_tags = "SELECT " TAG ", (removed_at IS NOT NULL)::integer FROM leaf_alloc",
     .tag = "SELECT " TAG ", (removed_at IS NOT NULL)::integer FROM leaf_alloc WHERE biz_tag = $1",
     .similar_tags =
         "SELECT biz_tag FROM leaf_alloc WHERE removed_at IS NULL"

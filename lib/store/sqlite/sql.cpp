@@ -146,7 +146,13 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
         " WHERE biz_tag = tag AND removed_at IS NULL AND ((new.id_limit IS NULL AND raise_to IS NULL)"
         " OR max(max_id, coalesce(raise_to, max_id)) - 1 <= coalesce(new.id_limit, leaf_alloc.id_limit, " NO_LIMIT "))"
         " RETURNING " TAG,
+    .bury_tags =
+        "UPDATE leaf_alloc SET max_id = max(max_id, raise_to), removed_at = coalesce(removed_at, " NOW "), " CHANGED
+        " FROM (SELECT " FIELD("tag") " AS tag, " FIELD("raise_to") " AS raise_to, " FIELD("is_added") " AS is_added"
+        " FROM json_each($1)) AS new"
+        " WHERE biz_tag = tag AND (removed_at IS NOT NULL OR is_added = 1) RETURNING " TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
+    .all_tags = "SELECT " TAG ", removed_at IS NOT NULL FROM leaf_alloc",
     .tag = "SELECT " TAG ", removed_at IS NOT NULL FROM leaf_alloc WHERE biz_tag = $1",
     .similar_tags =
         "SELECT biz_tag FROM leaf_alloc WHERE removed_at IS NULL"

@@ -25,6 +25,7 @@ std::string shown(const TagFile& file) {
     if (tag.step) text += " step " + std::to_string(*tag.step);
     if (tag.limit) text += " limit " + std::to_string(*tag.limit);
     if (tag.description) text += " '" + *tag.description + "'";
+    if (tag.is_removed) text += " removed";
     text += "\n";
   }
   for (const auto& error : file.errors) {
@@ -143,6 +144,15 @@ TEST_CASE("tag YAML: what is wrong is reported with its place") {
   CHECK_THROWS_AS(yaml("tags: [\n"), leaf::Error);
 }
 
+TEST_CASE("tag files: whether a tag was removed is true or false, and its limit is over") {
+  CHECK(yaml("tags:\n  - {tag: a, next_id: 5, limit: 1, removed: true}\n  - {tag: b, next_id: 5, removed: "
+             "false}\n"
+             "  - {tag: c, next_id: 5, removed: ~}\n  - {tag: d, next_id: 5, removed: yes}\n") ==
+        "a 5 limit 1 removed\nb 5\nc 5\nerror f:5:35: 'removed' takes true or false, not 'yes'\n");
+  CHECK(csv("tag,next_id,removed\na,5,true\nb,5,false\nc,5,\nd,5,1\n") ==
+        "a 5 removed\nb 5\nc 5\nerror f:5:5: 'removed' takes true or false, not '1'\n");
+}
+
 TEST_CASE("tag YAML: a second document is refused, not left out") {
   CHECK(yaml("---\ntags:\n  - {tag: a, next_id: 5}\n...\n") == "a 5\n");
   CHECK_THROWS_WITH_AS(yaml("tags:\n  - {tag: a, next_id: 5}\n---\ntags:\n  - {tag: b, next_id: 7}\n"),
@@ -192,6 +202,7 @@ std::vector<leaf::Tag> odd_tags(std::mt19937& random) {
                                    std::min(tag.next_id, leaf::max_id), leaf::max_id};
     if (below(2) == 0) tag.limit = limits[below(std::size(limits))];
     for (std::size_t count = below(6); count > 0; --count) tag.description += parts[below(parts.size())];
+    tag.is_removed = below(4) == 0;
     tags.push_back(tag);
   }
   return tags;
@@ -203,6 +214,7 @@ std::string shown(const std::vector<leaf::Tag>& tags) {
     leafctl::FiledTag filed{
         .name = leaf::TagName(tag.name), .next_id = tag.next_id, .step = tag.step, .limit = tag.limit};
     if (!tag.description.empty()) filed.description = tag.description;
+    filed.is_removed = tag.is_removed;
     file.tags.push_back(filed);
   }
   return shown(file);

@@ -88,6 +88,39 @@ TEST_CASE_FIXTURE(Import,
   CHECK(store.tags().size() == 51);
 }
 
+TEST_CASE_FIXTURE(Import, "import on PostgreSQL: removed tags are noted and raised, in the one transaction") {
+  for (const char* name : {"low", "high", "again"}) store.add_tag({.name = TagName(name), .start = 50});
+  for (const char* name : {"low", "high"}) store.remove_tag(TagName(name));
+  for (const char* name : {"low", "high", "again", "new"})
+    tags.push_back({.name = TagName(name), .next_id = name[0] == 'h' ? 5 : 701, .is_removed = true});
+  SUBCASE("at once") {}
+  SUBCASE("after one that could not be noted as planned") {
+    strike("RETURN NULL", "BEFORE UPDATE", "new");
+  }
+  SUBCASE("once more after a commit that may not last") {
+    strike("RAISE WARNING 'canceling wait for synchronous replication'",
+           "CONSTRAINT TRIGGER strike AFTER UPDATE", "new");
+  }
+  const leaf::ImportPlan done = leaf::import_tags(tags, store);
+  const auto action = [&](std::size_t from_end) { return done.tags[done.tags.size() - from_end].action(); };
+  CHECK(action(4) == Action::raise);
+  CHECK(action(3) == Action::nothing);
+  CHECK(action(2) == Action::raise);
+  CHECK(action(1) == Action::note);
+  CHECK(done.tags.back().tag().is_removed);
+  CHECK(database.sql().value("SELECT count(DISTINCT xmin::text) FROM leaf_alloc WHERE biz_tag <> 'high'") ==
+        "1");
+  CHECK(store.tags().size() == 52);
+  CHECK(store.all_tags().size() == 55);
+  CHECK(store.tag(TagName("again")).next_id == 701);
+  CHECK(store.end_of_removed(TagName("high")) == 50);
+  for (const char* name : {"low", "new"}) {
+    CHECK(store.end_of_removed(TagName(name)) == 701);
+    store.add_tag({.name = TagName(name)});
+    CHECK(store.grant(TagName(name), 1).range.lo == 701);
+  }
+}
+
 TEST_CASE_FIXTURE(Import, "import on PostgreSQL: nothing is changed where a crash may lose it") {
   database.sql().run("ALTER DATABASE " + database.name() + " SET synchronous_commit = off");
   Store fast({.url = database.url()});

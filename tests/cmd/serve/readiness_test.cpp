@@ -1,0 +1,124 @@
+// Whether IDs can be drawn, as load balancers ask: the store away, its lock held, and either mended.
+#include "serve/readiness.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "leaf/error.hpp"
+#include "serve/shared_drawing.hpp"
+#include "support/error_of.hpp"
+#include "support/sqlite_session.hpp"
+#include "support/sqlite_store.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/wait_for.hpp"
+
+namespace {
+
+using namespace leafctl::serve;
+using leaf::ErrorCode;
+using leaf::TagName;
+using leaf::test::error_text;
+using leaf::test::wait_for;
+
+/// A host that draws from a tag of small segments, as the server does.
+class Drawer {
+ public:
+  Drawer() {
+    leaf::Store admin = store.open();
+    leaf::test::add_tag(admin, "order", 5);
+  }
+
+  /// Draws one ID, and notes how that went, as a thread of the server does.
+  bool draw() {
+    std::optional<leaf::Error> error;
+    try {
+      IdRanges ranges;
+      leaf::SegmentTag ids = drawing.tag(TagName("order")).ids;
+      SharedDrawing::draw(ids, 1, Shape::any, ranges);
+    } catch (const leaf::Error& failure) {
+      error = failure;
+    }
+    drawing.note_draw(error);
+    return !error;
+  }
+  void draw_all() {
+    CHECK(wait_for([&] { return !draw(); }));
+  }
+  bool is_ready() {
+    return error_text([&] { drawing.require_ready(); }).empty();
+  }
+
+  leaf::test::SqliteStore store;
+
+ private:
+  Options options() const {
+    Options options;
+    options.store = store.options();
+    options.store.timeout = {};
+    options.segments.timeout = {};
+    options.segments.host = {.folder = (folder_.path() / "run").string()};
+    return options;
+  }
+
+  leaf::test::TemporaryFolder folder_;
+  const Options options_ = options();
+
+ public:
+  SharedDrawing drawing{options_};
+};
+
+}  // namespace
+
+TEST_CASE(
+    "readiness: a store that can be read alone grants nothing, one that lacks rights if a draw has failed") {
+  leaf::StoreHealth health;
+  CHECK_NOTHROW(require_writable(health, false));
+  CHECK_NOTHROW(require_writable(health, true));
+  health.missing_rights = {"UPDATE on leaf_alloc", "SELECT on leaf_meta"};
+  CHECK_NOTHROW(require_writable(health, false));
+  CHECK(error_text([&] { require_writable(health, true); }) ==
+        "the store does not allow UPDATE on leaf_alloc | ");
+  health = {};
+  health.is_standby = true;
+  for (const bool has_failed : {false, true})
+    CHECK(error_text([&] { require_writable(health, has_failed); }) == "the store accepts no writes | ");
+  health = {};
+  health.is_read_only = true;
+  CHECK(error_text([&] { require_writable(health, false); }) == "the store accepts no writes | ");
+}
+
+TEST_CASE("readiness: with the store away it lasts as long as the buffer, and comes back with the store") {
+  Drawer drawer;
+  CHECK(drawer.is_ready());
+  REQUIRE(drawer.draw());
+  CHECK(drawer.is_ready());
+  const std::string path = drawer.store.path();
+  std::filesystem::rename(path, path + ".away");
+  CHECK(drawer.is_ready());
+  drawer.draw_all();
+  CHECK_FALSE(drawer.is_ready());
+  std::filesystem::rename(path + ".away", path);
+  CHECK(wait_for([&] { return drawer.is_ready(); }));
+  CHECK(wait_for([&] { return drawer.draw(); }));
+}
+
+TEST_CASE("readiness: while a lock lets nobody have IDs there is none, though the store answers") {
+  Drawer drawer;
+  REQUIRE(drawer.draw());
+  leaf::test::SqliteSession lock(drawer.store.path());
+  REQUIRE(lock.run("BEGIN IMMEDIATE"));
+  drawer.draw_all();
+  CHECK(error_text([&] {
+          drawer.drawing.require_ready();
+        }).starts_with("tag 'order' has no IDs left, and gets none"));
+  // That a tag is not there, or used up, says nothing of the store.
+  drawer.drawing.note_draw(leaf::Error(ErrorCode::not_found, "a"));
+  drawer.drawing.note_draw(leaf::Error(ErrorCode::exhausted, "a"));
+  CHECK_FALSE(drawer.is_ready());
+  lock.close();
+  // Nobody draws meanwhile.
+  CHECK(wait_for([&] { return drawer.is_ready(); }));
+}
