@@ -142,6 +142,7 @@ void require_expected_layout(const WorkerRequest& request, const Layout& layout)
 }
 
 WorkerLease Store::acquire_worker(const WorkerRequest& request) {
+  std::optional<Impl::OneTimeout> one_timeout(*impl_);
   const WorkerPool pool = store::pool_of(impl_->execute(&store::Sql::layout, {}));
   const Layout& layout = pool.layout;
   require_expected_layout(request, layout);
@@ -217,6 +218,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     }
     impl_->claim_window(lease, spare);
   } catch (const Error&) {
+    one_timeout.reset();
     try {
       impl_->execute(&store::Sql::give_up,
                      {lease.worker, lease.token, unix_ms(lease.begin), std::int64_t{0}});
@@ -229,6 +231,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
 }
 
 WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& request) {
+  const Impl::OneTimeout one_timeout(*impl_);
   const UnixTime begin = std::max(lease.end, request.not_before);
   LeaseClocks clocks(request, begin, layout(), impl_->clock());
   for (;;) {

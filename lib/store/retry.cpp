@@ -46,11 +46,14 @@ Retry retry_after(const Error& error) {
   return Retry::no;
 }
 
-Attempts::Attempts(Clock& clock, milliseconds timeout)
+Attempts::Attempts(Clock& clock, milliseconds timeout,
+                   std::optional<std::chrono::steady_clock::time_point> latest)
     : clock_(clock),
       once_(timeout == milliseconds::zero()),
       timeout_(allowed(timeout)),
-      deadline_(clock.steady_now() + timeout_) {}
+      deadline_(clock.steady_now() + timeout_) {
+  if (latest) deadline_ = std::min(deadline_, *latest);
+}
 
 milliseconds Attempts::time_left() const {
   const auto left = std::chrono::ceil<milliseconds>(deadline_ - clock_.steady_now());

@@ -31,7 +31,9 @@ inline std::chrono::milliseconds allowed(std::chrono::milliseconds timeout) {
 /// A call's attempts: how many there were and how long it may go on. Not thread safe.
 class Attempts {
  public:
-  Attempts(Clock& clock, std::chrono::milliseconds timeout);
+  /// None goes on after `latest`.
+  Attempts(Clock& clock, std::chrono::milliseconds timeout,
+           std::optional<std::chrono::steady_clock::time_point> latest = {});
 
   /// What is left of the timeout; throws Error (unavailable) if nothing is.
   std::chrono::milliseconds time_left() const;

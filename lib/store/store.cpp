@@ -11,6 +11,9 @@ namespace leaf {
 using std::chrono::milliseconds;
 using store::Connection;
 
+/// An open connection stays where the store's name led when it was made, and on the search_path of then.
+constexpr std::chrono::seconds connection_lasts{60};
+
 Store::Impl::Impl(const StoreOptions& options)
     : url_(store::parse_url(store::absolute_url(options.url))),
       program_(options.program.empty() ? program_invocation_short_name : options.program),
@@ -35,9 +38,13 @@ std::vector<store::Row> Store::Impl::execute(const char* store::Sql::*statement,
 
 void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const store::Attempts& attempts) {
   if (!connection_) {
-    schema_checked_ = false;
-    connection_ = driver().connect(url_.target, program_, if_missing, attempts.time_left());
-    connected_in_ = getpid();
+    connect_anew(if_missing, attempts.time_left());
+  } else if (clock_.steady_now() - connected_at_ >= connection_lasts) {
+    try {
+      connect_anew(if_missing, attempts.time_left() / 2);
+    } catch (const Error&) {
+      connected_at_ = clock_.steady_now();  // the one that is open may still do, and else tells why not
+    }
   }
   if (check_schema && !schema_checked_) {
     const store::Schema schema = store::read_schema(*connection_, attempts.time_left());
@@ -45,6 +52,15 @@ void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const 
     deployment_ = schema.deployment;
     schema_checked_ = true;
   }
+}
+
+void Store::Impl::connect_anew(store::IfMissing if_missing, milliseconds timeout) {
+  auto connection = driver().connect(url_.target, program_, if_missing, timeout);
+  if (connected_in_ != getpid()) static_cast<void>(connection_.release());
+  connection_ = std::move(connection);
+  connected_in_ = getpid();
+  connected_at_ = clock_.steady_now();
+  schema_checked_ = false;
 }
 
 void Store::Impl::require_connected_to(const StoreIdentity& identity) {

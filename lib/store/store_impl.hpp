@@ -27,11 +27,27 @@ class Store::Impl {
   explicit Impl(const StoreOptions& options);
   ~Impl();
 
+  /// While it lives, all that is asked of the store takes no longer in sum than its timeout. Where that is
+  /// zero, each question may still take one attempt.
+  class OneTimeout {
+   public:
+    explicit OneTimeout(Impl& impl) : impl_(impl) {
+      if (impl.timeout_ > std::chrono::milliseconds::zero())
+        impl.latest_ = impl.clock_.steady_now() + impl.timeout_;
+    }
+    ~OneTimeout() { impl_.latest_.reset(); }
+    OneTimeout(const OneTimeout&) = delete;
+    OneTimeout& operator=(const OneTimeout&) = delete;
+
+   private:
+    Impl& impl_;
+  };
+
   /// Runs `work(connection, time left)` until it succeeds or trying again is no use.
   template <typename Work>
   auto attempt(store::IfMissing if_missing, bool check_schema, Work work) {
     const auto asked = while_asked_ ? while_asked_() : nullptr;
-    store::Attempts attempts(clock_, timeout_);
+    store::Attempts attempts(clock_, timeout_, latest_);
     retried_ = false;
     for (;;) {
       try {
@@ -154,17 +170,21 @@ class Store::Impl {
 
  private:
   void connect(store::IfMissing if_missing, bool check_schema, const store::Attempts& attempts);
+  /// In the place of the present connection, which stays if that fails.
+  void connect_anew(store::IfMissing if_missing, std::chrono::milliseconds timeout);
   /// Throws Error, after which attempt() connects anew, where `identity` is of another deployment.
   void require_connected_to(const StoreIdentity& identity);
 
   store::Url url_;
   std::chrono::milliseconds timeout_;
+  std::optional<std::chrono::steady_clock::time_point> latest_{};
   const std::string program_;
   Clock& clock_;
   const std::shared_ptr<GrantMarks> marks_;
   const std::function<std::shared_ptr<void>()> while_asked_;
   std::unique_ptr<store::Connection> connection_;
   pid_t connected_in_ = 0;  ///< the process
+  std::chrono::steady_clock::time_point connected_at_{};
   std::uint64_t connected_by_ = 0;
   bool schema_checked_ = false;
   std::string deployment_;

@@ -9,6 +9,7 @@ teardown() {
 }
 
 on_postgresql() { [ "$TEST_STORE" = postgresql ] || skip 'SQLite has none'; }
+on_sqlite() { [ "$TEST_STORE" = sqlite ] || skip 'a server has no file that others lock'; }
 
 # new_role: that may log in, and nothing else.
 new_role() {
@@ -418,6 +419,32 @@ locks() { leafctl doctor "$@" | awk -F '\t' '$1 == "locks"'; }
   contains "$output" "' and program 'psql of somebody' locks tag 'order': nothing is granted there"
   run_sql_in "$(hint locks)"
   same 'locks' '' "$(locks)"
+  expect 0 leafctl next order --direct
+}
+
+# hold_file SQL: in a transaction of a SQLite file that stays open until let_go.
+hold_file() {
+  coproc HOLD { exec stdbuf -oL sqlite3 "${LEAFCTL_STORE#sqlite:}" 3>&-; }
+  hold_process=$HOLD_PID
+  echo "BEGIN; $1; SELECT 'held';" >&"${HOLD[1]}"
+  while read -r -t 30 line <&"${HOLD[0]}" && [ "$line" != held ]; do :; done
+}
+
+@test "doctor names who locks a file, reading or writing, and what it says frees it" {
+  on_sqlite
+  leafctl -q add-tag order
+  for statement in 'SELECT count(*) FROM leaf_alloc' "UPDATE leaf_alloc SET description = 'x'"; do
+    same 'locks' '' "$(locks)"
+    hold_file "$statement"
+    expect 1 leafctl doctor --exit-code
+    same 'locks' $'locks\tfailed\tprocess '"$hold_process ('sqlite3') has locked the file: nothing is granted" \
+      "$(locks | cut -f 1-3)"
+    expect 3 leafctl next order --direct --timeout 0
+    contains "$stderr" "stayed locked by process $hold_process ('sqlite3')"
+    $(command_in "$(hint locks)")
+    wait "$hold_process" || true
+    hold_process=
+  done
   expect 0 leafctl next order --direct
 }
 

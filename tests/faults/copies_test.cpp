@@ -12,6 +12,7 @@
 #include "support/guard_share.hpp"
 #include "support/interloper.hpp"
 #include "support/lagging_standby.hpp"
+#include "support/manual_clock.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/process.hpp"
 #include "support/sql_session.hpp"
@@ -103,6 +104,30 @@ TEST_CASE("copies: of two servers from copies of the same files, used on one hos
   original.start();
   leaf::Store again({.url = original.url(), .marks = marks});
   CHECK(again.grant(order, 5).range == leaf::Range{11, 16});
+}
+
+TEST_CASE("copies: a connection that is a minute old is not trusted to lead where the name does") {
+  const TestDatabase database;
+  const auto lead_to = [&](const std::string& schema) {
+    SqlSession(database.url()).run("ALTER DATABASE " + database.name() + " SET search_path = " + schema);
+  };
+  for (const std::string schema : {"one", "other"}) {
+    SqlSession(database.url()).run("CREATE SCHEMA " + schema);
+    lead_to(schema);
+    set_up(database.url());
+  }
+  leaf::test::ManualClock clock;
+  leaf::Store store({.url = database.url(), .clock = &clock});
+  const auto other = store.grant(order, 5).store;
+  lead_to("one");
+  const std::string one = leaf::Store({.url = database.url()}).identity().deployment;
+  CHECK(one != other.deployment);
+  CHECK(store.grant(order, 5).store == other);
+  clock.advance(std::chrono::seconds(61));
+  CHECK(store.identity().deployment == one);
+  const leaf::Grant granted = store.grant(order, 5);
+  CHECK(granted.store.deployment == one);
+  CHECK(granted.range == leaf::Range{6, 11});
 }
 
 TEST_CASE("copies: one dump that is read into two databases does not go on at the same ID") {

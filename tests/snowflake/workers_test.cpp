@@ -39,7 +39,35 @@ struct LeaseFixture : ClockedStore {
   }
 };
 
+/// A look at the time takes `passes`: a store whose answers are slow, each within the timeout.
+class SlowClock final : public leaf::test::ManualClock {
+ public:
+  std::chrono::steady_clock::time_point steady_now() override {
+    advance(passes);
+    return ManualClock::steady_now();
+  }
+  std::chrono::milliseconds passes{0};
+};
+
 }  // namespace
+
+TEST_CASE("workers: all that a lease asks of the store takes no longer than one timeout") {
+  const SqliteStore file;
+  SlowClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  options.timeout = 1s;
+  Store store(options);
+  const WorkerLease lease = store.acquire_worker(request_of("a"));
+  clock.passes = 100ms;
+  const auto begin = clock.now();
+  CHECK(error_code([&] { store.acquire_worker(request_of("b")); }) == ErrorCode::unavailable);
+  CHECK(clock.now() - begin < 2s);  // with an attempt to give up what may have been leased
+  options.timeout = 3s;
+  CHECK(Store(options).acquire_worker(request_of("b")).worker != lease.worker);
+  clock.passes = 200ms;
+  CHECK(error_code([&] { store.renew_worker(lease, request_of("a")); }) == ErrorCode::unavailable);
+}
 
 TEST_CASE(
     "workers: an owner gets its own back, else the lowest free one, else a new one, else a silent one") {

@@ -118,7 +118,7 @@ struct StoreHealth {
   std::vector<std::string> unlogged_tables;  ///< which a crash of the server empties
   std::vector<StoreSetting> settings;
   StoreMedium medium = StoreMedium::server;
-  std::string file_system;  ///< its name; empty if it is none of the well-known ones
+  std::string file_system;                    ///< its name; empty if it is none of the well-known ones
   std::optional<std::uint64_t> bytes_left{};  ///< that this user may still write to it
 
   /// The store's clock; absent if that is this host's.

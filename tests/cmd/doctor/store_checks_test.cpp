@@ -226,6 +226,27 @@ TEST_CASE("store checks: what stops grants fails, what only a crash shows is a w
   CHECK(found(health).name == "durability");
 }
 
+TEST_CASE("store checks: who keeps a file from being written is named, if this host knows it") {
+  leaf::StoreHealth health = healthy_file();
+  health.locks = {{.what = {"the file"}, .process = 12, .role = {}, .program = "sqlite3", .since = {}}};
+  CHECK(found(health).name == "locks");
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).detail == "process 12 ('sqlite3') has locked the file: nothing is granted");
+  CHECK(found(health).hint == "let its transaction end, or end it with 'kill 12'");
+  health.locks[0].process = 0;
+  CHECK(found(health).detail ==
+        "the file is locked by a process of another host or container: nothing is granted");
+  CHECK(found(health).hint == "let its transaction end, or end the process");
+}
+
+TEST_CASE("store checks: a file system without room for a grant fails") {
+  leaf::StoreHealth health = healthy_file();
+  health.bytes_left = 1000;
+  CHECK(found(health).name == "room");
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).detail == "the file system of the store has 1000 bytes left: a grant needs more");
+}
+
 TEST_CASE("store checks: a prepared transaction that locks a tag is named, and what ends it") {
   leaf::StoreHealth health = healthy_server();
   health.locks = {{.what = {"tag 'order'"},
