@@ -123,9 +123,8 @@ void ColumnReader::find_column(const DelimitedRecord& header) {
     throw usage(
         fmt::format("no column is called '{}'", name_),
         header.size() == 1
-            ? fmt::format(
-                  "the first line is one column, {}: name the separator with '--separator'"_hint,
-                  joined(header))
+            ? fmt::format("the first line is one column, {}: name the separator with '--separator'"_hint,
+                          joined(header))
             : fmt::format("the first line names the columns {}"_hint, joined(header)));
   }
   if (std::find_if(found + 1, header.end(), is_it) != header.end()) {
