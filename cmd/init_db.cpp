@@ -83,8 +83,8 @@ class InitDb : public Command {
         "Programs draw IDs best as a runtime role, which is neither superuser nor the\n"
         "tables' owner. It reads the store and uses 'leafctl next' and 'leafctl workers';\n"
         "it cannot add, change or remove tags, lower a counter, or set the layout or the\n"
-        "workers. It can use counters up and free workers: that is what drawing and\n"
-        "leasing need.\n\n"
+        "workers. It can use counters up, and free workers or keep them from their\n"
+        "owners: that is what drawing and leasing need.\n\n"
         "A copy of a store, such as one for tests, shares what each host remembers of IDs\n"
         "that were granted: drawing from one has the other refused as gone back. With\n"
         "--new-deployment in the copy they have nothing in common any more.\n\n"
@@ -202,7 +202,8 @@ class InitDb : public Command {
     if (guard_steps_) store.require_guard_steps(*guard_steps_);
     if (functions_) store.functions_script(*functions_);
     create_default_store_folder(session.configuration);
-    share_store_file(session.settings());
+    prepare_shared_store(session.settings());
+    warn_of_former_store(session);
     InitOutcome outcome;
     outcome.store = leaf::redact_url(session.settings().store);
     outcome.runtime_role = runtime_role_;
@@ -213,6 +214,7 @@ class InitDb : public Command {
                                                  .guard_steps = guard_steps_,
                                                  .runtime_role = runtime_role_,
                                                  .functions = functions_});
+    share_store(session.settings());
     for (const leaf::ForeignObject& object : adopted) outcome.adopted.push_back(object.remedy);
     const bool created = !applied.empty() && applied.front().number == 1;
     set_pool(store, layout, workers, created, outcome);

@@ -224,7 +224,7 @@ class Status : public Command {
   void require_may_see_all_users() const {
     if (forget_)
       throw leaf::Error(leaf::ErrorCode::usage, "'--all-users' and '--forget' exclude each other",
-                        "give up what a user has buffered as that user"_hint);
+                        "run this as that user"_hint);
     if (geteuid() != 0)
       throw leaf::Error(leaf::ErrorCode::usage, "'--all-users' is for root", "run it with sudo"_hint);
   }

@@ -75,7 +75,7 @@ class WorkersRecycle : public Command {
       if (is_over && ++named <= most_named) lapsed += fmt::format(" {}", worker.id);
     }
     if (named > 0) return fmt::format("; 'leafctl workers recycle{}' frees what is over already", lapsed);
-    return is_held ? "; 'leafctl workers recycle WORKER --force' frees one before that" : "";
+    return is_held ? "; 'leafctl workers recycle WORKER --force' frees one sooner" : "";
   }
 
   void recycle_named(Session& session) const {

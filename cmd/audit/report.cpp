@@ -126,7 +126,7 @@ class Reporter {
   void add_order() {
     add({.name = "order",
          .detail = audit_.was_ascending()
-                       ? "each ID is above the one before, or the same"
+                       ? "no ID is lower than the one before"
                        : fmt::format("{} below the one before", counted(audit_.descents(), "ID")),
          .measures = {{"descents", number(audit_.descents())}}});
   }
@@ -139,8 +139,8 @@ class Reporter {
       repeats.detail = "none";
     } else {
       repeats.state = FindingState::failed;
-      repeats.detail = fmt::format("{} {} there more than once, {} too many in all", counted(repeated, "ID"),
-                                   repeated == 1 ? "is" : "are", counted(tally_.repeats(), "row"));
+      repeats.detail = fmt::format("{} {} more than once, {} too many", counted(repeated, "ID"),
+                                   repeated == 1 ? "occurs" : "occur", counted(tally_.repeats(), "row"));
     }
     add(repeats);
     for (const Repeat& repeat : tally_.examples()) {

@@ -1,11 +1,23 @@
 #include "cli/missing_store.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
 
 #include "leaf/host.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl {
+
+bool has_place_for_store(const Session& session) {
+  constexpr std::string_view sqlite = "sqlite:";
+  const std::string& store = session.settings().store;
+  if (!store.starts_with(sqlite)) return true;
+  std::error_code unknown;
+  const auto path = std::filesystem::absolute(store.substr(sqlite.size()), unknown);
+  // Only what is not there: a folder that may not be looked into is another matter.
+  return unknown || std::filesystem::exists(path.parent_path(), unknown) || unknown;
+}
 
 bool has_known_store(const Session& session) {
   if (session.settings().runtime_dir.empty()) return false;
@@ -26,7 +38,7 @@ leaf::Error with_known_store(const leaf::Error& error, const Session& session) {
   const bool says_to_create = std::ranges::any_of(error.remedies(), [](const leaf::Remedy& remedy) {
     return remedy.kind == leaf::Remedy::Kind::create_store;
   });
-  if (!says_to_create || !has_known_store(session)) return error;
+  if ((!says_to_create && has_place_for_store(session)) || !has_known_store(session)) return error;
   return {error.code(), error.what(), missing_store_hint(), error.sqlstate()};
 }
 

@@ -7,6 +7,9 @@
 
 namespace leafctl {
 
+/// False for a file whose folder is not there.
+bool has_place_for_store(const Session& session);
+
 /// True if this host has had IDs of a store of the configured name: one that is made in its place would give
 /// them out again.
 bool has_known_store(const Session& session);

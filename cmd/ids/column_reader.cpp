@@ -124,7 +124,7 @@ void ColumnReader::find_column(const DelimitedRecord& header) {
         fmt::format("no column is called '{}'", name_),
         header.size() == 1
             ? fmt::format(
-                  "the first line is one column, {}: name what separates columns with '--separator'"_hint,
+                  "the first line is one column, {}: name the separator with '--separator'"_hint,
                   joined(header))
             : fmt::format("the first line names the columns {}"_hint, joined(header)));
   }

@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
@@ -19,6 +21,9 @@ namespace leafctl {
 namespace {
 
 constexpr std::string_view sqlite = "sqlite:";
+
+constexpr const char* sharing = "share with the group of its folder";
+constexpr const char* remove_hint = "remove it if somebody else has put it there"_hint;
 
 leaf::Error failure(const char* what, const std::string& path, const char* hint = "") {
   return {leaf::ErrorCode::failed, fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno)), hint};
@@ -35,30 +40,95 @@ void require_shared_folder(const std::string& folder, const struct stat& status)
                                 leaf::detail::shell_word(folder)));
 }
 
+class Descriptor {
+ public:
+  explicit Descriptor(int number) noexcept : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+leaf::Error link_refused(const std::string& path, const char* hint) {
+  return {leaf::ErrorCode::refused, fmt::format("'{}' is a link, or not a file", path), hint};
+}
+
+bool is_only_name(const struct stat& status) {
+  return S_ISREG(status.st_mode) && status.st_nlink == 1;
+}
+
+/// Others who may write to the folder may have put a link there, to a file that is not theirs.
+void require_no_link(const std::string& path, const char* hint) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) == 0 && !is_only_name(status)) throw link_refused(path, hint);
+}
+
 /// Gives an open file to the group. Who may not change it need not where it is as it should be.
 bool give(int descriptor, const struct stat& status, gid_t group) {
   constexpr mode_t wanted = 0660;
+  const bool is_given = status.st_gid == group && (status.st_mode & 07777) == wanted;
+  // Root too changes only what is its own: the file may have been moved there.
+  if (!is_given && status.st_uid != geteuid()) {
+    errno = EPERM;
+    return false;
+  }
   return (status.st_gid == group || fchown(descriptor, static_cast<uid_t>(-1), group) == 0) &&
          ((status.st_mode & 07777) == wanted || fchmod(descriptor, wanted) == 0);
 }
 
-/// Gives to the group what lies under `path`, if anything does. Links are left alone: others may have put
-/// them there, to files that are not theirs.
-void share(const std::string& path, gid_t group) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0 && errno == ENOENT) return;
+bool holds(int descriptor, off_t offset, std::string_view bytes) {
+  std::string found(bytes.size(), '\0');
+  return pread(descriptor, found.data(), found.size(), offset) == static_cast<ssize_t>(found.size()) &&
+         found == bytes;
+}
+
+// https://www.sqlite.org/fileformat2.html
+bool is_store(int descriptor) {
+  using namespace std::string_view_literals;
+  constexpr off_t application_id = 68;
+  return holds(descriptor, 0, "SQLite format 3\0"sv) && holds(descriptor, application_id, "LEAF");
+}
+
+bool is_journal(int descriptor) {
   struct stat status {};
-  const bool is_known = descriptor >= 0 && fstat(descriptor, &status) == 0;
-  const bool is_link = is_known ? !S_ISREG(status.st_mode) || status.st_nlink > 1 : errno == ELOOP;
-  const bool is_shared = is_known && !is_link && give(descriptor, status, group);
-  const int error = errno;
-  if (descriptor >= 0) close(descriptor);
-  if (is_link) {
-    throw leaf::Error(leaf::ErrorCode::refused, fmt::format("'{}' is a link, or not a file", path),
-                      "remove it if somebody else has put it there"_hint);
-  }
-  errno = error;
-  if (!is_shared) throw failure("share with the group of its folder", path);
+  return (fstat(descriptor, &status) == 0 && status.st_size == 0) ||
+         holds(descriptor, 0, "\xD9\xD5\x05\xF9\x20\xA1\x63\xD7");
+}
+
+/// Gives to the group what lies under `path`, if anything does. All is asked of the open file: its name may
+/// meanwhile be another one's, or a link.
+void share(const std::string& path, gid_t group, bool (*is_ours)(int)) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0 && errno == ENOENT) return;
+  if (file.get() < 0 && errno == ELOOP) throw link_refused(path, remove_hint);
+  struct stat status {};
+  if (file.get() < 0 || fstat(file.get(), &status) != 0) throw failure(sharing, path);
+  if (!is_only_name(status) || !is_ours(file.get())) throw link_refused(path, remove_hint);
+  if (!give(file.get(), status, group)) throw failure(sharing, path);
+}
+
+/// Where a store lies, and whose it is to be.
+struct SharedPlace {
+  std::string file;
+  gid_t group = 0;
+};
+
+/// None if the store says why.
+std::optional<SharedPlace> shared_place(const Settings& settings) {
+  if (!settings.group || !settings.store.starts_with(sqlite)) return std::nullopt;
+  std::error_code unknown;
+  const auto path = std::filesystem::absolute(settings.store.substr(sqlite.size()));
+  // '..' after a link is not taken off as text.
+  const auto folder = std::filesystem::canonical(path.parent_path(), unknown);
+  struct stat status {};
+  if (unknown || !path.has_filename() || stat(folder.c_str(), &status) != 0) return std::nullopt;
+  require_shared_folder(folder.string(), status);
+  return SharedPlace{(folder / path.filename()).string(), status.st_gid};
 }
 
 }  // namespace
@@ -73,30 +143,34 @@ void create_default_store_folder(const Configuration& configuration) {
     const std::string folder = path.substr(0, slash);
     if (mkdir(folder.c_str(), 0700) == 0) {
       const bool is_last = path.find('/', slash + 1) == std::string::npos;
-      if (group && chmod(folder.c_str(), is_last ? 02770 : 0710) != 0) throw failure("share folder", folder);
+      if (!group) continue;
+      const Descriptor made(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (made.get() < 0 || fchmod(made.get(), is_last ? 02770 : 0710) != 0)
+        throw failure("share folder", folder);
     } else if (errno != EEXIST) {
       throw failure("create folder", folder, "name another store with --store"_hint);
     }
   }
 }
 
-void share_store_file(const Settings& settings) {
-  if (!settings.group || !settings.store.starts_with(sqlite)) return;
-  std::error_code unknown;
-  const auto path = std::filesystem::absolute(settings.store.substr(sqlite.size()));
-  auto file = std::filesystem::canonical(path, unknown);
-  // It is to be made. '..' after a link that leads nowhere is not taken off as text.
-  if (unknown) file = std::filesystem::canonical(path.parent_path(), unknown) / path.filename();
-  if (unknown) return;  // the store says why
-  const std::string folder = file.parent_path().string();
-  struct stat status {};
-  if (stat(folder.c_str(), &status) != 0) return;
-  require_shared_folder(folder, status);
+void prepare_shared_store(const Settings& settings) {
+  const auto place = shared_place(settings);
+  if (!place) return;
+  require_no_link(place->file,
+                  "name the file that it leads to; remove the link if somebody else has put it there"_hint);
+  require_no_link(place->file + "-journal", remove_hint);
   // Made before SQLite does: the mode of the file is that of its journals.
-  const int made = open(file.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (made >= 0) close(made);
-  share(file.string(), status.st_gid);
-  share(file.string() + "-journal", status.st_gid);
+  const Descriptor made(open(place->file.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  struct stat status {};
+  if (made.get() >= 0 && (fstat(made.get(), &status) != 0 || !give(made.get(), status, place->group)))
+    throw failure(sharing, place->file);
+}
+
+void share_store(const Settings& settings) {
+  const auto place = shared_place(settings);
+  if (!place) return;
+  share(place->file, place->group, &is_store);
+  share(place->file + "-journal", place->group, &is_journal);
 }
 
 }  // namespace leafctl

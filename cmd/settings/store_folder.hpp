@@ -9,8 +9,13 @@ namespace leafctl {
 /// business. Throws leaf::Error (failed).
 void create_default_store_folder(const Configuration& configuration);
 
-/// With the setting `group`: lets the group of its folder use a SQLite store, which may not exist yet. Throws
-/// leaf::Error: `usage` if the folder does not let it, and nothing is changed then; `failed`.
-void share_store_file(const Settings& settings);
+/// With the setting `group`, before a SQLite store is opened: makes its file for the group of its folder if
+/// there is none. Throws leaf::Error: `usage` if the folder does not let the group use it; `refused` if there
+/// is a link in the place of the store or its journal; `failed`. Nothing is changed then.
+void prepare_shared_store(const Settings& settings);
+
+/// With the setting `group`, once there is a store: lets the group of its folder use it. Changes the rights
+/// of no file but the caller's own store and its journal. Throws leaf::Error: `refused`, `failed`.
+void share_store(const Settings& settings);
 
 }  // namespace leafctl

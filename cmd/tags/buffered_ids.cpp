@@ -64,15 +64,20 @@ void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optio
   }
 }
 
+void warn_of_former_store(Session& session) {
+  if (!session.host() || !has_place_for_store(session) || !has_known_store(session)) return;
+  // By a connection of its own, which may only pretend that there is a file.
+  const auto pending = session.store().pending_migrations();
+  if (pending.empty() || pending.front().number != 1) return;
+  session.messages.alarm(
+      "this host has drawn IDs from another store of that name, and the new one gives them out again",
+      "if they are in use anywhere, start each tag above them with 'leafctl add-tag TAG --start ID'"_hint);
+}
+
 void forget_former_store(Session& session) {
   const auto host = session.host();
   if (!host) return;
   try {
-    if (has_known_store(session)) {
-      session.messages.warning(
-          "this host has drawn IDs from another store of that name, and the new one gives them out again",
-          "if they are in use anywhere, start each tag above them with 'leafctl add-tag TAG --start ID'"_hint);
-    }
     leaf::forget_store(session.settings().store, *host, session.settings().timeout);
   } catch (const leaf::Error& error) {
     session.messages.warning(error.what(), hint_text(error));

@@ -20,6 +20,10 @@ void drop_buffered_ids(leaf::Store& store, const std::vector<leaf::Tag>& raised,
 void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optional<std::int64_t> worker,
                         Session& session);
 
+/// Warns, also where only errors are printed, if this host has drawn from a store of the configured name and
+/// there is none now: one that is made gives out the same IDs.
+void warn_of_former_store(Session& session);
+
 /// Forgets what this host knows of the store that was here before one was made anew. Failures as above.
 void forget_former_store(Session& session);
 

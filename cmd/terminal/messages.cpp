@@ -17,7 +17,10 @@ void Messages::info(std::string_view text) {
 }
 
 void Messages::warning(std::string_view text, std::string_view hint) {
-  if (level_ == Level::quiet) return;
+  if (level_ != Level::quiet) alarm(text, hint);
+}
+
+void Messages::alarm(std::string_view text, std::string_view hint) {
   std::string lines =
       fmt::format("leafctl: {} {}\n", paint(bold_yellow, "warning:", color_), escape_for_terminal(text));
   lines += hint_line(hint);

@@ -32,6 +32,8 @@ class Messages {
   void info(std::string_view text);
   /// What the reader should see to; not when quiet.
   void warning(std::string_view text, std::string_view hint = {});
+  /// A warning that IDs may repeat: printed however quiet the program is to be.
+  void alarm(std::string_view text, std::string_view hint);
   /// How far it has come, in place of the last progress, as far as it fits; an empty text wipes that. Only on
   /// a terminal that can take a line back, and not when quiet.
   void progress(std::string_view text);

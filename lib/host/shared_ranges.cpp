@@ -10,6 +10,7 @@
 #include "host/failure_advice.hpp"
 #include "host/granted_record.hpp"
 #include "host/host_marks.hpp"
+#include "host/process_name.hpp"
 #include "leaf/error.hpp"
 #include "store/retry.hpp"
 #include "text/duration_text.hpp"
@@ -236,7 +237,9 @@ void SharedRanges::await(const std::function<bool()>& ready) {
 std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& file, LockWait& wait) {
   const auto folder = folder_.get();
   if (auto lock = file->try_lock(*folder)) {
-    file->state().fetch.fetcher.store(getpid(), std::memory_order_relaxed);
+    const std::int64_t self = getpid();
+    file->state().fetch.fetcher.store(self, std::memory_order_relaxed);
+    file->state().fetcher_seal.store(process_seal(self), std::memory_order_relaxed);
     return lock;
   }
   const Time now = clock().steady_now();
@@ -419,6 +422,13 @@ Error SharedRanges::timed_out(const std::optional<Error>& failure) {
     return RangeSource::timed_out(timeout_, of_another, {});
   }
   const std::int64_t fetcher = file ? file->state().fetch.fetcher.load(std::memory_order_relaxed) : 0;
+  const std::uint64_t seal = file ? file->state().fetcher_seal.load(std::memory_order_relaxed) : 0;
+  if (seal == 0 || seal != process_seal(fetcher)) {
+    return RangeSource::timed_out(
+        timeout_, std::nullopt,
+        "a process that is not seen from here, such as one of another container, is "
+        "fetching it; if it is stopped, let it go on or kill it"_hint);
+  }
   return RangeSource::timed_out(
       timeout_, std::nullopt,
       fmt::format("process {} of this host is fetching it; if it is stopped, let it go on or kill it"_hint,

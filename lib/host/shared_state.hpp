@@ -129,6 +129,8 @@ struct SharedState {
   Shared<std::int64_t> start{0};         ///< of `tag`: where it began; 0 if that is not known
   RemedyRecord remedies{};
   std::array<CopyRecord, 8> copies{};  ///< of `mark`
+  /// process_seal() of `fetch.fetcher`, as the fetcher sees it: its number means nothing to others.
+  Shared<std::uint64_t> fetcher_seal{0};
 };
 
 /// 0 where there is none.

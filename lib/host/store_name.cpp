@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include "host/hash.hpp"
@@ -32,21 +33,46 @@ struct FreeText {
   void operator()(char* text) const noexcept { std::free(text); }
 };
 
-/// The path of the file that `path` leads to, without links. If there is no such file, where it would be;
-/// empty if its folder is away too. Never by the text alone: '..' after a link leads to where the link does.
-std::string path_of_file(fs::path path) {
+/// The path of the file that `path` leads to, without links. If there is no such file, where it would be:
+/// what is there of the way to it is followed, and the rest taken as it is written. Empty if that cannot be
+/// told:
+/// '..' leads to where the link before it does.
+std::string path_of_file(const fs::path& path) {
+  if (const std::unique_ptr<char, FreeText> real(realpath(path.c_str(), nullptr)); real) return real.get();
   constexpr int most_links = 40;  // as in the kernel
-  for (int links = 0; links <= most_links; ++links) {
-    if (const std::unique_ptr<char, FreeText> real(realpath(path.c_str(), nullptr)); real) return real.get();
-    std::error_code is_no_link;
-    const fs::path target = fs::read_symlink(path, is_no_link);
-    if (is_no_link) break;
-    path = path.parent_path() / target;
-  }
   const fs::path name = path.filename();
-  const std::unique_ptr<char, FreeText> folder(realpath(path.parent_path().c_str(), nullptr));
-  if (!folder || name.empty() || name == "." || name == "..") return {};
-  return (fs::path(folder.get()) / name).string();
+  if (!path.is_absolute() || name.empty() || name == "." || name == "..") return {};
+  std::vector<fs::path> way(std::make_reverse_iterator(path.end()),
+                            std::make_reverse_iterator(path.begin()));  // what is next is at the end
+  fs::path found = "/";
+  bool is_away = false;
+  for (int links = 0; !way.empty();) {
+    const fs::path part = way.back();
+    way.pop_back();
+    if (part.empty() || part == "." || part == "/") continue;
+    if (part == "..") {
+      if (std::error_code unknown; is_away || !fs::is_directory(found, unknown)) return {};
+      found = found.parent_path();
+      continue;
+    }
+    const fs::path next = found / part;
+    std::error_code unknown;
+    const fs::file_status status = is_away ? fs::file_status() : fs::symlink_status(next, unknown);
+    if (fs::is_symlink(status)) {
+      const fs::path target = fs::read_symlink(next, unknown);
+      if (unknown || ++links > most_links) return {};
+      if (target.is_absolute()) found = "/";
+      way.insert(way.end(), std::make_reverse_iterator(target.end()),
+                 std::make_reverse_iterator(target.begin()));
+      continue;
+    }
+    if (!is_away && !fs::exists(status)) {
+      if (status.type() != fs::file_type::not_found) return {};
+      is_away = true;
+    }
+    found = next;
+  }
+  return found.string();
 }
 
 /// None if it cannot be looked at, as if there were no such file.

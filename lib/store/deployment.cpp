@@ -24,7 +24,7 @@ StoreIdentity Store::begin_new_deployment(const std::string& former) {
     const std::string here = store::identity_of(found[0], 0, connection).deployment;
     if (here == fresh) return;  // by an attempt whose reply was lost
     throw Error(ErrorCode::refused, fmt::format("the store is deployment {} by now, not {}", here, former),
-                "look which store it is, and decide anew"_hint);
+                "check which store it is, then decide"_hint);
   });
   impl_->look_anew();
   return identity();

@@ -39,7 +39,7 @@ snowflakes() {
   same rows 4 "$(measure repeats repeats)"
   same id "$(sort -n more | head -n 1)" "$(found repeat 4)"
   same times 3 "$(measure repeat times)"
-  says 'leafctl: repeats: 2 IDs are there more than once, 4 rows too many in all'
+  says 'leafctl: repeats: 2 IDs occur more than once, 4 rows too many'
   same shared failed "$(found shared_workers)"
   expect 0 leafctl audit --fail-on none <all
   expect 1 leafctl audit --fail-on clocks,repeats <all

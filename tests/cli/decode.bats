@@ -152,7 +152,7 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
   [ "${stderr_lines[0]}" = "leafctl: no column is called 'id'" ]
   [ "${stderr_lines[1]}" = "hint: the first line names the columns 'name', 'ID'" ]
   run -2 --separate-stderr leafctl decode --column id < <(printf 'name|id\na|1\n')
-  [ "${stderr_lines[1]}" = "hint: the first line is one column, 'name|id': name what separates columns with '--separator'" ]
+  [ "${stderr_lines[1]}" = "hint: the first line is one column, 'name|id': name the separator with '--separator'" ]
   run -2 --separate-stderr leafctl decode --column id < <(printf 'id,id\n1,1\n')
   [ "${stderr_lines[0]}" = "leafctl: more than one column is called 'id'" ]
   run -2 --separate-stderr leafctl decode --column 0 </dev/null

@@ -134,7 +134,7 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   hinted 2 "the first line names the columns 'name', 'ID'" from ids leafctl decode --column id --separator ';'
   expect 0 from ids leafctl decode --column "$(told 2)" --separator ';'
   printf 'name|ID\nx|5\n' >bars
-  hinted 2 "the first line is one column, 'name|ID': name what separates columns with '--separator'" from bars leafctl decode --column ID
+  hinted 2 "the first line is one column, 'name|ID': name the separator with '--separator'" from bars leafctl decode --column ID
   expect 0 from bars leafctl decode --column ID "$(told 2)" '|'
   printf 'ID,ID\n4,5\n' >twice
   hinted 2 "name the column by its number, with '--header'" from twice leafctl decode --column ID
@@ -527,7 +527,7 @@ may_be_nobody() {
   on_sqlite
   [ "$(id -u)" -eq 0 ] || skip 'for root'
   leafctl -q next order
-  hinted 2 'give up what a user has buffered as that user' leafctl status --all-users --forget
+  hinted 2 'run this as that user' leafctl status --all-users --forget
   expect 0 leafctl status --forget
 }
 

@@ -358,6 +358,27 @@ is_new_and_locked() {
   all_different 3 "$ids"
 }
 
+@test "a process of another container that is stopped in a fetch is not named by its number there" {
+  [ "$(id -u)" -eq 0 ] || skip 'needs root'
+  unshare --pid --fork true 2>/dev/null || skip 'no namespaces of PIDs'
+  leafctl next --snowflake --worker-name a >"$ids"
+  known=$(echo "$LEAFCTL_RUNTIME_DIR"/worker-*)
+  lock_store
+  unshare --pid --fork leafctl --timeout 60s next --snowflake --worker-name b --worker-id 7 >>"$ids" 3>&- &
+  local container=$! fetcher
+  eventually is_new_and_locked
+  fetcher=$(pgrep -P "$container")
+  kill -STOP "$fetcher"
+  unlock_store
+  expect 3 leafctl --timeout 100ms next --snowflake --worker-name b --worker-id 7
+  contains "$stderr" 'hint: a process that is not seen from here, such as one of another container, is fetching it; if it is stopped, let it go on or kill it'
+  lacks "$stderr" 'process 1 '
+  kill -CONT "$fetcher" "$container"
+  wait "$container"
+  leafctl next --snowflake --worker-name b --worker-id 7 >>"$ids"
+  all_different 3 "$ids"
+}
+
 @test "what mends a store that went back spares what other hosts have buffered" {
   leafctl -q add-tag order --step 10
   back_up_store

@@ -394,3 +394,42 @@ used_by_the_group() {
     rm -f "$shared"/store/*
   done
 }
+
+@test "init-db --group gives no file away that a link leads to, or that is no store" {
+  need_users
+  mkdir "$shared/ids" "$shared/team"
+  chgrp 65510 "$shared/ids" "$shared/team"
+  chmod 2770 "$shared/ids" "$shared/team"
+  local key=$shared/team/key store=$shared/ids/leaf.db
+  echo secret >"$key"
+  chmod 0600 "$key"
+  chgrp 0 "$key"
+  export LEAFCTL_STORE=sqlite:$store
+  as 65501 ln -s "$key" "$store"
+  expect 5 leafctl init-db --group
+  contains "$stderr" "leafctl: '$store' is a link, or not a file"
+  contains "$stderr" 'hint: name the file that it leads to; remove the link if somebody else has put it there'
+  same 'the key' '600 0 0' "$(rights "$key")"
+  rm "$store"
+  # What is moved there is root's own, and has one name.
+  as 65501 mv "$key" "$store"
+  expect 2 leafctl init-db --group
+  same 'the key' '600 0 0' "$(rights "$store")"
+  as 65501 mv "$store" "$key"
+  leafctl -q init-db --group
+  # In the place of a store that was there.
+  as 65501 mv "$store" "$shared/ids/away.db"
+  as 65501 ln -s "$shared/ids/away.db" "$store"
+  chmod 0600 "$shared/ids/away.db"
+  expect 5 leafctl init-db --group
+  same 'the store' '600 0 65510' "$(rights "$shared/ids/away.db")"
+  as 65501 mv "$shared/ids/away.db" "$store"
+  chown 65502 "$store"
+  expect 1 leafctl init-db --group
+  contains "$stderr" "leafctl: cannot share with the group of its folder '$store': Operation not permitted"
+  same 'the store' '600 65502 65510' "$(rights "$store")"
+  chown 0 "$store"
+  expect 0 leafctl init-db --group
+  same 'the store' '660 0 65510' "$(rights "$store")"
+  same 'the key' '600 0 0 secret' "$(rights "$key") $(cat "$key")"
+}

@@ -427,6 +427,44 @@ make_copy() {
   same 'begun above' 100000 "$(leafctl next order)"
 }
 
+@test "a store whose folder is away is looked for too, whatever links lead there, and -q hides no warning of repeats" {
+  [ "$TEST_STORE" = sqlite ] || skip 'of files'
+  local lost='hint: this host has drawn IDs from a store of that name: find out where its tables are now' name
+  cd "$BATS_TEST_TMPDIR"
+  mkdir -p vol/ids
+  ln -s vol/ids link
+  for name in vol/ids/leaf.db link/leaf.db ./link/../ids/leaf.db; do
+    export LEAFCTL_STORE=sqlite:$name
+    leafctl -q init-db
+    leafctl -q add-tag order --start 5
+    leafctl next order >/dev/null
+    until_nobody_fetches
+    for away in vol/ids vol; do
+      mv "$away" away
+      # What '..' leads to is not known then.
+      if [[ $name != *..* ]]; then
+        for command in 'next order --direct' 'next order' init-db '-q init-db'; do
+          # shellcheck disable=SC2086 # words
+          expect 2 leafctl $command
+          contains "$stderr" "$lost"
+          lacks "$stderr" 'mkdir'
+        done
+        contains "$(leafctl doctor)" "${lost#hint: }"
+      fi
+      mv away "$away"
+    done
+    mv vol away
+    mkdir -p vol/ids
+    expect 0 leafctl -q init-db
+    contains "$stderr" 'warning: this host has drawn IDs from another store of that name, and the new one gives them out again'
+    contains "$stderr" "hint: if they are in use anywhere, start each tag above them"
+    expect 0 leafctl -q init-db
+    says ''
+    rm -r vol/ids away
+    mkdir vol/ids
+  done
+}
+
 @test "a hint's commands name the store that the line named" {
   store=$LEAFCTL_STORE
   unset LEAFCTL_STORE

@@ -142,7 +142,7 @@ teardown() { remove_store; }
   prints ''
   says 'recycled worker 0'
   expect 0 leafctl workers recycle
-  says "no owner was silent for 1h with its window over; 'leafctl workers recycle WORKER --force' frees one before that"
+  says "no owner was silent for 1h with its window over; 'leafctl workers recycle WORKER --force' frees one sooner"
   leafctl -q workers acquire --worker-name dead --window 10ms >"$BATS_TEST_TMPDIR/lease"
   until_state 0 lapsed
   expect 0 leafctl workers recycle --recycle-after 0s

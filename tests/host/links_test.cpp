@@ -239,6 +239,30 @@ TEST_CASE("links: what is left of a store whose link leads to a file that is gon
   }
 }
 
+TEST_CASE("links: a store whose folder is away keeps its name, through links that lead there") {
+  LinkedHost linked;
+  CHECK(linked.next("v1") > 0);
+  fs::create_symlink("v1", linked.at("beside"));
+  fs::create_symlink(linked.at("cur") / "leaf.db", linked.at("deep.db"));
+  fs::rename(linked.at("v1"), linked.at("away"));
+  const auto is_known = [&](const fs::path& name) {
+    return leaf::last_known_store(linked.options(name).url, linked.host()).has_value();
+  };
+  for (const char* name :
+       {"v1/leaf.db", "./v1/./leaf.db", "cur/leaf.db", "cur.db", "beside/leaf.db", "deep.db"}) {
+    CAPTURE(name);
+    CHECK(is_known(name));
+  }
+  // '..' after what is away leads nobody knows where.
+  for (const char* name :
+       {"v2/leaf.db", "v2/v1/leaf.db", "away/leaf.db", "v1/../v1/leaf.db", "cur/../v1/leaf.db", "v1/"}) {
+    CAPTURE(name);
+    CHECK_FALSE(is_known(name));
+  }
+  fs::create_symlink("round", linked.at("round"));
+  CHECK_FALSE(is_known("round/leaf.db"));
+}
+
 TEST_CASE("links: a buffer is shown under the name of its own file") {
   LinkedHost linked;
   SegmentAllocator running = linked.allocator("cur/leaf.db");

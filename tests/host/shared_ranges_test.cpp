@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "host/granted_record.hpp"
+#include "host/process_name.hpp"
 #include "host/state_patch.hpp"
 #include "leaf/error.hpp"
 #include "store/file_identity.hpp"
@@ -253,6 +254,32 @@ TEST_CASE("shared ranges: nothing is fetched while another holds the lock; that 
     CHECK(buffer.asked == 1);
   }
   CHECK(buffer.draw() == 3);
+}
+
+TEST_CASE("shared ranges: who fetches is named by number only where that number is known to mean it") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
+  buffer.grants = {{1, 2}};
+  buffer.takes_over = false;
+  CHECK(buffer.draw() == 1);
+  const std::string number = "process " + std::to_string(getpid()) + " of this host";
+  {
+    const HeldLock held(fixture.run);
+    CHECK(error_text([&] { buffer.draw(); }).find(number) != std::string::npos);
+  }
+  // As from another PID namespace, from a release that keeps the number alone, and between two writes.
+  const auto own = static_cast<std::uint64_t>(getpid());
+  for (const std::uint64_t seal :
+       {std::uint64_t{1}, std::uint64_t{0}, leaf::host::process_seal(getppid()), own}) {
+    buffer.alone([&](leaf::Store&, StateFile& file) {
+      file.state().fetcher_seal = seal;
+      return true;
+    });
+    const HeldLock held(fixture.run);
+    const std::string text = error_text([&] { buffer.draw(); });
+    CHECK(text.find(number) == std::string::npos);
+    CHECK(text.find("not seen from here") != std::string::npos);
+  }
 }
 
 TEST_CASE("shared ranges: a name that leads elsewhere takes its users to that store's buffer, and back") {

@@ -115,9 +115,10 @@ class LEAF_EXPORT Store {
   /// The SQL, in one transaction, that does what migrate() would; empty if there is nothing to do.
   std::string migration_script(const std::vector<ForeignObject>& adopted = {});
   /// Lets a role of the database draw IDs and lease workers, and nothing else: its other rights on the
-  /// store's tables are revoked. Throws `usage` for a store without roles, and for a role that does not exist
-  /// or owns the tables; `refused` if the role could do more in other ways, such as through a role that it is
-  /// a member of. If it throws, the role has the rights that it had.
+  /// store's tables are revoked. With them it can use up IDs and workers, and keep workers from their owners.
+  /// Throws `usage` for a store without roles, and for a role that does not exist or owns the tables;
+  /// `refused` if the role could do more in other ways, such as through a role that it is a member of. If it
+  /// throws, the role has the rights that it had.
   void grant_runtime_role(const std::string& role);
   /// The SQL, in one transaction, that does what grant_runtime_role() would. Throws `usage` for a store
   /// without roles.
