@@ -16,7 +16,7 @@
 namespace leaf::range {
 
 /// How long the name of a store that is in use may be relied on before the store is asked which one it is.
-inline constexpr std::chrono::seconds name_lasts{60};
+inline constexpr std::chrono::seconds name_lasts{30};
 
 /// How long to wait before the next attempt, after that many failures in a row: 100 ms, doubled with each up
 /// to 2 s, less a random quarter, so that hosts that failed together come back apart. What waiting alone does

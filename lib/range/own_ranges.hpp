@@ -24,7 +24,7 @@ class OwnRanges final : public RangeSource {
   void request_fetch() override { fetcher_.request(*this); }
   void fetch() override;
   void fetch(Store& store) override;
-  /// Gives up what is buffered if the store's name leads to another one now; asked once a minute.
+  /// Gives up what is buffered if the store's name leads to another one now; asked twice a minute.
   void check(Store& store) override;
 
  private:

@@ -11,8 +11,9 @@ namespace leaf {
 using std::chrono::milliseconds;
 using store::Connection;
 
-/// An open connection stays where the store's name led when it was made, and on the search_path of then.
-constexpr std::chrono::seconds connection_lasts{60};
+/// An open connection stays where the store's name led when it was made, and on the search_path of then. What
+/// it tells may be believed for range::name_lasts on top: a minute in all.
+constexpr std::chrono::seconds connection_lasts{30};
 
 Store::Impl::Impl(const StoreOptions& options)
     : url_(store::parse_url(store::absolute_url(options.url))),

@@ -336,7 +336,7 @@ TEST_CASE(
   CHECK(one.draw() == 200);
 }
 
-TEST_CASE("shared ranges: a name is checked once a minute, by one process, while something is drawn") {
+TEST_CASE("shared ranges: a name is checked twice a minute, by one process, while something is drawn") {
   SharedRangesFixture fixture;
   int asked = 0;
   Buffer one(fixture), other(fixture);
@@ -346,7 +346,7 @@ TEST_CASE("shared ranges: a name is checked once a minute, by one process, while
   CHECK(one.draw() == 1);
   CHECK(other.draw() == 2);
   CHECK(asked == 1);
-  fixture.clock.advance(59s);
+  fixture.clock.advance(29s);
   one.check(store);
   CHECK(asked == 1);
   fixture.clock.advance(2s);
@@ -358,13 +358,13 @@ TEST_CASE("shared ranges: a name is checked once a minute, by one process, while
   CHECK(asked == 2);
 }
 
-TEST_CASE("shared ranges: a process that starts checks a name that nobody has checked for a minute") {
+TEST_CASE("shared ranges: a process that starts checks a name that nobody has checked for half a minute") {
   SharedRangesFixture fixture;
   Buffer first(fixture);
   first.grants = {{1, 100}};
   CHECK(first.draw() == 1);
   CHECK_FALSE(first.is_check_due());
-  fixture.clock.advance(61s);
+  fixture.clock.advance(31s);
   CHECK(first.is_check_due());
   int asked = 0;
   Plan away;
@@ -874,7 +874,7 @@ TEST_CASE("store name: a SQLite file has no name by what was asked of another fi
   CHECK_FALSE(second.note(folder, of_second, second.stamp(), leaf::UnixTime{}));
 }
 
-TEST_CASE("store name: where it leads is checked when a minute is over, by one of all who see that") {
+TEST_CASE("store name: where it leads is checked when half a minute is over, by one of all who see that") {
   SharedRangesFixture fixture;
   const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
   const leaf::host::StoreName name("postgresql://h/a", fixture.host_options());
@@ -882,12 +882,12 @@ TEST_CASE("store name: where it leads is checked when a minute is over, by one o
   name.note(folder, {"d1", ""}, name.stamp(), begin);
   const auto is_due = [&](leaf::UnixTime now) { return name.look_up(folder, now)->check_is_due; };
   CHECK_FALSE(is_due(begin));
-  CHECK_FALSE(is_due(begin + 59s));
-  CHECK(is_due(begin + 60s));
+  CHECK_FALSE(is_due(begin + 29s));
+  CHECK(is_due(begin + 30s));
   CHECK(is_due(begin - 1s));  // the clock was set back
-  CHECK(name.claim_check(folder, begin + 60s));
-  CHECK_FALSE(name.claim_check(folder, begin + 61s));
+  CHECK(name.claim_check(folder, begin + 30s));
+  CHECK_FALSE(name.claim_check(folder, begin + 31s));
   CHECK(name.claim_check(folder, begin + 70s));
   name.note(folder, {"d1", ""}, name.stamp(), begin + 70s);
-  CHECK_FALSE(is_due(begin + 129s));
+  CHECK_FALSE(is_due(begin + 99s));
 }
