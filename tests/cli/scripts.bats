@@ -86,6 +86,8 @@ report_tree() {
   cp "$scripts/../docs/testing.md.in" "$tree/docs"
   cp "$scripts/../man/leafctl.1.in" "$tree/man"
   cp "$scripts/../tests/mutants/promises.txt" "$tree/tests/mutants"
+  mkdir "$tree/tests/simulation"
+  printf 'order_is_lost\t7\n' >"$tree/tests/simulation/caught.tsv"
   echo '# breaks: the clock stops / caught by: clock_test, clock: it, too, goes* / promise: unique' >"$tree/tests/mutants/clock_stops.patch"
   echo '# breaks: order is lost / caught by: range_test, range: x / promise: ordered' >"$tree/tests/mutants/order_is_lost.patch"
 }
@@ -100,6 +102,8 @@ report_tree() {
   contains "$page" 'there are 2 **mutants**'
   contains "$page" '| [Unique](#unique): no ID is returned twice | 1 | `clock_test` 1 |'
   contains "$page" '- [clock_stops](../tests/mutants/clock_stops.patch): the clock stops (`clock_test`)'
+  contains "$page" 'order is lost (`range_test`; 7 simulated histories)'
+  contains "$page" 'It catches 1 mutant, '
   contains "$page" 'No run was reported yet.'
   lacks "$page" '@'
   expect 0 "$tree/scripts/report" --check

@@ -77,7 +77,9 @@ typeset ids=8
 
 @test "what a script sets counts, exported or not" {
   unset LEAFCTL_STORE
-  export THERE=sqlite:$PWD/there.db
+  # In the place of the store that this machine may have.
+  echo "store: sqlite:$PWD/none.db" >leafctl.yaml
+  export LEAFCTL_CONFIG=$PWD/leafctl.yaml THERE=sqlite:$PWD/there.db
   leafctl -q --store "$THERE" init-db
   leafctl -q --store "$THERE" add-tag order --start 500
   in_shell 0 'LEAFCTL_STORE=$THERE leaf next order
