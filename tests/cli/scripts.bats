@@ -54,6 +54,19 @@ nothing_was_called() {
   done
 }
 
+@test "the tests lend themselves a PostgreSQL that a killed run before them cannot take away" {
+  # As root, pg_virtualenv makes the machine's cluster "regress" unless it is told -t, and refuses where one is left.
+  local tree=$BATS_TEST_TMPDIR/tree command
+  mkdir -p "$tree/scripts"
+  cp "$scripts/test" "$tree/scripts"
+  for command in "$tree"/scripts/{install-packages,check} "$BATS_TEST_TMPDIR/bin"/{cmake,git,pg_virtualenv}; do
+    printf '#!/bin/sh\necho "%s $*" >>%q\n' "${command##*/}" "$BATS_TEST_TMPDIR/called" >"$command"
+    chmod +x "$command"
+  done
+  expect 0 "$tree/scripts/test"
+  contains "$(grep '^pg_virtualenv ' "$BATS_TEST_TMPDIR/called")" 'pg_virtualenv -t ctest '
+}
+
 @test "the chart shows the medians that were measured, longest bar last" {
   cat >"$BATS_TEST_TMPDIR/figures" <<'EOF'
 {"machine": "A & B, 2 cores", "rounds": 3, "rows": [{"name": "psql", "median": 22.34}, {"name": "next", "median": 1.306},
