@@ -21,6 +21,7 @@
 #include "ids/layout_options.hpp"
 #include "leaf/detail/query_lines.hpp"
 #include "leaf/store.hpp"
+#include "terminal/input_file.hpp"
 #include "terminal/line_reader.hpp"
 #include "text/grouped.hpp"
 #include "text/hint.hpp"
@@ -62,8 +63,9 @@ class AuditCommand : public Command {
     command.describe(
         "Examines IDs of any system and reports repeats, workers that two hosts share, clocks that went "
         "back, "
-        "rates, gaps, and when the IDs run out. Reads standard input, one ID per line or a column of it, or "
-        "a query. Needs no store.");
+        "rates, gaps, and when the IDs run out. Reads a file or standard input, one ID per line or a column "
+        "of it, or a query. Needs no store.");
+    command.add_text_option("FILE", "FILE", file_, "what to examine; with - or none, standard input is read");
     columns_.declare(command);
     command.add_text_option("--sql", "QUERY", query_,
                             "read the IDs from a query in PostgreSQL, such as 'SELECT id FROM orders'");
@@ -94,8 +96,8 @@ class AuditCommand : public Command {
         "Examples:\n"
         "  psql -Atc 'SELECT id FROM orders ORDER BY created_at' | leafctl audit\n"
         "  leafctl audit --sql 'SELECT id FROM orders' --dsn service=shop\n"
-        "  leafctl audit --column order_id --layout twitter -o json <orders.csv\n"
-        "  leafctl audit --layout dense --since 2024-03-01 <ids");
+        "  leafctl audit --column order_id --layout twitter -o json orders.csv\n"
+        "  leafctl audit --layout dense --since 2024-03-01 ids");
   }
 
   bool uses_store() const override { return false; }
@@ -191,7 +193,8 @@ class AuditCommand : public Command {
     const auto column = columns_.options();
     if (dsn_ && !query_) throw usage("'--dsn' requires '--sql'");
     if (query_) {
-      if (column) throw usage("'--column' is for standard input, not for '--sql'");
+      if (column) throw usage("'--column' is for a file or standard input, not for '--sql'");
+      if (file_) throw usage("IDs come from a file or from '--sql', not from both");
       if (dsn_ && leaf::redact_url(*dsn_) != *dsn_) {
         session.messages.warning("the password in '--dsn' can be seen by other users of this machine",
                                  "keep it in a file that PGPASSFILE names"_hint);
@@ -200,8 +203,10 @@ class AuditCommand : public Command {
           leaf::detail::query_lines(dsn_.value_or(""), *query_, program_name, session.settings().timeout);
       return input.read_lines([&lines] { return lines->next_lines(); });
     }
-    widen_pipe(STDIN_FILENO);
-    LineReader reader(STDIN_FILENO, "standard input");
+    const OpenInput file(file_.value_or("-"));
+    widen_pipe(file.descriptor());
+    LineReader reader(file.descriptor(),
+                      file.descriptor() == STDIN_FILENO ? file.name() : fmt::format("'{}'", file.name()));
     const auto next_lines = [&reader] { return reader.next_lines(); };
     if (column) {
       input.read_column(next_lines, *column);
@@ -230,6 +235,7 @@ class AuditCommand : public Command {
     throw leaf::Error(leaf::ErrorCode::failed, last);
   }
 
+  std::optional<std::string> file_;
   ColumnOptions columns_;
   std::optional<std::string> query_;
   std::optional<std::string> dsn_;

@@ -213,7 +213,7 @@ class Decode : public Command {
     if (ids_.empty()) ids_ = {"-"};
     const auto column = column_options();
     for (const auto& text : ids_) {
-      if (text != "-" && !reader.read(text)) throw reader.error(text);
+      if (text != "-" && !reader.read(text)) throw error_of_argument(reader, text);
     }
     Printer printer(layout, session.output);
     InputDecoder input(reader, printer, session.messages);
@@ -237,6 +237,12 @@ class Decode : public Command {
   }
 
  private:
+  static leaf::Error error_of_argument(IdReader& reader, const std::string& text) {
+    const leaf::Error error = reader.error(text);
+    if (access(text.c_str(), F_OK) != 0) return error;
+    return {error.code(), error.what(), "to read the file of that name, put '<' before it"_hint};
+  }
+
   std::optional<ColumnReader::Options> column_options() const {
     auto options = columns_.options();
     if (options && std::ranges::find(ids_, "-") == ids_.end()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "doctor/lock_checks.hpp"
 #include "doctor/rights_checks.hpp"
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/detail/shell_word.hpp"
@@ -110,19 +111,6 @@ Check check_schema(const StoreHealth& health) {
           measures};
 }
 
-/// Of a SQLite file: nothing could be granted while doctor looked.
-Check check_file_lock(const leaf::StoreLock& lock) {
-  if (lock.process == 0) {
-    return {"locks", CheckState::failed,
-            "the file is locked by a process of another host or container: nothing is granted",
-            "let its transaction end, or end the process"_hint};
-  }
-  return {
-      "locks", CheckState::failed,
-      fmt::format("process {} ('{}') has locked the file: nothing is granted", lock.process, lock.program),
-      fmt::format("let its transaction end, or end it with 'kill {}'"_hint, lock.process)};
-}
-
 /// Nothing if a grant has room for its journal.
 std::optional<Check> check_room(const StoreHealth& health) {
   constexpr std::uint64_t needed = 64 << 10;
@@ -131,33 +119,6 @@ std::optional<Check> check_room(const StoreHealth& health) {
       "room", CheckState::failed,
       fmt::format("the file system of the store has {} bytes left: a grant needs more", *health.bytes_left),
       "free some space there"_hint};
-}
-
-/// Who waits for it gets no grant.
-Check check_lock(const leaf::StoreLock& lock) {
-  constexpr std::size_t most = 3;
-  std::string what = fmt::format(
-      "{}",
-      fmt::join(lock.what.begin(),
-                lock.what.begin() + static_cast<std::ptrdiff_t>(std::min(most, lock.what.size())), ", "));
-  if (lock.what.size() > most) what += fmt::format(" and {} more", lock.what.size() - most);
-  std::string seen = lock.prepared.empty()
-                         ? fmt::format("process {} of the server, of role '{}'", lock.process, lock.role)
-                         : fmt::format("the prepared transaction {}, of role '{}'", lock.prepared, lock.role);
-  if (!lock.program.empty()) seen += fmt::format(" and program '{}'", lock.program);
-  if (lock.since)
-    seen += fmt::format(", {} since {}", lock.prepared.empty() ? "in a transaction" : "prepared",
-                        leaf::detail::format_rfc3339(*lock.since));
-  seen += fmt::format(" locks {}: nothing is granted there", what);
-  if (!lock.prepared.empty()) {
-    return {"locks", CheckState::warning, seen,
-            fmt::format("end it with ROLLBACK PREPARED {0}, or with COMMIT PREPARED {0} if the rest of its"
-                        " work is committed"_hint,
-                        lock.prepared)};
-  }
-  return {"locks", CheckState::warning, seen,
-          fmt::format("let its transaction end, or end it with 'SELECT pg_terminate_backend({})'"_hint,
-                      lock.process)};
 }
 
 /// Drawing goes on without it.
@@ -397,8 +358,7 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
     if (functions.state != leaf::StoreFunctions::State::current) checks.push_back(check_functions(functions));
   }
   std::ranges::move(rights_checks(health), std::back_inserter(checks));
-  for (const leaf::StoreLock& lock : health.locks)
-    checks.push_back(is_server(health) ? check_lock(lock) : check_file_lock(lock));
+  std::ranges::move(lock_checks(health), std::back_inserter(checks));
   if (auto check = check_room(health)) checks.push_back(std::move(*check));
   std::ranges::move(check_durability(health), std::back_inserter(checks));
   checks.push_back(check_clock(health, max_skew));

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -34,32 +35,34 @@ std::string read_all(int descriptor, const std::string& name) {
         throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'{}' is larger than 256 MiB", name),
                           "import it in parts"_hint);
     } else if (errno != EINTR) {
-      const bool is_named_folder = errno == EISDIR && descriptor != STDIN_FILENO;
-      fail(is_named_folder ? leaf::ErrorCode::usage : leaf::ErrorCode::failed, name, errno);
+      fail(leaf::ErrorCode::failed, name, errno);
     }
   }
 }
 
 }  // namespace
 
-InputFile InputFile::read(const std::string& path) {
-  InputFile file{path == "-" ? "standard input" : path, {}};
-  if (path == "-") {
-    file.text = read_all(STDIN_FILENO, file.name);
-  } else {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
-      const bool is_shortage = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-      fail(is_shortage ? leaf::ErrorCode::failed : leaf::ErrorCode::usage, path, errno);
-    }
-    try {
-      file.text = read_all(descriptor, path);
-    } catch (const leaf::Error&) {
-      close(descriptor);
-      throw;
-    }
-    close(descriptor);
+OpenInput::OpenInput(const std::string& path)
+    : descriptor_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)),
+      name_(path == "-" ? "standard input" : path) {
+  if (descriptor_ == STDIN_FILENO) return;
+  struct stat status {};
+  if (descriptor_ >= 0 && (fstat(descriptor_, &status) != 0 || !S_ISDIR(status.st_mode))) return;
+  if (descriptor_ >= 0) {
+    close(descriptor_);
+    errno = EISDIR;
   }
+  const bool is_shortage = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+  fail(is_shortage ? leaf::ErrorCode::failed : leaf::ErrorCode::usage, path, errno);
+}
+
+OpenInput::~OpenInput() {
+  if (descriptor_ != STDIN_FILENO) close(descriptor_);
+}
+
+InputFile InputFile::read(const std::string& path) {
+  const OpenInput input(path);
+  InputFile file{input.name(), read_all(input.descriptor(), input.name())};
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (file.text.starts_with(byte_order_mark)) file.text.erase(0, byte_order_mark.size());
   return file;

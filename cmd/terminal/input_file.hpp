@@ -4,6 +4,24 @@
 
 namespace leafctl {
 
+/// A file that is open for reading, or standard input, and what errors call it.
+class OpenInput {
+ public:
+  /// Opens the file at `path`; takes standard input for "-". Throws leaf::Error: `usage` if it cannot be
+  /// opened, or `failed` where descriptors or memory ran out.
+  explicit OpenInput(const std::string& path);
+  ~OpenInput();
+  OpenInput(const OpenInput&) = delete;
+  OpenInput& operator=(const OpenInput&) = delete;
+
+  int descriptor() const noexcept { return descriptor_; }
+  const std::string& name() const noexcept { return name_; }
+
+ private:
+  int descriptor_;
+  std::string name_;
+};
+
 /// A whole file, or standard input, and what errors call it.
 struct InputFile {
   std::string name;

@@ -107,21 +107,11 @@ void look_at_rows(StoreHealth& health, Connection& connection, Clock& clock, mil
 
 /// What takes too long because of `lock`.
 Error kept_waiting(const Error& error, const StoreLock& lock) {
-  if (!lock.prepared.empty()) {
-    return {error.code(),
-            fmt::format("{}: the prepared transaction {} locks {}", error.what(), lock.prepared,
-                        fmt::join(lock.what, ", ")),
-            fmt::format("end it with ROLLBACK PREPARED {0}, or with COMMIT PREPARED {0} if the rest of its"
-                        " work is committed"_hint,
-                        lock.prepared),
-            error.sqlstate()};
-  }
-  return {error.code(),
-          fmt::format("{}: process {} of the server locks {}", error.what(), lock.process,
-                      fmt::join(lock.what, ", ")),
-          fmt::format("let its transaction end, or end it with 'SELECT pg_terminate_backend({})'"_hint,
-                      lock.process),
-          error.sqlstate()};
+  const std::string holder = lock.prepared.empty()
+                                 ? fmt::format("process {} of the server", lock.process)
+                                 : fmt::format("the prepared transaction {}", lock.prepared);
+  return {error.code(), fmt::format("{}: {} locks {}", error.what(), holder, fmt::join(lock.what, ", ")),
+          how_to_end(lock), error.sqlstate()};
 }
 
 /// After look_at_schema().
@@ -147,6 +137,17 @@ void look_at_functions(StoreHealth& health, Connection& connection, milliseconds
 }
 
 }  // namespace
+
+std::string how_to_end(const StoreLock& lock) {
+  if (!lock.prepared.empty()) {
+    return fmt::format(
+        "end it with ROLLBACK PREPARED {0}, or with COMMIT PREPARED {0} if the rest of its work is "
+        "committed"_hint,
+        lock.prepared);
+  }
+  return fmt::format("let its transaction end, or end it with 'SELECT pg_terminate_backend({})'"_hint,
+                     lock.process);
+}
 
 StoreHealth Store::health() {
   return impl_->attempt(store::IfMissing::fail, false, [&](Connection& connection, milliseconds left) {

@@ -298,60 +298,55 @@ class Import {
 
   template <typename TimeLeft>
   void change(std::vector<TagImport>& plan, store::Connection& connection, TimeLeft time_left) const {
-    Json changes;
-    for (const TagImport& tag : plan) {
-      if (!is_changed(tag)) continue;
-      changes.begin();
-      changes.field("tag", tag.tag_.name);
+    const auto describe = [](Json& changes, const TagImport& tag) {
       changes.field("step", tag.change_.step);
       changes.field("id_limit", tag.change_.limit);
       changes.field("description", tag.change_.description);
       changes.field("raise_to", tag.change_.raise_to);
-      changes.end();
-    }
-    if (!changes.is_empty())
-      run(connection.sql().update_tags, changes, is_changed, plan, connection, time_left());
+    };
+    run(connection.sql().update_tags, is_changed, describe, plan, connection, time_left);
   }
 
   template <typename TimeLeft>
   void add(std::vector<TagImport>& plan, store::Connection& connection, TimeLeft time_left) const {
-    Json added;
-    for (const TagImport& tag : plan) {
-      if (!is_added(tag)) continue;
-      added.begin();
-      added.field("tag", tag.tag_.name);
+    const auto describe = [](Json& added, const TagImport& tag) {
       added.field("step", tag.tag_.step);
       added.field("start", tag.tag_.next_id);
       added.field("id_limit", tag.tag_.limit);
       added.field("description", tag.imported_.description);
       added.field("incarnation", store::new_uuid());
-      added.end();
-    }
-    if (!added.is_empty()) run(connection.sql().add_tags, added, is_added, plan, connection, time_left());
+    };
+    run(connection.sql().add_tags, is_added, describe, plan, connection, time_left);
   }
 
   /// Leaves tombstones of what was added to be one, so that the log of changes tells both, and raises those
   /// that there were.
   template <typename TimeLeft>
   void bury(std::vector<TagImport>& plan, store::Connection& connection, TimeLeft time_left) const {
-    Json buried;
-    for (const TagImport& tag : plan) {
-      if (!is_buried(tag)) continue;
-      buried.begin();
-      buried.field("tag", tag.tag_.name);
+    const auto describe = [](Json& buried, const TagImport& tag) {
       buried.field("raise_to", tag.tag_.next_id);
       buried.field("is_added", static_cast<std::int64_t>(is_added(tag)));
-      buried.end();
-    }
-    if (!buried.is_empty()) run(connection.sql().bury_tags, buried, is_buried, plan, connection, time_left());
+    };
+    run(connection.sql().bury_tags, is_buried, describe, plan, connection, time_left);
   }
 
-  /// Throws Error, after which all is planned anew, unless the statement returns all that it is meant for.
-  static void run(const char* statement, const Json& json, bool (*is_meant)(const TagImport&),
-                  std::vector<TagImport>& plan, store::Connection& connection, milliseconds left) {
+  /// One statement for all tags that are meant, described to it as JSON. Throws Error, after which all is
+  /// planned anew, unless it returns each of them.
+  template <typename Describe, typename TimeLeft>
+  static void run(const char* statement, bool (*is_meant)(const TagImport&), Describe describe,
+                  std::vector<TagImport>& plan, store::Connection& connection, TimeLeft time_left) {
+    Json json;
+    for (const TagImport& tag : plan) {
+      if (!is_meant(tag)) continue;
+      json.begin();
+      json.field("tag", tag.tag_.name);
+      describe(json, tag);
+      json.end();
+    }
+    if (json.is_empty()) return;
     const Value parameter = json.text();
     std::map<std::string, Tag, std::less<>> changed;
-    for (const Row& row : connection.execute(statement, {&parameter, 1}, left))
+    for (const Row& row : connection.execute(statement, {&parameter, 1}, time_left()))
       changed.emplace(row.text(0), store::tag_of(row));
     for (TagImport& tag : plan) {
       if (!is_meant(tag)) continue;

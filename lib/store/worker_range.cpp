@@ -157,6 +157,7 @@ WorkerRange Store::worker_range() {
 
 void Store::set_layout(const Layout& layout) {
   require_leasable(layout);
+  const Impl::OneTimeout one_timeout(*impl_);
   const auto set = impl_->as_owner([&] {
     return impl_->execute(&store::Sql::set_layout, {layout.text(), layout.max_worker()});
   });
@@ -179,6 +180,7 @@ void Store::set_worker_range(const std::optional<WorkerRange>& range) {
 }
 
 void Store::set_pool(const std::optional<Layout>& layout, const std::optional<WorkerRange>& range) {
+  const Impl::OneTimeout one_timeout(*impl_);
   constexpr int most_attempts = 10;
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     const WorkerPool before = store::pool_of(impl_->execute(&store::Sql::layout, {}));

@@ -104,6 +104,21 @@ snowflakes() {
   same last 'leafctl: 23 of the lines held no ID' "${stderr_lines[11]}"
 }
 
+@test "audit: a file is read as standard input is" {
+  printf '7\n8\n7\n' >"$BATS_TEST_TMPDIR/ids"
+  expect 1 leafctl audit "$BATS_TEST_TMPDIR/ids"
+  local of_the_file=$output
+  same count 3 "$(measure ids count)"
+  expect 1 leafctl audit - <"$BATS_TEST_TMPDIR/ids"
+  prints "$of_the_file"
+  expect 2 leafctl audit "$BATS_TEST_TMPDIR/none"
+  says "leafctl: cannot read '$BATS_TEST_TMPDIR/none': No such file or directory"
+  expect 2 leafctl audit "$BATS_TEST_TMPDIR"
+  says "leafctl: cannot read '$BATS_TEST_TMPDIR': Is a directory"
+  expect 2 leafctl audit "$BATS_TEST_TMPDIR/ids" --sql 'SELECT 1'
+  says "leafctl: IDs come from a file or from '--sql', not from both"
+}
+
 @test "audit: nothing gives nothing, with status 0" {
   expect 0 leafctl audit </dev/null
   prints $'ids\tok\tnone\t\tcount=0,distinct=0,invalid=0'

@@ -94,6 +94,9 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   echo abc >lines
   hinted 1 "an ID of layout 'leaf' is a number from 0 to *" from lines leafctl decode
   expect 0 leafctl decode "${stderr_lines[-1]##* }"
+  echo 5 >ids
+  hinted 2 "to read the file of that name, put '<' before it" leafctl decode ids
+  expect 0 from ids leafctl decode
   hinted 2 "the greatest ID of layout 'leaf' is '*' in that form" leafctl decode --format hex zz
   expect 0 leafctl decode --format hex "$(told 2)"
   hinted 6 'its first time is *' leafctl encode --time 1999-01-01

@@ -39,14 +39,19 @@ let_a_fetch_fail() {
 
 # From now on no grant gets through, until unlock_store.
 lock_store() {
+  hold_open "BEGIN EXCLUSIVE; SELECT 'locked';" "BEGIN; LOCK TABLE leaf_alloc, leaf_worker; SELECT 'locked';"
+}
+
+# hold_open OF-SQLITE OF-POSTGRESQL: runs what begins a transaction and selects 'locked', until unlock_store.
+hold_open() {
   case $TEST_STORE in
     sqlite)
       coproc LOCK { sqlite3 "$BATS_TEST_TMPDIR/leaf.db" 3>&-; }
-      echo "BEGIN EXCLUSIVE; SELECT 'locked';" >&"${LOCK[1]}"
+      printf '.timeout 10000\n%s\n' "$1" >&"${LOCK[1]}"
       ;;
     postgresql)
       coproc LOCK { psql -qAtX -d "$test_database" 3>&-; }
-      echo "BEGIN; LOCK TABLE leaf_alloc, leaf_worker; SELECT 'locked';" >&"${LOCK[1]}"
+      echo "$2" >&"${LOCK[1]}"
       ;;
   esac
   lock_process=$LOCK_PID

@@ -281,20 +281,7 @@ readiness_after_a_draw() {
   serve --timeout 200ms
   answers 200 ready /readyz
   redis incr order >"$BATS_TEST_TMPDIR/first"
-  case $TEST_STORE in
-    sqlite)
-      coproc LOCK { sqlite3 "$BATS_TEST_TMPDIR/leaf.db" 3>&-; }
-      echo $'.timeout 10000\nBEGIN; SELECT \'locked\' FROM leaf_meta;' >&"${LOCK[1]}"
-      ;;
-    postgresql)
-      coproc LOCK { psql -qAtX -d "$test_database" 3>&-; }
-      echo "BEGIN; SELECT 'locked' FROM leaf_alloc FOR UPDATE;" >&"${LOCK[1]}"
-      ;;
-  esac
-  lock_process=$LOCK_PID
-  local answer
-  read -r answer <&"${LOCK[0]}"
-  same 'the answer' locked "$answer"
+  hold_open "BEGIN; SELECT 'locked' FROM leaf_meta;" "BEGIN; SELECT 'locked' FROM leaf_alloc FOR UPDATE;"
   until_prints 'the last is drawn' failed drawn_or_failed
   get /readyz
   same 'the status' 503 "$status"

@@ -35,6 +35,12 @@ struct GeneratorFixture : ClockedStore {
   SnowflakeGenerator generator(const SnowflakeOptions& snowflake) {
     return SnowflakeGenerator(store_options(), snowflake);
   }
+
+  leaf::StoreOptions impatient_store_options() {
+    auto options = store_options();
+    options.timeout = 1ms;
+    return options;
+  }
 };
 
 /// Its tick changes when the test says so, and it counts how often it is read.
@@ -53,6 +59,14 @@ class CountingClock final : public ManualClock {
 SnowflakeOptions owned_by(const std::string& owner) {
   SnowflakeOptions options;
   options.worker.owner = owner;
+  return options;
+}
+
+/// Of one window at a time, without a wait for the store.
+SnowflakeOptions impatient(std::chrono::milliseconds window) {
+  auto options = owned_by("a");
+  options.worker.window = window;
+  options.timeout = 0ms;
   return options;
 }
 
@@ -357,11 +371,8 @@ TEST_CASE("generator: a clock that jumps a day ahead and back loses neither orde
 
 TEST_CASE("generator: a clock that jumps past both windows and back finds the first one still there") {
   GeneratorFixture fixture;
-  auto options = owned_by("a");
-  options.worker.window = 10s;
-  options.timeout = 0ms;
-  auto store_options = fixture.store_options();
-  store_options.timeout = 1ms;
+  auto options = impatient(10s);
+  const auto store_options = fixture.impatient_store_options();
   SnowflakeGenerator generator(store_options, options);
   std::vector<std::int64_t> ids{generator.next()};
   const auto leased_until = [&] { return fixture.store.open().workers().at(0).window_end; };
@@ -512,11 +523,8 @@ TEST_CASE("generator: giving up leads no further back than where the holder bega
 
 TEST_CASE("generator: the store away, IDs are made to the end of the window and again when it is back") {
   GeneratorFixture fixture;
-  auto options = owned_by("a");
-  options.worker.window = 10s;
-  options.timeout = 0ms;
-  auto store_options = fixture.store_options();
-  store_options.timeout = 1ms;
+  auto options = impatient(10s);
+  const auto store_options = fixture.impatient_store_options();
   std::atomic<int> failures{0};
   options.on_renewal_failure = [&](const leaf::Error& error) {
     CHECK(error.code() == ErrorCode::unavailable);
@@ -584,11 +592,8 @@ TEST_CASE("generator: units of time that a window holds in part are left out") {
   fixture.clock.set_back(fixture.clock.now() - std::chrono::floor<std::chrono::seconds>(fixture.clock.now()) -
                          300ms);
   const leaf::UnixTime begin = std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now());
-  auto options = owned_by("a");
-  options.worker.window = 3500ms;
-  options.timeout = 0ms;
-  auto store_options = fixture.store_options();
-  store_options.timeout = 1ms;
+  auto options = impatient(3500ms);
+  const auto store_options = fixture.impatient_store_options();
   SnowflakeGenerator generator(store_options, options);
   leaf::test::SqliteSession other(fixture.store.path());
   REQUIRE(other.run("BEGIN EXCLUSIVE"));  // there will be no other window

@@ -70,6 +70,24 @@ TEST_CASE("workers: all that a lease asks of the store takes no longer than one 
 }
 
 TEST_CASE(
+    "workers: all that a change of layout or range asks of the store takes no longer than one timeout") {
+  const SqliteStore file;
+  SlowClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  options.timeout = 1s;
+  Store store(options);
+  const WorkerLease lease = store.acquire_worker(request_of("a"));
+  clock.passes = 150ms;
+  const leaf::WorkerRange range{lease.worker, lease.worker + 10};
+  CHECK(error_code([&] { store.set_worker_range(range); }) == ErrorCode::unavailable);
+  clock.passes = 250ms;
+  CHECK(error_code([&] { store.set_layout(Layout::parse("41,2,12")); }) == ErrorCode::unavailable);
+  clock.passes = 0ms;
+  store.set_worker_range(range);
+}
+
+TEST_CASE(
     "workers: an owner gets its own back, else the lowest free one, else a new one, else a silent one") {
   LeaseFixture fixture;
   Store store = fixture.open();

@@ -32,6 +32,16 @@ ImportedTag imported(std::int64_t next_id) {
   return {.name = leaf::TagName("order"), .next_id = next_id, .place = "f:2:1"};
 }
 
+/// It granted 10 IDs of the tag 'order', whose row is gone.
+leaf::Store store_that_lost_order(const leaf::test::SqliteStore& file) {
+  leaf::Store store = file.open();
+  store.add_tag({.name = leaf::TagName("order")});
+  store.grant(leaf::TagName("order"), 10);
+  leaf::test::SqliteSession other(file.path());
+  REQUIRE(other.run("DROP TRIGGER leaf_alloc_never_gone; DELETE FROM leaf_alloc"));
+  return store;
+}
+
 }  // namespace
 
 TEST_CASE("tag import: a tag that the store lacks is added with what the file says") {
@@ -180,11 +190,7 @@ TEST_CASE("tag import: a removed tag goes on in another store where it ended") {
 
 TEST_CASE("tag import: a removed tag of which the store lost more than the file knows is named") {
   const leaf::test::SqliteStore file;
-  leaf::Store store = file.open();
-  store.add_tag({.name = leaf::TagName("order")});
-  store.grant(leaf::TagName("order"), 10);
-  leaf::test::SqliteSession other(file.path());
-  REQUIRE(other.run("DROP TRIGGER leaf_alloc_never_gone; DELETE FROM leaf_alloc"));
+  leaf::Store store = store_that_lost_order(file);
   const std::vector<ImportedTag> tags{{.name = leaf::TagName("order"), .next_id = 4, .is_removed = true}};
   CHECK(leaf::import_tags(tags, store).lost.size() == 1);
   CHECK(store.all_tags().empty());
@@ -192,11 +198,7 @@ TEST_CASE("tag import: a removed tag of which the store lost more than the file 
 
 TEST_CASE("tag import: a tag that the store lost is named, and so nothing needs to be changed") {
   const leaf::test::SqliteStore file;
-  leaf::Store store = file.open();
-  store.add_tag({.name = leaf::TagName("order")});
-  store.grant(leaf::TagName("order"), 10);
-  leaf::test::SqliteSession other(file.path());
-  REQUIRE(other.run("DROP TRIGGER leaf_alloc_never_gone; DELETE FROM leaf_alloc"));
+  leaf::Store store = store_that_lost_order(file);
   const std::vector<ImportedTag> tags{{.name = leaf::TagName("order"), .next_id = 4},
                                       {.name = leaf::TagName("user"), .next_id = 4}};
   CHECK(leaf::plan_import(tags, store).lost.size() == 1);

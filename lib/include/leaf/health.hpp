@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "leaf/export.hpp"
 #include "leaf/layout.hpp"
 
 namespace leaf {
@@ -54,6 +55,9 @@ struct StoreLock {
   std::optional<UnixTime> since;  ///< its transaction began; absent also if the present role may not know
   std::string prepared{};         ///< the name of the prepared transaction, as a literal of SQL
 };
+
+/// What an administrator of the server does so that others get on.
+LEAF_EXPORT std::string how_to_end(const StoreLock& lock);
 
 /// The functions for SQL in one schema: see Store::install_functions().
 struct StoreFunctions {
