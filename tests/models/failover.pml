@@ -5,9 +5,26 @@
  * first, TWO_STANDBYS shows what can happen: there a random share, which is not in this model, makes it unlikely.
  *
  * controls: NO_GUARD GUARD_OF_LESS SERVER_OF_THE_HOST TWO_STANDBYS
+ *
+ * With TRACE it follows what the library did in a simulated history, where the share may be any: see replay.
  */
-#define IDS 11
 #define LOST 2            /* grants that are lost at most */
+#ifdef TRACE
+#define HOSTS 1
+#define COUNTER int
+#define FIRST 1
+byte at;                  /* events of the trace that have been followed */
+#define GUARDED (next_id + (row_server != server -> GUARD : 0))
+#define OBSERVED \
+  (KIND(at) == GRANT && (row_server != server -> NUMBER(at) >= GUARDED : NUMBER(at) == GUARDED) && !given[RANK(at)])
+#else
+#define HOSTS 2
+#define COUNTER byte
+#define FIRST 0
+#define IDS 11
+#define FAILOVERS 2
+#define OBSERVED true
+#endif
 #ifdef NO_GUARD
 #define GUARD 0
 #else
@@ -17,28 +34,26 @@
 #define GUARD LOST
 #endif
 #endif
-#define FAILOVERS 2
-#define HOSTS 2
 #define UNKNOWN 255
 
 byte server;              /* whose commits count */
-byte next_id;             /* the row: the counter, and the server of its last change */
+COUNTER next_id = FIRST;  /* the row: the counter, and the server of its last change */
 byte row_server;
-byte standby_id;          /* the same as the standby has it, */
+COUNTER standby_id = FIRST; /* the same as the standby has it, */
 byte standby_server;
 byte lag;                 /* so many grants behind */
 byte failovers;
 bool given[IDS];
 
 active [HOSTS] proctype host() {
-  byte id;
+  COUNTER id;
   bool has_left_out;
 #ifdef SERVER_OF_THE_HOST
   byte known = UNKNOWN;   /* a control: what a host has seen is no part of the row */
 #endif
   do
   :: atomic {             /* a grant of one ID; whether its reply arrives makes no difference to the store */
-       id = next_id;
+       OBSERVED -> id = next_id;
 #ifdef SERVER_OF_THE_HOST
        if
        :: known != server && known != UNKNOWN -> id = id + GUARD; known = server; has_left_out = true
@@ -50,12 +65,19 @@ active [HOSTS] proctype host() {
        :: else
        fi;
 #endif
+#ifdef TRACE
+       id = NUMBER(at);
+#else
        if
        :: id >= IDS -> goto over
        :: else
        fi;
+#endif
        next_id = id + 1;
        row_server = server;
+#ifdef TRACE
+       /* The standby has what it caught up with, and no more. */
+#else
        if
 #ifndef TWO_STANDBYS
        :: has_left_out -> standby_id = next_id; standby_server = row_server; lag = 0
@@ -67,11 +89,17 @@ active [HOSTS] proctype host() {
 #endif
        :: else -> standby_id = next_id; standby_server = row_server; lag = 0   /* it is never further behind */
        fi;
+#endif
        has_left_out = false;
+#ifdef TRACE
+       given[RANK(at)] = IS_GIVEN(at);
+       at++;
+#else
        if
        :: assert(!given[id]); given[id] = true
        :: skip            /* the reply was lost */
        fi;
+#endif
        id = 0
      }
   od;
@@ -83,13 +111,20 @@ active proctype world() {
   do
   :: atomic { standby_id = next_id; standby_server = row_server; lag = 0 }      /* it catches up */
   :: atomic {
-       failovers < FAILOVERS ->
-       failovers++;
+#ifdef TRACE
+       KIND(at) == FAILOVER && (LOSES(at) || (standby_id == next_id && standby_server == row_server)) -> at++;
+#else
+       failovers < FAILOVERS -> failovers++;
+#endif
        server++;
        next_id = standby_id;
        row_server = standby_server;
        lag = 0
      }
+#ifdef TRACE
+  :: at == EVENTS -> assert(at != EVENTS)
+#else
   :: break
+#endif
   od
 }

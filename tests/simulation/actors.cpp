@@ -85,6 +85,13 @@ class Actor {
   void note(Ledger::Call call, int tag, Range ids, bool is_own) const {
     if (!is_own && place_.tally.unordered.contains(host().number)) call.order = nullptr;
     place_.log.note(tag == Ledger::snowflakes ? "snowflake" : name_of(tag), number(), ids.lo, ids.hi);
+    if (tag == Ledger::snowflakes && place_.log.is_read()) {
+      const Layout& layout = scenario().layout;
+      const std::int64_t made_at = layout.time_of(ids.lo).time_since_epoch().count();
+      place_.log.say("of worker", number(),
+                     std::to_string(layout.worker_of(ids.lo)) + " at " + std::to_string(made_at) + " " +
+                         std::to_string(layout.sequence_of(ids.lo)));
+    }
     place_.ledger.drawn(call, tag, ids, host().number, is_own ? number() : 0);
   }
 
@@ -98,10 +105,10 @@ class Actor {
   bool draw(SegmentTag& tag, int number_of_tag, Ledger::Order& order_of, bool is_own) const {
     return call("next", [&] {
       const Ledger::Call begun = Ledger::begin(&order_of);
-      const std::int64_t count = scenario().is_modelled ? 1 : random().spread(1, 30);
+      const std::int64_t count = scenario().draws_singly ? 1 : random().spread(1, 30);
       place_.log.note("asks", number(), count, begun.above);
       const auto noted = [&](Range ids) { note(begun, number_of_tag, ids, is_own); };
-      switch (scenario().is_modelled ? 5 : random().below(6)) {
+      switch (scenario().draws_singly ? 5 : random().below(6)) {
         case 0:
           return noted(tag.next_range(static_cast<std::uint64_t>(count)));
         case 1:
@@ -134,7 +141,7 @@ class Actor {
       // The order is promised where time comes first.
       Ledger::Order* const promised = generator.layout().ordered_by_time() ? &order_of : nullptr;
       const Ledger::Call begun = Ledger::begin(promised);
-      const std::int64_t count = random().spread(1, 30);
+      const std::int64_t count = scenario().draws_singly ? 1 : random().spread(1, 30);
       const auto noted = [&](const Ledger::Call& by, std::int64_t id) {
         note(by, Ledger::snowflakes, {id, id + 1}, is_own);
       };
@@ -177,6 +184,7 @@ class Actor {
   }
 
   void in_some_threads(const std::function<void()>& work) const {
+    if (scenario().draws_singly) return work();
     std::vector<const Fiber*> threads;
     for (std::int64_t more = random().one_in(2) ? random().between(1, 2) : 0; more > 0; --more)
       threads.push_back(&start(work));
@@ -224,7 +232,8 @@ class Actor {
       const int tag = some_tag();
       call("next --direct", [&] {
         const Ledger::Call begun = Ledger::begin(&order(0, name_of(tag)));
-        const Grant grant = store.grant(TagName(name_of(tag)), random().spread(1, 30));
+        const std::int64_t count = scenario().draws_singly ? 1 : random().spread(1, 30);
+        const Grant grant = store.grant(TagName(name_of(tag)), count);
         note(begun, tag, grant.range, true);
       });
       think();
@@ -418,7 +427,8 @@ Scenario::Scenario(Random& random, const Plan& plan)
       network(),
       switches_per_fault(random.spread(8, 400)),
       most_faults(random.spread(1, 40)),
-      is_modelled(plan.is_modelled) {
+      step(),
+      draws_singly(plan.model != Model::none) {
   // A few kinds at once meet more often than all.
   for (std::int64_t i = random.between(1, 4); i > 0; --i)
     kinds.push_back(static_cast<ActorKind>(random.below(8)));
@@ -431,10 +441,30 @@ Scenario::Scenario(Random& random, const Plan& plan)
                .delay = some(),
                .refused_login = some()};
   }
-  if (is_modelled) {
-    hosts = tags = 1;
-    max_step = modelled_step;
-    kinds = {ActorKind::short_segments};
+  keep_to(plan.model);
+}
+
+void Scenario::keep_to(Model model) {
+  switch (model) {
+    case Model::none:
+      return;
+    case Model::segment:
+      hosts = tags = 1;
+      step = max_step = 2;
+      kinds = {ActorKind::short_segments};
+      return;
+    case Model::window:
+      hosts = 1;
+      layout = Layout::parse("leaf");
+      window = milliseconds(20);
+      kinds = {ActorKind::own_snowflakes};
+      return;
+    case Model::failover:
+      tags = 1;
+      step = max_step = 1;
+      guard_steps = 2;
+      kinds = {ActorKind::direct};
+      return;
   }
 }
 

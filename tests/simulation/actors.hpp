@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -31,9 +32,6 @@ enum class ActorKind : std::uint8_t {
   pinned_snowflakes,  ///< from the host's windows of a worker that is asked for by number
 };
 
-/// The step of a history that a model follows.
-inline constexpr std::int64_t modelled_step = 2;
-
 /// What chance makes of a plan.
 struct Scenario {
   Scenario(Random& random, const Plan& plan);
@@ -53,7 +51,11 @@ struct Scenario {
   NetworkFaults network;
   std::int64_t switches_per_fault;  ///< on average
   std::int64_t most_faults;
-  bool is_modelled;
+  std::optional<std::int64_t> step;  ///< of all tags
+  bool draws_singly;                 ///< one ID a call
+
+ private:
+  void keep_to(Model model);
 };
 
 /// What was done in a history.

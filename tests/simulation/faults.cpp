@@ -239,7 +239,7 @@ bool Faults::fail_over() {
   server_.become(standby, name);
   server_.clock_offset = random_.between(-store_clock_error, store_clock_error);
   // The guard goes past a near limit, which an operator raises.
-  if (is_bounded || random_.one_in(2)) {
+  if (plan_.model == Model::none && (is_bounded || random_.one_in(2))) {
     const Commits commits = is_whole ? Commits::all_there : Commits::may_be_lost;
     operate(some_host(), "settle", [commits, seen = name.text()](Store& store) {
       const Failover found = store.failover();

@@ -78,7 +78,7 @@ class History {
     tables.meta.tags = scenario_.tags;
     for (int tag = 0; tag < scenario_.tags; ++tag) {
       server_.tag_names.push_back(fmt::format("tag{}", tag));
-      const std::int64_t step = plan_.is_modelled ? modelled_step : random_.spread(1, 40);
+      const std::int64_t step = scenario_.step ? *scenario_.step : random_.spread(1, 40);
       tables.tags.push_back({.name = server_.tag_names.back(),
                              .max_id = 1,
                              .step = step,
@@ -145,7 +145,8 @@ class History {
   /// a segment in the hands of each process that was killed or stopped, and what lay in a buffer, or was
   /// about to, that others gave up since its fetcher stood still.
   void require_thrift() {
-    if (!plan_.is_modelled || (plan_.may(Fault::network) && scenario_.network != NetworkFaults())) return;
+    if (plan_.model != Model::segment || (plan_.may(Fault::network) && scenario_.network != NetworkFaults()))
+      return;
     const auto times = [&](Fault fault) {
       return static_cast<std::int64_t>(faults_.counts()[static_cast<std::size_t>(fault)]);
     };
@@ -199,6 +200,8 @@ Outcome run_history(const Plan& plan, std::FILE* text) {
 
 std::string Plan::text() const {
   std::string options = fmt::format("--seed {}", seed);
+  if (model != Model::none)
+    options += fmt::format(" --modelled {}", model_names[static_cast<std::size_t>(model)]);
   const Plan usual;
   for (std::size_t i = 0; i < fault_names.size(); ++i) {
     if (!may(static_cast<Fault>(i))) options += fmt::format(" --without {}", fault_names[i]);
@@ -206,7 +209,6 @@ std::string Plan::text() const {
   if (most_hosts != usual.most_hosts) options += fmt::format(" --hosts {}", most_hosts);
   if (most_slots != usual.most_slots) options += fmt::format(" --programs {}", most_slots);
   if (most_calls != usual.most_calls) options += fmt::format(" --calls {}", most_calls);
-  if (is_modelled) options += " --modelled";
   if (control != Control::none)
     options += fmt::format(" --control {}", control_names[static_cast<std::size_t>(control)]);
   return options;

@@ -38,6 +38,15 @@ enum class Control : std::uint8_t {
 };
 inline constexpr std::array control_names{"none", "no-guard", "no-raise", "no-durability", "copied-folder"};
 
+/// Of tests/models: histories of nothing else than what it is about, so that it can follow them.
+enum class Model : std::uint8_t {
+  none,
+  segment,   ///< one host and one tag with segments of two; programs draw one ID each
+  window,    ///< one host of the layout `leaf`; programs have windows of their own and draw one ID each
+  failover,  ///< one tag; programs draw one ID at a time from the store, which fails over
+};
+inline constexpr std::array model_names{"none", "segment", "window", "failover"};
+
 /// All that a history is made of.
 struct Plan {
   std::uint64_t seed = 1;
@@ -46,9 +55,7 @@ struct Plan {
   int most_slots = 8;   ///< programs at once
   int most_calls = 30;  ///< by all of them
   Control control = Control::none;
-  /// One host, one tag with segments of two, and programs that draw one ID each: what
-  /// tests/models/segment.pml is about.
-  bool is_modelled = false;
+  Model model = Model::none;
 
   bool may(Fault fault) const { return (faults >> static_cast<unsigned>(fault) & 1) != 0; }
   /// As options of the program.

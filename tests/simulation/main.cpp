@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -43,12 +44,32 @@ double number_of(std::string_view option, const char* text) {
   return number;
 }
 
-Plan modelled(Plan plan) {
-  plan.is_modelled = true;
-  plan.faults = 1U << static_cast<unsigned>(Fault::kill) | 1U << static_cast<unsigned>(Fault::stop) |
-                1U << static_cast<unsigned>(Fault::network);
-  plan.most_slots = 2;
-  plan.most_calls = 6;
+Plan modelled(Plan plan, Model model) {
+  const auto only = [](std::initializer_list<Fault> faults) {
+    std::uint32_t bits = 0;
+    for (const Fault fault : faults) bits |= 1U << static_cast<unsigned>(fault);
+    return bits;
+  };
+  plan.model = model;
+  switch (model) {
+    case Model::none:
+      break;
+    case Model::segment:
+      plan.faults = only({Fault::kill, Fault::stop, Fault::network});
+      plan.most_slots = 2;
+      plan.most_calls = 6;
+      break;
+    case Model::window:
+      plan.faults = only({Fault::kill, Fault::stop, Fault::network, Fault::clock, Fault::recycle});
+      plan.most_slots = 3;
+      plan.most_calls = 20;
+      break;
+    case Model::failover:
+      plan.faults = only({Fault::kill, Fault::network, Fault::failover});
+      plan.most_slots = 3;
+      plan.most_calls = 60;
+      break;
+  }
   return plan;
 }
 
@@ -58,10 +79,6 @@ Options parse(int count, char** arguments) {
     const std::string_view option = arguments[i];
     if (option == "--show") {
       options.is_shown = true;
-      continue;
-    }
-    if (option == "--modelled") {
-      options.plan = modelled(options.plan);
       continue;
     }
     if (i + 1 == count) refuse("what is '" + std::string(option) + "'?");
@@ -74,6 +91,8 @@ Options parse(int count, char** arguments) {
       options.minutes = number_of(option, value);
     } else if (option == "--without") {
       options.plan.faults &= ~(1U << index_of(fault_names, value));
+    } else if (option == "--modelled") {
+      options.plan = modelled(options.plan, static_cast<Model>(index_of(model_names, value)));
     } else if (option == "--hosts") {
       options.plan.most_hosts = static_cast<int>(number_of(option, value));
     } else if (option == "--programs") {

@@ -191,7 +191,18 @@ void Server::tell_grants(const char* statement, PostgresqlModel::Parameters para
     ledger_.worker_granted(row.integer(0), time, host, process, model.here.tables);
     log_.note("leased", process, row.integer(0), time.lo);
     log_.note("until", process, row.integer(0), time.hi);
+    say_lease(statement == sql.renew ? "renewed" : "acquired", process, row.integer(0));
+  } else if (statement == sql.give_up || statement == sql.recycle) {
+    say_lease(statement == sql.give_up ? "given up" : "recycled", process, row.integer(0));
   }
+}
+
+/// For who reads it: where the last window of the worker ends now.
+void Server::say_lease(std::string_view what, int process, std::int64_t worker) const {
+  if (!log_.is_read()) return;
+  const auto& workers = model.tables.workers;
+  const std::int64_t end = std::ranges::find(workers, worker, &WorkerRow::id)->window_end;
+  log_.say(what, process, std::to_string(worker) + " to " + std::to_string(end));
 }
 
 }  // namespace leaf::simulation

@@ -71,6 +71,7 @@ class Server {
  private:
   void tell_grants(const char* statement, PostgresqlModel::Parameters parameters,
                    const PostgresqlModel::Rows& rows, int host, int process);
+  void say_lease(std::string_view what, int process, std::int64_t worker) const;
 
   static Server* the_;
 

@@ -49,7 +49,7 @@ TEST_CASE("simulation: what is granted is drawn, but for what the buffer and the
       1U << static_cast<unsigned>(Fault::kill) | 1U << static_cast<unsigned>(Fault::stop);
   for (const std::uint32_t faults : {0U, crashes}) {
     Plan plan{.seed = first_seed, .faults = faults, .most_slots = 4};
-    plan.is_modelled = true;
+    plan.model = leaf::simulation::Model::segment;
     for (int i = 0; i < 500; ++i, ++plan.seed) {
       const Outcome outcome = run_history(plan);
       CAPTURE(plan.text());

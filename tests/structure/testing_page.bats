@@ -49,6 +49,7 @@ unknown_tests() {
         file=${name#cli_}
         grep -qE "^ *leaf_add_cli_test\(${file%_*} ([a-z ]+ )?${file##*_}[ )]" tests/cli/CMakeLists.txt
         ;;
+      model_replay_*) [ -e "tests/models/${name#model_replay_}.pml" ] ;;
       model_*)
         [ -e "tests/models/${name#model_}.pml" ] ||
           grep -qE "(leaf_add_test\(|add_test\(NAME )$name " tests/models/CMakeLists.txt
