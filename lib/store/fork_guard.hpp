@@ -16,6 +16,17 @@ class Hold {
   Hold& operator=(const Hold&) = delete;
 };
 
+/// The same for what may wait for the network without end, and has nothing locked meanwhile: fork() waits for
+/// it no longer than a moment. For the system's resolver, whose locks a child would inherit.
+class HoldBriefly {
+ public:
+  /// Waits for a fork() that is under way.
+  HoldBriefly();
+  ~HoldBriefly();
+  HoldBriefly(const HoldBriefly&) = delete;
+  HoldBriefly& operator=(const HoldBriefly&) = delete;
+};
+
 /// True while fork() waits: whoever may wait for long gives up, and tries again afterwards.
 bool is_wanted() noexcept;
 

@@ -63,7 +63,7 @@ void require_durable(const Row& row, std::size_t column) {
   }
   if (durability == 3) {
     throw Error(ErrorCode::refused,
-                "table leaf_alloc was made anew without its triggers: IDs that were granted may come again",
+                "table leaf_alloc was recreated without its triggers: IDs that were granted may come again",
                 "put back the one that was there, or the whole store from a backup"_hint);
   }
   if (durability == 4) {

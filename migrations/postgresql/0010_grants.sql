@@ -117,7 +117,7 @@ BEGIN
   INTO steps, here USING meta;
   IF here IS DISTINCT FROM meant THEN
     RAISE EXCEPTION 'another server has taken over meanwhile'
-      USING ERRCODE = 'LF006', HINT = 'look again with ''leafctl failover show'', and decide anew';
+      USING ERRCODE = 'LF006', HINT = 'look again with ''leafctl failover show'' before you decide';
   END IF;
   IF nothing_lost THEN
     -- Nobody else sees the guard of none.
@@ -142,7 +142,7 @@ BEGIN
     END;
     CONTINUE WHEN room IS NULL;  -- somebody drew meanwhile
     IF NOT is_noticed THEN
-      RAISE EXCEPTION 'table leaf_alloc was made anew without its triggers: IDs that were granted may come again'
+      RAISE EXCEPTION 'table leaf_alloc was recreated without its triggers: IDs that were granted may come again'
         USING ERRCODE = 'LF002', HINT = 'put back the one that was there, or the whole store from a backup';
     END IF;
     RETURN NEXT;

@@ -212,7 +212,7 @@ BEGIN
       USING ERRCODE = 'serialization_failure', HINT = 'try again';
   END IF;
   IF durability = 3 THEN
-    RAISE EXCEPTION 'table leaf_alloc was made anew without its triggers: IDs that were granted may come again'
+    RAISE EXCEPTION 'table leaf_alloc was recreated without its triggers: IDs that were granted may come again'
       USING ERRCODE = 'LF002', HINT = 'put back the one that was there, or the whole store from a backup';
   ELSIF durability = 6 THEN
     RAISE EXCEPTION 'tag ''%'' is drawn from behind a savepoint: going back to it gives the IDs to others, whoever knows them', tag
@@ -227,7 +227,7 @@ BEGIN
     SELECT m.deployment, m.min_reader INTO deployment, reader FROM @store@leaf_meta AS m;
     IF deployment IS NULL THEN
       RAISE EXCEPTION 'table leaf_meta has lost its row: the other tables may have lost some too'
-        USING ERRCODE = 'LF008', HINT = 'put the store back from a backup; one that is made anew repeats IDs';
+        USING ERRCODE = 'LF008', HINT = 'restore the store from a backup; a new one repeats IDs';
     ELSIF reader > @schema_version@ THEN
       RAISE EXCEPTION 'the store asks for functions that know schema version %; these know @schema_version@', reader
         USING ERRCODE = 'LF008', HINT = 'install them again with ''leafctl init-db --functions''';

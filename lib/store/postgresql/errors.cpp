@@ -50,7 +50,7 @@ Advice refusal_advice(std::string_view state) {
                   Remedy{Remedy::Kind::adopt_objects});
   }
   if (state == "LF006")  // leaf_settle()
-    return advice("look again{}, and decide anew"_hint, Remedy{Remedy::Kind::look_at_failover});
+    return advice("look again{} before you decide"_hint, Remedy{Remedy::Kind::look_at_failover});
   if (state == "LF007") {  // leaf_worker_in_range(), leaf_meta_workers()
     return advice("see which workers are leased{}, and choose which ones the store leases{}"_hint,
                   Remedy{Remedy::Kind::list_workers}, Remedy{Remedy::Kind::choose_worker_range});

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <resolv.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +16,8 @@
 #include <set>
 #include <system_error>
 #include <thread>
+
+#include "store/fork_guard.hpp"
 
 namespace leaf::store::postgresql {
 
@@ -75,13 +79,27 @@ struct Answer {
   std::string failure;
 };
 
+/// At its end a thread gives back its share of the resolver's configuration, under a lock that no guard could
+/// keep from a fork. What it has given back before, it leaves alone then.
+void forget_configuration() {
+#ifdef __GLIBC__
+  res_nclose(&_res);
+  _res.nscount = 0;
+#endif
+}
+
 Answer look_up(const std::string& name) {
   addrinfo wanted{};
   wanted.ai_family = AF_UNSPEC;
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   Answer answer;
-  const int error = getaddrinfo(name.c_str(), nullptr, &wanted, &found);
+  const int error = [&] {
+    const fork_guard::HoldBriefly no_fork;
+    const int result = getaddrinfo(name.c_str(), nullptr, &wanted, &found);
+    forget_configuration();
+    return result;
+  }();
   if (error != 0) {
     answer.failure =
         fmt::format("could not translate host name \"{}\" to address: {}", name, gai_strerror(error));

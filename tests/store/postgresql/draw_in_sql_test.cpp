@@ -161,7 +161,7 @@ TEST_CASE_FIXTURE(Stage,
       "ALTER TABLE leaf_alloc RENAME TO before; CREATE TABLE leaf_alloc (LIKE before INCLUDING ALL);"
       "INSERT INTO leaf_alloc SELECT * FROM before");
   CHECK(draw(sql) ==
-        "LF002|table leaf_alloc was made anew without its triggers: IDs that were granted may come again|put "
+        "LF002|table leaf_alloc was recreated without its triggers: IDs that were granted may come again|put "
         "back the one that was there, or the whole store from a backup");
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "support/test_database.hpp"
 
@@ -38,7 +39,11 @@ TEST_CASE("postgresql: a child that is forked while other threads connect can co
     REQUIRE(child >= 0);
     if (child == 0) {
       alarm(patience_s);
-      log_in_once(url);
+      try {
+        log_in_once(url);
+      } catch (const leaf::Error&) {
+        _exit(1);
+      }
       _exit(0);
     }
     int status = -1;
