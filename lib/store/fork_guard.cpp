@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 
-#include <ctime>
-
 #include <atomic>
+#include <chrono>
+#include <ctime>
 
 namespace leaf::store::fork_guard {
 
@@ -15,6 +15,17 @@ constexpr pthread_rwlock_t unlocked = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIAL
 pthread_rwlock_t lock = unlocked;
 pthread_rwlock_t brief_lock = unlocked;
 bool has_brief_lock = false;  // of who forks
+std::atomic<bool> is_over{false};
+
+/// False if others still hold it at the end of `patience`.
+bool lock_soon(pthread_rwlock_t& rwlock, std::chrono::nanoseconds patience) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const auto until = std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec) + patience;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(until);
+  const timespec latest{.tv_sec = seconds.count(), .tv_nsec = (until - seconds).count()};
+  return pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &latest) == 0;
+}
 std::atomic<int> forks{0};
 
 }  // namespace
@@ -38,18 +49,21 @@ bool is_wanted() noexcept {
   return forks.load(std::memory_order_relaxed) > 0;
 }
 
+void end() noexcept {
+  is_over = true;
+  // It is let go at once: whoever waits for it has to see that it is over, for exit() may wait for its
+  // thread.
+  if (lock_soon(lock, std::chrono::seconds(2))) pthread_rwlock_unlock(&lock);
+}
+
+bool has_ended() noexcept {
+  return is_over;
+}
+
 void before_fork() noexcept {
   ++forks;
   pthread_rwlock_wrlock(&lock);
-  constexpr long moment_ns = 100'000'000;
-  timespec until{};
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += moment_ns;
-  if (until.tv_nsec >= 1'000'000'000) {
-    until.tv_nsec -= 1'000'000'000;
-    ++until.tv_sec;
-  }
-  has_brief_lock = pthread_rwlock_clockwrlock(&brief_lock, CLOCK_MONOTONIC, &until) == 0;
+  has_brief_lock = lock_soon(brief_lock, std::chrono::milliseconds(100));
 }
 
 void after_fork(bool is_child) noexcept {

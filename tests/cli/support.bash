@@ -24,6 +24,11 @@ new_store() {
   esac
 }
 
+# runs_within KIB: skips the test where the program takes more address space merely to start, as with a sanitizer.
+runs_within() {
+  bash -c "ulimit -v $1; leafctl --version" >/dev/null 2>&1 || skip 'this build needs more memory'
+}
+
 # The same, ready for use.
 new_initialized_store() {
   new_store

@@ -76,7 +76,7 @@ class PostgresqlConnection final : public Connection {
     const bool in_transaction = PQtransactionStatus(session_.get()) != PQTRANS_IDLE;
     if (may_be_rolled_back_) lie_in("");
     if (!schema_.empty()) {
-      if (in_transaction) finish(PQsendQuery(session_.get(), pin) != 0, steady_clock::now() + timeout);
+      if (in_transaction) finish(send(pin), steady_clock::now() + timeout);
       return true;
     }
     const std::string pid = std::to_string(PQbackendPID(session_.get()));
@@ -110,7 +110,7 @@ class PostgresqlConnection final : public Connection {
   }
 
   std::vector<Row> run_script(const std::string& script, milliseconds timeout) override {
-    return finish(PQsendQuery(session_.get(), script.c_str()) != 0, steady_clock::now() + timeout);
+    return finish(send(script.c_str()), steady_clock::now() + timeout);
   }
 
   bool usable() const noexcept override { return usable_ && PQstatus(session_.get()) == CONNECTION_OK; }
@@ -181,8 +181,14 @@ class PostgresqlConnection final : public Connection {
   }
 
   bool send(const std::string& statement, const std::vector<const char*>& values) {
-    return PQsendQueryParams(session_.get(), statement.c_str(), static_cast<int>(values.size()), nullptr,
-                             values.data(), nullptr, nullptr, /*resultFormat=*/0) != 0;
+    return take_step([&] {
+      return PQsendQueryParams(session_.get(), statement.c_str(), static_cast<int>(values.size()), nullptr,
+                               values.data(), nullptr, nullptr, /*resultFormat=*/0) != 0;
+    });
+  }
+  /// Statements without parameters, which may be several.
+  bool send(const char* script) {
+    return take_step([&] { return PQsendQuery(session_.get(), script) != 0; });
   }
 
   std::vector<Row> run_parsed(Statement& statement, const std::vector<const char*>& values,
@@ -194,7 +200,8 @@ class PostgresqlConnection final : public Connection {
   std::vector<Row> run_pinned(Statement& statement, const std::vector<const char*>& values,
                               Deadline deadline) {
     PQenterPipelineMode(session_.get());
-    const bool sent = send(pin, {}) && send(statement.text, values) && PQpipelineSync(session_.get()) != 0;
+    const bool sent = send(pin, {}) && send(statement.text, values) &&
+                      take_step([&] { return PQpipelineSync(session_.get()) != 0; });
     Outcome outcome;
     await(sent, deadline);
     collect(outcome, deadline);  // of the pin
@@ -211,12 +218,17 @@ class PostgresqlConnection final : public Connection {
                                 Deadline deadline) {
     if (statement.name.empty()) {
       const std::string name = fmt::format("leaf_{}", ++prepared_);
-      finish(PQsendPrepare(session_.get(), name.c_str(), statement.text.c_str(), 0, nullptr) != 0, deadline);
+      finish(take_step([&] {
+               return PQsendPrepare(session_.get(), name.c_str(), statement.text.c_str(), 0, nullptr) != 0;
+             }),
+             deadline);
       statement.name = name;
     }
-    return finish(PQsendQueryPrepared(session_.get(), statement.name.c_str(), static_cast<int>(values.size()),
-                                      values.data(), nullptr, nullptr, /*resultFormat=*/0) != 0,
-                  deadline);
+    const bool sent = take_step([&] {
+      return PQsendQueryPrepared(session_.get(), statement.name.c_str(), static_cast<int>(values.size()),
+                                 values.data(), nullptr, nullptr, /*resultFormat=*/0) != 0;
+    });
+    return finish(sent, deadline);
   }
 
   /// Whether a statement failed only because it was prepared: it is gone, was there already, or the table has
@@ -284,27 +296,30 @@ class PostgresqlConnection final : public Connection {
     } else if (PQtransactionStatus(session_.get()) == PQTRANS_IDLE) {
       // Servers before 14, and poolers, do not tell by themselves.
       is_standby =
-          only_row(finish(PQsendQuery(session_.get(), "SELECT pg_catalog.pg_is_in_recovery()::integer") != 0,
-                          deadline))
-              .integer(0) == 1;
+          only_row(finish(send("SELECT pg_catalog.pg_is_in_recovery()::integer"), deadline)).integer(0) == 1;
     }
     return read_only_error(error, is_standby);
   }
 
   void flush(Deadline deadline) {
-    for (int left = PQflush(session_.get()); left != 0; left = PQflush(session_.get())) {
+    const auto flush_some = [&] { return PQflush(session_.get()); };
+    for (int left = take_step(flush_some); left != 0; left = take_step(flush_some)) {
       if (left < 0) throw lost();
       if (!wait_for_socket(session_.get(), /*for_writing=*/true, deadline)) throw timed_out();
-      if (PQconsumeInput(session_.get()) == 0) throw lost();
+      consume_input();
     }
   }
 
   Result next_result(Deadline deadline) {
     while (PQisBusy(session_.get()) != 0) {
       if (!wait_for_socket(session_.get(), /*for_writing=*/false, deadline)) throw timed_out();
-      if (PQconsumeInput(session_.get()) == 0) throw lost();
+      consume_input();
     }
     return Result(PQgetResult(session_.get()));
+  }
+
+  void consume_input() {
+    if (take_step([&] { return PQconsumeInput(session_.get()); }) == 0) throw lost();
   }
 
   static Row row_of(const PGresult* result, int row) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <future>
 #include <string_view>
 #include <thread>
@@ -48,6 +49,15 @@ struct Parameter {
   std::string value;
 };
 
+/// OpenSSL has exit() tear it down, and threads that log in meanwhile would crash in it. What is registered
+/// later runs earlier, so it must have been initialized before: any digest does that.
+void end_with_program() {
+  [[maybe_unused]] static const int registered = [] {
+    PQfreemem(PQencryptPassword("", ""));
+    return std::atexit(&fork_guard::end);
+  }();
+}
+
 /// Begins to connect; `parameters` win over what the connection string says, and that over `program`.
 Session start(const std::string& connection_string, const std::string& program,
               const std::vector<Parameter>& parameters) {
@@ -59,8 +69,9 @@ Session start(const std::string& connection_string, const std::string& program,
   }
   keywords.push_back(nullptr);
   values.push_back(nullptr);
-  const fork_guard::Hold no_fork;
-  Session session(PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1));
+  end_with_program();
+  Session session(
+      take_step([&] { return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1); }));
   if (!session) throw Error(ErrorCode::failed, "out of memory");
   // What the server warns of at login, libpq would print.
   PQsetNoticeReceiver(
@@ -97,9 +108,13 @@ std::vector<Parameter> missing_parameters(const Options& options, milliseconds t
 
 }  // namespace
 
+void require_not_ended() {
+  if (fork_guard::has_ended()) throw Error(ErrorCode::unavailable, "the program is ending");
+}
+
 void FinishConnection::operator()(PGconn* connection) const noexcept {
   const fork_guard::Hold no_fork;
-  PQfinish(connection);
+  if (!fork_guard::has_ended()) PQfinish(connection);
 }
 
 bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadline) {
@@ -141,8 +156,7 @@ Session log_in(const std::string& connection_string, const std::string& program,
           advice("check the host and port, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
           sqlstate::unable_to_connect);
     }
-    const fork_guard::Hold no_fork;
-    state = PQconnectPoll(session.get());
+    state = take_step([&] { return PQconnectPoll(session.get()); });
   }
   PQsetErrorVerbosity(session.get(), PQERRORS_DEFAULT);
   return session;

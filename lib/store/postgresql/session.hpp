@@ -6,7 +6,12 @@
 #include <memory>
 #include <string>
 
+#include "store/fork_guard.hpp"
+
 namespace leaf::store::postgresql {
+
+/// Throws Error (unavailable) once exit() has begun.
+void require_not_ended();
 
 struct FinishConnection {
   void operator()(PGconn* connection) const noexcept;
@@ -24,6 +29,15 @@ using Deadline = std::chrono::steady_clock::time_point;
 /// there is none in time, `usage` for a malformed connection string and a refused login. `program` is the
 /// session's name where the connection string has none.
 Session log_in(const std::string& connection_string, const std::string& program, Deadline deadline);
+
+/// Runs a step of libpq's, which neither a fork() nor the end of the program comes between. Throws Error
+/// (unavailable) once exit() has begun: libraries that libpq needs have been torn down then.
+template <typename Step>
+auto take_step(Step step) {
+  const fork_guard::Hold no_fork;
+  require_not_ended();
+  return step();
+}
 
 /// Waits until the socket can be read, or written if `for_writing`. False if the deadline came first.
 bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadline);

@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "support/process.hpp"
 #include "support/test_database.hpp"
 
 using leaf::test::TestDatabase;
@@ -21,6 +24,39 @@ void log_in_once(const std::string& url) {
 }
 
 }  // namespace
+
+TEST_CASE("exit apart: with threads that log in" * doctest::skip()) {
+  const char* const url = std::getenv("TEST_EXIT_URL");
+  REQUIRE(url != nullptr);
+  alarm(patience_s);
+  for (int i = 0; i < 3; ++i) {
+    std::thread([url = std::string(url)] {
+      while (true) {
+        try {
+          log_in_once(url);
+        } catch (const leaf::Error&) {
+          // It is ending.
+        }
+      }
+    }).detach();
+  }
+  log_in_once(url);
+  std::exit(0);
+}
+
+TEST_CASE("postgresql: a program that exits while threads log in ends with its own status") {
+  TestDatabase database;
+  leaf::Store({.url = database.url()}).migrate();
+  setenv("TEST_EXIT_URL", database.url().c_str(), 1);
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  constexpr int programs = 60;
+  int crashed = 0;
+  for (int i = 0; i < programs; ++i) {
+    leaf::test::Process process({program, "--no-skip", "--test-case=exit apart*"});
+    if (process.wait() != 0) ++crashed;
+  }
+  CHECK(crashed == 0);
+}
 
 TEST_CASE("postgresql: a child that is forked while other threads connect can connect at once") {
   TestDatabase database;
