@@ -11,6 +11,7 @@
 #include "doctor/nagios.hpp"
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
+#include "terminal/hint_text.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
@@ -54,10 +55,9 @@ std::string options_for_hints(const GlobalOptions& options) {
   const auto add = [&](const char* option, const std::optional<std::string>& value) {
     if (value) text += std::string(text.empty() ? "" : " ") + option + " " + leaf::detail::shell_word(*value);
   };
-  std::optional<std::string> store = options.values[find_setting("store").value()];
-  if (store && leaf::redact_url(*store) != *store) store = "STORE";
   add("--config", options.config_file);
-  add("--store", store);
+  if (const auto& store = options.values[find_setting("store").value()])
+    text += (text.empty() ? "" : " ") + store_option(*store);
   add("--runtime-dir", options.values[find_setting("runtime_dir").value()]);
   return text;
 }

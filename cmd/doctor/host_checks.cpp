@@ -11,6 +11,7 @@
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "tags/tag_command.hpp"
+#include "terminal/hint_text.hpp"
 #include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
 
@@ -60,9 +61,22 @@ bool concerns(const Check& check, const HostBuffer& buffer) {
   return check.name != "clock" && check.name != "layout" && check.name != "workers";
 }
 
+bool is_of(const HostBuffer& buffer, const AskedStore& asked) {
+  return buffer.deployment == asked.identity.deployment && buffer.copy == asked.identity.copy;
+}
+
+/// What helps, if that can be said here: the commands of a hint are completed with the store that was asked,
+/// and what is right for one store may be wrong for another.
+std::string hint_for(const HostBuffer& buffer, const std::optional<AskedStore>& asked) {
+  const std::string hint = hint_text(buffer.failure_hint, buffer.failure_remedies);
+  const bool has_command = hint.find("'leafctl ") != std::string::npos;
+  if (!hint.empty() && (!has_command || (asked && is_of(buffer, *asked)))) return hint;
+  return hint_for_store("ask that store what is wrong: 'leafctl doctor'"_hint, buffer.store);
+}
+
 /// Whether what its last fetch failed of is over.
 bool is_mended(const HostBuffer& buffer, const AskedStore& asked) {
-  if (buffer.deployment != asked.identity.deployment || buffer.copy != asked.identity.copy) return false;
+  if (!is_of(buffer, asked)) return false;
   if (buffer.kind == HostBuffer::Kind::tag && std::ranges::find(asked.tags, buffer.name) == asked.tags.end())
     return false;
   return std::ranges::none_of(asked.checks, [&](const Check& check) { return concerns(check, buffer); });
@@ -120,7 +134,7 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional
       checks.push_back(
           {check_name, CheckState::warning,
            fmt::format("the buffer of {} from store '{}': {}", subject(buffer), buffer.store, buffer.failure),
-           hint_text(buffer.failure_hint, buffer.failure_remedies)});
+           hint_for(buffer, asked)});
     }
     if (buffer.failures == 0) continue;
     const std::string failed =
@@ -136,11 +150,7 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional
       continue;
     }
     checks.push_back(
-        {check_name, CheckState::warning, failed,
-         buffer.failure_hint.empty()
-             ? fmt::format("ask that store what is wrong: 'leafctl doctor --store \"{}\"'"_hint, buffer.store)
-             : hint_text(buffer.failure_hint, buffer.failure_remedies),
-         buffer.name, measures});
+        {check_name, CheckState::warning, failed, hint_for(buffer, asked), buffer.name, measures});
   }
   if (former > 0) {
     checks.push_back(

@@ -13,6 +13,7 @@
 #include "leaf/version.hpp"
 #include "metrics/metrics.hpp"
 #include "tags/tag_supply.hpp"
+#include "terminal/hint_text.hpp"
 #include "terminal/remedy_text.hpp"
 #include "text/time_text.hpp"
 
@@ -84,11 +85,11 @@ Json buffer_json(const leaf::HostBuffer& buffer) {
   return json;
 }
 
-Json store_json(const StoreAnswers& answers) {
+Json store_json(const StoreAnswers& answers, const std::string& store) {
   Json json{{"url", answers.url}, {"up", answers.is_up}};
   if (answers.failure) {
     json["failure"] = answers.failure->what();
-    json["hint"] = hint_text(*answers.failure);
+    json["hint"] = hint_for_store(hint_text(*answers.failure), store);
   }
   if (answers.health) {
     json["database"] = answers.health->database;
@@ -118,12 +119,12 @@ Json workers_json(const StoreAnswers& answers, leaf::UnixTime now, const WorkerP
   return {{"total", supply.total}, {"free", supply.free}, {"held", held}};
 }
 
-Json check_json(const Check& check) {
+Json check_json(const Check& check, const std::string& store) {
   static constexpr const char* names[] = {"ok", "warning", "failed"};
   return {{"check", check.name},
           {"state", names[static_cast<std::size_t>(check.state)]},
           {"detail", check.detail},
-          {"hint", check.hint},
+          {"hint", hint_for_store(check.hint, store)},
           {"subject", check.subject}};
 }
 
@@ -221,7 +222,8 @@ std::string StoreOverview::status() {
   const Checks& findings = checks(asked);
   const auto buffered = buffers();
   const leaf::UnixTime now = current_time();
-  Json json{{"version", leaf::version()}, {"time", time_text(now)}, {"store", store_json(known)}};
+  const std::string& store = session_.settings().store;
+  Json json{{"version", leaf::version()}, {"time", time_text(now)}, {"store", store_json(known, store)}};
   Json tags = Json::array();
   if (known.tags && known.identity) {
     const auto on_host = tags_on_host(buffered, *known.identity);
@@ -232,7 +234,7 @@ std::string StoreOverview::status() {
   for (const leaf::HostBuffer& buffer : buffered) json["buffers"].push_back(buffer_json(buffer));
   json["workers"] = workers_json(known, now, worker_policy(session_.settings()));
   json["findings"] = Json::array();
-  for (const Check& check : findings) json["findings"].push_back(check_json(check));
+  for (const Check& check : findings) json["findings"].push_back(check_json(check, store));
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

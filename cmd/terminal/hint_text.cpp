@@ -1,5 +1,8 @@
 #include "terminal/hint_text.hpp"
 
+#include "leaf/detail/shell_word.hpp"
+#include "leaf/store.hpp"
+
 namespace leafctl {
 
 std::string with_option(std::string_view hint, std::string_view option) {
@@ -16,6 +19,14 @@ std::string with_option(std::string_view hint, std::string_view option) {
     if (command.find("--store") == std::string_view::npos) text.append(option).append(" ");
   }
   return text.append(hint.substr(done));
+}
+
+std::string store_option(const std::string& url) {
+  return "--store " + (leaf::redact_url(url) == url ? leaf::detail::shell_word(url) : "STORE");
+}
+
+std::string hint_for_store(std::string_view hint, const std::string& url) {
+  return with_option(hint, store_option(url));
 }
 
 }  // namespace leafctl

@@ -10,4 +10,12 @@ namespace leafctl {
 /// itself stays as it is, as does everything where `option` is empty.
 std::string with_option(std::string_view hint, std::string_view option);
 
+/// The option that names the store at `url`, for with_option(). A password, which others would see, is left
+/// out with the rest of the URL.
+std::string store_option(const std::string& url);
+
+/// `hint` for a reader whose commands may lead to another store, as one of a log or a page: what helps one
+/// store may harm another, so each command names the store at `url`.
+std::string hint_for_store(std::string_view hint, const std::string& url);
+
 }  // namespace leafctl

@@ -120,6 +120,12 @@ HostDefaults host_defaults(const HostConfiguration& configuration, const HostCho
   return result;
 }
 
+StoreOptions HostDefaults::store_options() const {
+  StoreOptions options{.url = store.text};
+  if (!host.folder.empty()) options.marks = host_marks(host);
+  return options;
+}
+
 HostDefaults host_defaults(const HostChoices& choices, const std::optional<std::string>& file) {
   const Environment environment = Environment::of_this_process();
   const auto configuration = HostConfiguration::read(environment, file);

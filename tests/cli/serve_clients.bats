@@ -125,6 +125,15 @@ PYTHON
   same 'the next ID' 2 "$(redis incr order)"
 }
 
+@test "each command that the page proposes names the server's store: its reader may have another" {
+  serve
+  recreate_store
+  get /v1/status
+  hints=$(jq -r '.store.hint, .findings[].hint' <<<"$output" | grep -o "'leafctl [^']*'" | sort -u)
+  [ -n "$hints" ]
+  same 'commands without the store' '' "$(grep -vF -- "$LEAFCTL_STORE" <<<"$hints")"
+}
+
 @test "an application of Leaf's, one with a Redis client, a program with the library and a shell script draw at once" {
   [ -n "${LEAF_PYTHONPATH:-}" ] || skip 'the library for Python is not built'
   leafctl -q tags update order --step 50

@@ -12,6 +12,8 @@
 
 #include "host/state_patch.hpp"
 #include "leaf/host.hpp"
+#include "leaf/host_defaults.hpp"
+#include "leaf/segment.hpp"
 #include "store/grant_marks.hpp"
 #include "support/error_of.hpp"
 #include "support/interloper.hpp"
@@ -201,6 +203,24 @@ TEST_CASE("marks: the tags that a store lost are told, but none of another deplo
   CHECK(of_other.lost_tags().empty());
   back.add_tag({.name = host.order, .step = 10, .start = 6, .limit = {}, .description = {}});
   CHECK(back.lost_tags().size() == 2);
+}
+
+TEST_CASE("marks: a program that goes by the host's defaults has the host's, also without its buffers") {
+  MarkingHost host;
+  leaf::Store store = host.process();
+  leaf::test::add_tag(store, "order", 10);
+  host.back_up();
+  store.grant(host.order, 5);
+  host.put_back();
+  leaf::HostDefaults here;
+  here.store.text = host.store.options().url;
+  here.uses_host_buffer = false;
+  here.host = host.host_options();
+  REQUIRE_FALSE(here.buffers());
+  leaf::SegmentAllocator allocator(here.store_options(), {.host = here.buffers()});
+  CHECK(error_code([&] { allocator.tag(host.order).next(); }) == ErrorCode::refused);
+  here.host.folder.clear();
+  CHECK(here.store_options().marks == nullptr);
 }
 
 namespace {

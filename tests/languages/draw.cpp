@@ -10,12 +10,12 @@
 int main() {
   try {
     const leaf::HostDefaults here = leaf::host_defaults();
-    leaf::SegmentAllocator allocator({.url = here.store.text}, {.host = here.buffers()});
+    leaf::SegmentAllocator allocator(here.store_options(), {.host = here.buffers()});
     leaf::SegmentTag tag = allocator.tag(leaf::TagName("storm"));
     leaf::SnowflakeOptions options;
     options.worker.owner = "storm";
     options.host = here.buffers();
-    leaf::SnowflakeGenerator generator({.url = here.store.text}, options);
+    leaf::SnowflakeGenerator generator(here.store_options(), options);
     for (int count = 0; std::scanf("%d", &count) == 1; std::puts("."), std::fflush(stdout)) {
       for (int i = 0; i < count; ++i) {
         std::printf("t%" PRId64 "\n", tag.next());

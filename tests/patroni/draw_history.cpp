@@ -58,7 +58,7 @@ void draw(const char* kind, const std::atomic<bool>& end, Next next) {
 int main(int, char** arguments) {
   try {
     const leaf::HostDefaults here = leaf::host_defaults();
-    const leaf::StoreOptions store{.url = here.store.text};
+    const leaf::StoreOptions store = here.store_options();
     leaf::SegmentAllocator steady(store, {.host = here.buffers()});
     leaf::SegmentAllocator busy(store, {.max_step = 100, .max_starved_step = 100, .host = here.buffers()});
     leaf::SnowflakeOptions options;

@@ -11,8 +11,7 @@ int main(int argc, char** argv) try {
   leaf::HostChoices choices;
   if (argc > 2) choices.store = {argv[2], "argument 2"};
   const leaf::HostDefaults defaults = leaf::host_defaults(choices);
-  leaf::SegmentAllocator allocator({.url = defaults.store.text, .marks = leaf::host_marks(defaults.host)},
-                                   {.host = defaults.buffers()});
+  leaf::SegmentAllocator allocator(defaults.store_options(), {.host = defaults.buffers()});
   std::printf("%lld\n", static_cast<long long>(allocator.tag(leaf::TagName(argv[1])).next()));
 } catch (const leaf::Error& error) {
   std::fprintf(stderr, "%s\nhint: %s\n", error.what(), error.hint().c_str());

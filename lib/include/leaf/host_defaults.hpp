@@ -11,6 +11,7 @@
 #include "leaf/error.hpp"
 #include "leaf/export.hpp"
 #include "leaf/host.hpp"
+#include "leaf/store.hpp"
 
 namespace leaf {
 
@@ -112,6 +113,10 @@ struct HostDefaults {
   bool uses_host_buffer = true;
   /// Where the buffers lie; `folder` is empty if there is no place for them.
   HostOptions host{};
+
+  /// For whatever draws from the store: with what this host remembers of grants, also where its buffers are
+  /// not used. If there is no place for that, each object has marks of its own.
+  LEAF_EXPORT StoreOptions store_options() const;
 
   /// For SegmentOptions and SnowflakeOptions; absent if buffers are not wanted, or not possible.
   std::optional<HostOptions> buffers() const {

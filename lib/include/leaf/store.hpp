@@ -37,7 +37,8 @@ struct StoreOptions {
   /// Borrowed; must outlive whatever is made from these options.
   Clock* clock = &Clock::real();
   /// What was granted before: nothing lower is accepted. Absent: whatever is made from these options has
-  /// marks of its own. See host_marks() for those of a host.
+  /// marks of its own, and does not notice that the store was restored before. See host_marks() for those of
+  /// a host, and HostDefaults::store_options().
   std::shared_ptr<GrantMarks> marks{};
   /// Called at the beginning of each call of a Store; what it returns lives until the call ends. May be null.
   std::function<std::shared_ptr<void>()> while_asked{};

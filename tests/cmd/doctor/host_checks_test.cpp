@@ -25,7 +25,29 @@ TEST_CASE("host checks: a buffer whose fetches failed is a warning with its own 
   CHECK(checks[0].hint == "try again");
   CHECK(checks[1].detail ==
         "the last fetch of the worker of 'order' from store 'dbname=ids' failed: the store did not answer");
-  CHECK(checks[1].hint == "ask that store what is wrong: 'leafctl doctor --store \"dbname=ids\"'");
+  CHECK(checks[1].hint == "ask that store what is wrong: 'leafctl --store dbname=ids doctor'");
+}
+
+TEST_CASE("host checks: what helps one store is not proposed for the one that was asked") {
+  leaf::HostBuffer failing;
+  failing.name = "order";
+  failing.store = "dbname=other";
+  failing.deployment = "b";
+  failing.copy = "1";
+  failing.failures = 1;
+  failing.failure = "the store has granted IDs before";
+  failing.failure_hint = "raise it";
+  failing.failure_remedies = {{.kind = leaf::Remedy::Kind::raise_tag, .name = "order", .number = 501}};
+  leafctl::AskedStore asked{.identity = {.deployment = "a", .copy = "1"}, .tags = {"order"}, .checks = {}};
+  const auto hint = [&] { return leafctl::buffer_checks({failing}, asked).at(0).hint; };
+  const std::string ask = "ask that store what is wrong: 'leafctl --store dbname=other doctor'";
+  CHECK(hint() == ask);
+  asked.identity = {.deployment = "b", .copy = "2"};
+  CHECK(hint() == ask);
+  asked.identity = {.deployment = "b", .copy = "1"};
+  asked.checks = {{.name = "tags", .state = CheckState::failed, .detail = "", .subject = "order"}};
+  CHECK(hint() != ask);
+  CHECK(hint().find("--raise-to 501") != std::string::npos);
 }
 
 TEST_CASE(

@@ -15,3 +15,12 @@ TEST_CASE("hint text: each command gets the store that the line named") {
   CHECK(with_option("run 'leafctl init-db'", "") == "run 'leafctl init-db'");
   CHECK(with_option("", "-s").empty());
 }
+
+TEST_CASE("hints: where commands may lead to another store, each names the one that is meant") {
+  using leafctl::hint_for_store;
+  CHECK(hint_for_store("run 'leafctl init-db'", "sqlite:/a b.db") ==
+        "run 'leafctl --store \"sqlite:/a b.db\" init-db'");
+  CHECK(hint_for_store("wait", "sqlite:/x") == "wait");
+  CHECK(hint_for_store("'leafctl doctor'", "postgresql://leaf:secret@db/ids") ==
+        "'leafctl --store STORE doctor'");
+}
