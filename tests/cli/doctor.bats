@@ -1,5 +1,6 @@
 load support
 load host_support
+load doctor_support
 
 setup() { new_initialized_store; }
 teardown() {
@@ -17,23 +18,6 @@ new_role() {
   psql -qX -d "$test_database" -c "CREATE ROLE $role LOGIN PASSWORD 'secret'"
 }
 as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
-
-# checks STATE [OPTION...]: the details of all checks in that state, as 'check: detail'.
-checks() {
-  local state=$1
-  shift
-  leafctl doctor "$@" | awk -F '\t' -v state="$state" '$2 == state { print $1 ": " $3 }'
-}
-
-# hint CHECK [OPTION...]: of the first one that is not ok.
-hint() {
-  local check=$1
-  shift
-  leafctl doctor "$@" | awk -F '\t' -v check="$check" '$1 == check && $2 != "ok" { print $4; exit }'
-}
-
-# command_in HINT: the first piece in quotes.
-command_in() { cut -d "'" -f 2 <<<"$1"; }
 
 run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in "$1")"; }
 
@@ -292,25 +276,6 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   contains "$(as_role hint durability)" 'out of PGOPTIONS'
   unset PGOPTIONS
   same 'what failed after that' '' "$(as_role checks failed)"
-}
-
-@test "doctor names what the server's own settings turn off, and what it says mends it" {
-  on_postgresql
-  set_by_system() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$1" -c 'SELECT pg_reload_conf()' >"$BATS_TEST_TMPDIR/reloaded"; }
-  # The server reads its files when it comes to it.
-  until_failed() {
-    local looks=0
-    until [ "$(checks failed)" = "$1" ]; do
-      looks=$((looks + 1))
-      if [ $looks -gt 1000 ]; then same 'what failed' "$1" "$(checks failed)"; fi
-    done
-  }
-  set_by_system 'ALTER SYSTEM SET synchronous_commit = off'
-  until_failed 'durability: synchronous_commit is off: a crash of the server loses commits, so no IDs are drawn'
-  mends=$(hint durability)
-  psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(cut -d "'" -f 2 <<<"$mends")" -c "$(cut -d "'" -f 4 <<<"$mends")" >"$BATS_TEST_TMPDIR/reloaded"
-  until_failed ''
-  set_by_system 'ALTER SYSTEM RESET synchronous_commit'
 }
 
 @test "doctor warns of fsync just where the server has it off" {

@@ -64,6 +64,11 @@ class Desk {
                               << "dbname=postgres\n[standby]\nhost=" << present.host()
                               << "\nport=5432\nuser=postgres\ndbname=postgres\n";
     fs::permissions(folder_.path(), fs::perms::all);
+    // Not run from where it was built: that may be below a home which `postgres` may not enter.
+    const fs::path built = LEAFCTL, libraries = built.parent_path().parent_path() / "lib";
+    fs::copy(built, folder_.path() / "leafctl");
+    fs::copy(libraries / "libleaf.so.0", folder_.path() / "libleaf.so.0");
+    fs::copy(libraries / "leaf", folder_.path() / "leaf", fs::copy_options::recursive);
   }
 
   /// One more service.
@@ -74,13 +79,14 @@ class Desk {
 
   /// Runs the lines one after the other; throws std::runtime_error if one fails. Returns what they print.
   std::string run(const std::string& commands) const {
+    const std::string home = folder_.path().string();
     const std::string path = fs::path(leaf::test::postgresql_program("pg_ctl")).parent_path().string() + ":" +
-                             fs::path(LEAFCTL).parent_path().string() + ":/usr/bin:/bin";
-    return leaf::test::run(leaf::test::as_postgres(
-        {"env", "-C", folder_.path().string(), "PATH=" + path, "HOME=" + folder_.path().string(),
-         "PGSERVICEFILE=" + services(), "LEAFCTL_STORE=service=ids", "LEAFCTL_TIMEOUT=60s",
-         "LEAFCTL_RUNTIME_DIR=" + folder_.path().string() + "/run", "OLD=" + old_, "NEW=" + present_, "sh",
-         "-ec", "exec 2>&1\n" + commands}));
+                             home + ":/usr/bin:/bin";
+    return leaf::test::run(
+        leaf::test::as_postgres({"env", "-C", home, "PATH=" + path, "LD_LIBRARY_PATH=" + home, "HOME=" + home,
+                                 "PGSERVICEFILE=" + services(), "LEAFCTL_STORE=service=ids",
+                                 "LEAFCTL_TIMEOUT=60s", "LEAFCTL_RUNTIME_DIR=" + home + "/run", "OLD=" + old_,
+                                 "NEW=" + present_, "sh", "-ec", "exec 2>&1\n" + commands}));
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/grant_audit.hpp"
+#include "support/manual_clock.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/wait_for.hpp"
 
@@ -84,7 +85,8 @@ TEST_CASE_FIXTURE(Outage, "outage: an allocator serves to the end of its buffer 
 }
 
 TEST_CASE_FIXTURE(Outage, "outage: a store that was connected goes on with the next call after a restart") {
-  leaf::Store store({.url = cluster.url()});
+  leaf::test::ManualClock clock;
+  leaf::Store store({.url = cluster.url(), .clock = &clock});
   audit->given("order", store.grant(order, 5).range);
   cluster.stop(PostgresqlCluster::Stop::fast);
   const leaf::Error down = error_of([&] { store.grant(order, 5); });

@@ -11,6 +11,7 @@
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/guard_share.hpp"
+#include "support/manual_clock.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/sql_session.hpp"
 #include "support/test_database.hpp"
@@ -103,7 +104,9 @@ TEST_CASE("standby: alone it is out of reach, among several hosts the primary is
   SUBCASE("and after the primary was stopped, the promoted one") {
     // A clean stop waits until the standby has everything.
     primary.stop(PostgresqlCluster::Stop::fast);
-    CHECK(error_of([&] { store.grant(order, 5); }).code() == leaf::ErrorCode::unavailable);
+    leaf::test::ManualClock clock;
+    CHECK(error_of([&] { leaf::Store({.url = both, .clock = &clock}).grant(order, 5); }).code() ==
+          leaf::ErrorCode::unavailable);
     leaf::test::SqlSession(standby.url()).run("SELECT pg_promote()");
   }
   SUBCASE("and after the primary was made read-only, the promoted one, though a connection is still open") {
