@@ -22,7 +22,9 @@ std::string with_option(std::string_view hint, std::string_view option) {
 }
 
 std::string store_option(const std::string& url) {
-  return "--store " + (leaf::redact_url(url) == url ? leaf::detail::shell_word(url) : "STORE");
+  // A URL that comes from a buffer or a log has lost its password already.
+  const bool is_whole = leaf::redact_url(url) == url && url.find("***") == std::string::npos;
+  return "--store " + (is_whole ? leaf::detail::shell_word(url) : "STORE");
 }
 
 std::string hint_for_store(std::string_view hint, const std::string& url) {

@@ -268,7 +268,7 @@ class LEAF_EXPORT Store {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The URL as it may be shown: without its password.
+/// The URL as it may be shown: with '***' in place of its password.
 LEAF_EXPORT std::string redact_url(std::string_view url);
 
 }  // namespace leaf

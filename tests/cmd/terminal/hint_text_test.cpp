@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "leaf/store.hpp"
+
 using leafctl::with_option;
 
 TEST_CASE("hint text: each command gets the store that the line named") {
@@ -22,5 +24,7 @@ TEST_CASE("hints: where commands may lead to another store, each names the one t
         "run 'leafctl --store \"sqlite:/a b.db\" init-db'");
   CHECK(hint_for_store("wait", "sqlite:/x") == "wait");
   CHECK(hint_for_store("'leafctl doctor'", "postgresql://leaf:secret@db/ids") ==
+        "'leafctl --store STORE doctor'");
+  CHECK(hint_for_store("'leafctl doctor'", leaf::redact_url("postgresql://leaf:secret@db/ids")) ==
         "'leafctl --store STORE doctor'");
 }
