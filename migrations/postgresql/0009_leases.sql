@@ -153,7 +153,6 @@ END
 $right$;
 
 -- Where it is on, names are not written as these take them apart.
-ALTER FUNCTION leaf.leaf_server(oid) SET quote_all_identifiers = off;
 ALTER FUNCTION leaf.leaf_worker_table(oid) SET quote_all_identifiers = off;
 ALTER FUNCTION leaf.leaf_require_whole(oid) SET quote_all_identifiers = off;
 ALTER FUNCTION leaf.leaf_settle(oid, text, boolean) SET quote_all_identifiers = off;
