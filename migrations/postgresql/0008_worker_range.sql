@@ -61,9 +61,16 @@ BEGIN
     RAISE EXCEPTION 'workers outside of the range are leased: %', in_use
       USING ERRCODE = 'LF007', HINT = 'wait until their windows are over: see ''leafctl workers list''';
   END IF;
+  -- leaf_meta_other_server comes before this trigger, and notices a server that took over meanwhile.
+  IF NEW.leases_from > extract(epoch FROM clock_timestamp()) * 1000
+     AND (NEW.first_worker > OLD.first_worker OR NEW.last_worker < coalesce(OLD.last_worker, 2147483647))
+  THEN
+    RAISE EXCEPTION 'after a failover or restore the store may lack leases of workers outside of the range'
+      USING ERRCODE = 'LF007', HINT = 'wait until ''leafctl failover show'' says that workers are leased';
+  END IF;
   -- The first that was never taken. By its name this trigger comes after leaf_meta_never_back, which lets it only go on.
   EXECUTE format('SELECT min(id) FROM (SELECT $1 AS id UNION ALL'
-                 ' SELECT worker_id + 1 FROM %1$I.leaf_worker WHERE worker_id >= $1) AS after_one'
+                 ' SELECT worker_id::bigint + 1 FROM %1$I.leaf_worker WHERE worker_id >= $1) AS after_one'
                  ' WHERE NOT EXISTS (SELECT FROM %1$I.leaf_worker WHERE worker_id = id)', TG_TABLE_SCHEMA)
   INTO NEW.next_worker USING NEW.first_worker;
   RETURN NEW;

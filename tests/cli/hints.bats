@@ -587,7 +587,16 @@ may_be_nobody() {
   by_hand() { run psql -qX -d "$test_database" -c "$1" -c "${2:-}" -c "${3:-}"; }
   by_hand 'BEGIN ISOLATION LEVEL SERIALIZABLE' 'UPDATE leaf_meta SET last_worker = 3' 'COMMIT'
   contains "$output" "HINT:  set it with 'leafctl init-db --workers'"
-  expect 0 leafctl init-db --workers 0-3
+  expect 0 leafctl init-db --workers 0-4
+  by_hand 'ALTER TABLE leaf_meta DISABLE TRIGGER USER' "UPDATE leaf_meta SET granted_by = 'another'" \
+    'ALTER TABLE leaf_meta ENABLE TRIGGER USER'
+  by_hand 'UPDATE leaf_meta SET last_worker = 3'
+  contains "$output" "HINT:  wait until 'leafctl failover show' says that workers are leased"
+  expect 0 leafctl failover settle --no-commits-lost --yes
+  expect 0 leafctl failover show
+  contains "$output" $'workers\t\tleased\t'
+  by_hand 'UPDATE leaf_meta SET last_worker = 3'
+  same 'the last worker' 3 "$(psql -qXAt -d "$test_database" -c 'SELECT last_worker FROM leaf_meta')"
   local row="extract(epoch FROM now()) * 1000 + 9000, extract(epoch FROM now()) * 1000, 0, 0)"
   by_hand "INSERT INTO leaf_worker (worker_id, window_end, renewed_at, held_after, clock_offset) VALUES (9, $row"
   contains "$output" "HINT:  take another one; 'leafctl init-db --workers' tells a store which it leases"

@@ -134,6 +134,17 @@ TEST_CASE_FIXTURE(EightWorkerDatabase,
   CHECK(store.acquire_worker(request_of("e")).worker == 0);
 }
 
+TEST_CASE_FIXTURE(
+    EightWorkerDatabase,
+    "worker range on PostgreSQL: whoever took the last number there is leaves the others free") {
+  store.set_worker_range({});
+  sql().run(insert(2147483647));
+  store.acquire_worker(request_of("a"));
+  pass(24h);
+  store.set_worker_range(WorkerRange{0, 5});
+  CHECK(store.acquire_worker(request_of("b")).worker == 1);
+}
+
 TEST_CASE_FIXTURE(EightWorkerDatabase,
                   "worker range on PostgreSQL: it is refused while a worker outside is leased") {
   const auto lease = store.acquire_worker(request_of("a", 6));
@@ -147,6 +158,22 @@ TEST_CASE_FIXTURE(EightWorkerDatabase,
   pass(24h);
   store.set_worker_range(WorkerRange{0, 5});
   CHECK(error_code([&] { store.renew_worker(lease, request_of("a")); }) == ErrorCode::not_found);
+}
+
+TEST_CASE_FIXTURE(
+    EightWorkerDatabase,
+    "worker range on PostgreSQL: it is refused where a failover came after the leases were read") {
+  sql().run(
+      "ALTER TABLE leaf_meta DISABLE TRIGGER USER; UPDATE leaf_meta SET granted_by = 'another';"
+      "ALTER TABLE leaf_meta ENABLE TRIGGER USER");
+  for (const char* const range :
+       {"last_worker = 5", "first_worker = 1", "first_worker = 1, last_worker = NULL"}) {
+    const std::string told = failure(sql(), std::string("UPDATE leaf_meta SET ") + range);
+    CHECK(told.find("the store may lack leases of workers outside of the range") != std::string::npos);
+  }
+  CHECK(store.worker_range() == WorkerRange{0, 7});
+  // Nobody loses a worker to a range that has them all.
+  CHECK(failure(sql(), "UPDATE leaf_meta SET last_worker = NULL") == "");
 }
 
 TEST_CASE_FIXTURE(EightWorkerDatabase,
