@@ -30,13 +30,17 @@ class FailoverSettle : public Command {
         "Nothing repeats. PostgreSQL only.");
     command.add_flag(
         "--no-commits-lost", all_there_,
-        "the server has all that was committed: tags go on where they were, and workers are leased "
-        "at once; asks on a terminal");
+        "the server has all that the one before it committed: tags go on where they were, and workers are "
+        "leased at once; asks on a terminal");
+    command.add_flag("--every-server", every_server_,
+                     "with --no-commits-lost: say so of every server since the last grants, not only of the "
+                     "one before this");
     command.add_flag("--yes", yes_, "do not ask; required with --no-commits-lost where there is no terminal");
     command.add_examples(
         "No commits are lost in a switchover for which the old primary was stopped\n"
         "cleanly and the standby had received everything, or with a synchronous standby.\n"
-        "If that is wrong, what the lost commits granted is granted again.\n\n"
+        "If that is wrong, what the lost commits granted is granted again. What waits\n"
+        "since an earlier failover goes on waiting, or leaves out the guard.\n\n"
         "Prints what 'leafctl failover show' does, with the states left_out, kept (the\n"
         "tag goes on where it was) and no_room (the guard goes past the tag's limit, so\n"
         "that it grants nothing).\n\n"
@@ -47,12 +51,13 @@ class FailoverSettle : public Command {
   }
 
   void run(Session& session) override {
+    if (every_server_ && !all_there_)
+      throw leaf::Error(leaf::ErrorCode::usage, "'--every-server' needs '--no-commits-lost'");
     leaf::Store store = session.store();
     const leaf::Failover seen = store.failover();
     const std::int64_t waiting = count_of(seen.tags, State::waiting);
     if (all_there_ && !yes_) ask(waiting, session.messages);
-    const auto settled =
-        store.settle_failover(seen, all_there_ ? leaf::Commits::all_there : leaf::Commits::may_be_lost);
+    const auto settled = store.settle_failover(seen, commits());
     const leaf::Failover now = store.failover();
     FailoverRecords records = records_of(settled);
     records.push_back(record_of_workers(now));
@@ -62,16 +67,21 @@ class FailoverSettle : public Command {
   }
 
  private:
-  static void ask(std::int64_t waiting, Messages& messages) {
+  leaf::Commits commits() const {
+    if (!all_there_) return leaf::Commits::may_be_lost;
+    return every_server_ ? leaf::Commits::all_there_on_every_server : leaf::Commits::all_there;
+  }
+
+  void ask(std::int64_t waiting, Messages& messages) const {
     require_terminal_to_ask("settling a failover without the guard", messages);
     require_yes(
-        fmt::format("go on without the guard, with {} and all workers? If commits were lost, IDs repeat",
-                    leaf::detail::counted(waiting, "tag")),
+        fmt::format("go on without the guard, with {} and all workers? If {}commits were lost, IDs repeat",
+                    leaf::detail::counted(waiting, "tag"), every_server_ ? "any server's " : ""),
         "nothing was settled", messages);
   }
 
-  static void report(const std::vector<leaf::FailoverTag>& settled, const leaf::Failover& now,
-                     Messages& messages) {
+  void report(const std::vector<leaf::FailoverTag>& settled, const leaf::Failover& now,
+              Messages& messages) const {
     const auto tell = [&](State state, const char* what) {
       const std::int64_t count = count_of(settled, state);
       if (count > 0) messages.info(fmt::format("{} {}", leaf::detail::counted(count, "tag"), what));
@@ -83,6 +93,11 @@ class FailoverSettle : public Command {
                                     leaf::detail::format_rfc3339(*now.leases_from))
                       : "workers are leased");
     const std::int64_t without_room = count_of(settled, State::no_room);
+    if (all_there_ && (now.leases_from || count_of(settled, State::left_out) + without_room > 0)) {
+      messages.info(
+          "an earlier server may have lost commits: if none since the last grants did, '--every-server' "
+          "says so as well");
+    }
     if (without_room == 0) return;
     throw leaf::Error(leaf::ErrorCode::refused,
                       fmt::format("{} of {} tags have no room for the guard below their limit", without_room,
@@ -91,6 +106,7 @@ class FailoverSettle : public Command {
   }
 
   bool all_there_ = false;
+  bool every_server_ = false;
   bool yes_ = false;
 };
 

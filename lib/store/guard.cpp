@@ -90,7 +90,9 @@ std::vector<FailoverTag> Store::settle_failover(const Failover& seen, Commits co
   }
   return impl_->administer([&](store::Connection& connection, std::chrono::milliseconds left) {
     require_server(connection);
-    const store::Value parameters[] = {seen.server, std::int64_t{commits == Commits::all_there ? 1 : 0}};
+    const bool nothing_lost = commits != Commits::may_be_lost;
+    const bool by_any = commits == Commits::all_there_on_every_server;
+    const store::Value parameters[] = {seen.server, std::int64_t{nothing_lost}, std::int64_t{by_any}};
     std::vector<FailoverTag> settled;
     for (const store::Row& row : connection.execute(connection.sql().settle_failover, parameters, left)) {
       FailoverTag tag{.name = row.text(0), .left_out = range_of(row, 2)};

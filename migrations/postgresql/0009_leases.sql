@@ -20,7 +20,7 @@ CREATE TRIGGER leaf_worker_held_before BEFORE UPDATE OF renewed_at ON leaf.leaf_
 ALTER TABLE leaf.leaf_meta DISABLE TRIGGER leaf_meta_never_back;
 UPDATE leaf.leaf_meta SET next_worker =
   (SELECT min(id) FROM (SELECT first_worker AS id UNION ALL
-                        SELECT worker_id + 1 FROM leaf.leaf_worker WHERE worker_id >= first_worker) AS after_one
+                        SELECT worker_id::bigint + 1 FROM leaf.leaf_worker WHERE worker_id >= first_worker) AS after_one
    WHERE NOT EXISTS (SELECT FROM leaf.leaf_worker WHERE worker_id = id));
 ALTER TABLE leaf.leaf_meta ENABLE TRIGGER leaf_meta_never_back;
 
@@ -92,6 +92,16 @@ BEGIN
 END
 $body$;
 
+-- An operator who says that the server before this one lost no commit says nothing of those before that. So a wait that
+-- this one found goes on.
+ALTER TABLE leaf.leaf_meta
+  ADD COLUMN granted_before text,
+  ADD COLUMN leases_before bigint NOT NULL DEFAULT 0;
+COMMENT ON COLUMN leaf.leaf_meta.granted_before IS 'granted_by until leases_from was last put off';
+COMMENT ON COLUMN leaf.leaf_meta.leases_before IS 'leases_from until then';
+-- What was found before is not known any more.
+UPDATE leaf.leaf_meta SET leases_before = leases_from;
+
 -- A new server's clock may be behind until somebody sets it right, and a wait that goes by it would be over before lost
 -- windows are. So it begins no earlier than the newest lease that is known, and never ends earlier than one before. As in
 -- 0004, but for that.
@@ -110,6 +120,8 @@ BEGIN
   EXECUTE format('SELECT coalesce(max(window_end::numeric - renewed_at), 0), coalesce(max(renewed_at), 0)'
                  ' FROM %I.leaf_worker', TG_TABLE_SCHEMA)
   INTO longest, newest;
+  NEW.granted_before := OLD.granted_by;
+  NEW.leases_before := OLD.leases_from;
   NEW.leases_from := greatest(OLD.leases_from, greatest(extract(epoch FROM clock_timestamp()) * 1000, newest)
     + greatest(1200000, least(longest * 1.5, 2 * 86400000)));
   RETURN NEW;
@@ -155,4 +167,3 @@ $right$;
 -- Where it is on, names are not written as these take them apart.
 ALTER FUNCTION leaf.leaf_worker_table(oid) SET quote_all_identifiers = off;
 ALTER FUNCTION leaf.leaf_require_whole(oid) SET quote_all_identifiers = off;
-ALTER FUNCTION leaf.leaf_settle(oid, text, boolean) SET quote_all_identifiers = off;

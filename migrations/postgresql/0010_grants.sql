@@ -100,14 +100,21 @@ $body$;
 CREATE TRIGGER leaf_alloc_guarded BEFORE UPDATE ON leaf.leaf_alloc
   FOR EACH ROW EXECUTE FUNCTION leaf.leaf_alloc_guard();
 
--- As in 0006, but for what was compared before.
-CREATE OR REPLACE FUNCTION leaf.leaf_settle(meta oid, meant text, nothing_lost boolean)
+-- Ends what waits since `meant`, as leaf_server() names it, took the place of another server. As in 0006, but for what was
+-- compared before, and for what an operator says: `nothing_lost` is said of the server before this one alone. It is the one
+-- that the rows name which are one step away: a timeline, or a restore beside the tables. Where they do not agree on it,
+-- nobody knows who that is, and all leave out the guard. `by_any` says it of all servers that the rows name.
+DROP FUNCTION IF EXISTS leaf.leaf_settle(oid, text, boolean);
+CREATE OR REPLACE FUNCTION leaf.leaf_settle(meta oid, meant text, nothing_lost boolean, by_any boolean DEFAULT false)
 RETURNS TABLE (tag text, room boolean, left_out_from bigint, left_out_to bigint) LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $body$
 DECLARE
   home text := left(meta::regclass::text, -length('leaf_meta'));
   here text;
+  before text;
   steps integer;
+  guard integer;
+  is_whole boolean;
   is_noticed boolean;
 BEGIN
   EXECUTE format('SELECT %1$sleaf_require_durable($1), %1$sleaf_require_durable($2)', home)
@@ -119,13 +126,37 @@ BEGIN
     RAISE EXCEPTION 'another server has taken over meanwhile'
       USING ERRCODE = 'LF006', HINT = 'look again with ''leafctl failover show'' before you decide';
   END IF;
+  EXECUTE format($before$
+    WITH other AS (
+      SELECT name, split_part(name, '/', 1) AS system, substring(name FROM '/(\d{1,9})/')::integer AS timeline,
+        (split_part(name, '/', 3) <> split_part($1, '/', 3))::integer AS is_beside
+      FROM (SELECT granted_by AS name FROM %1$sleaf_alloc UNION SELECT granted_before FROM %1$sleaf_meta) AS named
+      WHERE name <> $1
+    ), own AS (SELECT FROM other WHERE system = split_part($1, '/', 1)
+    ), last AS (
+      SELECT name FROM other WHERE system = split_part($1, '/', 1)
+        AND split_part($1, '/', 2)::integer - timeline + is_beside = 1
+      UNION ALL SELECT name FROM other WHERE NOT EXISTS (SELECT FROM own)
+        AND (SELECT count(DISTINCT system) FROM other) = 1
+        AND timeline IS NOT DISTINCT FROM (SELECT max(timeline) FROM other)
+    ) SELECT CASE WHEN count(*) = 1 THEN min(name) END FROM last$before$, home)
+  INTO before USING here;
   IF nothing_lost THEN
-    -- Nobody else sees the guard of none.
-    EXECUTE format('UPDATE %sleaf_meta SET guard_steps = 0, leases_from = 0', home);
+    EXECUTE format('UPDATE %sleaf_meta SET leases_from = CASE WHEN $1 THEN 0'
+                   ' WHEN granted_before IN ($2, $3) THEN leases_before ELSE leases_from END', home)
+    USING by_any, before, here;
   END IF;
-  FOR tag IN EXECUTE format('SELECT biz_tag FROM %sleaf_alloc WHERE granted_by IS DISTINCT FROM $1 ORDER BY 1', home)
-    USING here
+  guard := steps;
+  FOR tag, is_whole IN EXECUTE
+    format('SELECT biz_tag, $2 AND ($3 OR granted_by IS NOT DISTINCT FROM $4 AND $4 IS NOT NULL) FROM %sleaf_alloc'
+           ' WHERE granted_by IS DISTINCT FROM $1 ORDER BY 2, 1', home)
+    USING here, nothing_lost, by_any, before
   LOOP
+    IF is_whole AND guard > 0 THEN
+      -- Nobody else sees the guard of none.
+      guard := 0;
+      EXECUTE format('UPDATE %sleaf_meta SET guard_steps = 0', home);
+    END IF;
     BEGIN
       FOR attempt IN 1 .. 2 LOOP
         -- Any change of the row leaves out the guard.
@@ -147,11 +178,12 @@ BEGIN
     END IF;
     RETURN NEXT;
   END LOOP;
-  IF nothing_lost THEN
+  IF guard <> steps THEN
     EXECUTE format('UPDATE %sleaf_meta SET guard_steps = $1', home) USING steps;
   END IF;
 END
 $body$;
+REVOKE EXECUTE ON FUNCTION leaf.leaf_settle(oid, text, boolean, boolean) FROM PUBLIC;
 
 -- An import changes thousands of tags at once, and to look for the first event to go takes as long as all else about one.
 DROP TRIGGER IF EXISTS leaf_event_kept ON leaf.leaf_event;

@@ -67,6 +67,32 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   same 'identity' ok "$(check identity)"
 }
 
+@test "failover settle --no-commits-lost speaks of the server before this one, and --every-server of all" {
+  leafctl -q add-tag order --step 10
+  leafctl -q add-tag bill --step 10 --limit 100
+  # Two timelines back: what the server in between may have lost nobody has said.
+  local table
+  for table in leaf_alloc leaf_meta; do
+    psql -qX -d "$test_database" -c "ALTER TABLE $table DISABLE TRIGGER USER" \
+      -c "UPDATE $table SET granted_by = regexp_replace(leaf_server('leaf_meta'::regclass), '/[0-9]+/', '/-1/')" \
+      -c "ALTER TABLE $table ENABLE TRIGGER USER"
+  done
+  expect 2 leafctl failover settle --every-server
+  says "leafctl: '--every-server' needs '--no-commits-lost'"
+  expect 5 leafctl failover settle --no-commits-lost --yes
+  contains "$output" $'tag\torder\tleft_out\t1\t'
+  contains "$output" $'tag\tbill\tno_room\t'
+  contains "$stderr" 'workers are leased from '
+  contains "$stderr" "if none since the last grants did, '--every-server' says so as well"
+  on_terminal 'leafctl failover settle --no-commits-lost --every-server' $'n\n'
+  contains "$output" "If any server's commits were lost, IDs repeat"
+  expect 0 leafctl failover settle --no-commits-lost --every-server --yes
+  contains "$output" $'tag\tbill\tkept\t'
+  lacks "$stderr" '--every-server'
+  same 'the next ID' 1 "$(leafctl next bill --direct)"
+  expect 0 leafctl workers acquire
+}
+
 @test "doctor says how many tags are gone from the table" {
   leafctl -q add-tag order
   leafctl -q add-tag bill

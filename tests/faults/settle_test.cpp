@@ -138,6 +138,56 @@ TEST_CASE_FIXTURE(Primary, "settle: where commits may be lost, every tag leaves 
   CHECK(after.acquire_worker(request_of("other")).worker == 1);
 }
 
+TEST_CASE_FIXTURE(Primary,
+                  "settle: that the server before lost nothing says nothing of the one before that") {
+  auto standby = lagging_standby(cluster);
+  const leaf::Range lost = store.grant(limited, 5).range;
+  const leaf::WorkerLease lost_lease = store.acquire_worker(request_of("lost"));
+  cluster.stop(PostgresqlCluster::Stop::immediate);
+  SqlSession(standby->url()).run("SELECT pg_promote()");
+  leaf::Store between({.url = standby->url()});
+  State expected = State::left_out;
+  std::int64_t next_of_order = 0;
+  SUBCASE("which was settled") {
+    between.settle_failover(between.failover(), Commits::may_be_lost);
+    next_of_order = between.grant(order, 10).range.hi;
+    expected = State::kept;
+  }
+  SUBCASE("which only draws noticed") {
+    next_of_order = between.grant(order, 10).range.hi;
+    expected = State::kept;
+  }
+  SUBCASE("which only a lease noticed") {
+    CHECK(error_of([&] { between.acquire_worker(request_of("other")); }).code() ==
+          leaf::ErrorCode::unavailable);
+  }
+  SUBCASE("which nobody noticed") {}
+
+  PostgresqlCluster last(PostgresqlCluster::StandbyOf{*standby});
+  standby->stop(PostgresqlCluster::Stop::fast);
+  SqlSession(last.url()).run("SELECT pg_promote()");
+  leaf::Store after({.url = last.url()});
+  auto settled = after.settle_failover(after.failover(), Commits::all_there);
+  CHECK(state_of(settled, limited) == State::no_room);
+  CHECK(state_of(settled, order) == expected);
+  CHECK(after.grant(order, 10).range.lo >= next_of_order);
+  CHECK(error_of([&] { after.grant(limited, 1); }).code() == leaf::ErrorCode::refused);
+  CHECK(after.failover().leases_from.value() >= lost_lease.end);
+  CHECK(error_of([&] { after.acquire_worker(request_of("other")); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(after.guard_steps() == 100);
+  // To say it twice says no more.
+  settled = after.settle_failover(after.failover(), Commits::all_there);
+  CHECK(state_of(settled, limited) == State::no_room);
+  CHECK(after.failover().leases_from.value() >= lost_lease.end);
+
+  // As who knows of all servers what happened, and would take a repeat upon himself.
+  settled = after.settle_failover(after.failover(), Commits::all_there_on_every_server);
+  CHECK(state_of(settled, limited) == State::kept);
+  CHECK(after.grant(limited, 5).range == lost);
+  CHECK(after.acquire_worker(request_of("other")).worker == lost_lease.worker);
+  CHECK(after.guard_steps() == 100);
+}
+
 TEST_CASE_FIXTURE(Primary, "settle: what was decided of one server is not done to another") {
   PostgresqlCluster standby(PostgresqlCluster::StandbyOf{cluster});
   const leaf::Failover seen = store.failover();

@@ -1,10 +1,12 @@
 /* A tag's counter where a standby that lacks commits takes over, as leaf_alloc_guard of migrations/postgresql/ has it:
  * each row knows the server of its last change, and at the first change under another one leaves out what may have been
- * lost. Promised: no ID comes twice, as long as no more is lost than the guard leaves out. Assumed: a standby that takes
- * over has what the guard left out after the failover before. Of two standbys of which the second knows nothing of the
- * first, TWO_STANDBYS shows what can happen: there a random share, which is not in this model, makes it unlikely.
+ * lost. Where a server took over with all commits, an operator may say so, as leaf_settle has it: a row whose last change
+ * was on the server before goes on without the guard. Promised: no ID comes twice, as long as no more is lost than the
+ * guard leaves out. Assumed: a standby that takes over has what the guard left out after the failover before. Of two
+ * standbys of which the second knows nothing of the first, TWO_STANDBYS shows what can happen: there a random share, which
+ * is not in this model, makes it unlikely.
  *
- * controls: NO_GUARD GUARD_OF_LESS SERVER_OF_THE_HOST TWO_STANDBYS
+ * controls: NO_GUARD GUARD_OF_LESS SERVER_OF_THE_HOST TWO_STANDBYS WORD_OF_ALL_SERVERS
  *
  * With TRACE it follows what the library did in a simulated history, where the share may be any: see replay.
  */
@@ -35,6 +37,11 @@ byte at;                  /* events of the trace that have been followed */
 #endif
 #endif
 #define UNKNOWN 255
+#ifdef WORD_OF_ALL_SERVERS
+#define IS_SPOKEN_OF true
+#else
+#define IS_SPOKEN_OF (row_server + 1 == server)
+#endif
 
 byte server;              /* whose commits count */
 COUNTER next_id = FIRST;  /* the row: the counter, and the server of its last change */
@@ -108,6 +115,7 @@ over:
 }
 
 active proctype world() {
+  bool is_whole;
   do
   :: atomic { standby_id = next_id; standby_server = row_server; lag = 0 }      /* it catches up */
   :: atomic {
@@ -116,10 +124,18 @@ active proctype world() {
 #else
        failovers < FAILOVERS -> failovers++;
 #endif
+       is_whole = (standby_id == next_id && standby_server == row_server);
        server++;
        next_id = standby_id;
        row_server = standby_server;
-       lag = 0
+       lag = 0;
+#ifndef TRACE
+       if
+       :: is_whole && IS_SPOKEN_OF -> row_server = server
+       :: true
+       fi;
+#endif
+       is_whole = false
      }
 #ifdef TRACE
   :: at == EVENTS -> assert(at != EVENTS)

@@ -228,19 +228,15 @@ bool Faults::fail_over() {
   ++name.timeline;
   log_.note("failover", 0, static_cast<std::int64_t>(lag), name.timeline);
   const Tables standby = server_.before(lag);
-  // Nobody may say that nothing was lost while the guard of a failover before is still to come.
-  const bool is_whole = lag == 0 && standby.meta.granted_by == server_.model.here &&
-                        standby.meta.leases_from <= server_.clock_ms() &&
-                        std::ranges::all_of(standby.tags, [&](const TagRow& row) {
-                          return row.granted_by == server_.model.here;
-                        });
   const bool is_bounded =
       std::ranges::any_of(standby.tags, [](const TagRow& row) { return row.limit.has_value(); });
   server_.become(standby, name);
   server_.clock_offset = random_.between(-store_clock_error, store_clock_error);
   // The guard goes past a near limit, which an operator raises.
   if (plan_.model == Model::none && (is_bounded || random_.one_in(2))) {
-    const Commits commits = is_whole ? Commits::all_there : Commits::may_be_lost;
+    const Commits all_there =
+        plan_.control == Control::word_of_all ? Commits::all_there_on_every_server : Commits::all_there;
+    const Commits commits = lag == 0 ? all_there : Commits::may_be_lost;
     operate(some_host(), "settle", [commits, seen = name.text()](Store& store) {
       const Failover found = store.failover();
       if (found.server == seen) store.settle_failover(found, commits);
@@ -355,7 +351,7 @@ bool Faults::break_promise() {
       ++name.timeline;
       log_.note("failover without a guard", 0, static_cast<std::int64_t>(lag));
       server_.become(Tables(server_.before(lag)), name);
-      const store::Value parameters[] = {name.text(), std::int64_t{1}};
+      const store::Value parameters[] = {name.text(), std::int64_t{1}, std::int64_t{1}};
       server_.model.run(PostgresqlModel::sql().settle_failover, parameters, server_.clock_ms(), random_);
       return true;
     }
@@ -368,6 +364,8 @@ bool Faults::break_promise() {
     }
     case Control::copied_folder:
       return copy_folder();
+    case Control::word_of_all:
+      return fail_over();
     case Control::none:
       break;
   }

@@ -35,8 +35,10 @@ enum class Control : std::uint8_t {
   no_raise,       ///< a backup is restored into the same tables, and tags are not raised
   no_durability,  ///< the server acknowledges what a crash undoes
   copied_folder,  ///< a host's runtime folder is put back as it was, as by a snapshot
+  word_of_all,    ///< that a server lost no commit is said of every server before it too
 };
-inline constexpr std::array control_names{"none", "no-guard", "no-raise", "no-durability", "copied-folder"};
+inline constexpr std::array control_names{"none",          "no-guard",      "no-raise",
+                                          "no-durability", "copied-folder", "word-of-all"};
 
 /// Of tests/models: histories of nothing else than what it is about, so that it can follow them.
 enum class Model : std::uint8_t {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -152,20 +153,25 @@ class Statement {
     return rows;
   }
   Rows settle_failover() {
-    const bool nothing_lost = integer(2) == 1;
+    const bool nothing_lost = integer(2) == 1, by_any = integer(3) == 1;
     const std::int64_t steps = meta().guard_steps;
     update_meta([](MetaRow&) {});
     if (here_.text() != text(1))
       throw Error(ErrorCode::refused, "another server has taken over meanwhile", {}, "LF006");
+    const std::optional<ServerName> before = server_before();
+    const auto is_said_of = [&](const std::optional<ServerName>& name) {
+      return nothing_lost && (by_any || (name && name == before));
+    };
     if (nothing_lost) {
-      update_meta([](MetaRow& row) {
-        row.guard_steps = 0;
-        row.leases_from = 0;
+      const bool is_said = is_said_of(meta().granted_before) || meta().granted_before == here_;
+      update_meta([&](MetaRow& row) {
+        if (is_said) row.leases_from = by_any ? 0 : row.leases_before;
       });
     }
     Rows rows;
     for (TagRow* const row : tags_by_name()) {
       if (row->granted_by == here_) continue;
+      update_meta([&](MetaRow& changed) { changed.guard_steps = is_said_of(row->granted_by) ? 0 : steps; });
       bool room = true;
       try {
         update_tag(*row, [](TagRow&) {});
@@ -379,6 +385,29 @@ class Statement {
   }
   static Row tag_row(const TagRow& row) { return Row(tag_columns(row)); }
 
+  /// The only server that rows name which is one step away; of other systems the one furthest on.
+  std::optional<ServerName> server_before() const {
+    std::vector<ServerName> others;
+    const auto add = [&](const std::optional<ServerName>& name) {
+      if (name && name != here_ && std::ranges::find(others, *name) == others.end()) others.push_back(*name);
+    };
+    add(meta().granted_before);
+    for (const TagRow& row : tables_.tags) add(row.granted_by);
+    const auto is_own = [&](const ServerName& name) { return name.system == here_.system; };
+    const auto keep = [&](auto&& is_kept) { std::erase_if(others, std::not_fn(is_kept)); };
+    if (std::ranges::any_of(others, is_own)) {
+      keep([&](const ServerName& name) {
+        return is_own(name) && here_.timeline - name.timeline + (name.tables != here_.tables ? 1 : 0) == 1;
+      });
+    } else if (!others.empty()) {
+      const ServerName newest = *std::ranges::max_element(others, {}, &ServerName::timeline);
+      if (std::ranges::any_of(others, [&](const ServerName& name) { return name.system != newest.system; }))
+        return {};
+      keep([&](const ServerName& name) { return name.timeline == newest.timeline; });
+    }
+    return others.size() == 1 ? std::optional(others.front()) : std::nullopt;
+  }
+
   // Workers.
 
   /// leaf_worker_table(): none where the rows of workers were lost.
@@ -403,6 +432,8 @@ class Statement {
           longest = std::max(longest, row.window_end - row.renewed_at);
           newest = std::max(newest, row.renewed_at);
         }
+        changed.granted_before = meta().granted_by;
+        changed.leases_before = meta().leases_from;
         changed.leases_from =
             std::max(meta().leases_from,
                      newest + std::max<std::int64_t>(1'200'000, std::min((3 * longest + 1) / 2, 2 * day_ms)));

@@ -66,8 +66,10 @@ struct MetaRow {
   Uuid deployment{};
   std::int64_t guard_steps = 100;
   std::optional<ServerName> granted_by{};
+  std::optional<ServerName> granted_before{};
   std::optional<std::int64_t> worker_table{};
   std::int64_t leases_from = 0;
+  std::int64_t leases_before = 0;
   std::string layout = "time:41,worker:10,sequence:12/1ms@1288834974657";
   bool is_layout_fixed = false;
   std::int64_t next_worker = 0;

@@ -33,6 +33,43 @@ without_promise() {
 c.patch' ]
 }
 
+# replaced_functions TREE: each mutant that changes a function of a migration which a later migration replaces, so that no
+# test could notice.
+replaced_functions() {
+  cd "$1"
+  local patch file line name
+  for patch in $(grep -lE '^\+\+\+ b/migrations/' tests/mutants/*.patch); do
+    awk '/^\+\+\+ /{ file = substr($2, 3); next } /^---/{ next }
+      /^@@/{ split($2, from, ","); line = -from[1]; next }
+      /^[-+]/{ print file, line } !/^\+/{ line++ }' "$patch" | while read -r file line; do
+      name=$(head -n "$line" "$file" | awk '/^CREATE (OR REPLACE )?FUNCTION leaf\./{ sub(/^.*FUNCTION leaf\./, ""); sub(/\(.*/, ""); name = $0 }
+        /^\$body\$;/{ name = "" } END { print name }')
+      [ -n "$name" ] || continue
+      [ "$(grep -lE "^CREATE (OR REPLACE )?FUNCTION leaf\.$name\(" "${file%/*}"/*.sql | tail -n 1)" = "$file" ] || basename "$patch"
+    done
+  done | sort -u
+}
+
+@test "every mutant of a function of the tables changes the one that is in force" {
+  run replaced_functions "$source_tree"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ -z "$output" ]
+}
+
+@test "a mutant of a function that a later migration replaces is found" {
+  mkdir -p "$BATS_TEST_TMPDIR"/{migrations/postgresql,tests/mutants}
+  cd "$BATS_TEST_TMPDIR"
+  printf '%s\n' 'CREATE FUNCTION leaf.a() RETURNS x AS $body$' one '$body$;' 'UPDATE t' >migrations/postgresql/0001_a.sql
+  printf '%s\n' 'CREATE OR REPLACE FUNCTION leaf.a() RETURNS x AS $body$' one '$body$;' >migrations/postgresql/0002_b.sql
+  change() { printf '%s\n' "--- a/migrations/postgresql/$1" "+++ b/migrations/postgresql/$1" "@@ -$2 +$2 @@" -one +two; }
+  change 0001_a.sql 2 >tests/mutants/replaced.patch
+  change 0002_b.sql 2 >tests/mutants/in_force.patch
+  change 0001_a.sql 4 >tests/mutants/no_function.patch
+  run replaced_functions .
+  [ "$output" = replaced.patch ]
+}
+
 @test "docs/testing.md has the promises and mutants of now: otherwise run scripts/report" {
   run "$source_tree/scripts/report" --check
   echo "$output"

@@ -34,7 +34,11 @@ struct Failover {
   std::optional<UnixTime> leases_from{};
 };
 
-/// What an operator knows about the commits of the previous server.
-enum class Commits { may_be_lost, all_there };
+/// What an operator knows about the commits of the server that this one took the place of.
+enum class Commits {
+  may_be_lost,
+  all_there,                  ///< says nothing of servers before that one
+  all_there_on_every_server,  ///< of all that granted last: says it of each change of servers since
+};
 
 }  // namespace leaf

@@ -159,9 +159,10 @@ class LEAF_EXPORT Store {
   /// server.
   Failover failover();
   /// Settles what failover() has `seen` on this server: tags leave out the guard now, and the wait for
-  /// workers begins. With Commits::all_there, tags go on where they were, and workers are leased at once; if
-  /// commits were lost after all, IDs repeat. Returns the tags that waited. Throws `refused` if another
-  /// server has taken over meanwhile, and as failover().
+  /// workers begins. With Commits::all_there, tags go on where they were, and workers are leased at once; but
+  /// what waits since an earlier server took over is settled as if commits may be lost. If commits were lost
+  /// after all, IDs repeat. Returns the tags that waited. Throws `refused` if another server has taken over
+  /// meanwhile, and as failover().
   std::vector<FailoverTag> settle_failover(const Failover& seen, Commits commits);
 
   /// Looks at the store and changes nothing; needs neither a schema nor any rights.

@@ -171,7 +171,16 @@ GRANT EXECUTE ON FUNCTION {schema}leaf_server(oid), {schema}leaf_server(oid, oid
 DO $way$
 DECLARE
   home regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = (SELECT tableoid FROM {schema}leaf_meta));
+  -- What leaf_alloc_guard() asks as the role that draws.
+  refused text := (SELECT string_agg(asked::text, ', ') FROM unnest(ARRAY[to_regprocedure('pg_walfile_name(pg_lsn)'),
+                     to_regprocedure('pg_current_wal_insert_lsn()'), to_regprocedure('pg_relation_filepath(regclass)'),
+                     to_regprocedure('pg_postmaster_start_time()')]) AS asked
+                   WHERE NOT has_function_privilege({role_text}, asked, 'EXECUTE'));
 BEGIN
+  IF refused IS NOT NULL THEN
+    RAISE EXCEPTION 'role ''%'' may not ask which server this is: it would draw no ID', {role_text}
+      USING ERRCODE = 'LF009', HINT = format('as a superuser, run ''GRANT EXECUTE ON FUNCTION %s TO %I''', refused, {role_text});
+  END IF;
   IF NOT has_schema_privilege({role_text}, home::oid, 'USAGE') THEN
     EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', home, {role_text});
   END IF;
@@ -250,7 +259,8 @@ $way$;
         " AND (granted_by IS DISTINCT FROM $1 OR left_out_to > left_out_from) ORDER BY biz_tag",
     .settle_failover =
         "SELECT biz_tag, room::integer, s.left_out_from, s.left_out_to"
-        " FROM leaf_settle('leaf_meta'::regclass::oid, $1::text, $2::integer = 1) AS s JOIN leaf_alloc ON biz_tag = tag"
+        " FROM leaf_settle('leaf_meta'::regclass::oid, $1::text, $2::integer = 1, $3::integer = 1) AS s"
+        " JOIN leaf_alloc ON biz_tag = tag"
         " WHERE removed_at IS NULL ORDER BY biz_tag",
 
     .grant_exactly =

@@ -295,6 +295,29 @@ TEST_CASE_FIXTURE(Stage, "rights: a holder whose token is put back is leased no 
   }
 }
 
+TEST_CASE("rights: a role that could not draw, since it may not ask which server it is, is not let in") {
+  const TestRole role{"LOGIN PASSWORD 'right'"};  // goes after the database
+  TestDatabase database;
+  leaf::Store owner({.url = database.url()});
+  owner.migrate();
+  owner.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
+  database.sql().run(
+      "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn), pg_relation_filepath(regclass) FROM PUBLIC");
+  const leaf::Error error = error_of([&] { owner.grant_runtime_role(role.name()); });
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(std::string(error.what()).find("role '" + role.name() + "' may not ask") != std::string::npos);
+  CHECK(error.hint() ==
+        "as a superuser, run 'GRANT EXECUTE ON FUNCTION pg_walfile_name(pg_lsn), "
+        "pg_relation_filepath(regclass) TO " +
+            role.name() + "'");
+  // As the hint says.
+  database.sql().run("GRANT EXECUTE ON FUNCTION pg_walfile_name(pg_lsn), pg_relation_filepath(regclass) TO " +
+                     role.name());
+  owner.grant_runtime_role(role.name());
+  leaf::Store shop({.url = database.url("user=" + role.name() + " password=right")});
+  CHECK(shop.grant(order, 1).range == leaf::Range{1, 2});
+}
+
 TEST_CASE_FIXTURE(Stage, "rights: nobody counts workers as taken that nobody took") {
   CHECK_FALSE(attempt("UPDATE leaf_meta SET next_worker = next_worker + 1"));
   CHECK_FALSE(attempt("UPDATE leaf_meta SET next_worker = next_worker + 1, layout_fixed = true"));
@@ -306,6 +329,7 @@ TEST_CASE_FIXTURE(Stage, "rights: workers that were counted as taken before are 
       "ALTER TABLE leaf_meta DISABLE TRIGGER USER;"
       "UPDATE leaf_meta SET next_worker = 512, schema_version = 8;"
       "ALTER TABLE leaf_meta ENABLE TRIGGER USER;"
+      "ALTER TABLE leaf_meta DROP COLUMN granted_before, DROP COLUMN leases_before;"
       "DROP FUNCTION leaf_meta_counted, leaf_meta_fixed, leaf_worker_not_renewed CASCADE;"
       "DROP TRIGGER leaf_alloc_guarded ON leaf_alloc;"
       "ALTER TABLE leaf_alloc DROP COLUMN checked_since, DROP COLUMN checked_as");

@@ -71,10 +71,10 @@ constexpr const char* shadows = R"(
 
 /// For calls whose arguments would have to be cast.
 const char* const shadows_of_settling = R"(
-  CREATE FUNCTION public.leaf_settle(regclass, text, bool)
+  CREATE FUNCTION public.leaf_settle(regclass, text, bool, bool)
     RETURNS TABLE (tag text, room bool, left_out_from bigint, left_out_to bigint) LANGUAGE plpgsql
     AS 'BEGIN PERFORM public.trap(); RETURN; END';
-  CREATE FUNCTION public.leaf_settle(oid, varchar, bool)
+  CREATE FUNCTION public.leaf_settle(oid, varchar, bool, bool)
     RETURNS TABLE (tag text, room bool, left_out_from bigint, left_out_to bigint) LANGUAGE plpgsql
     AS 'BEGIN PERFORM public.trap(); RETURN; END';
 )";
