@@ -97,7 +97,7 @@ $body$;
 ALTER TABLE leaf.leaf_meta
   ADD COLUMN granted_before text,
   ADD COLUMN leases_before bigint NOT NULL DEFAULT 0;
-COMMENT ON COLUMN leaf.leaf_meta.granted_before IS 'granted_by until leases_from was last put off';
+COMMENT ON COLUMN leaf.leaf_meta.granted_before IS 'granted_by until leases_from was last put off; NULL: unknown';
 COMMENT ON COLUMN leaf.leaf_meta.leases_before IS 'leases_from until then';
 -- What was found before is not known any more.
 UPDATE leaf.leaf_meta SET leases_before = leases_from;
@@ -120,7 +120,10 @@ BEGIN
   EXECUTE format('SELECT coalesce(max(window_end::numeric - renewed_at), 0), coalesce(max(renewed_at), 0)'
                  ' FROM %I.leaf_worker', TG_TABLE_SCHEMA)
   INTO longest, newest;
-  NEW.granted_before := OLD.granted_by;
+  -- Nobody can say that nothing is missing where rows of workers were put back, or lost, in the tables of then.
+  NEW.granted_before := CASE WHEN OLD.worker_table IS NOT DISTINCT FROM NEW.worker_table
+                                  OR split_part(OLD.granted_by, '/', 3) <> split_part(NEW.granted_by, '/', 3)
+                             THEN OLD.granted_by END;
   NEW.leases_before := OLD.leases_from;
   NEW.leases_from := greatest(OLD.leases_from, greatest(extract(epoch FROM clock_timestamp()) * 1000, newest)
     + greatest(1200000, least(longest * 1.5, 2 * 86400000)));

@@ -143,8 +143,8 @@ BEGIN
   INTO before USING here;
   IF nothing_lost THEN
     EXECUTE format('UPDATE %sleaf_meta SET leases_from = CASE WHEN $1 THEN 0'
-                   ' WHEN granted_before IN ($2, $3) THEN leases_before ELSE leases_from END', home)
-    USING by_any, before, here;
+                   ' WHEN granted_before = $2 THEN leases_before ELSE leases_from END', home)
+    USING by_any, before;
   END IF;
   guard := steps;
   FOR tag, is_whole IN EXECUTE

@@ -188,6 +188,29 @@ TEST_CASE_FIXTURE(Primary,
   CHECK(after.guard_steps() == 100);
 }
 
+TEST_CASE_FIXTURE(Primary,
+                  "settle: that the server before lost nothing says nothing of rows that were put back") {
+  PostgresqlCluster standby(PostgresqlCluster::StandbyOf{cluster});
+  SqlSession administrator(cluster.url());
+  const leaf::WorkerLease first = store.acquire_worker(request_of("lost"));
+  administrator.run("CREATE TABLE saved AS SELECT * FROM leaf_worker WHERE owner = 'lost'");
+  const leaf::WorkerLease lost_lease = store.renew_worker(first, request_of("lost"));
+  administrator.run(
+      "ALTER TABLE leaf_worker DISABLE TRIGGER USER; DELETE FROM leaf_worker WHERE owner = 'lost';"
+      "ALTER TABLE leaf_worker ENABLE TRIGGER USER; INSERT INTO leaf_worker SELECT * FROM saved");
+  std::string url = cluster.url();
+  SUBCASE("and then another server took over") {
+    switch_over(*this, standby);
+    url = standby.url();
+  }
+  SUBCASE("where no other one did") {}
+  leaf::Store after({.url = url});
+  after.settle_failover(after.failover(), Commits::all_there);
+  CHECK(after.failover().leases_from.value() >= lost_lease.end);
+  CHECK(error_of([&] { after.acquire_worker(request_of("other")); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(after.grant(order, 1).range == leaf::Range{11, 12});
+}
+
 TEST_CASE_FIXTURE(Primary, "settle: what was decided of one server is not done to another") {
   PostgresqlCluster standby(PostgresqlCluster::StandbyOf{cluster});
   const leaf::Failover seen = store.failover();

@@ -163,7 +163,7 @@ class Statement {
       return nothing_lost && (by_any || (name && name == before));
     };
     if (nothing_lost) {
-      const bool is_said = is_said_of(meta().granted_before) || meta().granted_before == here_;
+      const bool is_said = is_said_of(meta().granted_before);
       update_meta([&](MetaRow& row) {
         if (is_said) row.leases_from = by_any ? 0 : row.leases_before;
       });
@@ -432,7 +432,10 @@ class Statement {
           longest = std::max(longest, row.window_end - row.renewed_at);
           newest = std::max(newest, row.renewed_at);
         }
-        changed.granted_before = meta().granted_by;
+        changed.granted_before.reset();
+        if (meta().worker_table == changed.worker_table ||
+            (meta().granted_by && meta().granted_by->tables != here_.tables))
+          changed.granted_before = meta().granted_by;
         changed.leases_before = meta().leases_from;
         changed.leases_from =
             std::max(meta().leases_from,
