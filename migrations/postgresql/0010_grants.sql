@@ -102,8 +102,9 @@ CREATE TRIGGER leaf_alloc_guarded BEFORE UPDATE ON leaf.leaf_alloc
 
 -- Ends what waits since `meant`, as leaf_server() names it, took the place of another server. As in 0006, but for what was
 -- compared before, and for what an operator says: `nothing_lost` is said of the server before this one alone. It is the one
--- that the rows name which are one step away: a timeline, or a restore beside the tables. Where they do not agree on it,
--- nobody knows who that is, and all leave out the guard. `by_any` says it of all servers that the rows name.
+-- that the rows name which are one step away: a timeline, or a restore beside the tables, or one of another system where
+-- this one has had no timeline before. Where they do not agree on it, nobody knows who that is, and all leave out the
+-- guard. `by_any` says it of all servers that the rows name.
 DROP FUNCTION IF EXISTS leaf.leaf_settle(oid, text, boolean);
 CREATE OR REPLACE FUNCTION leaf.leaf_settle(meta oid, meant text, nothing_lost boolean, by_any boolean DEFAULT false)
 RETURNS TABLE (tag text, room boolean, left_out_from bigint, left_out_to bigint) LANGUAGE plpgsql
@@ -136,7 +137,7 @@ BEGIN
     ), last AS (
       SELECT name FROM other WHERE system = split_part($1, '/', 1)
         AND split_part($1, '/', 2)::integer - timeline + is_beside = 1
-      UNION ALL SELECT name FROM other WHERE NOT EXISTS (SELECT FROM own)
+      UNION ALL SELECT name FROM other WHERE split_part($1, '/', 2) = '1' AND NOT EXISTS (SELECT FROM own)
         AND (SELECT count(DISTINCT system) FROM other) = 1
         AND timeline IS NOT DISTINCT FROM (SELECT max(timeline) FROM other)
     ) SELECT CASE WHEN count(*) = 1 THEN min(name) END FROM last$before$, home)

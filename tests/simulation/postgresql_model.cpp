@@ -385,7 +385,8 @@ class Statement {
   }
   static Row tag_row(const TagRow& row) { return Row(tag_columns(row)); }
 
-  /// The only server that rows name which is one step away; of other systems the one furthest on.
+  /// The only server that rows name which is one step away; on a first timeline of other systems the one
+  /// furthest on.
   std::optional<ServerName> server_before() const {
     std::vector<ServerName> others;
     const auto add = [&](const std::optional<ServerName>& name) {
@@ -399,6 +400,8 @@ class Statement {
       keep([&](const ServerName& name) {
         return is_own(name) && here_.timeline - name.timeline + (name.tables != here_.tables ? 1 : 0) == 1;
       });
+    } else if (here_.timeline > 1) {
+      return {};
     } else if (!others.empty()) {
       const ServerName newest = *std::ranges::max_element(others, {}, &ServerName::timeline);
       if (std::ranges::any_of(others, [&](const ServerName& name) { return name.system != newest.system; }))
