@@ -53,6 +53,7 @@ active [HOSTS] proctype host() {
   byte mine, cursor, end;      /* the window that it uses */
   byte ahead_from, ahead_to;   /* the one behind it; 0: none yet */
   byte now, first, to;
+  bool has_drawn;              /* with the token that it has */
 #ifndef TRACE
   byte actions = ACTIONS;
 #endif
@@ -95,6 +96,7 @@ active [HOSTS] proctype host() {
           cursor = FROM(at);
           at++;
           used[cursor] = true;
+          has_drawn = true;
           cursor++
         }
 #else
@@ -105,6 +107,7 @@ active [HOSTS] proctype host() {
         d_step {
           assert(!used[cursor]);
           used[cursor] = true;
+          has_drawn = true;
           cursor++
         }
 #endif
@@ -135,13 +138,14 @@ active [HOSTS] proctype host() {
           to = 0
         };
         if
-        :: mine == 0 -> cursor = 0; end = 0; ahead_from = 0; ahead_to = 0
+        :: mine == 0 -> cursor = 0; end = 0; ahead_from = 0; ahead_to = 0; has_drawn = false
         :: else
         fi
      :: mine != 0 ->                            /* give up; it makes nothing any more */
         first = mine;
-        to = cursor;
+        to = (has_drawn -> cursor : 0);         /* or where it was with a worker before */
         mine = 0;
+        has_drawn = false;
         atomic {
 #ifdef TRACE
           if
