@@ -15,5 +15,5 @@ teardown() { remove_store; }
   grep -v '^status' "$BATS_TEST_TMPDIR/claims" | cut -f 1 | sort -n >"$BATS_TEST_TMPDIR/workers"
   seq 0 1023 | diff - "$BATS_TEST_TMPDIR/workers"
   same 'the refusals' '76 status 6' "$(grep '^status' "$BATS_TEST_TMPDIR/claims" | sort | uniq -c | xargs)"
-  same 'the hints' 76 "$(cat "$BATS_TEST_TMPDIR"/why.* | grep -c "^hint: free silent ones with 'leafctl workers recycle'")"
+  same 'the hints' 76 "$(cat "$BATS_TEST_TMPDIR"/why.* | grep -c "^hint: see who holds them .*'leafctl workers recycle WORKER'$")"
 }
