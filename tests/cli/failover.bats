@@ -4,12 +4,14 @@ load support
 setup() { new_initialized_store; }
 teardown() { remove_store; }
 
-# another_server: as if another one had granted and leased last.
+# another_server [PATTERN TEXT]: as if another one had granted and leased last, whose name is this one's with TEXT for
+# what matches PATTERN.
 another_server() {
   local table
   for table in leaf_alloc leaf_meta; do
     psql -qX -d "$test_database" -c "ALTER TABLE $table DISABLE TRIGGER USER" \
-      -c "UPDATE $table SET granted_by = 'another'" -c "ALTER TABLE $table ENABLE TRIGGER USER"
+      -c "UPDATE $table SET granted_by = regexp_replace(leaf_server('leaf_meta'::regclass), '${1-.+}', '${2-another}')" \
+      -c "ALTER TABLE $table ENABLE TRIGGER USER"
   done
 }
 
@@ -71,12 +73,7 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   leafctl -q add-tag order --step 10
   leafctl -q add-tag bill --step 10 --limit 100
   # Two timelines back: what the server in between may have lost nobody has said.
-  local table
-  for table in leaf_alloc leaf_meta; do
-    psql -qX -d "$test_database" -c "ALTER TABLE $table DISABLE TRIGGER USER" \
-      -c "UPDATE $table SET granted_by = regexp_replace(leaf_server('leaf_meta'::regclass), '/[0-9]+/', '/-1/')" \
-      -c "ALTER TABLE $table ENABLE TRIGGER USER"
-  done
+  another_server '/[0-9]+/' '/-1/'
   expect 2 leafctl failover settle --every-server
   says "leafctl: '--every-server' needs '--no-commits-lost'"
   expect 5 leafctl failover settle --no-commits-lost --yes
@@ -135,12 +132,7 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   leafctl -q add-tag order
   another_server
   contains "$(leafctl doctor | grep '^identity')" ': another server than that of the last grants'
-  local table
-  for table in leaf_alloc leaf_meta; do
-    psql -qX -d "$test_database" -c "ALTER TABLE $table DISABLE TRIGGER USER" \
-      -c "UPDATE $table SET granted_by = regexp_replace(leaf_server('leaf_meta'::regclass), '[^/]*\$', '1.2.3')" \
-      -c "ALTER TABLE $table ENABLE TRIGGER USER"
-  done
+  another_server '[^/]*$' '1.2.3'
   contains "$(leafctl doctor | grep '^identity')" ': the same server, but other tables than those of the last grants'
 }
 

@@ -146,10 +146,11 @@ need_host() {
   contains "$stderr" 'leafctl: '
 }
 
-# run_as_cron: the job of crontab, as cron does: with its variables alone, and a command that an unescaped % ends.
+# run_as_cron: the job of crontab, as cron does: with its variables and the test's places alone, and a command that an
+# unescaped % ends.
 run_as_cron() {
   local variables command
-  mapfile -t variables < <(grep -E '^[A-Z_]+=' crontab; env | grep '^PG')
+  mapfile -t variables < <(grep -E '^[A-Z_]+=' crontab; env | grep -E '^(PG|LEAFCTL_RUNTIME_DIR=)')
   command=$(sed -n 's/^@daily //p' crontab | perl -pe 's/(?<!\\)%.*//; s/\\%/%/g')
   env -i HOME="$HOME" "${variables[@]}" /bin/sh -c "$command"
 }
