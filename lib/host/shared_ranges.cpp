@@ -1,20 +1,13 @@
 #include "host/shared_ranges.hpp"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "host/failure_advice.hpp"
+#include "host/fetch_record.hpp"
 #include "host/granted_record.hpp"
 #include "host/host_marks.hpp"
-#include "host/process_name.hpp"
 #include "leaf/error.hpp"
 #include "store/retry.hpp"
-#include "text/duration_text.hpp"
-#include "text/hint.hpp"
 
 namespace leaf::host {
 
@@ -22,27 +15,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds claim_lasts{1000};
-/// No pause is longer. A time further ahead was written before the clock was set back.
-constexpr milliseconds longest_pause{60'000};
 /// How long a call that the buffer could serve may take to ask where the store's name leads to.
 constexpr milliseconds check_patience{250};
-
-bool is_ahead(std::int64_t time_ms, std::int64_t now_ms, milliseconds at_most) {
-  return time_ms > now_ms && time_ms - now_ms <= at_most.count();
-}
-
-/// Until when somebody claimed the fetch last, if it is due and may be claimed now.
-std::optional<std::int64_t> last_claim_if_due(const SharedState& state, std::int64_t now_ms) {
-  const auto view = state.buffer.view();
-  if (view.has_next || !(view.mark_reached || view.rest.empty())) return std::nullopt;
-  const FetchRecord& record = state.fetch;
-  if (record.failures.load(std::memory_order_relaxed) > 0 &&
-      is_ahead(record.retry_at_ms.load(std::memory_order_relaxed), now_ms, longest_pause))
-    return std::nullopt;
-  const std::int64_t claimed = record.claimed_until_ms.load(std::memory_order_relaxed);
-  return is_ahead(claimed, now_ms, claim_lasts) ? std::nullopt : std::optional(claimed);
-}
 
 }  // namespace
 
@@ -178,31 +152,17 @@ void SharedRanges::check(Store& store) {
   go_to_current_file();
 }
 
-/// False while all wait for the end of a pause. A failure that waiting does not cure is looked at anew by
-/// whoever needs the range: somebody may have mended it.
-bool SharedRanges::may_try(StateFile& file) {
-  const FetchRecord& record = file.state().fetch;
-  if (record.failures.load(std::memory_order_relaxed) == 0) return true;
-  const auto code = static_cast<ErrorCode>(record.failure_code.load(std::memory_order_relaxed));
-  return code != ErrorCode::unavailable ||
-         !is_ahead(record.retry_at_ms.load(std::memory_order_relaxed), now_ms(), longest_pause);
-}
-
 SharedState& SharedRanges::known_state() {
   if (&state() == &nowhere_ && is_known()) go_to_current_file();
   return state();
 }
 
 bool SharedRanges::is_fetch_due() {
-  return last_claim_if_due(known_state(), now_ms()).has_value();
+  return host::is_fetch_due(known_state(), clock());
 }
 
 bool SharedRanges::claim_fetch() {
-  SharedState& drawn_from = known_state();
-  const std::int64_t now = now_ms();
-  auto claimed = last_claim_if_due(drawn_from, now);
-  return claimed && drawn_from.fetch.claimed_until_ms.compare_exchange_strong(
-                        *claimed, now + claim_lasts.count(), std::memory_order_relaxed);
+  return host::claim_fetch(known_state(), clock());
 }
 
 bool SharedRanges::is_check_due() {
@@ -237,9 +197,7 @@ void SharedRanges::await(const std::function<bool()>& ready) {
 std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& file, LockWait& wait) {
   const auto folder = folder_.get();
   if (auto lock = file->try_lock(*folder)) {
-    const std::int64_t self = getpid();
-    file->state().fetch.fetcher.store(self, std::memory_order_relaxed);
-    file->state().fetcher_seal.store(process_seal(self), std::memory_order_relaxed);
+    note_fetcher(file->state());
     return lock;
   }
   const Time now = clock().steady_now();
@@ -251,7 +209,7 @@ std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& fi
 /// Returns at once if another process is at it. Throws Error if waiting does not cure the failure.
 void SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait) {
   const auto file = current_file();
-  if (!file || !(tries_once_ || may_try(*file))) return;
+  if (!file || !(tries_once_ || may_try(file->state().fetch, clock()))) return;
   const auto lock = this->lock(file, wait);
   if (!lock) return;
   go_to_current_file();  // whoever had the lock may have put its first range into it
@@ -343,27 +301,10 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   if (another->is_current(*folder_.get())) put_in_place(another->state(), granted, its_turn);
 }
 
-/// Of how many IDs will have been put into the buffer, and how many were taken of them.
-void SharedRanges::count(SharedState& state, std::uint64_t granted) {
-  TagRecord& record = state.tag;
-  const std::int64_t put_in = record.granted.load(std::memory_order_relaxed);
-  record.used_before.store(record.used.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  record.used.store(put_in - static_cast<std::int64_t>(range::left_in(state.buffer)),
-                    std::memory_order_relaxed);
-  record.granted.store(put_in + static_cast<std::int64_t>(granted), std::memory_order_relaxed);
-}
-
 void SharedRanges::put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn) {
   if (state.origin.empty()) state.origin.set(granted.origin);
   state.origin_checksum.store(checksum_of_origin(granted.origin), std::memory_order_relaxed);
-  FetchRecord& record = state.fetch;
-  record.fetched_before_ms.store(record.fetched_at_ms.load(std::memory_order_relaxed),
-                                 std::memory_order_relaxed);
-  record.fetched_at_ms.store(now_ms(), std::memory_order_relaxed);
-  const bool has_recovered = record.failures.exchange(0, std::memory_order_relaxed) > 0;
-  record.fetches.store(record.fetches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  record.claimed_until_ms.store(0, std::memory_order_relaxed);
-  count(state, granted.range.size());
+  const bool has_recovered = note_success(state, granted.range.size(), clock());
   keep_record(state, granted.record);
   state.buffer.publish(granted.range, granted.mark, granted.label, turn);
   if (has_recovered) tell({}, {});
@@ -386,19 +327,7 @@ void SharedRanges::note_failure(StateFile& file, const FetchLock& lock, const Er
     file.throw_away(*folder_.get(), lock);  // nothing is there to share
     return;
   }
-  FetchRecord& record = state.fetch;
-  const int failures = record.failures.load(std::memory_order_relaxed) + 1;
-  const bool is_new =
-      failures == 1 || record.failure_code.load(std::memory_order_relaxed) != static_cast<int>(error.code());
-  record.failure.set(error.what());
-  set_failure_advice(state, error.advice());
-  record.failure_code.store(static_cast<int>(error.code()), std::memory_order_relaxed);
-  record.retry_at_ms.store(now_ms() + range::pause_after(failures, error.retryable()).count(),
-                           std::memory_order_relaxed);
-  record.failures.store(failures, std::memory_order_relaxed);
-  record.failed_fetches.store(record.failed_fetches.load(std::memory_order_relaxed) + 1,
-                              std::memory_order_relaxed);
-  if (is_new) tell(error.what(), error.advice());
+  if (host::note_failure(state, error, clock())) tell(error.what(), error.advice());
 }
 
 StorePool::Borrowed SharedRanges::store_until(Time deadline) {
@@ -415,24 +344,8 @@ void SharedRanges::pause(Time deadline, milliseconds& length) {
 
 Error SharedRanges::timed_out(const std::optional<Error>& failure) {
   const auto file = current_file();
-  if (!file && failure) return RangeSource::timed_out(timeout_, failure, {});
-  if (file && file->state().fetch.failures.load(std::memory_order_relaxed) > 0) {
-    const FetchRecord& record = file->state().fetch;
-    const Error of_another(ErrorCode::unavailable, record.failure.get(), failure_advice(file->state()));
-    return RangeSource::timed_out(timeout_, of_another, {});
-  }
-  const std::int64_t fetcher = file ? file->state().fetch.fetcher.load(std::memory_order_relaxed) : 0;
-  const std::uint64_t seal = file ? file->state().fetcher_seal.load(std::memory_order_relaxed) : 0;
-  if (seal == 0 || seal != process_seal(fetcher)) {
-    return RangeSource::timed_out(
-        timeout_, std::nullopt,
-        "a process that is not seen from here, such as one of another container, is "
-        "fetching it; if it is stopped, let it go on or kill it"_hint);
-  }
-  return RangeSource::timed_out(
-      timeout_, std::nullopt,
-      fmt::format("process {} of this host is fetching it; if it is stopped, let it go on or kill it"_hint,
-                  fetcher));
+  return RangeSource::timed_out(timeout_, file ? last_failure(file->state()) : failure,
+                                who_fetches(file ? file->state() : nowhere_));
 }
 
 }  // namespace leaf::host

@@ -67,7 +67,6 @@ class SharedRanges : public range::RangeSource {
   virtual void keep_record(SharedState& state, const range::GrantRecord& record);
 
   UnixTime now() const { return std::chrono::floor<std::chrono::milliseconds>(clock().now()); }
-  std::int64_t now_ms() const { return now().time_since_epoch().count(); }
   Clock& clock() const noexcept { return *store_options_.clock; }
 
  private:
@@ -90,11 +89,9 @@ class SharedRanges : public range::RangeSource {
   /// Asks the store which one it is, if that is not known.
   void find_store(Time deadline);
   void check_name(Store& store);
-  bool may_try(StateFile& file);
   void try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait);
   std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
   void fetch_locked(Store& store, StateFile& file, const FetchLock& lock);
-  static void count(SharedState& state, std::uint64_t granted);
   void put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn);
   void tell(const std::string& failure, const Advice& advice) const;
   void note_failure(StateFile& file, const FetchLock& lock, const Error& error);

@@ -9,16 +9,14 @@
 
 #include "host/host_marks.hpp"
 #include "host/shared_ranges.hpp"
-#include "layout/layout_text.hpp"
 #include "leaf/snowflake.hpp"
 #include "range/backoff.hpp"
 #include "range/fetcher.hpp"
 #include "range/own_ranges.hpp"
+#include "snowflake/pace.hpp"
 #include "snowflake/window_granter.hpp"
 #include "store/expected_layout.hpp"
-#include "store/lease_clocks.hpp"
 #include "store/retry.hpp"
-#include "text/advice.hpp"
 #include "text/duration_text.hpp"
 #include "text/hint.hpp"
 
@@ -28,13 +26,6 @@ namespace {
 
 using range::DoubleBuffer;
 using std::chrono::milliseconds;
-
-/// How late sleep_for() may come back: so long before its end a wait goes over to looking at the clock again
-/// and again.
-constexpr std::chrono::microseconds sleep_is_late_by{150};
-
-/// How much longer a wait for the clock may take than the clock says.
-constexpr milliseconds slow_clock{1000};
 
 /// How far the time of IDs may stay behind at full rate, to make up for lost time.
 constexpr milliseconds max_lag{20};
@@ -128,8 +119,6 @@ class SnowflakeGenerator::Impl {
   std::int64_t first_position_to_take(const DoubleBuffer::View& view, std::int64_t now) const;
   bool go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view, std::int64_t now,
                        Patience patience, std::optional<std::chrono::steady_clock::time_point>& waits_since);
-  void wait_past(std::int64_t ticks) const;
-  void require_small_lead(std::int64_t ticks, std::int64_t now) const;
 
   void give_back(const range::OwnRanges& windows);
 
@@ -259,12 +248,12 @@ std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> 
     }
     const std::int64_t ticks = positions_->ticks_of(from);
     if (ticks > now) {
-      require_small_lead(positions_->ticks_of(from - 1), now);
+      snowflake::require_small_lead(layout(), positions_->ticks_of(from - 1), now, options_);
       // The unit that is open may be used up. The next one is begun at the clock's pace, also while it is
       // behind.
       if (positions_->sequence_of(from) == 0 && ticks != may_open) {
         if (patience == Patience::never_waits) return 0;
-        wait_past(now);
+        snowflake::wait_past(layout(), now, clock_, store::allowed(options_.timeout));
         may_open = ticks;
         continue;
       }
@@ -335,38 +324,6 @@ bool SnowflakeGenerator::Impl::go_to_window_of(
     return serves(seen.rest) || (seen.has_next && serves(seen.next));
   });
   return true;
-}
-
-void SnowflakeGenerator::Impl::require_small_lead(std::int64_t ticks, std::int64_t now) const {
-  const milliseconds lead = (ticks - now) * layout().unit();
-  if (lead <= std::max(options_.max_backward, layout().unit())) return;
-  throw Error(
-      ErrorCode::refused,
-      fmt::format("this host's clock ({}) is {} behind the last ID's ({})", to_rfc3339(layout().time_at(now)),
-                  rough_text_of(lead), to_rfc3339(layout().time_at(ticks))),
-      store::advice_behind(lead, options_.worker.owner));
-}
-
-/// Returns once the clock is past the unit `ticks`, or was set back. Throws Error (unavailable) if it is not
-/// within the timeout, or stands still.
-void SnowflakeGenerator::Impl::wait_past(std::int64_t ticks) const {
-  const milliseconds patience = store::allowed(options_.timeout);
-  const auto deadline = clock_.steady_now() + patience + std::min(layout().unit(), slow_clock);
-  const UnixTime begin = layout().time_at(ticks);
-  const UnixTime end = begin + layout().unit();
-  for (auto now = clock_.now(); now >= begin && now < end; now = clock_.now()) {
-    if (end - now > patience) {
-      throw Error(
-          ErrorCode::unavailable,
-          fmt::format("this unit of time has no ID left, and the next one of layout '{}' begins at {}",
-                      layout().name(), to_rfc3339(end)),
-          advice("wait until then, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}));
-    }
-    if (clock_.steady_now() > deadline) {
-      throw Error(ErrorCode::unavailable, fmt::format("the clock stands still at {}", to_rfc3339(begin)));
-    }
-    clock_.sleep_for(std::max(end - now - sleep_is_late_by, std::chrono::system_clock::duration::zero()));
-  }
 }
 
 SnowflakeGenerator::SnowflakeGenerator(const StoreOptions& store, const SnowflakeOptions& options)

@@ -2,6 +2,8 @@
 
 #include "store/postgresql/foreign_objects.hpp"
 #include "store/postgresql/functions.hpp"
+#include "store/postgresql/locks_sql.hpp"
+#include "store/postgresql/rights_sql.hpp"
 #include "store/postgresql/sql_pieces.hpp"
 
 // Of a time that somebody has set to infinity, the last or first that there is.
@@ -83,17 +85,6 @@
 #define NEW_WORKER \
   "$1::varchar, " HASH ", " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK
 
-#define LOCKER                                                                        \
-  "coalesce(l.pid, 0), coalesce(a.usename, p.owner), nullif(a.application_name, '')," \
-  " (extract(epoch FROM coalesce(a.xact_start, p.prepared)) * 1000)::bigint, p.literal"
-// A prepared transaction has no process; its lock on itself tells which one it is.
-#define LOCKERS                                                                                    \
-  " LEFT JOIN pg_stat_activity a ON a.pid = l.pid LEFT JOIN (SELECT virtualtransaction, owner,"    \
-  " prepared, quote_literal(gid) AS literal FROM pg_prepared_xacts JOIN pg_locks ON transactionid" \
-  " = transaction AND locktype = 'transactionid' AND granted AND pid IS NULL) AS p"                \
-  " ON l.pid IS NULL AND p.virtualtransaction = l.virtualtransaction"
-#define OF_OTHERS "(l.pid <> pg_backend_pid() OR p.literal IS NOT NULL)"
-#define THIS_DATABASE "(SELECT oid FROM pg_database WHERE datname = current_database())"
 namespace leaf::store::postgresql {
 
 // The lock's number is arbitrary ("leaf" in ASCII), but the same in every version.
@@ -102,30 +93,8 @@ const Sql sql{
         "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL quote_all_identifiers = off;"
         " SELECT pg_catalog.pg_advisory_xact_lock(1818583398)",
     .migration_settings = "SET LOCAL search_path = pg_catalog, pg_temp;\n",
-    .locked_tables =
-        "SELECT 'table ' || c.relname, " LOCKER " FROM pg_locks l JOIN pg_class c ON c.oid = l.relation" LOCKERS
-        " WHERE l.locktype = 'relation' AND l.granted AND " OF_OTHERS " AND l.database = " THIS_DATABASE
-        " AND l.relation IN (" TABLES ") AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock',"
-        " 'AccessExclusiveLock') ORDER BY 2, 6, 1",
-    // A row that is locked names the transaction that does, which holds the lock on itself until it ends; or a
-    // multixact, whose members are the transactions. Nothing tells one's number from the other's, so whoever is
-    // named has to hold the lock on the table as well that comes with those of rows. The ages are of multixacts
-    // that there are. FOR KEY SHARE is in no grant's way.
-    .locked_rows =
-        "SELECT DISTINCT what, " LOCKER " FROM (SELECT format('tag ''%s''', biz_tag) AS what, tableoid AS home,"
-        " xmax AS named FROM leaf_alloc WHERE removed_at IS NULL"
-        " UNION ALL SELECT format('worker %s', worker_id), tableoid, xmax FROM leaf_worker"
-        " UNION ALL SELECT 'the row that new workers are counted in', tableoid, xmax FROM leaf_meta) AS rows"
-        " JOIN pg_class c ON c.oid = home"
-        " CROSS JOIN LATERAL (SELECT named AS holder UNION ALL SELECT m.xid FROM pg_get_multixact_members("
-        "CASE WHEN mxid_age(named) BETWEEN 1 AND mxid_age(relminmxid) THEN named END) AS m"
-        " WHERE m.mode <> 'keysh') AS holders"
-        " JOIN pg_locks l ON l.locktype = 'transactionid' AND l.granted AND l.mode = 'ExclusiveLock'"
-        " AND l.transactionid::text = holder::text" LOCKERS " WHERE named::text <> '0' AND " OF_OTHERS
-        " AND EXISTS (SELECT FROM pg_locks r WHERE r.locktype = 'relation' AND r.database = " THIS_DATABASE
-        " AND r.relation = home AND r.mode IN ('RowShareLock', 'RowExclusiveLock')"
-        " AND r.virtualtransaction = l.virtualtransaction AND r.pid IS NOT DISTINCT FROM l.pid)"
-        " ORDER BY 2, 6, 1",
+    .locked_tables = locked_tables,
+    .locked_rows = locked_rows,
     // Names of triggers are in two pieces, lest they be led by the schema's.
     .missing_events =
         "SELECT 'table leaf' || '_event' WHERE to_regclass('leaf_event') IS NULL"
@@ -159,65 +128,13 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
                         " AND " MAY_CHANGE("leaf_meta") " RETURNING deployment",
     .note_deployment =
         "INSERT INTO leaf_event (event, detail) VALUES ('deployment', concat($1::text, ' to ', $2::text))",
-    .runtime_grants = R"(SET LOCAL search_path = pg_catalog, pg_temp;
-REVOKE ALL ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta, {schema}leaf_event FROM {role};
-GRANT SELECT ON {schema}leaf_alloc, {schema}leaf_worker, {schema}leaf_meta TO {role};
-GRANT UPDATE (max_id, last_grant, update_time) ON {schema}leaf_alloc TO {role};
-GRANT INSERT, UPDATE (owner, token, window_end, held_after, renewed_at, clock_offset)
-  ON {schema}leaf_worker TO {role};
-GRANT UPDATE (next_worker, layout_fixed) ON {schema}leaf_meta TO {role};
-GRANT EXECUTE ON FUNCTION {schema}leaf_server(oid), {schema}leaf_server(oid, oid),
-  {schema}leaf_worker_table(oid), {schema}leaf_require_durable(oid) TO {role};
-DO $way$
-DECLARE
-  home regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = (SELECT tableoid FROM {schema}leaf_meta));
-  -- What leaf_alloc_guard() asks as the role that draws.
-  refused text := (SELECT string_agg(asked::text, ', ') FROM unnest(ARRAY[to_regprocedure('pg_walfile_name(pg_lsn)'),
-                     to_regprocedure('pg_current_wal_insert_lsn()'), to_regprocedure('pg_relation_filepath(regclass)'),
-                     to_regprocedure('pg_postmaster_start_time()')]) AS asked
-                   WHERE NOT has_function_privilege({role_text}, asked, 'EXECUTE'));
-BEGIN
-  IF refused IS NOT NULL THEN
-    RAISE EXCEPTION 'role ''%'' may not ask which server this is: it would draw no ID', {role_text}
-      USING ERRCODE = 'LF009', HINT = format('as a superuser, run ''GRANT EXECUTE ON FUNCTION %s TO %I''', refused, {role_text});
-  END IF;
-  IF NOT has_schema_privilege({role_text}, home::oid, 'USAGE') THEN
-    EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', home, {role_text});
-  END IF;
-  IF NOT has_database_privilege({role_text}, current_database(), 'CONNECT') THEN
-    EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), {role_text});
-  END IF;
-END
-$way$;
-)",
-    .runtime_role =
-        "SELECT (SELECT count(*) FROM pg_roles WHERE rolname = $1::name),"
-        " (SELECT coalesce(bool_or(pg_has_role(r.oid, c.relowner, 'MEMBER')), false)::integer"
-        " FROM pg_roles r, pg_class c WHERE r.rolname = $1::name"
-        " AND c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass))",
-    .runtime_excess =
-        "SELECT string_agg(what, ', ' ORDER BY what) FROM ("
-        " SELECT right_ || ' on ' || relname AS what FROM pg_class c,"
-        " unnest(ARRAY['INSERT', 'DELETE', 'TRUNCATE', 'TRIGGER']) AS right_"
-        " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass,"
-        " 'leaf_event'::regclass) AND has_table_privilege($1::name, c.oid, right_)"
-        " AND (c.oid, right_) <> ('leaf_worker'::regclass::oid, 'INSERT')"
-        " UNION ALL SELECT 'UPDATE of ' || relname || '.' || attname FROM pg_class c"
-        " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
-        " WHERE c.oid IN ('leaf_alloc'::regclass, 'leaf_worker'::regclass, 'leaf_meta'::regclass,"
-        " 'leaf_event'::regclass) AND has_column_privilege($1::name, c.oid, a.attnum, 'UPDATE') AND NOT EXISTS (SELECT FROM "
-        RUNTIME_COLUMNS " WHERE found = c.oid AND attname = ANY (written))) AS excess",
+    .runtime_grants = runtime_grants,
+    .runtime_role = runtime_role,
+    .runtime_excess = runtime_excess,
     .foreign_objects = foreign_objects,
     .lock_tables = lock_tables,
     .refuse_foreign_objects = refuse_foreign_objects,
-    .schema_creators =
-        "SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC'), n.oid::regnamespace FROM pg_class c"
-        " JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " CROSS JOIN LATERAL aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS g"
-        " LEFT JOIN pg_roles r ON r.oid = g.grantee"
-        " WHERE c.oid = to_regclass('leaf_meta') AND g.privilege_type = 'CREATE'"
-        " AND (g.grantee = 0 OR NOT r.rolsuper AND r.oid <> c.relowner AND r.rolname <> 'pg_database_owner')"
-        " ORDER BY 1",
+    .schema_creators = schema_creators,
     .functions = functions,
     .schema_named = "SELECT quote_ident(nspname), nspname FROM pg_namespace"
         " WHERE CASE WHEN $2::integer = 1 THEN quote_ident(nspname) = $1::text ELSE nspname::text = $1::text END",

@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sqlite3.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <random>
 #include <thread>
@@ -16,14 +13,12 @@
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "store/fork_guard.hpp"
+#include "store/sqlite/errors.hpp"
 #include "store/sqlite/file.hpp"
 #include "store/sqlite/health.hpp"
-#include "store/sqlite/lock_holders.hpp"
 #include "store/sqlite/migrations.hpp"
 #include "store/sqlite/sql.hpp"
-#include "text/advice.hpp"
 #include "text/hint.hpp"
-#include "text/shortage.hpp"
 
 namespace leaf::store::sqlite {
 
@@ -126,15 +121,10 @@ class SqliteConnection final : public Connection {
     return connection.is_in_transaction() && steady_clock::now() >= connection.deadline_ ? 1 : 0;
   }
 
-  static Advice other_file() {
-    return advice("name another file{}"_hint,
-                  Remedy{.kind = Remedy::Kind::choose_store, .name = "sqlite:PATH"});
-  }
-
   /// SQLite opens devices too, and another database's journal, which that one cuts off at its next commit.
   void require_usable_name() const {
     const auto refuse = [&](const char* why) {
-      throw Error(ErrorCode::usage, fmt::format("store '{}' {}", path_, why), other_file());
+      throw Error(ErrorCode::usage, fmt::format("store '{}' {}", path_, why), name_another_file());
     };
     std::error_code ignored;
     const auto status = std::filesystem::status(path_, ignored);
@@ -225,7 +215,7 @@ class SqliteConnection final : public Connection {
     const bool empty = only_row(run("SELECT count(*) FROM sqlite_schema")).integer(0) == 0;
     if (empty || only_row(run("PRAGMA application_id")).integer(0) == application_id) return;
     throw Error(ErrorCode::usage, fmt::format("store '{}' is a database of another program", path_),
-                other_file());
+                name_another_file());
   }
 
   void use_rollback_journal() {
@@ -306,89 +296,11 @@ class SqliteConnection final : public Connection {
   /// The error for a result code, after which the connection may be of no more use; `db_` still holds its
   /// message.
   Error error(int result) {
-    const bool is_of_system = (result & 0xFF) == SQLITE_CANTOPEN || (result & 0xFF) == SQLITE_IOERR;
-    int cause = is_of_system && db_ ? sqlite3_system_errno(db_.get()) : 0;
-    // SQLite forgets it where it rolls back.
-    if (cause == 0 && (result & 0xFF) == SQLITE_IOERR && is_near_size_limit()) cause = EFBIG;
-    std::string message = db_ ? sqlite3_errmsg(db_.get()) : sqlite3_errstr(result);
-    if (cause != 0) message += fmt::format(" ({})", std::strerror(cause));
-    const auto describe = [&](const char* what) {
-      return fmt::format("store '{}' {}: {}", path_, what, message);
-    };
     if (result == SQLITE_READONLY_DBMOVED) return exchanged();
     // A file that was opened without the right to write stays so, also when the right comes.
     if ((result & 0xFF) != SQLITE_BUSY && (result & 0xFF) != SQLITE_CONSTRAINT) usable_ = false;
-    switch (result & 0xFF) {
-      case SQLITE_CANTOPEN:
-        if (is_shortage(cause))
-          return {ErrorCode::unavailable, describe("cannot be opened"), shortage_hint(cause)};
-        if (cause == ENOENT) {
-          if (if_missing_ == IfMissing::create && has_folder()) {
-            return {ErrorCode::usage, fmt::format("store '{}' cannot be created in its folder", path_),
-                    "check who may write to that folder, or name another path"_hint};
-          }
-          if (if_missing_ == IfMissing::create) {
-            return {ErrorCode::usage, fmt::format("the folder of store '{}' does not exist", path_),
-                    "create it with mkdir, or check the path: '~' is not replaced here"_hint};
-          }
-          return {ErrorCode::usage, fmt::format("store '{}' does not exist", path_),
-                  advice("create it{}"_hint, Remedy{Remedy::Kind::create_store})};
-        }
-        return {ErrorCode::usage, describe("cannot be opened"),
-                "check the path and who may write to its folder"_hint};
-      case SQLITE_READONLY:
-      case SQLITE_PERM:
-      case SQLITE_AUTH:
-        return unwritable(describe("cannot be written"));
-      case SQLITE_NOTADB:
-        return {ErrorCode::usage, fmt::format("store '{}' is not a SQLite database", path_), other_file()};
-      case SQLITE_BUSY:
-      case SQLITE_LOCKED:
-        return {ErrorCode::unavailable,
-                fmt::format("store '{}' stayed locked by {}", path_, text_of(lock_holders(absolute_path_))),
-                advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
-                sqlstate::timed_out};
-      case SQLITE_INTERRUPT:
-        return {ErrorCode::unavailable, fmt::format("store '{}' did not get done in time", path_),
-                advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
-                sqlstate::timed_out};
-      case SQLITE_FULL:
-        return {ErrorCode::unavailable, describe("failed"), "free some space there"_hint};
-      case SQLITE_IOERR:
-        // SQLite opens a journal that it may not write for reading, and writes all the same.
-        if (cause == EBADF || cause == EACCES) return unwritable(describe("cannot be written"));
-        if (cause == EFBIG) {
-          return {ErrorCode::unavailable, describe("failed"),
-                  "allow this process larger files: 'ulimit -f unlimited'"_hint};
-        }
-        return {ErrorCode::unavailable, describe("failed"), "check the disk"_hint};
-      case SQLITE_NOMEM:
-        return {ErrorCode::unavailable, describe("failed"), "free some memory, then try again"_hint};
-      default:
-        if (message == "no such table: leaf_event" || message == "no such table: main.leaf_event")
-          return {ErrorCode::refused, describe("failed"), make_events_anew()};
-        return {ErrorCode::failed, describe("failed")};
-    }
-  }
-
-  /// Whether this process may not write all that a statement, or init-db, adds to the file.
-  bool is_near_size_limit() const {
-    constexpr std::uintmax_t room = 1 << 20;
-    rlimit limit{};
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-    std::error_code failed;
-    const std::uintmax_t size = std::filesystem::file_size(absolute_path_, failed);
-    return limit.rlim_cur < (failed ? 0 : size) + room;
-  }
-
-  static Error unwritable(const std::string& what) {
-    return {ErrorCode::usage, what, "check who may write to the file, its '-journal' and its folder"_hint};
-  }
-
-  /// SQLite says ENOENT of a folder that may not be written too.
-  bool has_folder() const {
-    std::error_code ignored;
-    return std::filesystem::is_directory(std::filesystem::absolute(path_, ignored).parent_path(), ignored);
+    return error_of(result, db_.get(),
+                    {.path = path_, .absolute_path = absolute_path_, .if_missing = if_missing_});
   }
 
   const std::string path_;  ///< as it was given

@@ -1,0 +1,117 @@
+#include "store/sqlite/errors.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+
+#include "store/sqlite/lock_holders.hpp"
+#include "text/advice.hpp"
+#include "text/hint.hpp"
+#include "text/shortage.hpp"
+
+namespace leaf::store::sqlite {
+
+namespace {
+
+/// Whether this process may not write all that a statement, or init-db, adds to the file.
+bool is_near_size_limit(const std::string& path) {
+  constexpr std::uintmax_t room = 1 << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  std::error_code failed;
+  const std::uintmax_t size = std::filesystem::file_size(path, failed);
+  return limit.rlim_cur < (failed ? 0 : size) + room;
+}
+
+/// The system's error behind SQLite's; 0 where there is none.
+int cause_of(int result, sqlite3* db, const std::string& path) {
+  const bool is_of_system = (result & 0xFF) == SQLITE_CANTOPEN || (result & 0xFF) == SQLITE_IOERR;
+  const int cause = is_of_system && db != nullptr ? sqlite3_system_errno(db) : 0;
+  // SQLite forgets it where it rolls back.
+  return cause == 0 && (result & 0xFF) == SQLITE_IOERR && is_near_size_limit(path) ? EFBIG : cause;
+}
+
+Error unwritable(const std::string& what) {
+  return {ErrorCode::usage, what, "check who may write to the file, its '-journal' and its folder"_hint};
+}
+
+Error timed_out(const std::string& what) {
+  return {ErrorCode::unavailable, what,
+          advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
+          sqlstate::timed_out};
+}
+
+/// SQLite says ENOENT of a folder that may not be written too.
+Error missing(const ErrorSource& source) {
+  if (source.if_missing != IfMissing::create) {
+    return {ErrorCode::usage, fmt::format("store '{}' does not exist", source.path),
+            advice("create it{}"_hint, Remedy{Remedy::Kind::create_store})};
+  }
+  std::error_code ignored;
+  const auto folder = std::filesystem::absolute(source.path, ignored).parent_path();
+  if (std::filesystem::is_directory(folder, ignored)) {
+    return {ErrorCode::usage, fmt::format("store '{}' cannot be created in its folder", source.path),
+            "check who may write to that folder, or name another path"_hint};
+  }
+  return {ErrorCode::usage, fmt::format("the folder of store '{}' does not exist", source.path),
+          "create it with mkdir, or check the path: '~' is not replaced here"_hint};
+}
+
+}  // namespace
+
+Error error_of(int result, sqlite3* db, const ErrorSource& source) {
+  const int cause = cause_of(result, db, source.absolute_path);
+  std::string message = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(result);
+  if (cause != 0) message += fmt::format(" ({})", std::strerror(cause));
+  const auto describe = [&](const char* what) {
+    return fmt::format("store '{}' {}: {}", source.path, what, message);
+  };
+  switch (result & 0xFF) {
+    case SQLITE_CANTOPEN:
+      if (is_shortage(cause))
+        return {ErrorCode::unavailable, describe("cannot be opened"), shortage_hint(cause)};
+      if (cause == ENOENT) return missing(source);
+      return {ErrorCode::usage, describe("cannot be opened"),
+              "check the path and who may write to its folder"_hint};
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return unwritable(describe("cannot be written"));
+    case SQLITE_NOTADB:
+      return {ErrorCode::usage, fmt::format("store '{}' is not a SQLite database", source.path),
+              name_another_file()};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return timed_out(fmt::format("store '{}' stayed locked by {}", source.path,
+                                   text_of(lock_holders(source.absolute_path))));
+    case SQLITE_INTERRUPT:
+      return timed_out(fmt::format("store '{}' did not get done in time", source.path));
+    case SQLITE_FULL:
+      return {ErrorCode::unavailable, describe("failed"), "free some space there"_hint};
+    case SQLITE_IOERR:
+      // SQLite opens a journal that it may not write for reading, and writes all the same.
+      if (cause == EBADF || cause == EACCES) return unwritable(describe("cannot be written"));
+      if (cause == EFBIG) {
+        return {ErrorCode::unavailable, describe("failed"),
+                "allow this process larger files: 'ulimit -f unlimited'"_hint};
+      }
+      return {ErrorCode::unavailable, describe("failed"), "check the disk"_hint};
+    case SQLITE_NOMEM:
+      return {ErrorCode::unavailable, describe("failed"), "free some memory, then try again"_hint};
+    default:
+      if (message == "no such table: leaf_event" || message == "no such table: main.leaf_event")
+        return {ErrorCode::refused, describe("failed"), make_events_anew()};
+      return {ErrorCode::failed, describe("failed")};
+  }
+}
+
+Advice name_another_file() {
+  return advice("name another file{}"_hint,
+                Remedy{.kind = Remedy::Kind::choose_store, .name = "sqlite:PATH"});
+}
+
+}  // namespace leaf::store::sqlite
