@@ -30,11 +30,11 @@ class FailoverSettle : public Command {
         "Nothing repeats. PostgreSQL only.");
     command.add_flag(
         "--no-commits-lost", all_there_,
-        "the server has all that the one before it committed: tags go on where they were, and workers are "
+        "the server has all that the previous one committed: tags go on where they were, and workers are "
         "leased at once; asks on a terminal");
     command.add_flag("--every-server", every_server_,
-                     "with --no-commits-lost: say so of every server since the last grants, not only of the "
-                     "one before this");
+                     "with --no-commits-lost: speak of every server since the last grants, not only of the "
+                     "previous one");
     command.add_flag("--yes", yes_, "do not ask; required with --no-commits-lost where there is no terminal");
     command.add_examples(
         "No commits are lost in a switchover for which the old primary was stopped\n"
@@ -95,8 +95,7 @@ class FailoverSettle : public Command {
     const std::int64_t without_room = count_of(settled, State::no_room);
     if (all_there_ && (now.leases_from || count_of(settled, State::left_out) + without_room > 0)) {
       messages.info(
-          "an earlier server may have lost commits: if none since the last grants did, '--every-server' "
-          "says so as well");
+          "an earlier server may have lost commits; if none has since the last grants, add '--every-server'");
     }
     if (without_room == 0) return;
     throw leaf::Error(leaf::ErrorCode::refused,

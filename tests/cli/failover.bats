@@ -80,7 +80,7 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   contains "$output" $'tag\torder\tleft_out\t1\t'
   contains "$output" $'tag\tbill\tno_room\t'
   contains "$stderr" 'workers are leased from '
-  contains "$stderr" "if none since the last grants did, '--every-server' says so as well"
+  contains "$stderr" "if none has since the last grants, add '--every-server'"
   on_terminal 'leafctl failover settle --no-commits-lost --every-server' $'n\n'
   contains "$output" "If any server's commits were lost, IDs repeat"
   expect 0 leafctl failover settle --no-commits-lost --every-server --yes
