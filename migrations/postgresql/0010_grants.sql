@@ -76,6 +76,9 @@ BEGIN
     IF split_part(OLD.granted_by, '/', 1) = split_part(here, '/', 1) THEN
       servers := greatest(split_part(here, '/', 2)::integer - split_part(OLD.granted_by, '/', 2)::integer
                           + (split_part(OLD.granted_by, '/', 3) <> split_part(here, '/', 3))::integer, 1);
+    ELSIF OLD.granted_by IS NOT NULL THEN
+      -- On which timeline of this system it was restored is not known: one that granted since then may be lost.
+      servers := least(split_part(here, '/', 2)::integer, 2);
     END IF;
     guard := servers * guard + (servers - 1) * share;
     -- A tag that is removed is always taken over: nothing is granted past the highest ID.

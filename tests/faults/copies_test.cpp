@@ -494,6 +494,24 @@ TEST_CASE("copies: a restore after a failover leaves out what the server in betw
   CHECK(store.grant(order, 5).range.lo >= 1 + 2 * guard + leaf::test::guard_share(guard));
 }
 
+TEST_CASE(
+    "copies: a failover after a restore into another system leaves out what the restored store granted") {
+  PostgresqlCluster primary;
+  set_up(primary.url());
+  // The rows come from a server of another system.
+  SqlSession(primary.url())
+      .run(
+          "ALTER TABLE leaf_alloc DISABLE TRIGGER USER;"
+          "UPDATE leaf_alloc SET granted_by = regexp_replace(granted_by, '^[0-9]+/[0-9]+', '1/7');"
+          "ALTER TABLE leaf_alloc ENABLE TRIGGER USER");
+  const auto standby = leaf::test::lagging_standby(primary);
+  CHECK(is_behind_guard(leaf::Store({.url = primary.url()}).grant(order, 5).range, 6, guard));
+  primary.stop(PostgresqlCluster::Stop::immediate);
+  SqlSession(standby->url()).run("SELECT pg_promote()");
+  const leaf::Range first = leaf::Store({.url = standby->url()}).grant(order, 5).range;
+  CHECK(first.lo >= 6 + 2 * guard + leaf::test::guard_share(guard));
+}
+
 TEST_CASE("copies: the limit of a removed tag takes nothing from what is left out") {
   leaf::test::TestDatabase database;
   leaf::Store store({.url = database.url()});

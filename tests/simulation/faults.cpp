@@ -214,8 +214,7 @@ bool Faults::is_within_guard(const Tables& tables) const {
     const std::int64_t guard =
         tables.meta.guard_steps * std::max({then->step, then->last_grant, std::int64_t{1}});
     const std::int64_t share = std::max<std::int64_t>(8 * guard, 1'048'576);
-    const std::int64_t servers =
-        then->granted_by ? std::max<std::int64_t>(next.timeline - then->granted_by->timeline, 1) : 1;
+    const std::int64_t servers = next.servers_since(then->granted_by);
     if (then->max_id + servers * guard + (servers - 1) * share < now.max_id) return false;
   }
   return true;
@@ -246,25 +245,59 @@ bool Faults::fail_over() {
 }
 
 /// As leafctl-operations(7) has it: nobody draws meanwhile, the guard is settled, and tags are raised to what
-/// hosts know.
+/// hosts know, and above what is found where IDs are used.
 bool Faults::restore() {
   for (const auto& host : hosts_) {
     for (Process* const process : std::vector(host->processes)) kill(*process);
   }
   const std::size_t age = some_lag(300);
-  ServerName name = server_.model.here;
-  ++name.tables;
+  ServerName name = some_restored();
   log_.note("restore", 0, static_cast<std::int64_t>(age), name.tables);
+  log_.note("into", 0, name.system, name.timeline);
   const Tables before = server_.model.tables;
   const Tables backup = server_.before(age);
   server_.become(backup, name);
   end_order();
-  settle_and_raise(before);
+  restoring_ = 1;
+  if (!random_.one_in(3)) {
+    settle_and_raise(before);
+    return true;
+  }
+  // Somebody switches over in between, and says of that what is true.
+  ++name.timeline;
+  log_.note("failover", 0, 0, name.timeline);
+  server_.become(Tables(backup), name);
+  operate(
+      some_host(), "settle",
+      [](Store& store) { store.settle_failover(store.failover(), Commits::all_there); },
+      [this, before] { settle_and_raise(before); });
   return true;
 }
 
+/// The tables are others where a dump was restored, into this server or another one, which may have been the
+/// store's before. A copy of the server's files begins a timeline.
+ServerName Faults::some_restored() {
+  ServerName name = server_.model.here;
+  std::int64_t& newest = timelines_[name.system];
+  newest = std::max(newest, name.timeline);
+  if (random_.one_in(3)) {
+    name.timeline = ++newest;
+    return name;
+  }
+  if (random_.one_in(2)) {
+    name.system = random_.between(1, 3);
+    std::int64_t& timeline = timelines_[name.system];
+    if (timeline == 0) {
+      timeline = random_.between(1, 3);
+      if (random_.one_in(2)) return {.system = name.system, .timeline = timeline, .tables = name.tables};
+    }
+    name.timeline = timeline;
+  }
+  name.tables = ++newest_tables_;
+  return name;
+}
+
 void Faults::settle_and_raise(const Tables& before) {
-  restoring_ = 1;
   const auto raise_all = [this, before] {
     restoring_ += static_cast<int>(hosts_.size());
     for (const auto& host : hosts_) {
@@ -272,17 +305,19 @@ void Faults::settle_and_raise(const Tables& before) {
           *host, "raise",
           [this, before](Store& store) {
             const std::vector<Tag> tags = store.tags();
+            const auto end_of = [&](const std::string& name) {
+              const auto number = std::ranges::find(server_.tag_names, name) - server_.tag_names.begin();
+              return std::max(store.granted_mark(TagName(name)),
+                              ledger_.end_of_drawn(static_cast<int>(number)));
+            };
             for (const Tag& tag : tags) {
-              std::int64_t highest = store.granted_mark(TagName(tag.name));
-              // What no host knows any more, since it was rebooted, the operator finds where IDs are used.
-              const auto known = std::ranges::find(before.tags, tag.name, &TagRow::name);
-              if (known != before.tags.end()) highest = std::max(highest, known->max_id);
-              if (highest > tag.next_id) store.update_tag(TagName(tag.name), raised_to(highest));
+              const std::int64_t end = end_of(tag.name);
+              if (end > tag.next_id) store.update_tag(TagName(tag.name), raised_to(end));
             }
             for (const TagRow& known : before.tags) {
               if (std::ranges::find(tags, known.name, &Tag::name) != tags.end()) continue;
               NewTag lost{.name = TagName(known.name)};
-              lost.start = std::max(store.granted_mark(lost.name), known.max_id);
+              lost.start = std::max<std::int64_t>(end_of(known.name), 1);
               store.add_tag(lost);
             }
           },

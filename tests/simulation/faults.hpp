@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -39,6 +40,7 @@ class Faults {
   bool set_clock();
   bool fail_over();
   bool restore();
+  ServerName some_restored();
   bool recycle();
   bool change();
   /// What only a control does; true if it did.
@@ -70,6 +72,8 @@ class Faults {
   Counts counts_{};
   std::int64_t left_;
   int restoring_ = 0;
+  std::map<std::int64_t, std::int64_t> timelines_{};  ///< the last of each system that was the store's
+  std::int64_t newest_tables_ = 1;
 
   struct SavedFile {
     std::shared_ptr<Inode> inode;

@@ -62,8 +62,15 @@ void Ledger::worker_granted(std::int64_t worker, Range time_ms, int host, int pr
                            Grant{.range = time_ms, .host = host, .process = process, .copy = copy});
 }
 
+std::int64_t Ledger::end_of_drawn(int tag) const {
+  const auto end = ends_.find(tag);
+  return end == ends_.end() ? 0 : end->second;
+}
+
 void Ledger::note(int tag, std::int64_t id) {
   ++ids_;
+  std::int64_t& end = ends_[tag];
+  end = std::max(end, id + 1);
   const auto key = static_cast<std::uint64_t>(id) ^ static_cast<std::uint64_t>(tag + 1) << 60;
   if (all_ids().insert(key)) return;
   ++repeats_;

@@ -51,6 +51,9 @@ class Ledger {
   /// `process` is that of its own ranges, or 0 for those of the host.
   void drawn(const Call& call, int tag, Range ids, int host, int process);
 
+  /// Behind the highest ID of a tag that was drawn; 0 if none was.
+  std::int64_t end_of_drawn(int tag) const;
+
   std::uint64_t ids() const noexcept { return ids_; }
   std::uint64_t repeats() const noexcept { return repeats_; }
   /// The first promise that was broken.
@@ -79,6 +82,7 @@ class Ledger {
   const Layout layout_;
   std::map<int, Grants> tags_;
   std::map<std::int64_t, Grants> workers_;
+  std::map<int, std::int64_t> ends_{};
   std::uint64_t ids_ = 0;
   std::uint64_t repeats_ = 0;
   std::optional<std::string> broken_{};

@@ -351,12 +351,7 @@ class Statement {
     Wide guard = Wide{meta().guard_steps} * std::max({changed.step, before.step, changed.last_grant,
                                                       before.last_grant, std::int64_t{1}});
     const Wide share = guard > 0 ? std::max<Wide>(8 * guard, 1048576) : 0;
-    std::int64_t servers = 1;
-    if (before.granted_by && before.granted_by->system == here_.system) {
-      const bool is_restored = before.granted_by->tables != here_.tables;
-      servers =
-          std::max<std::int64_t>(here_.timeline - before.granted_by->timeline + (is_restored ? 1 : 0), 1);
-    }
+    const std::int64_t servers = here_.servers_since(before.granted_by);
     guard = servers * guard + (servers - 1) * share;
     if (!changed.is_removed && guard > room) {
       throw Error(ErrorCode::refused,
@@ -610,6 +605,12 @@ std::string Uuid::text() const {
     text += "0123456789abcdef"[half >> (60 - digit % 16 * 4) & 15];
   }
   return text;
+}
+
+std::int64_t ServerName::servers_since(const std::optional<ServerName>& before) const {
+  if (!before) return 1;
+  if (before->system != system) return std::min<std::int64_t>(timeline, 2);
+  return std::max<std::int64_t>(timeline - before->timeline + (before->tables != tables ? 1 : 0), 1);
 }
 
 std::string ServerName::text() const {

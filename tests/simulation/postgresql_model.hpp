@@ -35,6 +35,8 @@ struct ServerName {
   std::int64_t tables = 1;
 
   std::string text() const;
+  /// How many servers, this one included, may have left out their guard since `before` did.
+  std::int64_t servers_since(const std::optional<ServerName>& before) const;
   friend bool operator==(const ServerName&, const ServerName&) = default;
 };
 
