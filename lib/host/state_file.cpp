@@ -127,19 +127,21 @@ Descriptor open_trusted(const Folder& folder, const std::string& name) {
   for (;;) {
     Descriptor file(openat(folder.descriptor(), name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     if (!file && errno == ENOENT) return file;
-    const auto refuse = [&](const char* why) {
+    const auto refuse = [&](const std::string& why) {
       return Error(ErrorCode::refused, fmt::format("buffer file '{}/{}' {}", folder.path(), name, why),
                    "somebody else has put it there; remove it"_hint);
     };
     if (!file && errno == ELOOP) throw refuse("is a symbolic link");
     if (!file && errno == EISDIR) throw refuse("is a folder");
     if (!file && errno == ENXIO) throw refuse("is no regular file");  // a socket
+    if (!file && errno == EACCES) throw refuse("is closed to this user");
     if (!file) throw cannot(folder, name, "opened");
     struct stat status {};
     if (fstat(file.get(), &status) != 0) throw cannot(folder, name, "looked at");
     if (!S_ISREG(status.st_mode)) throw refuse("is no regular file");
     if (!folder.trusts_owner_of(status)) throw refuse("belongs to another user");
-    if ((status.st_mode & 07777) != folder.file_mode()) throw refuse("is open to other users");
+    if (const mode_t mode = status.st_mode & 07777; mode != folder.file_mode())
+      throw refuse(fmt::format("has mode {:o}, not {:o}", mode, folder.file_mode()));
     if (status.st_nlink > 1) throw refuse("has other names too");
     if (status.st_nlink == 1) return file;
     // It was thrown away at this moment.

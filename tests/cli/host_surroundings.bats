@@ -214,10 +214,10 @@ hint: somebody else has put it there; remove it"
     contains "$stderr" "hint: if nobody else has written in it, 'chmod 00700 $LEAFCTL_RUNTIME_DIR' fixes it"
   done
   sh -c "$(sed -n "s/^hint: .*'\(chmod .*\)' fixes it$/\1/p" <<<"$stderr")"
-  for mode in 604 644 660 666; do
+  for mode in 400 604 644 660 666; do
     chmod $mode "$LEAFCTL_RUNTIME_DIR"/tag-*
     expect 5 leafctl next order
-    contains "$stderr" 'is open to other users'
+    contains "$stderr" "has mode $mode, not 600"
   done
   rm "$LEAFCTL_RUNTIME_DIR"/tag-*
   expect 0 leafctl next order
@@ -281,11 +281,19 @@ hint: somebody else has put it there; remove it"
     contains "$stderr" "'chmod 02770 $shared/run' fixes it"
   done
   chmod 2770 "$shared/run"
-  chmod 0666 "$shared"/run/tag-*
+  for mode in 666 640; do  # as cp(1) leaves it, of another member
+    rm "$shared"/run/tag-*
+    as 65501:65510 leafctl next order >>"$ids"
+    chmod $mode "$shared"/run/tag-*
+    expect 5 as 65501:65510 leafctl next order
+    contains "$stderr" "has mode $mode, not 660"
+  done
   expect 5 as 65502:65510 leafctl next order
+  contains "$stderr" 'is closed to this user'
+  contains "$stderr" 'hint: somebody else has put it there; remove it'
   rm "$shared"/run/tag-*
   as 65502:65510 leafctl next order >>"$ids"
-  all_different 9 "$ids"
+  all_different 11 "$ids"
   LEAFCTL_GROUP=no expect 5 as 65501:65510 leafctl next order
 }
 

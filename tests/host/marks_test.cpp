@@ -85,7 +85,7 @@ TEST_CASE("marks: a file that is no mark any more is told of, and grants go on")
   }
   SUBCASE("one that others may write") {
     REQUIRE(chmod(mark.c_str(), 0666) == 0);
-    what = "is open to other users";
+    what = "has mode 666, not 600";
   }
   SUBCASE("nothing") {
     fs::resize_file(mark, 0);
