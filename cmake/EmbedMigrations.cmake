@@ -3,7 +3,7 @@
 # every program before it. The first ones, which say nothing, did.
 
 set(text "#include \"store/${DATABASE}/migrations.hpp\"\n\nnamespace leaf::store::${DATABASE} {\n\n")
-string(APPEND text "const std::vector<Migration>& migrations() {\n  static const std::vector<Migration> all{\n")
+string(APPEND text "const std::vector<Migration>& migrations() {\n  // Never destroyed: a handler at exit may open a store.\n  static const auto& all = *new std::vector<Migration>{\n")
 foreach(file IN LISTS FILES)
   get_filename_component(stem ${file} NAME_WE)
   string(REGEX MATCH "^([0-9]+)_(.+)$" matched ${stem})

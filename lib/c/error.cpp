@@ -1,12 +1,16 @@
 #include "c/error.hpp"
 
+#include <cstddef>
+#include <new>
+
 namespace leaf::c {
 
 namespace {
 
-/// For when there is no memory to make one.
+/// For when there is no memory to make one. Never destroyed: a handler at exit may draw.
 leaf_error& out_of_memory() {
-  static leaf_error error{LEAF_FAILED, "out of memory", {}};
+  alignas(leaf_error) static std::byte place[sizeof(leaf_error)];
+  static leaf_error& error = *new (place) leaf_error{LEAF_FAILED, "out of memory", {}};
   return error;
 }
 

@@ -35,9 +35,10 @@ const char* prefix_of(FileKind kind) {
   return prefixes[static_cast<std::size_t>(kind)];
 }
 
-/// Names this boot of the kernel, which a process does not outlive.
+/// Names this boot of the kernel, which a process does not outlive. Never destroyed: a handler at exit may
+/// draw.
 const std::string& boot_id() {
-  static const std::string id = [] {
+  static const std::string& id = *new std::string([] {
     constexpr const char* boot_file = "/proc/sys/kernel/random/boot_id";
     const Descriptor file(::open(boot_file, O_RDONLY | O_CLOEXEC));
     std::array<char, sizeof FileHeader::boot> text{};
@@ -52,7 +53,7 @@ const std::string& boot_id() {
               : advice("go without the host's buffer{}"_hint, Remedy{Remedy::Kind::do_without_host}));
     }
     return std::string(text.data(), strcspn(text.data(), "\n"));
-  }();
+  }());
   return id;
 }
 

@@ -124,7 +124,7 @@ bool decode(const Command& command) {
   if (!id) return false;
   auto& parts = state().parts;
   const UnixTime time = layout.time_of(*id);
-  static thread_local std::array<std::string, Layout::max_fields> names;
+  static auto& names = *new std::array<std::string, Layout::max_fields>;
   parts.clear();
   parts.emplace_back("id", fmt::format_int(*id).str());
   parts.emplace_back("layout", layout.name());

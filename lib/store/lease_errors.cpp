@@ -77,9 +77,11 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
             advice("see who holds them{}, and free those whose holder is gone{}"_hint,
                    Remedy{Remedy::Kind::list_workers}, Remedy{Remedy::Kind::recycle_worker})};
   }
-  return {ErrorCode::exhausted,
-          fmt::format("{}, {} of them because a clock was ahead: the first until {}", taken, ahead,
-                      to_rfc3339(first)),
+  const std::string text = fmt::format("{}, {} of them because a clock was ahead: the first until {}", taken,
+                                       ahead, to_rfc3339(first));
+  if (ahead >= pool.workers.size())
+    return {ErrorCode::exhausted, text, "wait until then, or go on in a new store"_hint};
+  return {ErrorCode::exhausted, text,
           advice("free those of the others whose holder is gone{}, or go on in a new store"_hint,
                  Remedy{Remedy::Kind::recycle_worker})};
 }

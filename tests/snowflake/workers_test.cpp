@@ -402,6 +402,20 @@ TEST_CASE("workers: where all were leased while a clock was ahead, the error say
   CHECK(store.acquire_worker(request_of("e")).worker == 3);
 }
 
+TEST_CASE("workers: where a clock that was ahead had all of them, freeing one is of no use") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  store.set_layout(Layout::parse("41,2,12"));
+  fixture.clock.set_back(-24h);
+  for (const char* owner : {"a", "b", "c", "d"}) store.acquire_worker(request_of(owner));
+  fixture.clock.set_back(24h);
+  CHECK(error_of([&] { store.acquire_worker(request_of("e")); }).hint() ==
+        "wait until then, or go on in a new store");
+  fixture.clock.advance(24h + 10min);
+  store.recycle_worker(2, /*force=*/false);
+  CHECK(store.acquire_worker(request_of("e")).worker == 2);
+}
+
 TEST_CASE("workers: only silent ones are recycled in one go") {
   LeaseFixture fixture;
   Store store = fixture.open();

@@ -205,9 +205,9 @@ Error login_error(const PGconn* connection, const std::string& connection_string
                   const std::vector<std::string>& failures) {
   std::istringstream message(
       redact_message(PQerrorMessage(connection), connection_string, is_refused(connection_string)));
-  static const std::regex with_state(R"(^(?:.*\s)?\S+:  ([0-9A-Z]{5}): (.*)$)");
+  static const std::regex& with_state = *new std::regex(R"(^(?:.*\s)?\S+:  ([0-9A-Z]{5}): (.*)$)");
   // What libpq advises about a certificate, to go without checking it, is left out too.
-  static const std::regex detail(R"(^(\s|[A-Z]+:|Either provide the file).*)");
+  static const std::regex& detail = *new std::regex(R"(^(\s|[A-Z]+:|Either provide the file).*)");
   std::string state;
   std::vector<std::string> reasons;  // one for each server that was tried
   for (const std::string& failure : failures)
