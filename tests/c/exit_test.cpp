@@ -24,15 +24,18 @@ leaf_tag* tag;
 leaf_generator* generator;
 
 void draw_at_exit() {
+  leaf_tag* const late = leaf_allocator_tag(allocator, "late", nullptr);
   for (int i = 0; i < draws; ++i) {
     leaf_error* error = nullptr;
     std::int64_t id = 0;
     if (leaf_tag_next(tag, &id, &error) == LEAF_OK) std::printf("tag %lld\n", static_cast<long long>(id));
+    if (leaf_tag_next(late, &id, &error) == LEAF_OK) std::printf("late %lld\n", static_cast<long long>(id));
     if (leaf_generator_next(generator, &id, &error) == LEAF_OK)
       std::printf("snowflake %lld\n", static_cast<long long>(id));
     if (error != nullptr) std::printf("failed: %s\n", leaf_error_text(error));
     leaf_error_free(error);
   }
+  leaf_tag_close(late);
   std::fflush(stdout);
 }
 
@@ -60,11 +63,15 @@ TEST_CASE("exit apart: with a handler that draws" * doctest::skip()) {
 
 TEST_CASE("C: a handler at exit draws, also one that was there before the library was used, and in a child") {
   CStore store;
-  add_tag(store.admin, "order", 100);
+  for (const char* name : {"order", "late"}) add_tag(store.admin, name, 100);
   setenv("TEST_EXIT_URL", store.url.c_str(), 1);
-  int refused = 0;
+  int refused = 0, buffered = 0;
   SUBCASE("from the host's buffer") {
     setenv("TEST_EXIT_FOLDER", store.run.c_str(), 1);
+    std::int64_t first = 0;
+    const auto allocator_here = store.allocator();
+    REQUIRE(leaf_tag_next(CStore::tag(allocator_here, "late").get(), &first, nullptr) == LEAF_OK);
+    buffered = 2 * draws;
   }
   SUBCASE("from their own") {
     unsetenv("TEST_EXIT_FOLDER");
@@ -79,8 +86,10 @@ TEST_CASE("C: a handler at exit draws, also one that was there before the librar
       CHECK(line == "failed: the worker of this generator is held by the process that was forked");
       --refused;
     }
-    if (line.starts_with("tag ") || line.starts_with("snowflake ")) CHECK(ids.insert(line).second);
+    if (line.starts_with("tag ") || line.starts_with("late ") || line.starts_with("snowflake "))
+      CHECK(ids.insert(line).second);
   }
   CHECK(refused == 0);
-  CHECK(ids.size() >= std::size_t{3} * draws);
+  CHECK(ids.size() >= std::size_t{5} * draws);
+  for (int i = 0; i < buffered; ++i) CHECK(ids.contains("late " + std::to_string(2 + i)));
 }
