@@ -288,17 +288,20 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
     if (!file.throw_away(*folder_.get(), lock)) return;
   }
   const auto another = current_file();
+  // Another thread may have found meanwhile that the name leads to a third store.
+  if (another->identity() != granted.store) return;
   const auto its_lock = another->try_lock(*folder_.get());
   if (!its_lock) return;
-  // Somebody may have been faster, through the buffer or beside it: then this grant is lost.
-  const SharedState& its_state = another->state();
+  // Somebody may have been faster, through this buffer, beside it, or in one that has gone since: then this
+  // grant is lost.
+  SharedState& its_state = another->state();
   const std::int64_t others_had_up_to =
       std::max(its_state.buffer.published_end(), its_state.tag.granted_end.load(std::memory_order_relaxed));
-  if (others_had_up_to > granted.range.lo) return;
-  if (!another->state().origin.empty() && another->state().origin.get() != granted.origin) return;
+  if (others_had_up_to > granted.range.lo || granter().is_surpassed(granted)) return;
+  if (!its_state.origin.empty() && its_state.origin.get() != granted.origin) return;
   // As above: its turn, and then whether the file was taken away.
-  const std::uint32_t its_turn = another->state().buffer.next_turn();
-  if (another->is_current(*folder_.get())) put_in_place(another->state(), granted, its_turn);
+  const std::uint32_t its_turn = its_state.buffer.next_turn();
+  if (another->is_current(*folder_.get())) put_in_place(its_state, granted, its_turn);
 }
 
 void SharedRanges::put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn) {

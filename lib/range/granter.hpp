@@ -79,6 +79,8 @@ class Granter {
   virtual std::string what() const = 0;
   /// Has `store` grant what comes after `filled`. Throws Error.
   virtual Granted grant(Store& store, const Filled& filled) const = 0;
+  /// True if this host knows that more was granted since, to whomever: what comes after it would be lower.
+  virtual bool is_surpassed(const Granted& /*granted*/) const { return false; }
   /// Which store a name leads to now. Throws Error as Store::identity().
   virtual StoreIdentity identify(Store& store) const { return store.identity(); }
   /// Throws Error (refused) if takers cannot go on with ranges of the origin `next` after those of `last`.

@@ -94,11 +94,12 @@ std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count) {
     const auto grant_more = [&](std::uint64_t more) {
       const auto before = stamp_before(store);
       const Grant grant = store.grant(tag_, static_cast<std::int64_t>(more));
+      if (leads_elsewhere(grant.store, file, before)) return false;
       granted.push_back(grant.range);
       auto record = range::record_as<range::SegmentRecord>(host::record_of(file.state()));
       record.granted_end = grant.range.hi;
       keep_record(file.state(), record);
-      return !leads_elsewhere(grant.store, file, before);
+      return true;
     };
     // First the grant, so that nothing buffered is lost if it is refused.
     const std::uint64_t left = left_in(buffer);

@@ -141,6 +141,24 @@ TEST_CASE(
   CHECK(here.store() == linked.store("v1").identity());
 }
 
+TEST_CASE("links: what one call is granted by the store that a link is turned to is no mark of the former") {
+  const fs::path name = linked_name();
+  if (name.empty()) return;
+  LinkedHost linked;
+  SegmentAllocator running = linked.allocator(name);
+  leaf::SegmentTag tag = running.tag(linked.order);
+  CHECK(tag.next() == 1);
+  linked.turn_to("v2");
+  CHECK(tag.next_ranges(2000).front().lo >= start_of_other);
+  CHECK(tag.next() >= start_of_other);
+  // What the former store grants to who fetches for the other one follows on what is buffered of it.
+  linked.turn_to("v1");
+  tag.fetch();
+  const auto ranges = tag.next_ranges(1999);
+  REQUIRE(ranges.size() == 1);
+  CHECK(ranges.front() == leaf::Range{2, 2001});
+}
+
 TEST_CASE("links: who draws looks once a second where a link leads") {
   const fs::path name = linked_name();
   if (name.empty()) return;

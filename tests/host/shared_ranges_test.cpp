@@ -58,6 +58,7 @@ struct Plan {
   std::function<void()> before_grant = [] {};
   std::function<void()> before_identify = [] {};
   bool takes_over = true;
+  std::int64_t surpassed_to = 0;  ///< what this host knows to be granted elsewhere
   int asked = 0;
   const leaf::Store* asked_of = nullptr;
 };
@@ -86,6 +87,9 @@ class PlannedGranter final : public leaf::range::Granter {
     return {plan_.deployment, ""};
   }
   bool may_take_over() const override { return plan_.takes_over; }
+  bool is_surpassed(const leaf::range::Granted& granted) const override {
+    return plan_.surpassed_to > granted.range.hi;
+  }
 
  private:
   const std::string name_;
@@ -332,6 +336,21 @@ TEST_CASE(
       return true;
     });
   };
+  one.fetch();
+  CHECK(one.draw() == 200);
+}
+
+TEST_CASE(
+    "shared ranges: what came from the store that the name led to meanwhile is lost where this host knows of "
+    "higher IDs") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
+  one.grants = {{1000, 1001}};
+  CHECK(one.draw() == 1000);
+  one.deployment = "d2";
+  one.grants = {{10, 20}, {200, 300}};
+  // As after a buffer of that store which others have drawn from, and which has been removed since.
+  one.surpassed_to = 200;
   one.fetch();
   CHECK(one.draw() == 200);
 }
