@@ -1,5 +1,7 @@
 #include "simulation/actors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -34,6 +36,13 @@ HostClock& host_clock() {
 }
 [[maybe_unused]] const HostClock& made_at_the_begin = host_clock();
 
+/// From when on IDs of a store are drawn that the name does not lead to any more, while nothing else happens.
+struct Unnoticed {
+  int disturbances = -1;
+  Time since = 0;
+  Time overdue_at = 0;
+};
+
 class Actor;
 /// Starts a program that does `work`.
 Process& make_program(const Place& place, std::function<void(const Actor&)> work);
@@ -55,8 +64,10 @@ class Actor {
   }
 
   void think() const {
-    if (!random().one_in(4)) return;
     Scheduler& scheduler = Scheduler::the();
+    if (scenario().takes_time)
+      return scheduler.sleep_until(scheduler.now() + random().spread(50 * millisecond, 4 * second));
+    if (!random().one_in(4)) return;
     scheduler.sleep_until(scheduler.now() +
                           random().spread(microsecond, random().one_in(8) ? 20 * second : 50 * millisecond));
   }
@@ -82,7 +93,8 @@ class Actor {
     return is_good;
   }
 
-  void note(Ledger::Call call, int tag, Range ids, bool is_own) const {
+  /// Returns the store that granted them.
+  int note(Ledger::Call call, int tag, Range ids, bool is_own) const {
     if (!is_own && place_.tally.unordered.contains(host().number)) call.order = nullptr;
     place_.log.note(tag == Ledger::snowflakes ? "snowflake" : name_of(tag), number(), ids.lo, ids.hi);
     if (tag == Ledger::snowflakes && place_.log.is_read()) {
@@ -92,9 +104,28 @@ class Actor {
                      std::to_string(layout.worker_of(ids.lo)) + " at " + std::to_string(made_at) + " " +
                          std::to_string(layout.sequence_of(ids.lo)));
     }
-    place_.ledger.drawn(call, tag, ids, host().number, is_own ? number() : 0);
+    return place_.ledger.drawn(call, tag, ids, host().number, is_own ? number() : 0);
   }
 
+  /// Who goes on drawing learns within a minute where the name leads now: 30 s a connection lasts, and 30 s
+  /// what it told. 10 s more where who was about to look did not come to it.
+  void require_noticed(Unnoticed& unnoticed, int drawn_from) const {
+    constexpr Time most = 75 * second, until_checked = 5 * second;
+    const Server& server = Server::the();
+    const Time now = Scheduler::the().now();
+    const bool is_new = unnoticed.disturbances != server.disturbances();
+    if (server.store() == drawn_from || is_new) unnoticed = {server.disturbances(), now};
+    if (now - unnoticed.since < most) return;
+    if (unnoticed.overdue_at == 0) unnoticed.overdue_at = now;  // it is looked up after something was drawn
+    if (now - unnoticed.overdue_at > until_checked)
+      place_.ledger.fail(
+          fmt::format("process {} still draws from store {}, which its name has not led to for a minute",
+                      number(), drawn_from));
+  }
+
+  std::int64_t some_calls() const {
+    return scenario().takes_time ? random().between(24, 90) : random().spread(1, 24);
+  }
   int some_tag() const { return static_cast<int>(random().below(scenario().tags)); }
   const std::string& name_of(int tag) const { return Server::the().tag_names[static_cast<std::size_t>(tag)]; }
   Ledger::Order& order(int host_number, const std::string& of) const {
@@ -102,12 +133,12 @@ class Actor {
   }
 
   /// A call that draws in one of the ways there are.
-  bool draw(SegmentTag& tag, int number_of_tag, Ledger::Order& order_of, bool is_own) const {
+  bool draw(SegmentTag& tag, int number_of_tag, Ledger::Order& order_of, bool is_own, int& drawn_from) const {
     return call("next", [&] {
       const Ledger::Call begun = Ledger::begin(&order_of);
       const std::int64_t count = scenario().draws_singly ? 1 : random().spread(1, 30);
-      place_.log.note("asks", number(), count, begun.above);
-      const auto noted = [&](Range ids) { note(begun, number_of_tag, ids, is_own); };
+      place_.log.note("asks", number(), count, begun.before.of_stores[0].highest);
+      const auto noted = [&](Range ids) { drawn_from = note(begun, number_of_tag, ids, is_own); };
       switch (scenario().draws_singly ? 5 : random().below(6)) {
         case 0:
           return noted(tag.next_range(static_cast<std::uint64_t>(count)));
@@ -129,7 +160,7 @@ class Actor {
           for (std::int64_t i = 1; i < count; ++i) {
             const Ledger::Call next = Ledger::begin(&order_of);
             const std::int64_t another = tag.next();
-            note(next, number_of_tag, {another, another + 1}, is_own);
+            drawn_from = note(next, number_of_tag, {another, another + 1}, is_own);
           }
         }
       }
@@ -197,12 +228,15 @@ class Actor {
                                segment_options(is_shared, true));
     std::map<std::string, Ledger::Order> own_orders;
     const auto draw_some = [&] {
-      for (std::int64_t calls = random().spread(1, 24); calls > 0; --calls) {
+      std::map<int, Unnoticed> unnoticed;
+      for (std::int64_t calls = some_calls(); calls > 0; --calls) {
         const int tag = some_tag();
         Ledger::Order& order_of = is_shared ? order(host().number, name_of(tag)) : own_orders[name_of(tag)];
         SegmentTag handle;
-        if (try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); }))
-          draw(handle, tag, order_of, !is_shared);
+        int drawn_from = 0;
+        if (try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); }) &&
+            draw(handle, tag, order_of, !is_shared, drawn_from) && scenario().takes_time)
+          require_noticed(unnoticed[tag], drawn_from);
         think();
       }
     };
@@ -215,7 +249,8 @@ class Actor {
     SegmentAllocator allocator(store_options(), segment_options(true, false));
     SegmentTag handle;
     if (!try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); })) return;
-    draw(handle, tag, order(host().number, name_of(tag)), false);
+    int drawn_from = 0;
+    draw(handle, tag, order(host().number, name_of(tag)), false, drawn_from);
     try_to("claim", [&] {
       if (handle.claim_fetch()) make_program(place_, [tag](const Actor& child) { child.fetch(tag); });
     });
@@ -251,7 +286,7 @@ class Actor {
       Ledger::Order& order_of =
           is_shared ? order(host().number, owner_of(host()) + (is_pinned ? " pinned" : "")) : own_order;
       const auto draw_some = [&] {
-        for (std::int64_t calls = random().spread(1, 24); calls > 0; --calls) {
+        for (std::int64_t calls = some_calls(); calls > 0; --calls) {
           draw(generator, order_of, !is_shared);
           think();
         }
@@ -367,8 +402,7 @@ class Actor {
         store.release_workers(owner_of(host()));
         drop_host_windows_ahead(store.identity(), options, owner_of(host()), {}, milliseconds(2000),
                                 milliseconds(5000), host_clock());
-        order(host().number, owner_of(host())) = {.highest = -1,
-                                                  .life = order(host().number, owner_of(host())).life + 1};
+        order(host().number, owner_of(host())) = {.life = order(host().number, owner_of(host())).life + 1};
       } else if (remedy.kind == Remedy::Kind::raise_tag) {
         TagChange change;
         change.raise_to = remedy.number;
@@ -428,7 +462,10 @@ Scenario::Scenario(Random& random, const Plan& plan)
       switches_per_fault(random.spread(8, 400)),
       most_faults(random.spread(1, 40)),
       step(),
-      draws_singly(plan.model != Model::none) {
+      draws_singly(plan.model != Model::none),
+      has_another_store(plan.seed % 4 == 3 && plan.may(Fault::repoint) && plan.model == Model::none &&
+                        plan.control == Control::none),
+      takes_time(false) {
   // A few kinds at once meet more often than all.
   for (std::int64_t i = random.between(1, 4); i > 0; --i)
     kinds.push_back(static_cast<ActorKind>(random.below(8)));
@@ -442,6 +479,16 @@ Scenario::Scenario(Random& random, const Plan& plan)
                .refused_login = some()};
   }
   keep_to(plan.model);
+  if (has_another_store) keep_to_two_stores(random);
+}
+
+void Scenario::keep_to_two_stores(Random& random) {
+  // They have no worker in common, so none is asked for by number.
+  std::ranges::replace(kinds, ActorKind::pinned_snowflakes, ActorKind::host_snowflakes);
+  takes_time = random.one_in(8);
+  if (!takes_time) return;
+  longest = 4 * minute;
+  network = {};
 }
 
 void Scenario::keep_to(Model model) {

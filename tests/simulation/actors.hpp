@@ -53,9 +53,12 @@ struct Scenario {
   std::int64_t most_faults;
   std::optional<std::int64_t> step;  ///< of all tags
   bool draws_singly;                 ///< one ID a call
+  bool has_another_store;            ///< which the store's name may lead to
+  bool takes_time;                   ///< programs draw for minutes, so that names are checked meanwhile
 
  private:
   void keep_to(Model model);
+  void keep_to_two_stores(Random& random);
 };
 
 /// What was done in a history.

@@ -43,11 +43,13 @@ Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Serve
   for (std::size_t i = 0; i < fault_names.size(); ++i) {
     const auto fault = static_cast<Fault>(i);
     // Those that may, though not all in each history.
-    if (fault != Fault::network && plan.may(fault) && random.one_in(2)) possible_.push_back(fault);
+    if (fault != Fault::network && fault != Fault::repoint && plan.may(fault) && random.one_in(2))
+      possible_.push_back(fault);
   }
 }
 
 void Faults::happen() {
+  if (scenario_.has_another_store && Scheduler::the().now() >= repoints_at_) perhaps_repoint();
   if (is_restoring() || left_ <= 0 || !random_.one_in(scenario_.switches_per_fault)) return;
   --left_;
   if (plan_.control != Control::none && random_.one_in(4) && break_promise()) return;
@@ -107,6 +109,8 @@ bool Faults::make_happen(Fault fault) {
       return recycle();
     case Fault::change:
       return change();
+    case Fault::repoint:
+      return false;
   }
   return false;
 }
@@ -125,7 +129,7 @@ Process* Faults::some_process() {
 
 void Faults::end_order(const Host* host, bool for_good) {
   for (auto& [of, order] : tally_.orders) {
-    if (host == nullptr || of.first == host->number) order = {.highest = -1, .life = order.life + 1};
+    if (host == nullptr || of.first == host->number) order = {.life = order.life + 1};
   }
   if (for_good) tally_.unordered.insert(host->number);
 }
@@ -133,8 +137,7 @@ void Faults::end_order(const Host* host, bool for_good) {
 /// The buffer knew of it, and is gone: from now on they follow the clock.
 void Faults::end_order_of_snowflakes(const Host& host) {
   for (auto& [of, order] : tally_.orders) {
-    if (of.first == host.number && of.second.starts_with(owner_of(host)))
-      order = {.highest = -1, .life = order.life + 1};
+    if (of.first == host.number && of.second.starts_with(owner_of(host))) order = {.life = order.life + 1};
   }
 }
 
@@ -142,6 +145,7 @@ bool Faults::kill_one() {
   Process* const process = some_process();
   if (process == nullptr) return false;
   log_.note("kill", process->number);
+  server_.note_disturbance();
   kill(*process);
   return true;
 }
@@ -151,6 +155,7 @@ bool Faults::stop_one() {
   if (process == nullptr) return false;
   const Time duration = random_.spread(millisecond, random_.one_in(8) ? 10 * minute : 10 * second);
   log_.note("stop", process->number, duration);
+  server_.note_disturbance();
   process->stopped_until = Scheduler::the().now() + duration;
   return true;
 }
@@ -158,6 +163,7 @@ bool Faults::stop_one() {
 bool Faults::reboot_one() {
   Host& host = some_host();
   log_.note("reboot", 0, host.number);
+  server_.note_disturbance();
   reboot(host);
   end_order_of_snowflakes(host);
   return true;
@@ -169,6 +175,7 @@ bool Faults::set_clock() {
   const Time furthest = random_.one_in(4) ? 3 * 60 * minute : 8 * second;
   host.clock_offset = random_.one_in(3) ? 0 : random_.spread(0, furthest) * (random_.one_in(2) ? -1 : 1);
   ++host.clock_sets;
+  server_.note_disturbance();
   log_.note("clock", 0, host.number, host.clock_offset);
   return true;
 }
@@ -177,6 +184,7 @@ void Faults::operate(Host& host, const char* what, std::function<void(Store&)> w
                      std::function<void()> next) {
   // Who drives the mending is no victim of it: not one of the host's processes that may be killed.
   Process& process = Scheduler::the().make_process(host);
+  ++operators_;
   Scheduler::the().start(
       process, [this, what, work = std::move(work), next = std::move(next), number = process.number] {
         StoreOptions options = store_options();
@@ -193,6 +201,7 @@ void Faults::operate(Host& host, const char* what, std::function<void(Store&)> w
           }
           Scheduler::the().sleep_until(Scheduler::the().now() + second);
         }
+        --operators_;
         if (next) next();
       });
 }
@@ -285,7 +294,7 @@ ServerName Faults::some_restored() {
     return name;
   }
   if (random_.one_in(2)) {
-    name.system = random_.between(1, 3);
+    name.system = 10 * server_.store() + random_.between(1, 3);
     std::int64_t& timeline = timelines_[name.system];
     if (timeline == 0) {
       timeline = random_.between(1, 3);
@@ -308,7 +317,7 @@ void Faults::settle_and_raise(const Tables& before) {
             const auto end_of = [&](const std::string& name) {
               const auto number = std::ranges::find(server_.tag_names, name) - server_.tag_names.begin();
               return std::max(store.granted_mark(TagName(name)),
-                              ledger_.end_of_drawn(static_cast<int>(number)));
+                              ledger_.end_of_drawn(static_cast<int>(number), server_.store()));
             };
             for (const Tag& tag : tags) {
               const std::int64_t end = end_of(tag.name);
@@ -374,6 +383,20 @@ bool Faults::change() {
     }
   });
   return true;
+}
+
+/// As an entry of the DNS, a tunnel or a pooler that leads elsewhere. Operators say which store they mean.
+void Faults::perhaps_repoint() {
+  if (operators_ > 0 || is_restoring()) return;
+  const Time now = Scheduler::the().now();
+  const bool is_first = repoints_at_ == 0;
+  repoints_at_ = now + (scenario_.takes_time ? random_.between(second, 3 * minute)
+                                             : random_.spread(20 * microsecond, 5 * second));
+  if (is_first) return;
+  const bool breaks_connections = random_.one_in(2);
+  server_.repoint(breaks_connections);
+  log_.note("repoint", 0, server_.store(), breaks_connections ? 1 : 0);
+  ++counts_[static_cast<std::size_t>(Fault::repoint)];
 }
 
 // Controls.

@@ -43,6 +43,7 @@ class Faults {
   ServerName some_restored();
   bool recycle();
   bool change();
+  void perhaps_repoint();
   /// What only a control does; true if it did.
   bool break_promise();
   bool copy_folder();
@@ -72,6 +73,8 @@ class Faults {
   Counts counts_{};
   std::int64_t left_;
   int restoring_ = 0;
+  int operators_ = 0;  ///< at work
+  Time repoints_at_ = 0;
   std::map<std::int64_t, std::int64_t> timelines_{};  ///< the last of each system that was the store's
   std::int64_t newest_tables_ = 1;
 

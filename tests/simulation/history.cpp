@@ -43,7 +43,10 @@ class History {
       hosts_.push_back(std::make_unique<Host>());
       hosts_.back()->number = number;
     }
-    set_up_store();
+    for (int store = scenario_.has_another_store ? 1 : 0; store >= 0; --store) {
+      if (server_.store() != store) server_.repoint(/*breaks_connections=*/true);
+      set_up_store(store);
+    }
     for (int i = 0; i < scenario_.slots; ++i) slots_.push_back({.host = &some_host()});
     scheduler_.set_longest_run(scenario_.longest_run);
     scheduler_.on_escape = [this](const Process& process, const std::string& what) {
@@ -68,7 +71,11 @@ class History {
   std::int64_t calls_left() const { return scenario_.calls - static_cast<std::int64_t>(tally_.calls); }
   bool is_late() const { return scheduler_.now() - begin > scenario_.longest; }
 
-  void set_up_store() {
+  /// Two stores have no ID in common, and nothing else than that.
+  void set_up_store(int store) {
+    constexpr std::int64_t first_of_another = 1'000'000'000'000;
+    const std::int64_t start = store == 0 ? 1 : first_of_another;
+    server_.model.here.system += 10 * store;
     Tables& tables = server_.model.tables;
     tables.meta.deployment = Uuid::random(random_);
     tables.meta.granted_by = server_.model.here;
@@ -76,13 +83,19 @@ class History {
     tables.meta.layout = scenario_.layout.text();
     tables.meta.guard_steps = scenario_.guard_steps;
     tables.meta.tags = scenario_.tags;
+    if (scenario_.has_another_store) {
+      const std::int64_t half = (scenario_.layout.max_worker() + 1) / 2;
+      tables.meta.first_worker = tables.meta.next_worker = store * half;
+      if (store == 0) tables.meta.last_worker = half - 1;
+    }
+    server_.tag_names.clear();
     for (int tag = 0; tag < scenario_.tags; ++tag) {
       server_.tag_names.push_back(fmt::format("tag{}", tag));
       const std::int64_t step = scenario_.step ? *scenario_.step : random_.spread(1, 40);
       tables.tags.push_back({.name = server_.tag_names.back(),
-                             .max_id = 1,
+                             .max_id = start,
                              .step = step,
-                             .start = 1,
+                             .start = start,
                              .incarnation = Uuid::random(random_),
                              .granted_by = server_.model.here});
     }

@@ -22,10 +22,11 @@ enum class Fault : std::uint8_t {
   restore,        ///< a backup is put in the place of the store
   recycle,        ///< an operator frees a worker that is in use
   change,         ///< an operator changes steps and limits, raises, removes and adds tags
+  repoint,        ///< the store's name leads to another store, or back
 };
-inline constexpr std::array fault_names{"kill",        "stop",    "reboot",  "clock",
-                                        "store-clock", "network", "outage",  "remove-folder",
-                                        "failover",    "restore", "recycle", "change"};
+inline constexpr std::array fault_names{"kill",    "stop",   "reboot",        "clock",    "store-clock",
+                                        "network", "outage", "remove-folder", "failover", "restore",
+                                        "recycle", "change", "repoint"};
 
 /// A promise that is left out on purpose, or a remedy that an operator leaves out: the simulator has to find
 /// the repeat.

@@ -53,24 +53,22 @@ Ledger::Ledger(const Layout& layout) : layout_(layout) {
   all_ids().clear();
 }
 
-void Ledger::tag_granted(int tag, Range ids, int host, int process, std::int64_t copy) {
-  tags_[tag].emplace(ids.lo, Grant{.range = ids, .host = host, .process = process, .copy = copy});
+void Ledger::tag_granted(int tag, Range ids, int host, int process, const Source& source) {
+  tags_[tag].emplace(ids.lo, Grant{.range = ids, .host = host, .process = process, .source = source});
 }
 
-void Ledger::worker_granted(std::int64_t worker, Range time_ms, int host, int process, std::int64_t copy) {
+void Ledger::worker_granted(std::int64_t worker, Range time_ms, int host, int process, const Source& source) {
   workers_[worker].emplace(time_ms.lo,
-                           Grant{.range = time_ms, .host = host, .process = process, .copy = copy});
+                           Grant{.range = time_ms, .host = host, .process = process, .source = source});
 }
 
-std::int64_t Ledger::end_of_drawn(int tag) const {
-  const auto end = ends_.find(tag);
+std::int64_t Ledger::end_of_drawn(int tag, int store) const {
+  const auto end = ends_.find({tag, store});
   return end == ends_.end() ? 0 : end->second;
 }
 
 void Ledger::note(int tag, std::int64_t id) {
   ++ids_;
-  std::int64_t& end = ends_[tag];
-  end = std::max(end, id + 1);
   const auto key = static_cast<std::uint64_t>(id) ^ static_cast<std::uint64_t>(tag + 1) << 60;
   if (all_ids().insert(key)) return;
   ++repeats_;
@@ -78,15 +76,15 @@ void Ledger::note(int tag, std::int64_t id) {
                          : fmt::format("ID {} of tag {} was drawn twice", id, tag));
 }
 
-std::optional<std::int64_t> Ledger::copy_of(int tag, Range ids, int host, int process) {
-  std::int64_t copy = 0;
+std::optional<Ledger::Source> Ledger::source_of(int tag, Range ids, int host, int process) {
+  Source source;
   /// The end of a grant that holds `from`; `from` itself if there is none.
   const auto end_of_grant = [&](Grants& grants, std::int64_t from, std::int64_t to) {
     for (auto it = grants.upper_bound(from); it != grants.begin();) {
       Grant& grant = (--it)->second;
       if (from >= grant.range.hi || host != grant.host || (process != 0 && process != grant.process))
         continue;
-      copy = grant.copy;
+      source = grant.source;
       const std::int64_t end = std::min(to, grant.range.hi);
       grant.drawn += static_cast<std::uint64_t>(end - from);
       return end;
@@ -94,13 +92,13 @@ std::optional<std::int64_t> Ledger::copy_of(int tag, Range ids, int host, int pr
     return from;
   };
   // What was granted piece by piece may be drawn as one.
-  const auto find = [&](Grants& grants, Range range) -> std::optional<std::int64_t> {
+  const auto find = [&](Grants& grants, Range range) -> std::optional<Source> {
     while (!range.empty()) {
       const std::int64_t end = end_of_grant(grants, range.lo, range.hi);
       if (end == range.lo) return std::nullopt;
       range.lo = end;
     }
-    return copy;
+    return source;
   };
   if (tag != snowflakes) return find(tags_[tag], ids);
   const DecodedId id = layout_.decompose(ids.lo);
@@ -108,21 +106,31 @@ std::optional<std::int64_t> Ledger::copy_of(int tag, Range ids, int host, int pr
   return find(workers_[id.worker], {begin, begin + layout_.unit().count()});
 }
 
-void Ledger::drawn(const Call& call, int tag, Range ids, int host, int process) {
+int Ledger::drawn(const Call& call, int tag, Range ids, int host, int process) {
   for (std::int64_t id = ids.lo; id < ids.hi; ++id) note(tag, id);
-  const auto copy = copy_of(tag, ids, host, process);
-  if (!copy) {
+  const auto source = source_of(tag, ids, host, process);
+  if (!source) {
     fail(fmt::format("IDs [{}, {}) of {} lie in no range that was granted to host {}", ids.lo, ids.hi, tag,
                      host));
-    return;
+    return 0;
   }
-  if (call.order == nullptr || call.life != call.order->life) return;
-  Order& order = *call.order;
-  if (*copy < order.copy) return;  // by one who has not noticed yet that the name leads to another copy
-  if (*copy == call.copy && ids.lo <= call.above)
-    fail(fmt::format("ID {} of {} came after {}, on host {}", ids.lo, tag, call.above, host));
-  if (*copy > order.copy) order = {.highest = -1, .copy = *copy, .life = order.life};
-  order.highest = std::max(order.highest, ids.hi - 1);
+  std::int64_t& end = ends_[{tag, source->store}];
+  end = std::max(end, ids.hi);
+  keep_order(call, tag, ids, host, *source);
+  return source->store;
+}
+
+void Ledger::keep_order(const Call& call, int tag, Range ids, int host, const Source& source) {
+  if (call.order == nullptr || call.before.life != call.order->life) return;
+  const auto store = static_cast<std::size_t>(source.store);
+  const Reached& before = call.before.of_stores[store];
+  Reached& reached = call.order->of_stores[store];
+  if (source.copy < reached.copy)
+    return;  // by one who has not noticed yet that the name leads to another copy
+  if (source.copy == before.copy && ids.lo <= before.highest)
+    fail(fmt::format("ID {} of {} came after {}, on host {}", ids.lo, tag, before.highest, host));
+  if (source.copy > reached.copy) reached = {.highest = -1, .copy = source.copy};
+  reached.highest = std::max(reached.highest, ids.hi - 1);
 }
 
 std::int64_t Ledger::untouched_ranges(int tag) const {

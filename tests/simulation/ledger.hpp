@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -22,37 +23,38 @@ class Ledger {
 
   // The store says:
 
-  /// IDs of a tag, or milliseconds of a worker, were committed to a process of `host`. `copy`: of the store,
-  /// a higher one after a restore.
-  void tag_granted(int tag, Range ids, int host, int process, std::int64_t copy);
-  void worker_granted(std::int64_t worker, Range time_ms, int host, int process, std::int64_t copy);
+  /// Which of two stores, which have no IDs in common; and its copy, a higher one after a restore.
+  struct Source {
+    int store = 0;
+    std::int64_t copy = 0;
+  };
+  /// IDs of a tag, or milliseconds of a worker, were committed to a process of `host`.
+  void tag_granted(int tag, Range ids, int host, int process, const Source& source);
+  void worker_granted(std::int64_t worker, Range time_ms, int host, int process, const Source& source);
 
   // Those who draw say:
 
   /// In one buffer, a call that begins after another one has ended gets higher IDs. What a host was granted
-  /// by two copies of a store lies in two buffers.
-  struct Order {
+  /// by two stores, or by two copies of one, lies in two buffers.
+  struct Reached {
     std::int64_t highest = -1;  ///< of the calls that have ended
     std::int64_t copy = 0;      ///< the newest that IDs were drawn from
-    int life = 0;               ///< another one once nothing is promised over what was before
+  };
+  struct Order {
+    std::array<Reached, 2> of_stores{};
+    int life = 0;  ///< another one once nothing is promised over what was before
   };
   struct Call {
     Order* order;  ///< null: nothing is promised
-    std::int64_t above = -1;
-    std::int64_t copy = 0;
-    int life = 0;
+    Order before{};
   };
-  static Call begin(Order* order) {
-    return {.order = order,
-            .above = order == nullptr ? -1 : order->highest,
-            .copy = order == nullptr ? 0 : order->copy,
-            .life = order == nullptr ? 0 : order->life};
-  }
-  /// `process` is that of its own ranges, or 0 for those of the host.
-  void drawn(const Call& call, int tag, Range ids, int host, int process);
+  static Call begin(Order* order) { return {.order = order, .before = order == nullptr ? Order() : *order}; }
+  /// `process` is that of its own ranges, or 0 for those of the host. Returns the store that granted them; 0
+  /// if none did.
+  int drawn(const Call& call, int tag, Range ids, int host, int process);
 
-  /// Behind the highest ID of a tag that was drawn; 0 if none was.
-  std::int64_t end_of_drawn(int tag) const;
+  /// Behind the highest ID of a tag that was drawn of that store; 0 if none was.
+  std::int64_t end_of_drawn(int tag, int store) const;
 
   std::uint64_t ids() const noexcept { return ids_; }
   std::uint64_t repeats() const noexcept { return repeats_; }
@@ -70,19 +72,20 @@ class Ledger {
     Range range;
     int host;
     int process;
-    std::int64_t copy;
+    Source source;
     std::uint64_t drawn = 0;
   };
   using Grants = std::multimap<std::int64_t, Grant>;
 
   void note(int tag, std::int64_t id);
-  /// Of the store that granted `ids`; none if they lie in no range that was granted.
-  std::optional<std::int64_t> copy_of(int tag, Range ids, int host, int process);
+  void keep_order(const Call& call, int tag, Range ids, int host, const Source& source);
+  /// None if `ids` lie in no range that was granted.
+  std::optional<Source> source_of(int tag, Range ids, int host, int process);
 
   const Layout layout_;
   std::map<int, Grants> tags_;
   std::map<std::int64_t, Grants> workers_;
-  std::map<int, std::int64_t> ends_{};
+  std::map<std::pair<int, int>, std::int64_t> ends_{};  ///< by tag and store
   std::uint64_t ids_ = 0;
   std::uint64_t repeats_ = 0;
   std::optional<std::string> broken_{};

@@ -190,7 +190,8 @@ class Statement {
   // Workers.
 
   Rows layout() {
-    return {Row({meta().layout, number(0), std::nullopt, number(meta().is_layout_fixed ? 1 : 0)})};
+    return {Row({meta().layout, number(meta().first_worker), optional_number(meta().last_worker),
+                 number(meta().is_layout_fixed ? 1 : 0)})};
   }
   Rows acquire_held() {
     if (!may_lease()) return {};
@@ -198,7 +199,8 @@ class Statement {
                      [](const WorkerRow& row) { return std::pair(row.owner ? 0 : 1, row.id); }));
   }
   Rows acquire_new() {
-    if (meta().next_worker > integer(6) || !may_lease()) return {};
+    if (meta().next_worker > std::min(integer(6), meta().last_worker.value_or(integer(6))) || !may_lease())
+      return {};
     const WorkerRow row = new_worker(meta().next_worker);
     update_meta([](MetaRow& changed) {
       ++changed.next_worker;
@@ -208,7 +210,8 @@ class Statement {
     return insert(row);
   }
   Rows has_new() {
-    const bool may = meta().next_worker <= integer(1) && knows_leases(std::min(integer(2), clock_));
+    const bool may = meta().next_worker <= std::min(integer(1), meta().last_worker.value_or(integer(1))) &&
+                     knows_leases(std::min(integer(2), clock_));
     return {Row({number(may ? 1 : 0)})};
   }
   Rows acquire_silent() {

@@ -75,6 +75,8 @@ struct MetaRow {
   std::string layout = "time:41,worker:10,sequence:12/1ms@1288834974657";
   bool is_layout_fixed = false;
   std::int64_t next_worker = 0;
+  std::int64_t first_worker = 0;
+  std::optional<std::int64_t> last_worker{};
   std::int64_t tags = 0;
 };
 

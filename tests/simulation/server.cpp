@@ -24,6 +24,7 @@ struct Request {
   std::vector<Value> parameters;
   int host;
   int process;
+  int store;
   int session;
   bool is_answered = false;
   Server::Reply reply{};
@@ -35,7 +36,7 @@ Error error_of(const char* what, const char* sqlstate) {
 
 class ModelConnection final : public store::Connection {
  public:
-  explicit ModelConnection(int session) : session_(session) {}
+  ModelConnection(int store, int session) : store_(store), session_(session) {}
 
   const store::Sql& sql() const noexcept override { return PostgresqlModel::sql(); }
   bool find_tables(std::chrono::milliseconds) override { return true; }
@@ -57,13 +58,16 @@ class ModelConnection final : public store::Connection {
                                           .parameters = {parameters.begin(), parameters.end()},
                                           .host = process.host->number,
                                           .process = process.number,
+                                          .store = store_,
                                           .session = session_});
     const Time there = server.latency(), back = server.latency();
     scheduler.at(scheduler.now() + there, [request, back, is_request_lost, is_reply_lost] {
       Server& asked = Server::the();
-      const bool is_gone = is_request_lost || asked.is_down() || asked.session() != request->session;
+      const bool is_gone =
+          is_request_lost || asked.is_down() || asked.session(request->store) != request->session;
       if (!is_gone)
-        request->reply = asked.run(request->statement, request->parameters, request->host, request->process);
+        request->reply = asked.run(request->store, request->statement, request->parameters, request->host,
+                                   request->process);
       if (is_gone || is_reply_lost)
         request->reply = {.sqlstate = store::sqlstate::connection_lost, .error = "the connection broke"};
       Scheduler::the().at(Scheduler::the().now() + back, [request] {
@@ -78,7 +82,7 @@ class ModelConnection final : public store::Connection {
       throw error_of("the store did not answer", store::sqlstate::timed_out);
     }
     const Server::Reply& reply = request->reply;
-    if (reply.sqlstate == store::sqlstate::connection_lost || server.session() != session_) {
+    if (reply.sqlstate == store::sqlstate::connection_lost || server.session(store_) != session_) {
       usable_ = false;
       throw error_of("the connection broke", store::sqlstate::connection_lost);
     }
@@ -95,6 +99,7 @@ class ModelConnection final : public store::Connection {
   bool usable() const noexcept override { return usable_; }
 
  private:
+  const int store_;
   const int session_;
   bool usable_ = true;
 };
@@ -108,7 +113,7 @@ std::unique_ptr<store::Connection> connect(const std::string&, const std::string
   const std::int64_t refused = server.network.refused_login;
   if (refused > 0 && server.random().one_in(refused))
     throw error_of("no connection came about", store::sqlstate::unable_to_connect);
-  return std::make_unique<ModelConnection>(server.session());
+  return std::make_unique<ModelConnection>(server.store(), server.session(server.store()));
 }
 
 const Migration migrations[] = {{.number = PostgresqlModel::schema_version,
@@ -138,11 +143,28 @@ bool Server::is_down() const {
 
 void Server::go_down(Time duration) {
   ++session_;
+  ++aside_.session;
+  ++disturbances_;
   down_until_ = Scheduler::the().now() + duration;
+}
+
+void Server::exchange() noexcept {
+  std::swap(model, aside_.model);
+  std::swap(commits_, aside_.commits);
+  std::swap(clock_offset, aside_.clock_offset);
+  std::swap(session_, aside_.session);
+  store_ = 1 - store_;
+}
+
+void Server::repoint(bool breaks_connections) {
+  if (breaks_connections) ++session_;
+  exchange();
+  ++disturbances_;
 }
 
 void Server::become(const Tables& tables, const ServerName& name) {
   ++session_;
+  ++disturbances_;
   model.tables = Tables(tables);
   model.here = name;
   forget_commits();
@@ -159,6 +181,15 @@ void Server::forget_commits() {
 Time Server::latency() {
   if (network.delay > 0 && random_.one_in(network.delay)) return random_.spread(millisecond, 12 * second);
   return random_.spread(20 * microsecond, 4 * millisecond);
+}
+
+Server::Reply Server::run(int store, const char* statement, PostgresqlModel::Parameters parameters, int host,
+                          int process) {
+  const bool is_other = store != store_;
+  if (is_other) exchange();
+  Reply reply = run(statement, parameters, host, process);
+  if (is_other) exchange();
+  return reply;
 }
 
 Server::Reply Server::run(const char* statement, PostgresqlModel::Parameters parameters, int host,
@@ -183,12 +214,13 @@ void Server::tell_grants(const char* statement, PostgresqlModel::Parameters para
   if (statement == sql.grant_segment || statement == sql.grant_exactly) {
     const auto name = std::ranges::find(tag_names, std::get<std::string>(parameters[0]));
     const Range ids{row.integer(0), row.integer(1)};
-    ledger_.tag_granted(static_cast<int>(name - tag_names.begin()), ids, host, process, model.here.tables);
+    ledger_.tag_granted(static_cast<int>(name - tag_names.begin()), ids, host, process,
+                        {.store = store_, .copy = model.here.tables});
     log_.note("granted of " + *name, process, ids.lo, ids.hi);
   } else if (statement == sql.renew || statement == sql.acquire_held || statement == sql.acquire_new ||
              statement == sql.acquire_silent || statement == sql.acquire_this) {
     const Range time{row.integer(1), row.integer(2)};
-    ledger_.worker_granted(row.integer(0), time, host, process, model.here.tables);
+    ledger_.worker_granted(row.integer(0), time, host, process, {.store = store_, .copy = model.here.tables});
     log_.note("leased", process, row.integer(0), time.lo);
     log_.note("until", process, row.integer(0), time.hi);
     say_lease(statement == sql.renew ? "renewed" : "acquired", process, row.integer(0));

@@ -25,7 +25,8 @@ struct NetworkFaults {
 };
 
 /// The database server of a history, and the network that leads there. The library reaches it by its own
-/// driver interface.
+/// driver interface. Its name may lead to another store for a while: what is said of the server here is said
+/// of the one that the name leads to.
 class Server {
  public:
   Server(Random& random, Ledger& ledger, Log& log);
@@ -38,13 +39,20 @@ class Server {
   PostgresqlModel model{};
   NetworkFaults network{};
   Time clock_offset = 0;  ///< its clock less true time
-  /// Names of tags, so that grants can be told to the ledger.
+  /// Names of tags, of both stores, so that grants can be told to the ledger.
   std::vector<std::string> tag_names{};
 
   std::int64_t clock_ms() const;
   bool is_down() const;
   /// No login succeeds, and no reply comes, for so long.
   void go_down(Time duration);
+  /// The name leads to the other store from now on. What is connected stays with the former one, or breaks.
+  void repoint(bool breaks_connections);
+  /// 0, or 1 for the other one.
+  int store() const noexcept { return store_; }
+  /// Another number once something has kept anybody from looking where the name leads.
+  int disturbances() const noexcept { return disturbances_; }
+  void note_disturbance() noexcept { ++disturbances_; }
   /// Takes the place of what is there, such as a standby that lacks the last commits. Connections break.
   void become(const Tables& tables, const ServerName& name);
 
@@ -63,12 +71,22 @@ class Server {
 
   // For connections:
 
-  int session() const noexcept { return session_; }
-  Reply run(const char* statement, PostgresqlModel::Parameters parameters, int host, int process);
+  /// Which connections `store` still serves: another number once they are broken.
+  int session(int store) const noexcept { return store == store_ ? session_ : aside_.session; }
+  Reply run(int store, const char* statement, PostgresqlModel::Parameters parameters, int host, int process);
   Random& random() noexcept { return random_; }
   Time latency();
 
  private:
+  /// The store that the name does not lead to.
+  struct Aside {
+    PostgresqlModel model{};
+    std::vector<Tables> commits{Tables()};
+    Time clock_offset = 0;
+    int session = 0;
+  };
+  void exchange() noexcept;
+  Reply run(const char* statement, PostgresqlModel::Parameters parameters, int host, int process);
   void tell_grants(const char* statement, PostgresqlModel::Parameters parameters,
                    const PostgresqlModel::Rows& rows, int host, int process);
   void say_lease(std::string_view what, int process, std::int64_t worker) const;
@@ -80,7 +98,10 @@ class Server {
   Log& log_;
   std::vector<Tables> commits_{Tables()};
   int session_ = 0;
+  int store_ = 0;
+  Aside aside_{};
   Time down_until_ = 0;
+  int disturbances_ = 0;
 };
 
 }  // namespace leaf::simulation

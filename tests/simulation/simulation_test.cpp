@@ -59,6 +59,21 @@ TEST_CASE("simulation: what is granted is drawn, but for what the buffer and the
   }
 }
 
+TEST_CASE("simulation: a name that leads elsewhere, and back, mixes no two stores") {
+  constexpr std::uint32_t repoints = 1U << static_cast<unsigned>(Fault::repoint);
+  // Every fourth seed has another store.
+  Plan plan{.seed = 3, .faults = repoints, .most_hosts = 1};
+  std::uint64_t times = 0;
+  for (int i = 0; i < 1'500; ++i, plan.seed += 4) {
+    const Outcome outcome = run_history(plan);
+    CAPTURE(plan.text());
+    const std::string broken = outcome.broken.data();
+    REQUIRE(broken == "");
+    times += outcome.faults[static_cast<std::size_t>(Fault::repoint)];
+  }
+  CHECK(times > 1'500);
+}
+
 TEST_CASE("simulation: one seed is one history, and another seed another one") {
   std::set<std::uint64_t> hashes;
   for (std::uint64_t seed = first_seed; seed < first_seed + 20; ++seed) {
