@@ -410,7 +410,7 @@ bool Faults::break_promise() {
       log_.note("failover without a guard", 0, static_cast<std::int64_t>(lag));
       server_.become(Tables(server_.before(lag)), name);
       const store::Value parameters[] = {name.text(), std::int64_t{1}, std::int64_t{1}};
-      server_.model.run(PostgresqlModel::sql().settle_failover, parameters, server_.clock_ms(), random_);
+      server_.model.run(StoreModel::sql().settle_failover, parameters, server_.clock_ms(), random_);
       return true;
     }
     case Control::no_raise:

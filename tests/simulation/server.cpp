@@ -38,7 +38,7 @@ class ModelConnection final : public store::Connection {
  public:
   ModelConnection(int store, int session) : store_(store), session_(session) {}
 
-  const store::Sql& sql() const noexcept override { return PostgresqlModel::sql(); }
+  const store::Sql& sql() const noexcept override { return StoreModel::sql(); }
   bool find_tables(std::chrono::milliseconds) override { return true; }
 
   std::vector<Row> execute(const char* statement, std::span<const Value> parameters,
@@ -116,10 +116,10 @@ std::unique_ptr<store::Connection> connect(const std::string&, const std::string
   return std::make_unique<ModelConnection>(server.store(), server.session(server.store()));
 }
 
-const Migration migrations[] = {{.number = PostgresqlModel::schema_version,
+const Migration migrations[] = {{.number = StoreModel::schema_version,
                                  .name = "model",
                                  .sql = "",
-                                 .minimum_reader = PostgresqlModel::schema_version}};
+                                 .minimum_reader = StoreModel::schema_version}};
 
 const store::Driver model_driver{
     .built_with = LEAF_VERSION, .migrations = migrations, .connect = &connect, .inspect = nullptr};
@@ -183,7 +183,7 @@ Time Server::latency() {
   return random_.spread(20 * microsecond, 4 * millisecond);
 }
 
-Server::Reply Server::run(int store, const char* statement, PostgresqlModel::Parameters parameters, int host,
+Server::Reply Server::run(int store, const char* statement, StoreModel::Parameters parameters, int host,
                           int process) {
   const bool is_other = store != store_;
   if (is_other) exchange();
@@ -192,24 +192,23 @@ Server::Reply Server::run(int store, const char* statement, PostgresqlModel::Par
   return reply;
 }
 
-Server::Reply Server::run(const char* statement, PostgresqlModel::Parameters parameters, int host,
-                          int process) {
+Server::Reply Server::run(const char* statement, StoreModel::Parameters parameters, int host, int process) {
   Reply reply;
   try {
     reply.rows = model.run(statement, parameters, clock_ms(), random_);
   } catch (const Error& error) {
     return {.sqlstate = error.sqlstate(), .error = error.what(), .code = static_cast<int>(error.code())};
   }
-  if (!PostgresqlModel::changes_rows(statement)) return reply;
+  if (!StoreModel::changes_rows(statement)) return reply;
   commits_.push_back(model.tables);
   tell_grants(statement, parameters, reply.rows, host, process);
   return reply;
 }
 
-void Server::tell_grants(const char* statement, PostgresqlModel::Parameters parameters,
-                         const PostgresqlModel::Rows& rows, int host, int process) {
+void Server::tell_grants(const char* statement, StoreModel::Parameters parameters,
+                         const StoreModel::Rows& rows, int host, int process) {
   if (rows.empty()) return;
-  const store::Sql& sql = PostgresqlModel::sql();
+  const store::Sql& sql = StoreModel::sql();
   const Row& row = rows[0];
   if (statement == sql.grant_segment || statement == sql.grant_exactly) {
     const auto name = std::ranges::find(tag_names, std::get<std::string>(parameters[0]));

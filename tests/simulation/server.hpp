@@ -7,8 +7,8 @@
 
 #include "simulation/ledger.hpp"
 #include "simulation/log.hpp"
-#include "simulation/postgresql_model.hpp"
 #include "simulation/scheduler.hpp"
+#include "simulation/store_model.hpp"
 
 namespace leaf::simulation {
 
@@ -36,7 +36,7 @@ class Server {
 
   static Server& the() noexcept { return *the_; }
 
-  PostgresqlModel model{};
+  StoreModel model{};
   NetworkFaults network{};
   Time clock_offset = 0;  ///< its clock less true time
   /// Names of tags, of both stores, so that grants can be told to the ledger.
@@ -63,7 +63,7 @@ class Server {
   void forget_commits();
 
   struct Reply {
-    PostgresqlModel::Rows rows{};
+    StoreModel::Rows rows{};
     std::string sqlstate{};  ///< empty: it is a good one
     std::string error{};
     int code = 0;
@@ -73,22 +73,22 @@ class Server {
 
   /// Which connections `store` still serves: another number once they are broken.
   int session(int store) const noexcept { return store == store_ ? session_ : aside_.session; }
-  Reply run(int store, const char* statement, PostgresqlModel::Parameters parameters, int host, int process);
+  Reply run(int store, const char* statement, StoreModel::Parameters parameters, int host, int process);
   Random& random() noexcept { return random_; }
   Time latency();
 
  private:
   /// The store that the name does not lead to.
   struct Aside {
-    PostgresqlModel model{};
+    StoreModel model{};
     std::vector<Tables> commits{Tables()};
     Time clock_offset = 0;
     int session = 0;
   };
   void exchange() noexcept;
-  Reply run(const char* statement, PostgresqlModel::Parameters parameters, int host, int process);
-  void tell_grants(const char* statement, PostgresqlModel::Parameters parameters,
-                   const PostgresqlModel::Rows& rows, int host, int process);
+  Reply run(const char* statement, StoreModel::Parameters parameters, int host, int process);
+  void tell_grants(const char* statement, StoreModel::Parameters parameters, const StoreModel::Rows& rows,
+                   int host, int process);
   void say_lease(std::string_view what, int process, std::int64_t worker) const;
 
   static Server* the_;

@@ -1,13 +1,13 @@
 #pragma once
 
-/// PostgreSQL as the library sees it: what its statements and triggers (migrations/postgresql) do to the
-/// rows, and what they return. A model rather than a real database, since a failover has rules that SQLite
-/// lacks, and since a history may take no longer than a real server takes for one grant.
-/// postgresql_model_test compares it with the real server, statement by statement, but for the guard of a
-/// failover. Not in it: rights, events, ranges of workers, and that rows which another transaction has locked
-/// are skipped.
+/// A store as the library sees it: what the statements and triggers of PostgreSQL or SQLite (migrations/) do
+/// to the rows, and what they return. Simulated histories run on the model, since each of them may take no
+/// longer than a real server takes for one grant. store_model_test compares it with both real databases,
+/// statement by statement. Not in it: rights, events, imports, and that rows which another transaction has
+/// locked are skipped.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -87,7 +87,10 @@ struct Tables {
   std::vector<WorkerRow> workers{};
 };
 
-class PostgresqlModel {
+/// A file has no server that could be another one, and one clock: its host's, which is the caller's.
+enum class Database { postgresql, sqlite };
+
+class StoreModel {
  public:
   using Rows = std::vector<store::Row>;
   using Parameters = std::span<const store::Value>;
@@ -98,12 +101,19 @@ class PostgresqlModel {
   static const store::Sql& sql() noexcept;
   static bool changes_rows(const char* statement) noexcept;
 
+  explicit StoreModel(Database which = Database::postgresql) : database(which) {}
+
+  Database database;
   Tables tables{};
   ServerName here{};
+  /// How many IDs a tag leaves out, from `least` to `most`, where that is not to be left to chance.
+  std::function<std::int64_t(const TagRow&, std::int64_t least, std::int64_t most)> left_out{};
 
-  /// Runs one of sql() as a transaction of its own at that time of the server's clock. Throws Error as the
+  /// Runs one of sql() as a transaction of its own at that time of the store's clock. Throws Error as the
   /// driver does, and changes nothing then.
   Rows run(const char* statement, Parameters parameters, std::int64_t clock_ms, Random& random);
+  /// As a backup does, which knows the row of then.
+  void put_back(const WorkerRow& row, std::int64_t clock_ms);
 };
 
 }  // namespace leaf::simulation

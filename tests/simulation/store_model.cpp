@@ -1,4 +1,4 @@
-#include "simulation/postgresql_model.hpp"
+#include "simulation/store_model.hpp"
 
 #include <fmt/format.h>
 
@@ -17,25 +17,30 @@ namespace {
 
 using store::Row;
 using store::Value;
-using Rows = PostgresqlModel::Rows;
+using Rows = StoreModel::Rows;
 using Columns = std::vector<std::optional<std::string>>;
 
 constexpr std::int64_t no_limit = 9'223'372'036'854'775'806;
 constexpr std::int64_t day_ms = 86'400'000;
+constexpr std::int64_t last_integer = 2'147'483'647;
 __extension__ using Wide = __int128;
 
 /// One statement at one moment.
 class Statement {
  public:
-  Statement(Tables& tables, const ServerName& here, PostgresqlModel::Parameters parameters,
-            std::int64_t clock, Random& random)
-      : tables_(tables), here_(here), parameters_(parameters), clock_(clock), random_(random) {}
+  Statement(StoreModel& model, StoreModel::Parameters parameters, std::int64_t clock, Random& random)
+      : model_(model),
+        tables_(model.tables),
+        here_(model.here),
+        parameters_(parameters),
+        clock_(clock),
+        random_(random) {}
 
   Rows schema() {
-    return {Row({number(PostgresqlModel::schema_version), meta().deployment.text(), number(1), number(6),
-                 std::nullopt})};
+    return {Row(
+        {number(StoreModel::schema_version), meta().deployment.text(), number(1), number(6), std::nullopt})};
   }
-  Rows identity() { return {Row({meta().deployment.text(), here_.text()})}; }
+  Rows identity() { return {Row({meta().deployment.text(), granter(here_)})}; }
   Rows begin_deployment() {
     if (meta().deployment != Uuid::parse(text(1))) return {};
     update_meta([&](MetaRow& row) { row.deployment = Uuid::parse(text(2)); });
@@ -61,7 +66,7 @@ class Statement {
   }
   Rows add_tag() {
     const auto start = optional(3), limit = optional(4);
-    if (!start && std::ssize(tables_.tags) < meta().tags) {
+    if (!is_file() && !start && std::ssize(tables_.tags) < meta().tags) {
       throw Error(ErrorCode::refused, "table leaf_alloc has lost rows: this tag may have been one of them",
                   {}, "LF003");
     }
@@ -74,7 +79,7 @@ class Statement {
                               .limit = limit,
                               .incarnation = Uuid::random(random_),
                               .granted_by = here_});
-      if (meta().tags < std::ssize(tables_.tags))
+      if (!is_file() && meta().tags < std::ssize(tables_.tags))
         update_meta([&](MetaRow& changed) { changed.tags = std::ssize(tables_.tags); });
       return {tag_row(tables_.tags.back())};
     }
@@ -98,12 +103,15 @@ class Statement {
     }
     return rows;
   }
+  Rows all_tags() {
+    Rows rows;
+    for (const TagRow& row : tables_.tags) rows.push_back(tag_or_tombstone(row));
+    return rows;
+  }
   Rows one_tag() {
     const TagRow* const row = find(text(1));
     if (row == nullptr) return {};
-    Columns columns = tag_columns(*row);
-    columns.push_back(number(row->is_removed ? 1 : 0));
-    return {Row(std::move(columns))};
+    return {tag_or_tombstone(*row)};
   }
   Rows change_tag() {
     TagRow* const row = tag();
@@ -191,7 +199,42 @@ class Statement {
 
   Rows layout() {
     return {Row({meta().layout, number(meta().first_worker), optional_number(meta().last_worker),
-                 number(meta().is_layout_fixed ? 1 : 0)})};
+                 number(is_layout_fixed() ? 1 : 0)})};
+  }
+  Rows set_layout() {
+    if ((text(1) != meta().layout && is_layout_fixed()) ||
+        std::max(meta().first_worker, meta().last_worker.value_or(0)) > integer(2))
+      return {};
+    update_meta([&](MetaRow& row) { row.layout = text(1); });
+    return {Row({meta().layout})};
+  }
+  /// leaf_meta_workers() of 0008_worker_range.sql.
+  Rows set_workers() {
+    const std::int64_t first = integer(1);
+    const std::optional<std::int64_t> last = optional(2), last_before = meta().last_worker;
+    const std::int64_t first_before = meta().first_worker;
+    const bool is_leased_outside = std::ranges::any_of(tables_.workers, [&](const WorkerRow& row) {
+      return (row.id < first || row.id > last.value_or(row.id)) && row.window_end > clock_;
+    });
+    if (text(3) != meta().layout || (is_file() && is_leased_outside)) return {};
+    update_meta([&](MetaRow& row) {
+      row.first_worker = first;
+      row.last_worker = last;
+    });
+    if (!is_file() && (first != first_before || last != last_before)) {
+      if (is_leased_outside)
+        throw Error(ErrorCode::refused, "workers outside of the range are leased", {}, "LF007");
+      const bool is_smaller = first > first_before || (last && *last < last_before.value_or(last_integer));
+      if (meta().leases_from > clock_ && is_smaller) {
+        throw Error(ErrorCode::refused, "the store may lack leases of workers outside of the range", {},
+                    "LF007");
+      }
+      tables_.meta.next_worker = first;
+      while (find_worker(meta().next_worker) != nullptr) ++tables_.meta.next_worker;
+    }
+    if (first < 0 || first > last.value_or(first))
+      throw Error(ErrorCode::failed, "these are no workers", {}, "23514");
+    return {Row({number(first)})};
   }
   Rows acquire_held() {
     if (!may_lease()) return {};
@@ -199,18 +242,19 @@ class Statement {
                      [](const WorkerRow& row) { return std::pair(row.owner ? 0 : 1, row.id); }));
   }
   Rows acquire_new() {
-    if (meta().next_worker > std::min(integer(6), meta().last_worker.value_or(integer(6))) || !may_lease())
-      return {};
+    if (is_file()) return acquire_lowest();
+    if (meta().next_worker > last_new(integer(6)) || !may_lease()) return {};
     const WorkerRow row = new_worker(meta().next_worker);
     update_meta([](MetaRow& changed) {
       ++changed.next_worker;
       changed.is_layout_fixed = true;
     });
+    require_insertable(row);
     if (find_worker(row.id) != nullptr) return {};
     return insert(row);
   }
   Rows has_new() {
-    const bool may = meta().next_worker <= std::min(integer(1), meta().last_worker.value_or(integer(1))) &&
+    const bool may = !is_file() && meta().next_worker <= last_new(integer(1)) &&
                      knows_leases(std::min(integer(2), clock_));
     return {Row({number(may ? 1 : 0)})};
   }
@@ -223,7 +267,10 @@ class Statement {
     if (!may_lease()) return {};
     if (!meta().is_layout_fixed) update_meta([](MetaRow& row) { row.is_layout_fixed = true; });
     WorkerRow* const row = find_worker(integer(6));
-    if (row == nullptr) return insert(new_worker(integer(6)));
+    const WorkerRow proposed = new_worker(integer(6));
+    // Triggers look at what would be inserted, whatever there is.
+    require_insertable(proposed);
+    if (row == nullptr) return insert(proposed);
     const bool may_take = !row->owner || *row->owner == text(1) || row->renewed_at <= clock_ - integer(12);
     if (row->window_end > now() || !may_take) return {};
     return take(row);
@@ -234,11 +281,15 @@ class Statement {
     const std::int64_t here_and_there = std::min(called_at, clock_);
     const std::int64_t begin = std::max(wish, here_and_there);
     if (row == nullptr || !(wish > clock_ || knows_leases(here_and_there)) || clock_ < integer(6) ||
-        clock_ > integer(7) || row->renewed_at > integer(7) || begin < row->held_after || begin > integer(8))
+        clock_ > integer(7) || row->renewed_at > integer(7) || begin > integer(8))
       return {};
     const std::int64_t offset = called_at - clock_;
-    if (clock_ + std::min<std::int64_t>(offset, 0) < row->held_after) return {};  // leaf_worker_held_before
+    // The latter is leaf_worker_held_before.
+    if (!is_file() &&
+        (begin < row->held_after || clock_ + std::min<std::int64_t>(offset, 0) < row->held_after))
+      return {};
     const std::int64_t end = std::max(row->window_end, begin + integer(4));
+    if (end > row->window_end && !is_in_range(row->id)) return {};  // leaf_worker_in_range
     require_not_for_good(row->window_end, end);
     row->window_end = end;
     row->renewed_at = clock_;
@@ -273,7 +324,7 @@ class Statement {
     for (const WorkerRow& row : tables_.workers) {
       rows.push_back(Row({number(row.id), row.owner, number(row.token ? 1 : 0), number(row.window_end),
                           number(row.renewed_at), number(row.clock_offset), number(clock_ - row.renewed_at),
-                          number(1)}));
+                          number(is_in_range(row.id) ? 1 : 0)}));
     }
     return rows;
   }
@@ -293,7 +344,17 @@ class Statement {
     });
   }
 
+  /// leaf_worker_put_back() of 0004_identity.sql.
+  void put_back(const WorkerRow& row) {
+    update_meta([](MetaRow& changed) { changed.worker_table = 0; });
+    tables_.workers.push_back(row);
+  }
+
  private:
+  bool is_file() const { return model_.database == Database::sqlite; }
+  std::optional<std::string> granter(const std::optional<ServerName>& name) const {
+    return is_file() || !name ? std::nullopt : std::optional(name->text());
+  }
   static std::string number(std::int64_t value) { return std::to_string(value); }
   static std::optional<std::string> optional_number(std::optional<std::int64_t> value) {
     return value ? std::optional(number(*value)) : std::nullopt;
@@ -328,7 +389,9 @@ class Statement {
     return rows;
   }
   /// ABOVE_FLOOR: the guard of another server counts first, and is seen afterwards.
-  bool is_above_floor(const TagRow& row) const { return row.max_id >= integer(3) || row.granted_by != here_; }
+  bool is_above_floor(const TagRow& row) const {
+    return row.max_id >= integer(3) || (!is_file() && row.granted_by != here_);
+  }
 
   Rows grant(TagRow& row, std::int64_t count) {
     update_tag(row, [&](TagRow& changed) {
@@ -337,7 +400,7 @@ class Statement {
     });
     return {Row({number(row.max_id - row.last_grant), number(row.max_id), number(row.step),
                  number(row.limit.value_or(no_limit)), row.incarnation.text(), number(1),
-                 meta().deployment.text(), row.granted_by->text(), number(row.start.value_or(1))})};
+                 meta().deployment.text(), granter(row.granted_by), number(row.start.value_or(1))})};
   }
 
   /// leaf_alloc_guard() of 0010_grants.sql.
@@ -345,7 +408,7 @@ class Statement {
   void update_tag(TagRow& row, Change change) {
     TagRow changed = row;
     change(changed);
-    if (row.granted_by != here_) leave_out(row, changed);
+    if (!is_file() && row.granted_by != here_) leave_out(row, changed);
     row = std::move(changed);
   }
   void leave_out(const TagRow& before, TagRow& changed) {
@@ -361,8 +424,13 @@ class Statement {
                   "the tag was last granted by another server, and the guard goes past its limit", {},
                   "LF001");
     }
-    const auto drawn = static_cast<Wide>(random_.next() >> 4) % (std::min(share, room / 8) + 1);
-    const auto left_out = static_cast<std::int64_t>(std::min(guard + drawn, room));
+    const Wide most_drawn = std::min(share, room / 8);
+    const auto left_out_with = [&](Wide drawn) {
+      return static_cast<std::int64_t>(std::min(guard + drawn, room));
+    };
+    const std::int64_t left_out =
+        model_.left_out ? model_.left_out(before, left_out_with(0), left_out_with(most_drawn))
+                        : left_out_with(static_cast<Wide>(random_.next() >> 4) % (most_drawn + 1));
     changed.left_out_from = before.max_id;
     changed.left_out_to = before.max_id + left_out;
     changed.max_id += left_out;
@@ -382,6 +450,11 @@ class Statement {
             std::nullopt};
   }
   static Row tag_row(const TagRow& row) { return Row(tag_columns(row)); }
+  static Row tag_or_tombstone(const TagRow& row) {
+    Columns columns = tag_columns(row);
+    columns.push_back(number(row.is_removed ? 1 : 0));
+    return Row(std::move(columns));
+  }
 
   /// The only server that rows name which is one step away; on a first timeline of other systems the one
   /// furthest on.
@@ -415,7 +488,16 @@ class Statement {
   std::optional<std::int64_t> worker_table() const {
     return !meta().is_layout_fixed || !tables_.workers.empty() ? std::optional(here_.tables) : std::nullopt;
   }
-  bool is_same_lessor() const { return meta().granted_by == here_ && meta().worker_table == worker_table(); }
+  bool is_same_lessor() const {
+    return is_file() || (meta().granted_by == here_ && meta().worker_table == worker_table());
+  }
+  bool is_layout_fixed() const { return is_file() ? !tables_.workers.empty() : meta().is_layout_fixed; }
+  bool is_in_range(std::int64_t id) const {
+    return id >= meta().first_worker && id <= meta().last_worker.value_or(id);
+  }
+  std::int64_t last_new(std::int64_t greatest) const {
+    return std::min(greatest, meta().last_worker.value_or(greatest));
+  }
   bool knows_leases(std::int64_t at) const { return is_same_lessor() && meta().leases_from <= at; }
 
   /// leaf_meta_guard() of 0009_leases.sql.
@@ -476,7 +558,7 @@ class Statement {
   WorkerRow* best(Fits fits, Order order) {
     WorkerRow* chosen = nullptr;
     for (WorkerRow& row : tables_.workers) {
-      if (row.window_end > now() || row.id > integer(6) || !fits(row)) continue;
+      if (row.window_end > now() || row.id > integer(6) || !is_in_range(row.id) || !fits(row)) continue;
       if (chosen == nullptr || order(row) < order(*chosen)) chosen = &row;
     }
     return chosen;
@@ -490,8 +572,20 @@ class Statement {
             .renewed_at = clock_,
             .clock_offset = integer(5) - clock_};
   }
-  Rows insert(const WorkerRow& row) {
+  /// The first one that was never taken.
+  Rows acquire_lowest() {
+    std::int64_t id = meta().first_worker;
+    while (find_worker(id) != nullptr) ++id;
+    if (id > last_new(integer(6)) || !may_lease()) return {};
+    return insert(new_worker(id));
+  }
+  void require_insertable(const WorkerRow& row) const {
+    if (!is_in_range(row.id))
+      throw Error(ErrorCode::refused, "this worker is not one of those that the store leases", {}, "LF007");
     require_not_for_good(0, row.window_end);
+  }
+  Rows insert(const WorkerRow& row) {
+    require_insertable(row);
     tables_.workers.push_back(row);
     return {lease(row, row.window_end - integer(3))};
   }
@@ -510,12 +604,12 @@ class Statement {
   }
   /// leaf_worker_not_for_good and leaf_worker_not_kept_for_good.
   void require_not_for_good(std::int64_t before, std::int64_t end) const {
-    if (end <= before || end <= clock_ + 3 * day_ms) return;
+    if (is_file() || end <= before || end <= clock_ + 3 * day_ms) return;
     throw Error(ErrorCode::failed, "a worker may not be taken for longer than three days", {}, "23514");
   }
   Row lease(const WorkerRow& row, std::int64_t begin) const {
     return Row({number(row.id), number(begin), number(row.window_end), number(1), meta().deployment.text(),
-                meta().granted_by->text()});
+                granter(meta().granted_by)});
   }
   template <typename Fits>
   Rows free_those(Fits fits) {
@@ -529,9 +623,10 @@ class Statement {
     return rows;
   }
 
+  StoreModel& model_;
   Tables& tables_;
   const ServerName& here_;
-  const PostgresqlModel::Parameters parameters_;
+  const StoreModel::Parameters parameters_;
   const std::int64_t clock_;
   Random& random_;
 };
@@ -548,6 +643,8 @@ constexpr std::array known{
     Known{&store::Sql::schema, &Statement::schema, false},
     Known{&store::Sql::identity, &Statement::identity, false},
     Known{&store::Sql::layout, &Statement::layout, false},
+    Known{&store::Sql::set_layout, &Statement::set_layout, true},
+    Known{&store::Sql::set_workers, &Statement::set_workers, true},
     Known{&store::Sql::renew, &Statement::renew, true},
     Known{&store::Sql::leases_from, &Statement::leases_from, true},
     Known{&store::Sql::acquire_held, &Statement::acquire_held, true},
@@ -564,6 +661,7 @@ constexpr std::array known{
     Known{&store::Sql::recycle_silent, &Statement::recycle_silent, true},
     Known{&store::Sql::tag, &Statement::one_tag, false},
     Known{&store::Sql::tags, &Statement::tags, false},
+    Known{&store::Sql::all_tags, &Statement::all_tags, false},
     Known{&store::Sql::add_tag, &Statement::add_tag, true},
     Known{&store::Sql::update_tag, &Statement::change_tag, true},
     Known{&store::Sql::remove_tag, &Statement::remove_tag, true},
@@ -581,7 +679,7 @@ constexpr std::array known{
 
 const Known& found_by(const char* statement) {
   for (const Known& one : known) {
-    if (PostgresqlModel::sql().*one.name == statement) return one;
+    if (StoreModel::sql().*one.name == statement) return one;
   }
   throw Error(ErrorCode::failed, fmt::format("the model does not know the statement '{}'", statement));
 }
@@ -620,7 +718,7 @@ std::string ServerName::text() const {
   return std::to_string(system) + "/" + std::to_string(timeline) + "/1." + std::to_string(tables) + ".1";
 }
 
-const store::Sql& PostgresqlModel::sql() noexcept {
+const store::Sql& StoreModel::sql() noexcept {
   static const store::Sql names = [] {
     store::Sql sql{};
     sql.begin_migration = "BEGIN";
@@ -632,14 +730,13 @@ const store::Sql& PostgresqlModel::sql() noexcept {
   return names;
 }
 
-bool PostgresqlModel::changes_rows(const char* statement) noexcept {
+bool StoreModel::changes_rows(const char* statement) noexcept {
   return found_by(statement).changes_rows;
 }
 
-Rows PostgresqlModel::run(const char* statement, Parameters parameters, std::int64_t clock_ms,
-                          Random& random) {
+Rows StoreModel::run(const char* statement, Parameters parameters, std::int64_t clock_ms, Random& random) {
   const Known& one = found_by(statement);
-  Statement running(tables, here, parameters, clock_ms, random);
+  Statement running(*this, parameters, clock_ms, random);
   if (!one.changes_rows) return (running.*one.run)();
   const Tables before = tables;
   try {
@@ -648,6 +745,11 @@ Rows PostgresqlModel::run(const char* statement, Parameters parameters, std::int
     tables = before;
     throw;
   }
+}
+
+void StoreModel::put_back(const WorkerRow& row, std::int64_t clock_ms) {
+  Random none(0);
+  Statement(*this, {}, clock_ms, none).put_back(row);
 }
 
 }  // namespace leaf::simulation
