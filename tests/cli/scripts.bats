@@ -103,6 +103,8 @@ report_tree() {
   printf 'order_is_lost\t7\n' >"$tree/tests/simulation/caught.tsv"
   echo '# breaks: the clock stops / caught by: clock_test, clock: it, too, goes* / promise: unique' >"$tree/tests/mutants/clock_stops.patch"
   echo '# breaks: order is lost / caught by: range_test, range: x / promise: ordered' >"$tree/tests/mutants/order_is_lost.patch"
+  printf 'row_is_lost\tstore model\n' >>"$tree/tests/simulation/caught.tsv"
+  echo '# breaks: a row is lost / caught by: range_test, range: x / promise: ordered' >"$tree/tests/mutants/row_is_lost.patch"
 }
 
 @test "the report has the manual's promises and the mutants that break each" {
@@ -112,11 +114,14 @@ report_tree() {
   page=$(<"$tree/docs/testing.md")
   contains "$page" '> No ID of a tag, and no snowflake ID of a store, is returned twice: '
   contains "$page" 'With `--direct`, IDs of a tag are in this order'
-  contains "$page" 'there are 2 **mutants**'
+  contains "$page" 'there are 3 **mutants**'
   contains "$page" '| [Unique](#unique): no ID is returned twice | 1 | `clock_test` 1 |'
   contains "$page" '- [clock_stops](../tests/mutants/clock_stops.patch): the clock stops (`clock_test`)'
   contains "$page" 'order is lost (`range_test`; 7 simulated histories)'
   contains "$page" 'It catches 1 mutant, '
+  contains "$page" 'a row is lost (`range_test`; the store model)'
+  contains "$page" 'It notices 1 mutant of the SQL.'
+  contains "$page" 'It notices 0 mutants that'
   contains "$page" 'No run was reported yet.'
   lacks "$page" '@'
   expect 0 "$tree/scripts/report" --check
