@@ -485,6 +485,7 @@ Scenario::Scenario(Random& random, const Plan& plan)
 void Scenario::keep_to_two_stores(Random& random) {
   // They have no worker in common, so none is asked for by number.
   std::ranges::replace(kinds, ActorKind::pinned_snowflakes, ActorKind::host_snowflakes);
+  kinds.push_back(ActorKind::host_segments);
   takes_time = random.one_in(8);
   if (!takes_time) return;
   longest = 4 * minute;
