@@ -30,8 +30,8 @@ class LEAF_EXPORT Clock {
   virtual void sleep_for(std::chrono::nanoseconds duration) = 0;
 
   /// A number that stays the same only while now() moves on by no more than the kernel's clock ticks, 1 to 10
-  /// ms apart, and changes when it is set. Cheap: what was read of now() before may be used again while it
-  /// stays.
+  /// ms apart, and changes when the clock is set. Cheap: while it stays the same, an earlier reading of now()
+  /// may be used again.
   virtual std::int64_t tick() { return now().time_since_epoch().count(); }
 
   /// The machine's clock. Lives as long as the program.

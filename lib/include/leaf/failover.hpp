@@ -25,7 +25,7 @@ struct FailoverTag {
   std::optional<Range> left_out{};
 };
 
-/// What waits since another server, which may lack commits, took over.
+/// What has been waiting since another server, which may lack commits, took over.
 struct Failover {
   std::string server;             ///< the present one, its history and the tables; empty: unknown
   std::vector<FailoverTag> tags;  ///< that wait, or have left out IDs, by name
@@ -34,11 +34,11 @@ struct Failover {
   std::optional<UnixTime> leases_from{};
 };
 
-/// What an operator knows about the commits of the server that this one took the place of.
+/// What an operator knows about the commits of the server that this one replaced.
 enum class Commits {
   may_be_lost,
-  all_there,                  ///< says nothing of servers before that one
-  all_there_on_every_server,  ///< of all that granted last: says it of each change of servers since
+  all_there,                  ///< says nothing about servers before that one
+  all_there_on_every_server,  ///< says it about each change of servers since the last grants
 };
 
 }  // namespace leaf

@@ -11,7 +11,7 @@
 
 namespace leaf {
 
-/// A setting of a database that tells how durable its commits are.
+/// A setting of a database that determines how durable its commits are.
 struct StoreSetting {
   std::string name;
   std::string value;
@@ -46,40 +46,40 @@ struct ServerGuard {
 };
 
 /// A session of the database that holds a transaction open and so keeps others from writing, or a prepared
-/// transaction, which does so without one; of SQLite, a process of this host.
+/// transaction, which does so without a session; for SQLite, a process of this host.
 struct StoreLock {
   std::vector<std::string> what;  ///< such as "tag 'order'", "worker 3" or "table leaf_alloc"
-  std::int64_t process = 0;       ///< of the server; 0: it is a prepared transaction, or one of another host
+  std::int64_t process = 0;       ///< the server's; 0: a prepared transaction, or a process of another host
   std::string role;
   std::string program;            ///< the name that it gives itself; may be empty
   std::optional<UnixTime> since;  ///< its transaction began; absent also if the present role may not know
   std::string prepared{};         ///< the name of the prepared transaction, as a literal of SQL
 };
 
-/// What an administrator of the server does so that others get on.
+/// What an administrator of the server can do so that others can go on.
 LEAF_EXPORT std::string how_to_end(const StoreLock& lock);
 
 /// The functions for SQL in one schema: see Store::install_functions().
 struct StoreFunctions {
   enum class State {
     current,
-    older,             ///< of an earlier release, and they go on
-    refused,           ///< likewise, but the store has come to ask for later ones: they draw no IDs
-    other_layout,      ///< than the store's: they take its IDs apart in a wrong way
+    older,             ///< of an earlier release; they still work
+    refused,           ///< likewise, but the store now requires later ones: they draw no IDs
+    other_layout,      ///< than the store's: they take its IDs apart wrongly
     other_deployment,  ///< than this one: they draw no IDs
   };
 
   std::string schema;
-  std::string layout;  ///< its name or text: what they take IDs apart in
+  std::string layout;  ///< its name or text: the layout by which they take IDs apart
   State state = State::current;
   bool may_be_replaced = false;  ///< by the present role
   /// Roles, and PUBLIC, that may create functions beside these, which may fit a call better; empty where the
   /// tables lie too: see StoreHealth::schema_creators.
   std::string creators{};
-  std::string others{};  ///< of the same names, made by others
+  std::string others{};  ///< functions with the same names, made by others
 };
 
-/// What a store is and how it is set up, as the current login finds it; nothing is judged. What a kind of
+/// What a store is and how it is set up, as the current login sees it; nothing is judged. What a kind of
 /// store does not have is empty.
 struct StoreHealth {
   std::string database;        ///< "PostgreSQL" or "SQLite"
@@ -94,9 +94,9 @@ struct StoreHealth {
   bool is_read_only = false;      ///< transactions cannot write unless they ask for it
   std::string system_identifier;  ///< of the server's cluster; empty also if the role may not know
   std::optional<int> timeline;    ///< of the server's cluster
-  /// What is left out where the server is another one than at the last change; absent: nothing is noticed.
+  /// What is left out if the server is not the one of the last change; absent: nothing is noticed.
   std::optional<ServerGuard> guard;
-  /// What a superuser has to run so that the store may ask which server it is on, which it needs to lease
+  /// What a superuser has to run so that the store may ask which server it is on, which it must know to lease
   /// workers and to notice a failover; empty: nothing.
   std::string guard_remedy;
   std::int64_t tags_known = 0;  ///< how many rows of tags there were, removed ones too
@@ -105,10 +105,9 @@ struct StoreHealth {
   /// 0: it has no tables; absent: the role may not look.
   std::optional<int> schema_version;
   int newest_schema_version = 0;  ///< the newest one that this library knows
-  /// The oldest schema version that a program has to know; a library that knows it goes on with a newer
-  /// schema.
+  /// The oldest schema version that a program has to know; a library that knows it works with a newer schema.
   int minimum_reader = 0;
-  std::string minimum_release;  ///< of a program that knows that one; empty: not told
+  std::string minimum_release;  ///< the release of a program that knows that version; empty: unknown
   std::string deployment;
 
   std::vector<StoreLock> locks;               ///< seen twice, so not by a passing grant
@@ -127,7 +126,7 @@ struct StoreHealth {
 
   /// The store's clock; absent if that is this host's.
   std::optional<UnixTime> time;
-  /// This host's clock less the store's: what the time that the question took does not explain.
+  /// This host's clock minus the store's, as far as the time that the query took does not explain it.
   std::chrono::milliseconds clock_offset{};
 };
 

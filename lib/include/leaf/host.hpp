@@ -34,12 +34,12 @@ struct FetchChange {
 
 /// Where the processes of one host share what the store has granted to them: a buffer for each tag and each
 /// worker, in a file that all of them map. Processes that name the same folder and reach the same store, by
-/// any name, draw from the same buffers, without a daemon. A name that leads to another store is noticed at
-/// the next fetch, and within a minute while IDs are drawn and the store can be reached.
+/// any name, draw from the same buffers, without a daemon. If a name comes to lead to another store, that is
+/// noticed at the next fetch, and within a minute while IDs are drawn and the store can be reached.
 ///
 /// The files are volatile on purpose. They record their boot, device and inode, and are thrown away if one of
-/// these differs or a checksum does: what was buffered is then lost, never given out twice. They must not be
-/// restored from a copy while the system runs, as by a virtual machine's snapshot or CRIU.
+/// these or a checksum differs: what was buffered is then lost, never given out twice. They must not be
+/// restored from a copy while the system runs, for example by a virtual machine's snapshot or CRIU.
 struct HostOptions {
   /// A folder on a local file system, owned by the caller, of mode 0700. Created if it does not exist; its
   /// parents are not.
@@ -49,7 +49,7 @@ struct HostOptions {
   bool group = false;
   /// What selects the store besides its URL, such as the variables that libpq reads.
   std::string store_key{};
-  /// The files that the URL is resolved with, such as libpq's service files: when one changes, the store is
+  /// The files with which the URL is resolved, such as libpq's service files: when one changes, the store is
   /// asked for its identity again.
   std::vector<std::string> store_files{};
   /// False for a short-lived program: nothing is fetched in the background unless it calls claim_fetch() and
@@ -84,7 +84,7 @@ struct HostBuffer {
   // Of a tag.
   Range current;                           ///< what is left of the segment in use
   Range next;                              ///< the one after it; empty if there is none
-  std::int64_t step = 0;                   ///< how many IDs the last fetch asked for at least
+  std::int64_t step = 0;                   ///< how many IDs the last fetch asked for, at least
   std::int64_t tag_step = 0;               ///< the tag's own
   std::int64_t limit = 0;                  ///< the last ID the tag may give
   std::optional<double> ids_per_second{};  ///< since the fetch before the last one
@@ -94,9 +94,9 @@ struct HostBuffer {
   // Of a worker.
   std::int64_t worker = 0;
   std::string layout;
-  UnixTime window_begin;  ///< the window in use, from the time that the last ID was made for
+  UnixTime window_begin;  ///< the window in use, from the time of the last ID on
   UnixTime window_end;
-  UnixTime next_window_end;  ///< as window_end if there is no next one
+  UnixTime next_window_end;  ///< equals window_end if there is no next window
 
   bool damaged = false;  ///< the next draw throws its file away; `failure` names it, the rest is void
   int failures = 0;      ///< fetches that failed since the last good one
@@ -112,7 +112,8 @@ struct HostBuffer {
 LEAF_EXPORT std::vector<HostBuffer> host_buffers(const HostOptions& options, Clock& clock = Clock::real());
 
 /// As host_buffers(), for root, in any user's folder: files are read, not mapped, so their owner can do no
-/// harm meanwhile. What they say is only that user's word. Throws Error (usage) if the folder cannot be read.
+/// harm meanwhile. What they say is only as trustworthy as that user. Throws Error (usage) if the folder
+/// cannot be read.
 LEAF_EXPORT std::vector<HostBuffer> host_buffers_of_any_user(const std::string& folder,
                                                              Clock& clock = Clock::real());
 
@@ -124,8 +125,8 @@ LEAF_EXPORT std::optional<StoreIdentity> refresh_store_name(const std::string& u
                                                             const HostOptions& options, Store& store,
                                                             Clock& clock = Clock::real());
 
-/// The store that `url` led to when somebody of this host last asked for it; none if nobody has, or if it was
-/// forgotten. Asks nobody. Throws Error (`refused`) where the folder is not the caller's.
+/// The store that `url` led to when this host last asked; none if it never has, or if that was forgotten.
+/// Does not ask the store. Throws Error (`refused`) if the folder is not the caller's.
 LEAF_EXPORT std::optional<StoreIdentity> last_known_store(const std::string& url, const HostOptions& options);
 
 /// Gives up the IDs of `tag` below `floor` that this host has buffered from `store`, so that the next one
@@ -136,8 +137,8 @@ LEAF_EXPORT std::uint64_t drop_host_buffer(const StoreIdentity& store, const Hos
                                            std::chrono::milliseconds timeout, Clock& clock = Clock::real());
 
 /// Gives up the windows that this host has buffered for workers of `owner`, or for `worker` alone, if they
-/// lie ahead of the clock by more than `max_backward`, as a wrong clock leaves them. The next window begins
-/// at the clock's time, so its IDs are lower than the last ones. Returns how many were given up. Throws as
+/// lie ahead of the clock by more than `max_backward`, as after a wrong clock. The next window begins at the
+/// clock's time, so its IDs are lower than the last ones. Returns how many were given up. Throws as
 /// drop_host_buffer().
 LEAF_EXPORT int drop_host_windows_ahead(const StoreIdentity& store, const HostOptions& options,
                                         const std::string& owner, std::optional<std::int64_t> worker,
@@ -160,9 +161,9 @@ LEAF_EXPORT std::size_t forget_store(const StoreIdentity& store, const HostOptio
 LEAF_EXPORT std::size_t forget_failing_buffers(const HostOptions& options, std::chrono::milliseconds timeout,
                                                Clock& clock = Clock::real());
 
-/// What this host remembers of grants, for StoreOptions::marks: no process with these marks accepts IDs or
-/// time that one of them was granted before, as a store restored from a backup would grant them. If the
-/// folder cannot hold files, the marks last as long as the process.
+/// This host's record of grants, for StoreOptions::marks: no process with these marks accepts IDs or time
+/// that one of them was granted before, as a store restored from a backup would grant again. If the folder
+/// cannot hold files, the marks last as long as the process.
 LEAF_EXPORT std::shared_ptr<GrantMarks> host_marks(const HostOptions& options);
 
 /// Why host_marks() would remember nothing beyond the process, such as a folder that others may write to.

@@ -29,8 +29,8 @@ struct Environment {
   /// What parses configuration files; null: a module of the library, which is loaded if there is a file.
   detail::YamlParser parse_yaml = nullptr;
 
-  /// That of this process: its variables, its effective user, its host. Variables are read when they are
-  /// asked for, by getenv(): no other thread may change them then.
+  /// The environment of this process: its variables, its effective user, its host. Variables are read when
+  /// they are asked for, with getenv(): no other thread may change them meanwhile.
   LEAF_EXPORT static Environment of_this_process();
 };
 
@@ -38,10 +38,10 @@ struct Environment {
 struct ConfigEntry {
   std::string text;                  ///< may hold a secret
   std::string place;                 ///< FILE:LINE
-  std::vector<ConfigEntry> parts{};  ///< of a mapping: "name=value" each, as in `text` parted by commas
+  std::vector<ConfigEntry> parts{};  ///< of a mapping: "name=value" each; `text` separates them by commas
 };
 
-/// One configuration file: what stands at which key, and the stores that have names.
+/// One configuration file: its values by key, and the stores that have names.
 struct ConfigFile {
   std::map<std::string, ConfigEntry, std::less<>> entries;
   std::map<std::string, ConfigEntry> stores;
@@ -103,8 +103,8 @@ struct HostChoices {
   std::optional<ConfiguredValue> group{};        ///< yes or no
 };
 
-/// What the programs of a host use unless they are told otherwise: all that do draw from the same buffers as
-/// `leafctl next`, and their IDs are in one order.
+/// What the programs of a host use unless they are told otherwise: all programs that do so draw from the same
+/// buffers as `leafctl next`, and their IDs are in one order.
 struct HostDefaults {
   ConfiguredValue store;  ///< its URL
   ConfiguredValue runtime_dir;
@@ -114,8 +114,8 @@ struct HostDefaults {
   /// Where the buffers lie; `folder` is empty if there is no place for them.
   HostOptions host{};
 
-  /// For whatever draws from the store: with what this host remembers of grants, also where its buffers are
-  /// not used. If there is no place for that, each object has marks of its own.
+  /// For whatever draws from the store: includes this host's record of grants, even if its buffers are not
+  /// used. If there is no place for the record, each object has marks of its own.
   LEAF_EXPORT StoreOptions store_options() const;
 
   /// For SegmentOptions and SnowflakeOptions; absent if buffers are not wanted, or not possible.
@@ -144,8 +144,8 @@ LEAF_EXPORT HostDefaults host_defaults(const HostConfiguration& configuration, c
 /// if the system has no file system for it.
 LEAF_EXPORT std::string usual_runtime_dir(const Environment& environment);
 
-/// The folder for host state where that one belongs to somebody else: in the user's home, which is made ready
-/// for it. None if there is no home.
+/// The folder for host state if that one belongs to somebody else: in the user's home, which is prepared for
+/// it. None if there is no home.
 LEAF_EXPORT std::optional<std::string> own_runtime_dir(const Environment& environment);
 
 /// True if `folder` exists and does not belong to this user.

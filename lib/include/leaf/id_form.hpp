@@ -31,7 +31,7 @@ struct IdBase {
   LEAF_EXPORT std::optional<std::int64_t> parse(std::string_view text) const;
 
   /// The digit as append() writes it: hex and base32 are read in either case, and base32 takes I and L for 1,
-  /// O for 0, as Crockford has it.
+  /// and O for 0, as Crockford specifies.
   LEAF_EXPORT char canonical(char digit) const;
 };
 
@@ -62,8 +62,7 @@ class LEAF_EXPORT IdTemplate {
   /// Appends the text of an ID, which is not negative, and a time from 1970 to 9999.
   void append(std::int64_t id, UnixTime time, std::string& to);
 
-  /// The ID that `written` is the text of, with the time that is in the ID; none if there is no such ID in
-  /// `layout`.
+  /// The ID whose text, with the time in the ID, is `written`; none if there is no such ID in `layout`.
   std::optional<std::int64_t> read(std::string_view written, const Layout& layout);
 
  private:
@@ -95,7 +94,7 @@ class LEAF_EXPORT IdTemplate {
   std::string text_after_;
 };
 
-/// The snowflake ID that `text` is, in decimal and with nothing around it, if `layout` holds it.
+/// The snowflake ID that `text` stands for, in decimal and with nothing around it, if `layout` holds it.
 inline std::optional<std::int64_t> parse_id(std::string_view text, const Layout& layout) noexcept {
   constexpr std::size_t most_digits = 19;
   std::int64_t id = 0;

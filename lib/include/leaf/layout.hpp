@@ -77,8 +77,8 @@ struct IdBounds {
   friend bool operator==(const IdBounds&, const IdBounds&) = default;
 };
 
-/// How the 63 usable bits of a snowflake ID are divided, from which moment and in which unit its time counts.
-/// The fields fill the ID up to its lowest bit. A value: cheap to copy, never changes.
+/// How the 63 usable bits of a snowflake ID are divided, and from which moment and in which unit its time
+/// counts. The fields fill the ID up to its lowest bit. A value: cheap to copy, never changes.
 class LEAF_EXPORT Layout {
  public:
   static constexpr std::size_t max_fields = 8;
@@ -93,7 +93,7 @@ class LEAF_EXPORT Layout {
   ///     time:39,sequence:8,machine:16/10ms@1409529600000    fields by name / unit @ epoch
   ///
   /// `/UNIT` (1ms to 1h) and `@EPOCH` (Unix milliseconds) may follow any form; what is left out is the named
-  /// layout's own, else that of `leaf`. `,` and `+` are the same. Widths without names are for 2 fields
+  /// layout's own, else that of `leaf`. `,` and `+` mean the same. Widths without names are for 2 fields
   /// (time, sequence), 3 (time, worker, sequence) or 4 (time, datacenter, worker, sequence). Throws Error
   /// (usage) that says what is wrong.
   static Layout parse(std::string_view text);
@@ -105,7 +105,8 @@ class LEAF_EXPORT Layout {
   Layout(std::span<const FieldWidth> fields, std::chrono::milliseconds unit, UnixTime epoch);
 
   /// The form in which a layout is stored and compared: all its fields by name, the unit and the epoch, such
-  /// as `time:41,worker:10,sequence:12/1ms@1288834974657`. Two layouts are equal just when their texts are.
+  /// as `time:41,worker:10,sequence:12/1ms@1288834974657`. Two layouts are equal exactly when their texts
+  /// are.
   std::string text() const;
   /// The name of the known layout that equals this one, else text().
   std::string name() const;

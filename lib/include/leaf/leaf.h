@@ -62,11 +62,11 @@ LEAF_API void leaf_error_free(leaf_error* error);
 /// A choice whose 0 is the default.
 typedef enum leaf_choice { LEAF_DEFAULT = 0, LEAF_YES = 1, LEAF_NO = 2 } leaf_choice;
 
-/// What to open. Fill it with zeros, set `size`, and then what is to differ. What is left at 0 is as the
-/// programs of this host have it, such as leafctl(1): the environment and the configuration files of
+/// What to open. Fill it with zeros, set `size`, and then whatever should differ. What is left at 0 is as the
+/// programs of this host, such as leafctl(1), have it: the environment and the configuration files of
 /// leafctl.yaml(5) are read when a handle is opened, and at no other time. Without `use_host_defaults`
 /// nothing is read: `store` has to be set then, and buffers are the process's own unless `runtime_dir` is
-/// set. Timeouts, windows and what clocks may differ by are never read: they are the library's own.
+/// set. Timeouts, windows and limits on clocks are never read: they are the library's own.
 typedef struct leaf_options {
   size_t size;              ///< sizeof(leaf_options), which tells versions of this header apart
   int use_host_defaults;    ///< a leaf_choice: LEAF_DEFAULT: yes
@@ -107,24 +107,24 @@ LEAF_API const char* leaf_allocator_store(const leaf_allocator* allocator);
 LEAF_API leaf_tag* leaf_allocator_tag(leaf_allocator* allocator, const char* name, leaf_error** error);
 LEAF_API void leaf_tag_close(leaf_tag* tag);
 
-/// The next ID into `id`: greater than any whose call returned before this one began, in all processes that
-/// share the buffer. From memory, without a lock or a system call, while the buffer has IDs. Fails with
+/// Puts the next ID into `id`: greater than any whose call returned before this one began, in all processes
+/// that share the buffer. From memory, without a lock or a system call, while the buffer has IDs. Fails with
 /// LEAF_NOT_FOUND if the store has no such tag, LEAF_EXHAUSTED past its limit, LEAF_UNAVAILABLE if no segment
 /// came in time, LEAF_REFUSED.
 LEAF_API leaf_status leaf_tag_next(leaf_tag* tag, int64_t* id, leaf_error** error);
 /// Not 0 if the next ID was in memory, and is now in `id`. If 0, `id` is left alone: call leaf_tag_next(),
 /// which may wait. For threads that must not wait, such as an event loop's.
 LEAF_API int leaf_tag_try_next(leaf_tag* tag, int64_t* id);
-/// One run of consecutive IDs into `range`, 1 to `at_most` of them; `at_most` is 1 or more.
+/// Puts one run of consecutive IDs into `range`, 1 to `at_most` of them; `at_most` is 1 or more.
 LEAF_API leaf_status leaf_tag_next_range(leaf_tag* tag, uint64_t at_most, leaf_range* range,
                                          leaf_error** error);
-/// Fills `ids` with `count` IDs in increasing order, which need not be consecutive. What was drawn before it
-/// failed is lost.
+/// Fills `ids` with `count` IDs in increasing order, which need not be consecutive. If it fails, what was
+/// already drawn is lost.
 LEAF_API leaf_status leaf_tag_fill(leaf_tag* tag, int64_t* ids, size_t count, leaf_error** error);
 
 // --- tags and their counters
 
-/// One store, to look after its tags. A call of another thread waits until the one before has ended.
+/// One store, for managing its tags. A call from another thread waits until the previous one has ended.
 typedef struct leaf_store leaf_store;
 
 /// The greatest ID.
@@ -180,14 +180,14 @@ LEAF_API leaf_generator* leaf_generator_open(const leaf_options* options, leaf_e
 /// Gives back what no other process of the host uses, if the store can be reached.
 LEAF_API void leaf_generator_close(leaf_generator* generator);
 
-/// The next ID into `id`, ordered as those of a tag if the layout's time comes first. Takes no lock and makes
-/// no system call but to read the clock. Fails with LEAF_REFUSED if the clock is behind the last ID by more
-/// than two seconds, LEAF_EXHAUSTED, or LEAF_UNAVAILABLE if no window of time came.
+/// Puts the next ID into `id`, ordered like those of a tag if the layout's time comes first. Takes no lock
+/// and makes no system call except to read the clock. Fails with LEAF_REFUSED if the clock is behind the last
+/// ID by more than two seconds, LEAF_EXHAUSTED, or LEAF_UNAVAILABLE if no window of time came.
 LEAF_API leaf_status leaf_generator_next(leaf_generator* generator, int64_t* id, leaf_error** error);
-/// As leaf_tag_try_next(). Only a thread that draws one ID after the other gets any; to others
-/// leaf_generator_next() is as quick.
+/// As leaf_tag_try_next(). Only a thread that draws one ID after the other gets any; for others
+/// leaf_generator_next() is just as quick.
 LEAF_API int leaf_generator_try_next(leaf_generator* generator, int64_t* id);
-/// Fills `ids` with `count` IDs in increasing order. What was made before it failed is lost.
+/// Fills `ids` with `count` IDs in increasing order. If it fails, what was already made is lost.
 LEAF_API leaf_status leaf_generator_fill(leaf_generator* generator, int64_t* ids, size_t count,
                                          leaf_error** error);
 /// The worker in use.
@@ -206,7 +206,7 @@ typedef struct leaf_decoded {
 /// A known layout by name, such as leaf or twitter, or one by its bits, such as 41,10,12. Fails with
 /// LEAF_USAGE.
 LEAF_API leaf_layout* leaf_layout_parse(const char* text, leaf_error** error);
-/// That of a generator's deployment.
+/// The layout of a generator's deployment.
 LEAF_API leaf_layout* leaf_generator_layout(leaf_generator* generator, leaf_error** error);
 LEAF_API void leaf_layout_free(leaf_layout* layout);
 /// The form in which layouts are stored and compared.
@@ -215,8 +215,8 @@ LEAF_API const char* leaf_layout_text(const leaf_layout* layout);
 /// Takes an ID apart. Fails with LEAF_USAGE if the layout cannot hold it.
 LEAF_API leaf_status leaf_decode(const leaf_layout* layout, int64_t id, leaf_decoded* decoded,
                                  leaf_error** error);
-/// Puts one together. Fails with LEAF_EXHAUSTED for a time that the layout has no bits for, LEAF_USAGE for a
-/// worker or a sequence out of bounds.
+/// Puts an ID together. Fails with LEAF_EXHAUSTED for a time that the layout has no bits for, LEAF_USAGE for
+/// a worker or a sequence out of bounds.
 LEAF_API leaf_status leaf_encode(const leaf_layout* layout, const leaf_decoded* decoded, int64_t* id,
                                  leaf_error** error);
 /// The least and the greatest ID of the times in [from_ms, to_ms), both included.

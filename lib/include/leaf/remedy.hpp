@@ -11,8 +11,8 @@ namespace leaf {
 
 /// A step that an Error's hint proposes, for a program to name in its own words: a command, a button, a call.
 struct Remedy {
-  /// What to do. `name` and `number` are set where they mean something. New kinds come last: files that
-  /// programs of several versions read hold the values.
+  /// What to do. `name` and `number` are set where they mean something. New kinds come last, because the
+  /// values are stored in files that programs of several versions read.
   enum class Kind : std::uint8_t {
     allow_more_time,      ///< StoreOptions::timeout, or that of the call
     allow_more_skew,      ///< WorkerRequest::max_skew
@@ -23,12 +23,12 @@ struct Remedy {
     look_at_objects,      ///< Store::foreign_objects()
     grant_role,           ///< Store::grant_runtime_role(), called by the owner of the tables
     check_store,          ///< Store::health(), which names what is in the way
-    check_settings,       ///< where the program has the store's URL and the layout from
-    add_tag,              ///< Store::add_tag(); name: the tag; number: its start, if it has to have one
+    check_settings,       ///< where the program gets the store's URL and the layout from
+    add_tag,              ///< Store::add_tag(); name: the tag; number: its start, if it needs one
     change_step,          ///< Store::update_tag(); name: the tag; number: the step, if it is known
     change_limit,         ///< likewise; number: the limit, if it is known
     change_description,   ///< likewise
-    raise_tag,            ///< likewise; number: the next ID that it is to have at least
+    raise_tag,            ///< likewise; number: the least next ID that it should have
     look_at_tag,          ///< Store::granted_mark() on other hosts; name: the tag
     list_workers,         ///< Store::workers()
     recycle_worker,       ///< Store::recycle_worker(); number: the worker, if it is known

@@ -32,8 +32,8 @@ struct SegmentOptions {
   /// lose as many IDs.
   std::optional<std::int64_t> max_starved_step{};
   /// How many connections, each with a thread of its own, fetch segments at once. They are opened when
-  /// needed. With `host` calls that wait for a segment fetch it themselves; as many of their connections are
-  /// kept again.
+  /// needed. With `host`, calls that wait for a segment fetch it themselves; the same number of connections
+  /// is kept for them in addition.
   int max_connections = 2;
   /// Called from a background thread, never twice at the same time, when a fetch has failed and will be
   /// retried; may be empty. It must not call the allocator.
@@ -77,8 +77,8 @@ class LEAF_EXPORT SegmentTag {
     return true;
   }
 
-  /// One run of 1 to `at_most` consecutive IDs (`at_most` >= 1), if there are any in memory; else empty, and
-  /// next_range() is to be called. For threads that must not wait.
+  /// One run of 1 to `at_most` consecutive IDs (`at_most` >= 1), if there are any in memory; else empty: call
+  /// next_range(), which may wait. For threads that must not wait.
   Range try_next_range(std::uint64_t at_most);
 
   /// One run of consecutive IDs, 1 to `at_most` of them (`at_most` >= 1), none drawn by anybody else. Throws
@@ -112,8 +112,8 @@ class LEAF_EXPORT SegmentTag {
   bool is_fetch_due();
   /// The same, but whoever gets true must call fetch() soon, perhaps in another process.
   bool claim_fetch();
-  /// With HostOptions::fetch_ahead off: true if it is time to ask the store whether it is still the same one,
-  /// which a new handle does.
+  /// With HostOptions::fetch_ahead off: true if it is time to ask the store whether it is still the same one;
+  /// making a new handle does that.
   bool is_check_due();
   /// Fetches the next segment, unless it is no longer needed. Throws Error as next().
   void fetch();

@@ -57,8 +57,8 @@ class LEAF_EXPORT SnowflakeGenerator {
   SnowflakeGenerator& operator=(const SnowflakeGenerator&) = delete;
 
   /// The next ID: greater than any whose call returned before this one began, in this generator, if the
-  /// layout's time comes first. Takes no lock and makes no system call but to read the clock, unless it has
-  /// to wait: for the next unit of time where all sequence numbers of this one are used.
+  /// layout's time comes first. Takes no lock and makes no system call except to read the clock, unless it
+  /// has to wait for the next unit of time because all sequence numbers of this one are used.
   ///
   /// At full rate, the time in an ID may be up to 20 ms old, so that a busy host reaches the layout's ceiling
   /// too. If a thread draws one ID after the other, at most a microsecond apart, up to 100 of them share one
@@ -66,10 +66,10 @@ class LEAF_EXPORT SnowflakeGenerator {
   ///
   /// Throws Error: `refused` if the clock is behind the last ID by more than `max_backward`, or cannot be
   /// trusted when a window is leased; `exhausted` before the layout's epoch and past its last bit, or if all
-  /// workers are taken; `unavailable` if for the timeout no window could be leased or the clock stood still,
-  /// or the next unit of time begins after it. Once a clock that was far ahead is set right,
-  /// Store::release_workers() and drop_host_windows_ahead(), or a new generator if there is no host's buffer,
-  /// go on at the clock's time: no ID repeats, but they are lower than the last ones.
+  /// workers are taken; `unavailable` if no window could be leased within the timeout, if the clock stood
+  /// still for that long, or if the next unit of time begins after it. Once a clock that was far ahead is set
+  /// right, IDs go on at the clock's time after Store::release_workers() and drop_host_windows_ahead(), or
+  /// with a new generator if there is no host's buffer: no ID repeats, but they are lower than the last ones.
   std::int64_t next();
   /// The next ID, if the thread's last reading of the clock still serves. If false, call next(), which may
   /// wait; always false for a thread that does not draw one ID after the other.
@@ -85,8 +85,8 @@ class LEAF_EXPORT SnowflakeGenerator {
   bool is_fetch_due();
   /// The same, but whoever gets true must call fetch() soon, perhaps in another process.
   bool claim_fetch();
-  /// With HostOptions::fetch_ahead off: true if it is time to ask the store whether it is still the same one,
-  /// which a new generator does.
+  /// With HostOptions::fetch_ahead off: true if it is time to ask the store whether it is still the same one;
+  /// making a new generator does that.
   bool is_check_due();
   /// Leases the next window, unless it is no longer needed. Throws Error as next().
   void fetch();

@@ -85,10 +85,10 @@ struct NewStore {
 /// Administers one store, and takes single grants from it. It connects when first needed, and again after the
 /// connection was lost. Use one object from one thread at a time, and not across fork().
 ///
-/// Besides what it names, every call throws Error: `unavailable` if the store cannot be reached or does not
-/// answer in time; `usage` if it refuses the login, or has no schema, an older one, or one that asks for a
-/// later release. Grants and leases throw `refused` if the store has gone back and would grant again what it
-/// granted before.
+/// Besides what its comment names, every call may throw Error: `unavailable` if the store cannot be reached
+/// or does not answer in time; `usage` if it refuses the login, or has no schema, an older one, or one that
+/// requires a later release. Grants and leases throw `refused` if the store has gone back and would grant
+/// again what it granted before.
 class LEAF_EXPORT Store {
  public:
   /// Looks at the URL only. Throws Error (usage) if it is not one.
@@ -104,11 +104,11 @@ class LEAF_EXPORT Store {
   /// Brings the schema up to date, or creates it, in one transaction and under a lock. Returns the migrations
   /// that were applied: none if it was current, or is newer and fits this program. Takes over a table
   /// `leaf_alloc` that Leaf's users made, with its rows, and takes over or drops the foreign objects in
-  /// `adopted`. Throws `refused` if there are others. Where there is no store yet the same transaction makes
-  /// it as `if_new` says, so that nobody ever finds another; if that cannot be, throws what the functions do
-  /// that it names, and makes nothing. A store that exists keeps what it has.
+  /// `adopted`. Throws `refused` if there are others. If there is no store yet, the same transaction makes it
+  /// as `if_new` says, so that nobody ever finds it otherwise; if that is not possible, throws as the
+  /// functions named in NewStore do, and makes nothing. An existing store keeps what it has.
   std::vector<Migration> migrate(const std::vector<ForeignObject>& adopted = {}, const NewStore& if_new = {});
-  /// The objects of other roles whose code would run as the current one when it changes the tables. Throws
+  /// The objects of other roles whose code would run as the current role when it changes the tables. Throws
   /// `usage` for a store without roles.
   std::vector<ForeignObject> foreign_objects();
   /// What migrate() would apply: everything if there is no store yet. Does not create one.
@@ -116,29 +116,29 @@ class LEAF_EXPORT Store {
   /// The SQL, in one transaction, that does what migrate() would; empty if there is nothing to do.
   std::string migration_script(const std::vector<ForeignObject>& adopted = {});
   /// Lets a role of the database draw IDs and lease workers, and nothing else: its other rights on the
-  /// store's tables are revoked. With them it can use up IDs and workers, and keep workers from their owners.
+  /// store's tables are revoked. It can still use up IDs and workers, and keep workers from their owners.
   /// Throws `usage` for a store without roles, and for a role that does not exist or owns the tables;
   /// `refused` if the role could do more in other ways, such as through a role that it is a member of. If it
-  /// throws, the role has the rights that it had.
+  /// throws, the role keeps the rights that it had.
   void grant_runtime_role(const std::string& role);
   /// The SQL, in one transaction, that does what grant_runtime_role() would. Throws `usage` for a store
   /// without roles.
   std::string runtime_role_script(const std::string& role);
-  /// Makes functions for those who look at IDs in the database itself, or replaces those of before:
-  /// `leaf_time(id)`, `leaf_worker(id)`, `leaf_sequence(id)`, `leaf_id_at(time)` and `leaf_bounds(from, to)`
-  /// of the present layout, and `leaf_next(tag)` and `leaf_next(tag, n)`, which draw IDs in the caller's
-  /// transaction. An empty `schema` is that of the tables. They have to be made again where the layout or the
-  /// deployment changes: see StoreHealth::functions. Returns the schema. Throws `usage` for a store that can
-  /// have none, a schema that does not exist, and a role that is not the tables' owner; `refused` where the
-  /// schema has functions of these names that are others, or another role's.
+  /// Makes functions for working with IDs in the database itself, or replaces earlier ones: `leaf_time(id)`,
+  /// `leaf_worker(id)`, `leaf_sequence(id)`, `leaf_id_at(time)` and `leaf_bounds(from, to)` for the present
+  /// layout, and `leaf_next(tag)` and `leaf_next(tag, n)`, which draw IDs in the caller's transaction. An
+  /// empty `schema` is that of the tables. They have to be made again if the layout or the deployment
+  /// changes: see StoreHealth::functions. Returns the schema. Throws `usage` for a store that can have none,
+  /// a schema that does not exist, and a role that is not the tables' owner; `refused` if the schema has
+  /// other functions with these names, or functions of another role.
   std::string install_functions(const std::string& schema = {});
   /// The SQL, in one transaction, that does by hand what install_functions() would. Throws `usage` for a
   /// store that can have none, and a schema that does not exist.
   std::string functions_script(const std::string& schema = {});
   /// Asks the store for its identity.
   StoreIdentity identity();
-  /// The next call connects anew if the last one was not made with these `files`: what tells how those look
-  /// that the URL is resolved with.
+  /// The next call connects anew if the last one was not made with these `files`: a number that identifies
+  /// the state of the files with which the URL is resolved.
   void connect_by(std::uint64_t files);
   /// Makes the store a deployment of its own instead of `former`, and leaves tags and workers as they are:
   /// for a copy whose IDs are never mixed with the original's. Hosts give up what they have buffered from
@@ -160,9 +160,9 @@ class LEAF_EXPORT Store {
   Failover failover();
   /// Settles what failover() has `seen` on this server: tags leave out the guard now, and the wait for
   /// workers begins. With Commits::all_there, tags go on where they were, and workers are leased at once; but
-  /// what waits since an earlier server took over is settled as if commits may be lost. If commits were lost
-  /// after all, IDs repeat. Returns the tags that waited. Throws `refused` if another server has taken over
-  /// meanwhile, and as failover().
+  /// what has been waiting since an earlier server took over is settled as if commits may be lost. If commits
+  /// were lost after all, IDs repeat. Returns the tags that waited. Throws `refused` if another server has
+  /// taken over meanwhile, and as failover().
   std::vector<FailoverTag> settle_failover(const Failover& seen, Commits commits);
 
   /// Looks at the store and changes nothing; needs neither a schema nor any rights.
@@ -185,8 +185,8 @@ class LEAF_EXPORT Store {
   /// Throws `not_found`.
   Tag tag(const TagName& name);
   /// Names of tags that may have been meant by `name`, if there is no such tag: about as long, or beginning
-  /// with it. In no order, and no more than `at_most`, so that a store with very many tags is not read as a
-  /// whole.
+  /// with it. In no particular order, and no more than `at_most`, so that a store with very many tags is not
+  /// read as a whole.
   std::vector<std::string> similar_tags(const TagName& name, std::int64_t at_most = 10'000);
   /// Returns the tag as it is afterwards. Throws `not_found`, `usage` for values out of bounds.
   Tag update_tag(const TagName& name, const TagChange& change);
@@ -204,8 +204,8 @@ class LEAF_EXPORT Store {
   /// Grants max(the tag's step, wish) IDs, or what is left below the limit. Throws as grant() does.
   Grant grant_segment(const TagName& name, std::int64_t wish = 0);
 
-  /// The end of what is known to be granted of a tag in this deployment (see StoreOptions::marks); 0 if
-  /// nothing is. While the tag's next ID is lower, grants are refused.
+  /// The end of the IDs of a tag that are known to be granted in this deployment (see StoreOptions::marks); 0
+  /// if none are. While the tag's next ID is lower, grants are refused.
   std::int64_t granted_mark(const TagName& name);
 
   /// The tags that the store has lost, by name, as far as this host can tell (see StoreOptions::marks).

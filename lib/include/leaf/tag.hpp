@@ -50,7 +50,7 @@ struct Tag {
   UnixTime updated_at;                   ///< when it was last added or changed
   std::optional<UnixTime> granted_at{};  ///< when IDs were last granted, if ever
   std::string incarnation;               ///< a UUID; a new one after the tag was removed and added again
-  /// If it is added again it goes on from `next_id`; limit and description are over.
+  /// If it is added again, it goes on from `next_id`; its limit and description no longer apply.
   bool is_removed = false;
 };
 

@@ -33,7 +33,7 @@ class LEAF_EXPORT TagImport {
     raise,
     change,
     nothing,
-    note,  ///< a removed tag that the store has no row of, so that it cannot begin lower if it is added
+    note,  ///< a removed tag for which the store has no row, so that it cannot begin lower if it is added
   };
 
   /// `existing` is the tag in the store, if there is one; `end_of_removed` is where a removed one of that
@@ -43,7 +43,7 @@ class LEAF_EXPORT TagImport {
 
   Action action() const noexcept { return action_; }
   /// The tag as it will be, or is after import_tags(). One that is removed where it comes from stays if it
-  /// lives here, and is raised.
+  /// exists here, and is raised.
   const Tag& tag() const noexcept { return tag_; }
   /// The imported next ID, if the store is past it.
   std::optional<std::int64_t> passed() const;
@@ -78,9 +78,9 @@ struct ImportPlan {
 LEAF_EXPORT ImportPlan plan_import(const std::vector<ImportedTag>& tags, Store& store);
 
 /// Imports `tags` in one transaction: all of them, or none if it throws or finds lost ones. What others
-/// change meanwhile comes before or after it as a whole. It counts as one call of the store (see
-/// StoreOptions::timeout). Done again, it changes nothing. IDs of a tag that was raised may still be buffered
-/// on hosts: see drop_host_buffer(). Throws as plan_import(), Store::add_tag() and update_tag() do.
+/// change meanwhile takes effect entirely before or entirely after it. It counts as one call of the store
+/// (see StoreOptions::timeout). Repeating it changes nothing. IDs of a tag that was raised may still be
+/// buffered on hosts: see drop_host_buffer(). Throws as plan_import(), Store::add_tag() and update_tag() do.
 LEAF_EXPORT ImportPlan import_tags(const std::vector<ImportedTag>& tags, Store& store);
 
 }  // namespace leaf

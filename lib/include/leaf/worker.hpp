@@ -28,7 +28,7 @@ struct Worker {
   bool leased = false;  ///< its holder has not given it up (it may have died)
   UnixTime window_end;  ///< no ID of a later time was made with it; the next window starts here or later
   UnixTime renewed_at;  ///< the last grant, by the store's clock
-  std::chrono::milliseconds clock_offset{};  ///< the holder's clock less the store's, at that grant
+  std::chrono::milliseconds clock_offset{};  ///< the holder's clock minus the store's, at that grant
   std::chrono::milliseconds silent_for{};  ///< since that grant, by the store's clock; below 0: it was ahead
   bool in_range = true;                    ///< the store leases it: see Store::worker_range()
 
@@ -55,8 +55,8 @@ struct WorkerRequest {
 };
 
 /// A worker and a window of time, [begin, end), in which only the holder of the token may make IDs with it:
-/// in the units of the layout's time that lie in it as a whole. Two holders may share the one in which the
-/// first window ends.
+/// in the units of the layout's time that lie entirely in it. The unit in which one window ends may be the
+/// one in which the next holder's window begins.
 struct WorkerLease {
   std::int64_t worker = 0;
   std::string token;
