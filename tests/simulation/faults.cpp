@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 
+#include "host/hash.hpp"
+#include "host/shared_state.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
 
@@ -15,6 +18,18 @@ using std::chrono::milliseconds;
 
 /// How far the server's clock is set at most: hosts lease nothing where theirs is further away.
 constexpr Time store_clock_error = 3 * second;
+
+/// All simulated boots have one name, since the library asks for it but once.
+void rename_boot(std::vector<std::byte>& file) {
+  host::FileHeader header;
+  if (file.size() < sizeof header) return;
+  std::memcpy(&header, file.data(), sizeof header);
+  header.boot[0] = 'e';
+  header.checksum = host::Hash()
+                        .add({reinterpret_cast<const char*>(&header), offsetof(host::FileHeader, checksum)})
+                        .value();
+  std::memcpy(file.data(), &header, sizeof header);
+}
 
 TagChange unlimited() {
   TagChange change;
@@ -59,6 +74,7 @@ void Faults::happen() {
 }
 
 void Faults::end() {
+  have_ended_ = true;
   log_.note("all faults end");
   server_.network = {};
   server_.clock_offset = 0;
@@ -77,7 +93,8 @@ bool Faults::make_happen(Fault fault) {
     case Fault::stop:
       return stop_one();
     case Fault::reboot:
-      return reboot_one();
+      reboot_one(some_host());
+      return true;
     case Fault::clock:
       return set_clock();
     case Fault::store_clock:
@@ -111,6 +128,8 @@ bool Faults::make_happen(Fault fault) {
       return change();
     case Fault::repoint:
       return false;
+    case Fault::relic:
+      return leave_relics();
   }
   return false;
 }
@@ -160,13 +179,39 @@ bool Faults::stop_one() {
   return true;
 }
 
-bool Faults::reboot_one() {
-  Host& host = some_host();
+void Faults::reboot_one(Host& host) {
   log_.note("reboot", 0, host.number);
   server_.note_disturbance();
   reboot(host);
   end_order_of_snowflakes(host);
+}
+
+/// Where the folder lies on a disk its files outlive a reboot, without what was not written back yet. And
+/// somebody may copy a folder, and later put the copy in its place.
+bool Faults::leave_relics() {
+  Host& host = some_host();
+  std::vector<KeptFile> files = keep_files(host);
+  if (files.empty()) return false;
+  Scheduler& scheduler = Scheduler::the();
+  scheduler.at(scheduler.now() + random_.spread(millisecond, 20 * second),
+               [this, &host, files = std::move(files)]() mutable { find_relics(host, files); });
   return true;
+}
+
+void Faults::find_relics(Host& host, std::vector<KeptFile>& files) {
+  if (have_ended_ || is_restoring()) return;
+  const bool is_reboot = random_.one_in(2);
+  if (is_reboot) {
+    reboot_one(host);
+  } else {
+    log_.note("copies are put back", 0, host.number);
+    // Who has the old files mapped notices it as where the folder is removed.
+    end_order(&host, /*for_good=*/true);
+  }
+  for (KeptFile& file : files) {
+    if (is_reboot) rename_boot(file.content);
+    put_back(host, file, is_reboot ? KeptAs::itself : KeptAs::copy);
+  }
 }
 
 /// Mostly by little, as a time server does; sometimes by hours, as a mistake.

@@ -36,7 +36,9 @@ class Faults {
   bool make_happen(Fault fault);
   bool kill_one();
   bool stop_one();
-  bool reboot_one();
+  void reboot_one(Host& host);
+  bool leave_relics();
+  void find_relics(Host& host, std::vector<KeptFile>& files);
   bool set_clock();
   bool fail_over();
   bool restore();
@@ -74,6 +76,7 @@ class Faults {
   std::int64_t left_;
   int restoring_ = 0;
   int operators_ = 0;  ///< at work
+  bool have_ended_ = false;
   Time repoints_at_ = 0;
   std::map<std::int64_t, std::int64_t> timelines_{};  ///< the last of each system that was the store's
   std::int64_t newest_tables_ = 1;

@@ -23,10 +23,11 @@ enum class Fault : std::uint8_t {
   recycle,        ///< an operator frees a worker that is in use
   change,         ///< an operator changes steps and limits, raises, removes and adds tags
   repoint,        ///< the store's name leads to another store, or back
+  relic,          ///< files outlive a reboot as they were earlier, or copies take the place of files
 };
 inline constexpr std::array fault_names{"kill",    "stop",   "reboot",        "clock",    "store-clock",
                                         "network", "outage", "remove-folder", "failover", "restore",
-                                        "recycle", "change", "repoint"};
+                                        "recycle", "change", "repoint",       "relic"};
 
 /// A promise that is left out on purpose, or a remedy that an operator leaves out: the simulator has to find
 /// the repeat.

@@ -186,6 +186,38 @@ void reboot(Host& host) {
   remove_folders(host);
 }
 
+std::vector<KeptFile> keep_files(const Host& host) {
+  std::vector<KeptFile> files;
+  for (const auto& [path, folder] : host.folders) {
+    for (const auto& [name, file] : folder->entries) {
+      files.push_back({.folder = path,
+                       .name = name,
+                       .inode = file->number,
+                       .born = file->born,
+                       .folder_mode = folder->mode,
+                       .mode = file->mode,
+                       .content = std::vector(file->memory, file->memory + file->size)});
+    }
+  }
+  return files;
+}
+
+void put_back(Host& host, const KeptFile& kept, KeptAs as) {
+  std::shared_ptr<Inode>& folder = host.folders[kept.folder];
+  if (!folder) folder = make_inode(true, kept.folder_mode);
+  auto file = make_inode(false, kept.mode);
+  const bool is_open = std::ranges::any_of(
+      kernel().open, [&](const auto& open) { return open->inode && open->inode->number == kept.inode; });
+  if (!is_open) file->number = kept.inode;
+  if (as == KeptAs::itself || is_open) file->born = kept.born;
+  file->size = kept.content.size();
+  file->memory = new (std::align_val_t{64}) std::byte[file->size];
+  std::ranges::copy(kept.content, file->memory);
+  std::shared_ptr<Inode>& entry = folder->entries[kept.name];
+  if (entry) entry->links = 0;
+  entry = std::move(file);
+}
+
 std::chrono::system_clock::time_point HostClock::now() {
   point();
   Scheduler::the().pass(Scheduler::the().random().between(20, 200));

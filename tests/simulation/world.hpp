@@ -81,4 +81,23 @@ void remove_folders(Host& host);
 /// A crash of the host: every process dies, and what lay in memory is gone.
 void reboot(Host& host);
 
+/// A file as it was at one moment.
+struct KeptFile {
+  std::string folder;
+  std::string name;
+  std::uint64_t inode;
+  std::int64_t born;
+  std::uint32_t folder_mode;
+  std::uint32_t mode;
+  std::vector<std::byte> content;
+};
+/// All files in the runtime folders of a host.
+std::vector<KeptFile> keep_files(const Host& host);
+enum class KeptAs : std::uint8_t {
+  itself,
+  copy,  ///< perhaps with its number, if nobody has it open, or with its time of birth, but not with both
+};
+/// Puts it in the place of the file that has its name now, if there is one.
+void put_back(Host& host, const KeptFile& kept, KeptAs as);
+
 }  // namespace leaf::simulation
