@@ -399,8 +399,13 @@ class Statement {
       changed.last_grant = count;
     });
     return {Row({number(row.max_id - row.last_grant), number(row.max_id), number(row.step),
-                 number(row.limit.value_or(no_limit)), row.incarnation.text(), number(1),
-                 meta().deployment.text(), granter(row.granted_by), number(row.start.value_or(1))})};
+                 number(row.limit.value_or(no_limit)), row.incarnation.text(), number(model_.durability),
+                 deployment(), granter(row.granted_by), number(row.start.value_or(1))})};
+  }
+
+  /// None for a program that would not understand the rest of the rows.
+  std::optional<std::string> deployment() const {
+    return model_.asks_for_later_release ? std::nullopt : std::optional(meta().deployment.text());
   }
 
   /// leaf_alloc_guard() of 0010_grants.sql.
@@ -608,8 +613,8 @@ class Statement {
     throw Error(ErrorCode::failed, "a worker may not be taken for longer than three days", {}, "23514");
   }
   Row lease(const WorkerRow& row, std::int64_t begin) const {
-    return Row({number(row.id), number(begin), number(row.window_end), number(1), meta().deployment.text(),
-                granter(meta().granted_by)});
+    return Row({number(row.id), number(begin), number(row.window_end), number(model_.durability),
+                deployment(), granter(meta().granted_by)});
   }
   template <typename Fits>
   Rows free_those(Fits fits) {

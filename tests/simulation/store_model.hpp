@@ -106,6 +106,10 @@ class StoreModel {
   Database database;
   Tables tables{};
   ServerName here{};
+  /// What its answers say of commits: 1 where a crash keeps them, else why it would not (DURABILITY of
+  /// postgresql/sql.cpp).
+  std::int64_t durability = 1;
+  bool asks_for_later_release = false;
   /// How many IDs a tag leaves out, from `least` to `most`, where that is not to be left to chance.
   std::function<std::int64_t(const TagRow&, std::int64_t least, std::int64_t most)> left_out{};
 

@@ -1,373 +1,22 @@
-#include "simulation/store_model.hpp"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
-#include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "leaf/detail/module.hpp"
-#include "leaf/store.hpp"
-#include "store/connection.hpp"
+#include "simulation/store_pair.hpp"
 #include "support/figure.hpp"
-#include "support/sqlite_store.hpp"
-#include "support/test_database.hpp"
 
 using namespace leaf::simulation;
-using leaf::store::Connection;
-using leaf::store::Row;
 using leaf::store::Sql;
 using leaf::store::Value;
 
 namespace {
 
-constexpr std::chrono::milliseconds timeout{30'000};
-constexpr std::int64_t second_ms = 1'000;
-constexpr std::int64_t minute_ms = 60 * second_ms;
-constexpr std::int64_t hour_ms = 60 * minute_ms;
 constexpr std::int64_t day_ms = 24 * hour_ms;
-constexpr std::int64_t begin_ms = 1'700'000'000'000;
-
-std::unique_ptr<Connection> connect(const char* database, const std::string& url) {
-  const auto* const driver = static_cast<const leaf::store::Driver*>(
-      leaf::detail::module_symbol(database, "the driver", "leaf_store_driver"));
-  auto connection = driver->connect(url, "test", leaf::store::IfMissing::fail, timeout);
-  REQUIRE(connection->find_tables(timeout));
-  return connection;
-}
-
-// Columns of the tables, as the model's tables give them too.
-
-constexpr const char* tag_rows_of_postgresql =
-    "SELECT biz_tag, max_id, step, start_id, id_limit, last_grant, (removed_at IS NOT NULL)::integer,"
-    " incarnation, left_out_from, left_out_to, granted_by FROM leaf_alloc";
-constexpr const char* tag_rows_of_sqlite =
-    "SELECT biz_tag, max_id, step, start_id, id_limit, last_grant, removed_at IS NOT NULL, incarnation,"
-    " NULL, NULL, NULL FROM leaf_alloc";
-constexpr const char* left_out_rows = "SELECT biz_tag, left_out_to - left_out_from FROM leaf_alloc";
-// PostgreSQL keeps the hash of a key.
-constexpr const char* worker_rows_of_postgresql =
-    "SELECT worker_id, owner, window_end, held_after, renewed_at, clock_offset, (token IS NOT NULL)::integer"
-    " FROM leaf_worker";
-constexpr const char* worker_rows_of_sqlite =
-    "SELECT worker_id, owner, window_end, held_after, renewed_at, clock_offset, token FROM leaf_worker";
-constexpr const char* meta_row_of_postgresql =
-    "SELECT layout, layout_fixed::integer, first_worker, last_worker, next_worker, tags, guard_steps, "
-    "leases_from,"
-    " leases_before, (worker_table IS NULL)::integer, granted_by, granted_before FROM leaf_meta";
-constexpr const char* meta_row_of_sqlite = "SELECT layout, first_worker, last_worker FROM leaf_meta";
-
-/// A real database, each of whose functions that tell the time or the server's name say what the test has
-/// them say: then what a failover, a restore and a wrong clock lead to is as certain as all else.
-class PostgresqlInDisguise {
- public:
-  PostgresqlInDisguise() {
-    // Whatever is made from now on calls these.
-    database_.sql().run(fmt::format(R"(
-ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO real_clock_timestamp;
-ALTER FUNCTION pg_catalog.now() RENAME TO real_now;
-ALTER FUNCTION pg_catalog.pg_postmaster_start_time() RENAME TO real_postmaster_start_time;
-ALTER FUNCTION pg_catalog.pg_control_system() RENAME TO real_control_system;
-ALTER FUNCTION pg_catalog.pg_walfile_name(pg_lsn) RENAME TO real_walfile_name;
-ALTER FUNCTION pg_catalog.pg_relation_filepath(regclass) RENAME TO real_relation_filepath;
-CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
-  AS 'SELECT to_timestamp(current_setting(''leaf_test.clock'')::bigint / 1000.0::double precision)';
-CREATE FUNCTION pg_catalog.now() RETURNS timestamptz LANGUAGE sql STABLE
-  AS 'SELECT to_timestamp(current_setting(''leaf_test.clock'')::bigint / 1000.0::double precision)';
-CREATE FUNCTION pg_catalog.pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql STABLE
-  AS 'SELECT to_timestamp(current_setting(''leaf_test.start'')::double precision)';
-CREATE FUNCTION pg_catalog.pg_control_system(OUT system_identifier bigint, OUT pg_control_version integer)
-  LANGUAGE sql STABLE AS 'SELECT current_setting(''leaf_test.system'')::bigint, 1';
-CREATE FUNCTION pg_catalog.pg_walfile_name(at pg_lsn) RETURNS text LANGUAGE sql STABLE
-  AS 'SELECT lpad(to_hex(current_setting(''leaf_test.timeline'')::integer), 8, ''0'') || ''0000000000000001''';
-CREATE FUNCTION pg_catalog.pg_relation_filepath(of regclass) RETURNS text LANGUAGE sql STABLE
-  AS 'SELECT concat(''base/'', current_setting(''leaf_test.tables''), ''/'', of::oid)';
-ALTER DATABASE {0} SET leaf_test.clock = '{1}';
-ALTER DATABASE {0} SET leaf_test.start = '1';
-ALTER DATABASE {0} SET leaf_test.system = '1';
-ALTER DATABASE {0} SET leaf_test.timeline = '1';
-ALTER DATABASE {0} SET leaf_test.tables = '1';)",
-                                    database_.name(), begin_ms));
-    leaf::Store({.url = database_.url()}).migrate();
-    oids_ = database_.sql().value(
-        "SELECT concat('.', 'leaf_meta'::regclass::oid, '.', 'leaf_alloc'::regclass::oid)");
-    connection_ = connect("postgresql", database_.url());
-  }
-
-  Connection& connection() { return *connection_; }
-  /// What leaf_server() calls what the model calls that, and the other way round. Where a range was granted a
-  /// time follows.
-  std::string real_name(const ServerName& name) const {
-    return fmt::format("{}/{}/{}{}", name.system, name.timeline, name.tables, oids_);
-  }
-  std::string name_in_model(const std::string& real) const {
-    const std::string name = real.substr(0, real.find('@'));
-    if (!name.ends_with(oids_)) return real;
-    const auto tables = name.rfind('/') + 1;
-    return name.substr(0, tables) + "1." + name.substr(tables, name.size() - oids_.size() - tables) + ".1";
-  }
-  void set_clock(std::int64_t clock) { run(fmt::format("SET leaf_test.clock = '{}'", clock)); }
-  void become(const ServerName& name, int start) {
-    run(
-        fmt::format("SET leaf_test.system = '{}'; SET leaf_test.timeline = '{}'; SET leaf_test.tables = '{}';"
-                    " SET leaf_test.start = '{}'",
-                    name.system, name.timeline, name.tables, start));
-  }
-  void run(const std::string& script) { connection_->run_script(script, timeout); }
-  /// No trigger sees it.
-  void damage(const std::string& script) {
-    run("SET session_replication_role = replica; " + script + "; SET session_replication_role = origin");
-  }
-  void empty(const ServerName& here) {
-    become(here, 1);
-    damage(fmt::format(
-        "DELETE FROM public.leaf_alloc; DELETE FROM public.leaf_worker; DELETE FROM public.leaf_event;"
-        "UPDATE public.leaf_meta SET layout = DEFAULT, layout_fixed = false, next_worker = 0,"
-        " first_worker = 0, last_worker = NULL, tags = 0, guard_steps = 100, leases_from = 0,"
-        " leases_before = 0, worker_table = 'public.leaf_worker'::regclass::oid, granted_by = '{}',"
-        " granted_before = NULL",
-        real_name(here)));
-  }
-
- private:
-  leaf::test::TestDatabase database_;
-  std::string oids_;
-  std::unique_ptr<Connection> connection_;
-};
-
-class SqliteFile {
- public:
-  SqliteFile() : connection_(connect("sqlite", store_.path())) {
-    // What becomes of it when the power fails is not asked here.
-    connection_->run_script("PRAGMA synchronous = OFF", timeout);
-  }
-  Connection& connection() { return *connection_; }
-
- private:
-  leaf::test::SqliteStore store_;
-  std::unique_ptr<Connection> connection_;
-};
-
-/// How much all histories have compared.
-struct Compared {
-  std::int64_t statements = 0;
-  std::int64_t rows = 0;
-  std::int64_t left_out = 0;
-  std::vector<std::int64_t> shares{};
-};
-
-/// A store in a real database, and the model of it, which are asked the same.
-class Pair {
- public:
-  Pair(std::uint64_t seed, Compared& compared, PostgresqlInDisguise* server)
-      : random(seed),
-        model(server == nullptr ? Database::sqlite : Database::postgresql),
-        compared_(compared),
-        server_(server) {
-    if (server_ == nullptr) {
-      file_ = std::make_unique<SqliteFile>();
-    } else {
-      server_->empty(model.here);
-      server_->set_clock(clock);
-      model.left_out = [this](const TagRow& row, std::int64_t least, std::int64_t most) {
-        return left_out(row, least, most);
-      };
-    }
-    model.tables.meta.granted_by = model.here;
-    model.tables.meta.worker_table = model.here.tables;
-    const auto identity = real().execute(real().sql().identity, {}, timeout);
-    model.tables.meta.deployment = Uuid::parse(identity.at(0).text(0));
-  }
-
-  bool is_file() const { return server_ == nullptr; }
-  PostgresqlInDisguise& server() { return *server_; }
-
-  /// Both refuse it, or return as many rows, which have the same in those columns.
-  void ask(const char* Sql::*statement, const char* name, std::vector<Value> parameters,
-           const std::vector<std::size_t>& columns) {
-    CAPTURE(name);
-    ++compared_.statements;
-    const Answer real_answer =
-        answer([&] { return real().execute(real().sql().*statement, in_reality(parameters), timeout); });
-    const Answer modelled =
-        answer([&] { return model.run(StoreModel::sql().*statement, parameters, clock, random); });
-    INFO("it was told: ", real_answer.error, "; the model: ", modelled.error);
-    REQUIRE(real_answer.error.empty() == modelled.error.empty());
-    if (!is_file()) REQUIRE(real_answer.sqlstate == modelled.sqlstate);
-    if (statement == &Sql::add_tag && !real_answer.rows.empty() && !modelled.rows.empty())
-      note_incarnation(real_answer.rows[0].text(7), modelled.rows[0].text(7));
-    REQUIRE(lines(real_answer.rows, columns, true) == lines(modelled.rows, columns, false));
-    compared_.rows += std::ssize(modelled.rows);
-  }
-
-  /// The tables have the same rows.
-  void compare_tables() {
-    Rows tags, workers, meta;
-    for (const TagRow& row : model.tables.tags) {
-      tags.push_back(
-          Row({row.name, number(row.max_id), number(row.step), number(row.start), number(row.limit),
-               number(row.last_grant), number(row.is_removed ? 1 : 0), row.incarnation.text(),
-               number(row.left_out_from), number(row.left_out_to), server_text(row.granted_by)}));
-    }
-    for (const WorkerRow& row : model.tables.workers) {
-      const auto token = row.token ? std::optional(row.token->text()) : std::nullopt;
-      workers.push_back(Row({number(row.id), row.owner, number(row.window_end), number(row.held_after),
-                             number(row.renewed_at), number(row.clock_offset),
-                             is_file() ? token : number(row.token ? 1 : 0)}));
-    }
-    const MetaRow& row = model.tables.meta;
-    if (is_file()) {
-      meta.push_back(Row({row.layout, number(row.first_worker), number(row.last_worker)}));
-    } else {
-      meta.push_back(
-          Row({row.layout, number(row.is_layout_fixed ? 1 : 0), number(row.first_worker),
-               number(row.last_worker), number(row.next_worker), number(row.tags), number(row.guard_steps),
-               number(row.leases_from), number(row.leases_before), number(row.worker_table ? 0 : 1),
-               server_text(row.granted_by), server_text(row.granted_before)}));
-    }
-    compare_rows(is_file() ? tag_rows_of_sqlite : tag_rows_of_postgresql, tags, 11);
-    compare_rows(is_file() ? worker_rows_of_sqlite : worker_rows_of_postgresql, workers, 7);
-    compare_rows(is_file() ? meta_row_of_sqlite : meta_row_of_postgresql, meta, is_file() ? 3 : 12);
-  }
-
-  /// What nobody may do to the tables: it fails, and changes nothing.
-  void refuse(const std::string& script) {
-    CAPTURE(script);
-    ++compared_.statements;
-    const Answer refused = answer([&] { return real().run_script(script, timeout); });
-    if (script.starts_with("BEGIN")) real().run_script("ROLLBACK", timeout);
-    CHECK(!refused.error.empty());
-    compare_tables();
-  }
-  /// It changes nothing, be it with or without a word.
-  void ignore(const std::string& script) {
-    CAPTURE(script);
-    ++compared_.statements;
-    answer([&] { return real().run_script(script, timeout); });
-    compare_tables();
-  }
-  /// What leads the names of tables in a script.
-  std::string schema() const { return is_file() ? "" : "public."; }
-
-  void set_clock(std::int64_t time) {
-    clock = time;
-    if (!is_file()) server_->set_clock(clock);
-  }
-  /// The clock of the host that asks.
-  std::int64_t hosts_clock() {
-    if (is_file() || random.one_in(3)) return clock;
-    const std::int64_t most = random.one_in(10)  ? 3 * hour_ms
-                              : random.one_in(4) ? 2 * minute_ms
-                                                 : 4 * second_ms;
-    return clock + random.between(-most, most);
-  }
-  void become(const ServerName& name, bool is_started) {
-    model.here = name;
-    starts_ += is_started ? 1 : 0;
-    server_->become(name, starts_);
-  }
-
-  Value perhaps(std::int64_t first, std::int64_t last) {
-    return random.one_in(2) ? Value() : Value(random.between(first, last));
-  }
-
-  Random random;
-  StoreModel model;
-  std::int64_t clock = begin_ms;
-
- private:
-  using Rows = std::vector<Row>;
-  struct Answer {
-    Rows rows{};
-    std::string error{};
-    std::string sqlstate{};
-  };
-  template <typename Ask>
-  static Answer answer(Ask ask) {
-    try {
-      return {.rows = ask()};
-    } catch (const leaf::Error& error) {
-      return {.error = error.what(), .sqlstate = error.sqlstate()};
-    }
-  }
-
-  static std::optional<std::string> number(std::optional<std::int64_t> value) {
-    return value ? std::optional(std::to_string(*value)) : std::nullopt;
-  }
-  std::optional<std::string> server_text(const std::optional<ServerName>& name) const {
-    return name && !is_file() ? std::optional(name->text()) : std::nullopt;
-  }
-
-  Connection& real() { return is_file() ? file_->connection() : server_->connection(); }
-
-  std::vector<Value> in_reality(std::vector<Value> parameters) const {
-    for (Value& value : parameters) {
-      const auto* const text = std::get_if<std::string>(&value);
-      if (text != nullptr && *text == model.here.text()) value = server_->real_name(model.here);
-    }
-    return parameters;
-  }
-
-  void compare_rows(const char* query, const Rows& modelled, std::size_t count) {
-    CAPTURE(query);
-    std::vector<std::size_t> columns(count);
-    for (std::size_t i = 0; i < count; ++i) columns[i] = i;
-    REQUIRE(lines(real().execute(query, {}, timeout), columns, true) == lines(modelled, columns, false));
-    compared_.rows += std::ssize(modelled);
-  }
-
-  /// The database makes it up, and the model another one.
-  void note_incarnation(const std::string& in_reality, const std::string& modelled) {
-    for (const auto& [known, before] : incarnations_) CHECK(before != in_reality);
-    incarnations_[modelled] = in_reality;
-  }
-  std::string text(const Row& row, std::size_t column, bool is_real) const {
-    if (row.is_null(column)) return "NULL";
-    std::string found = row.text(column);
-    if (!is_real) {
-      const auto known = incarnations_.find(found);
-      return known == incarnations_.end() ? found : known->second;
-    }
-    return is_file() ? found : server_->name_in_model(found);
-  }
-
-  std::string lines(const Rows& rows, const std::vector<std::size_t>& columns, bool is_real) {
-    std::vector<std::string> lines;
-    for (const Row& row : rows) {
-      std::string& line = lines.emplace_back();
-      for (const std::size_t column : columns) line += text(row, column, is_real) + " ";
-    }
-    std::ranges::sort(lines);
-    std::string all;
-    for (const std::string& line : lines) all += line + "\n";
-    return all;
-  }
-
-  /// What the server has drawn by chance.
-  std::int64_t left_out(const TagRow& row, std::int64_t least, std::int64_t most) {
-    for (const Row& found : real().execute(left_out_rows, {}, timeout)) {
-      if (found.text(0) != row.name || found.is_null(1)) continue;
-      const std::int64_t size = found.integer(1);
-      CHECK(size >= least);
-      CHECK(size <= most);
-      ++compared_.left_out;
-      if (most - least > 1'000) compared_.shares.push_back(size - least);
-      return std::clamp(size, least, most);
-    }
-    return least;
-  }
-
-  Compared& compared_;
-  PostgresqlInDisguise* server_;
-  std::unique_ptr<SqliteFile> file_;
-  std::map<std::string, std::string> incarnations_;
-  int starts_ = 1;
-};
 
 const std::vector<std::size_t> tag_columns{0, 1, 2, 3, 4, 7};
 const std::vector<std::size_t> grant_columns{0, 1, 2, 3, 4, 5, 6, 7, 8};
@@ -379,7 +28,7 @@ std::int64_t some_limit(Random& random) {
   return random.one_in(2) ? random.between(500, 3'000) : random.spread(3'000, std::int64_t{1} << 45);
 }
 
-void ask_of_tags(Pair& pair) {
+void ask_of_tags(StorePair& pair) {
   Random& random = pair.random;
   const std::string tag = "tag" + std::to_string(random.below(4));
   const std::int64_t count = random.spread(1, 300);
@@ -403,6 +52,7 @@ void ask_of_tags(Pair& pair) {
     case 4:
       return pair.ask(&Sql::tag, "tag", {tag}, {0, 1, 2, 3, 4, 7, 9});
     case 5:
+      if (!pair.is_file() && random.one_in(2)) return pair.draw_in_sql(tag, count);
       return random.one_in(2) ? pair.ask(&Sql::tags, "tags", {}, tag_columns)
                               : pair.ask(&Sql::all_tags, "all_tags", {}, {0, 1, 2, 3, 4, 7, 9});
     default:
@@ -417,7 +67,7 @@ constexpr const char* layouts[] = {"time:41,worker:10,sequence:12/1ms@1288834974
                                    "time:41,worker:3,sequence:19/1ms@1288834974657"};
 constexpr std::int64_t greatest_workers[] = {1023, 3, 7};
 
-void ask_of_pools(Pair& pair) {
+void ask_of_pools(StorePair& pair) {
   Random& random = pair.random;
   const auto which = static_cast<std::size_t>(random.below(3));
   const std::int64_t now = pair.hosts_clock();
@@ -433,11 +83,11 @@ void ask_of_pools(Pair& pair) {
 }
 
 /// The parameters that acquiring has in common.
-std::vector<Value> acquisition(Pair& pair, std::int64_t worker) {
+std::vector<Value> acquisition(StorePair& pair, std::int64_t worker) {
   Random& random = pair.random;
   const std::int64_t now = pair.hosts_clock();
   const std::int64_t window = random.one_in(50) ? 4 * day_ms : random.spread(1, 4 * minute_ms);
-  const std::int64_t skew = random.one_in(3) ? 4 * hour_ms : 5 * second_ms;
+  const std::int64_t skew = random.one_in(3) ? 4 * hour_ms : 5'000;
   return {"owner" + std::to_string(random.below(3)),
           Uuid::random(random).text(),
           window,
@@ -451,13 +101,13 @@ std::vector<Value> acquisition(Pair& pair, std::int64_t worker) {
           now + (random.one_in(8) ? random.spread(0, minute_ms) : 10 * hour_ms)};
 }
 
-std::int64_t some_worker(Pair& pair) {
+std::int64_t some_worker(StorePair& pair) {
   const auto& workers = pair.model.tables.workers;
   if (workers.empty() || pair.random.one_in(4)) return pair.random.below(8);
   return workers[static_cast<std::size_t>(pair.random.below(std::ssize(workers)))].id;
 }
 
-void ask_of_workers(Pair& pair, std::vector<std::string>& tokens) {
+void ask_of_workers(StorePair& pair, std::vector<std::string>& tokens) {
   Random& random = pair.random;
   const std::int64_t worker = some_worker(pair), now = pair.hosts_clock();
   const std::int64_t greatest = greatest_workers[static_cast<std::size_t>(random.below(3))];
@@ -519,7 +169,7 @@ void ask_of_workers(Pair& pair, std::vector<std::string>& tokens) {
       return random.one_in(2) ? pair.ask(&Sql::layout, "layout", {}, {0, 1, 2, 3})
                               : pair.ask(&Sql::has_new, "has_new", {greatest, now}, {0});
     default:
-      const std::int64_t skew = random.one_in(3) ? 4 * hour_ms : 5 * second_ms;
+      const std::int64_t skew = random.one_in(3) ? 4 * hour_ms : 5'000;
       return pair.ask(&Sql::renew, "renew",
                       {worker, token, window_end, random.spread(1, 2 * minute_ms), now, now - skew,
                        now + skew, now + (random.one_in(8) ? random.spread(0, minute_ms) : 10 * hour_ms)},
@@ -527,7 +177,7 @@ void ask_of_workers(Pair& pair, std::vector<std::string>& tokens) {
   }
 }
 
-void ask_of_failovers(Pair& pair) {
+void ask_of_failovers(StorePair& pair) {
   Random& random = pair.random;
   switch (random.below(8)) {
     case 0:
@@ -551,7 +201,7 @@ void ask_of_failovers(Pair& pair) {
 }
 
 /// Time passes, and now and then somebody sets the clock.
-void pass_time(Pair& pair) {
+void pass_time(StorePair& pair) {
   Random& random = pair.random;
   if (random.one_in(2)) return;
   std::int64_t passed = random.spread(0, minute_ms);
@@ -561,13 +211,13 @@ void pass_time(Pair& pair) {
 }
 
 /// What somebody tries by hand, or a program of an earlier release, which knows nothing of ranges.
-void try_by_hand(Pair& pair) {
+void try_by_hand(StorePair& pair) {
   Random& random = pair.random;
   const Tables& tables = pair.model.tables;
   const std::string alloc = pair.schema() + "leaf_alloc", worker = pair.schema() + "leaf_worker",
                     meta = pair.schema() + "leaf_meta";
   const std::int64_t number = random.spread(1, 1'000);
-  switch (random.below(pair.is_file() ? 6 : 10)) {
+  switch (random.below(pair.is_file() ? 6 : 11)) {
     case 0:
       if (!tables.tags.empty()) pair.refuse(fmt::format("UPDATE {} SET max_id = max_id - {}", alloc, number));
       return;
@@ -603,6 +253,8 @@ void try_by_hand(Pair& pair) {
       return pair.refuse(fmt::format(
           "BEGIN ISOLATION LEVEL REPEATABLE READ; UPDATE {} SET first_worker = first_worker", meta));
     case 8:
+      return pair.refuse("BEGIN; SAVEPOINT before; SELECT public.leaf_next('tag0')");
+    case 9:
       return pair.refuse(tables.meta.is_layout_fixed ? fmt::format("UPDATE {} SET layout_fixed = false", meta)
                                                      : "TRUNCATE " + worker);
     default:
@@ -614,8 +266,100 @@ void try_by_hand(Pair& pair) {
   }
 }
 
+/// What makes a crash of the server lose commits, or keeps triggers from running.
+struct Setting {
+  const char* set;
+  const char* reset;
+  std::int64_t durability;  ///< what the model answers then
+};
+constexpr Setting settings[] = {
+    {"SET synchronous_commit = off", "RESET synchronous_commit", 0},
+    {"SET client_min_messages = error", "RESET client_min_messages", 0},
+    {"ALTER TABLE public.leaf_alloc SET UNLOGGED", "ALTER TABLE public.leaf_alloc SET LOGGED", 2},
+    {"SET session_replication_role = replica", "SET session_replication_role = origin", 4},
+};
+
+/// The answer says why the grant may not be believed; leaf_next() and administration refuse to go on.
+void ask_without_durability(StorePair& pair) {
+  Random& random = pair.random;
+  const Setting& setting = settings[random.below(std::ssize(settings))];
+  const std::string tag = "tag" + std::to_string(random.below(4));
+  const TagRow* const row = pair.tag(tag);
+  // Without triggers the guard of another server is not left out.
+  if (row == nullptr || row->granted_by != pair.model.here) return;
+  CAPTURE(setting.set);
+  pair.server().run(setting.set);
+  pair.model.durability = setting.durability;
+  switch (random.below(5)) {
+    case 0:
+      pair.ask(&Sql::grant_segment, "grant_segment", {tag, std::int64_t{0}, std::int64_t{0}}, grant_columns);
+      break;
+    case 1:
+      pair.ask(&Sql::grant_exactly, "grant_exactly", {tag, std::int64_t{1}, std::int64_t{0}}, grant_columns);
+      break;
+    case 2:
+      pair.refuse_draw_in_sql(tag, random.spread(1, 300));
+      break;
+    case 3:
+      pair.refuse(&Sql::remove_tag, "remove_tag", {tag});
+      break;
+    default:
+      pair.refuse(&Sql::update_tag, "update_tag",
+                  {tag, std::int64_t{7}, Value(), Value(), Value(), std::int64_t{0}});
+  }
+  pair.model.durability = 1;
+  pair.server().run(setting.reset);
+}
+
+/// The tables are another deployment's, or were made anew without their triggers, or ask for a later release.
+void ask_of_changed_tables(StorePair& pair) {
+  Random& random = pair.random;
+  const std::string tag = "tag" + std::to_string(random.below(4));
+  const TagRow* const row = pair.tag(tag);
+  const std::string meta = pair.schema() + "leaf_meta";
+  const auto damage = [&](const std::string& script) -> void {
+    if (pair.is_file()) {
+      pair.real().run_script(script, std::chrono::milliseconds(30'000));
+      return;
+    }
+    pair.server().damage(script);
+  };
+  if (row == nullptr || (!pair.is_file() && row->granted_by != pair.model.here)) return;
+  if (random.one_in(2)) {
+    damage("UPDATE " + meta + " SET min_reader = min_reader + 1000");
+    pair.model.asks_for_later_release = true;
+    if (!pair.is_file() && random.one_in(2)) {
+      pair.refuse_draw_in_sql(tag, 1);
+    } else {
+      pair.ask(&Sql::grant_segment, "grant_segment", {tag, std::int64_t{0}, std::int64_t{0}}, grant_columns);
+    }
+    pair.model.asks_for_later_release = false;
+    return damage("UPDATE " + meta + " SET min_reader = min_reader - 1000");
+  }
+  if (pair.is_file()) return;
+  if (random.one_in(2)) {
+    damage("UPDATE public.leaf_meta SET deployment = '00000000-0000-4000-8000-000000000001'");
+    pair.refuse_draw_in_sql(tag, 1);
+    return damage(fmt::format("UPDATE public.leaf_meta SET deployment = '{}'",
+                              pair.model.tables.meta.deployment.text()));
+  }
+  pair.server().run("ALTER TABLE public.leaf_alloc DISABLE TRIGGER USER");
+  damage("UPDATE public.leaf_alloc SET granted_by = granted_by || '0' WHERE biz_tag = '" + tag + "'");
+  if (random.one_in(2)) {
+    pair.model.durability = 3;
+    const std::vector<std::size_t> without_granter{0, 1, 2, 3, 4, 5, 6, 8};
+    pair.ask(&Sql::grant_segment, "grant_segment", {tag, std::int64_t{0}, std::int64_t{0}}, without_granter);
+    pair.model.durability = 1;
+  } else {
+    pair.refuse_draw_in_sql(tag, 1);
+  }
+  damage(fmt::format("UPDATE public.leaf_alloc SET granted_by = '{}' WHERE biz_tag = '{}'",
+                     pair.server().real_name(pair.model.here), tag));
+  pair.server().run("ALTER TABLE public.leaf_alloc ENABLE TRIGGER USER");
+}
+
 /// Another server, which has the same rows or fewer.
-void take_over(Pair& pair) {
+void take_over(StorePair& pair) {
   Random& random = pair.random;
   StoreModel& model = pair.model;
   ServerName name = model.here;
@@ -648,7 +392,7 @@ void take_over(Pair& pair) {
 }
 
 /// Rows are lost, or come from a backup.
-void damage(Pair& pair) {
+void damage(StorePair& pair) {
   Random& random = pair.random;
   Tables& tables = pair.model.tables;
   const auto some = [&](auto& rows) { return rows.begin() + random.below(std::ssize(rows)); };
@@ -700,10 +444,10 @@ void damage(Pair& pair) {
 }
 
 /// Runs histories of so many steps from the first seed on.
-void run(PostgresqlInDisguise* server, std::uint64_t seeds, int steps, Compared& compared) {
+void run(DisguisedPostgresql* server, std::uint64_t seeds, int steps, Compared& compared) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     CAPTURE(seed);
-    Pair pair(seed, compared, server);
+    StorePair pair(seed, compared, server);
     std::vector<std::string> tokens;
     for (int step = 0; step < steps; ++step) {
       CAPTURE(step);
@@ -715,9 +459,15 @@ void run(PostgresqlInDisguise* server, std::uint64_t seeds, int steps, Compared&
         ask_of_workers(pair, tokens);
       } else if (what < 90) {
         ask_of_pools(pair);
-      } else if (what < 93) {
+      } else if (what < 92) {
         try_by_hand(pair);
+      } else if (what < 93) {
+        ask_of_changed_tables(pair);
+        pair.compare_tables();
       } else if (server == nullptr) {
+        pair.compare_tables();
+      } else if (what < 94) {
+        ask_without_durability(pair);
         pair.compare_tables();
       } else if (what < 97) {
         ask_of_failovers(pair);
@@ -742,10 +492,11 @@ TEST_CASE("simulation: the model answers as SQLite does") {
 TEST_CASE("simulation: the model answers as PostgreSQL does") {
   if (std::getenv("PGHOST") == nullptr) return;
   Compared compared;
-  PostgresqlInDisguise server;
+  DisguisedPostgresql server(begin_ms);
   run(&server, 60, 400, compared);
   leaf::test::figure("store model/postgresql", compared.statements, "statements compared");
   leaf::test::figure("store model/postgresql", compared.left_out, "guards compared");
+  CHECK(compared.refused_draws > 50);
   // Two copies of one state leave out different amounts.
   const auto drawn = compared.shares.size();
   std::ranges::sort(compared.shares);
