@@ -199,7 +199,7 @@ class LEAF_EXPORT Store {
   std::vector<Event> events(const std::optional<TagName>& tag = {}, UnixTime since = {});
 
   /// Grants exactly `count` IDs, all or none. Throws `not_found`; `exhausted` if fewer are left; `refused` if
-  /// the store does not commit durably. IDs of an attempt whose outcome is unknown are never given out again.
+  /// the store does not commit durably. IDs of an attempt whose outcome is unknown are lost.
   Grant grant(const TagName& name, std::int64_t count);
   /// Grants max(the tag's step, wish) IDs, or what is left below the limit. Throws as grant() does.
   Grant grant_segment(const TagName& name, std::int64_t wish = 0);
