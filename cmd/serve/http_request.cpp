@@ -42,6 +42,8 @@ class Parser : public http::basic_parser<true> {
     body_limit(HttpRequest::max_body);
   }
 
+  bool is_server_named() const noexcept { return is_server_named_; }
+
  private:
   void on_request_impl(http::verb method, beast::string_view method_text, beast::string_view target,
                        int version, error_code&) override {
@@ -72,6 +74,7 @@ class Parser : public http::basic_parser<true> {
       error = http::error::bad_transfer_encoding;
       return;
     }
+    if (name == http::field::host) ++hosts_;
     if (name == http::field::authorization) request_.authorization = text;
     if (name == http::field::content_type) request_.content_type = text;
     if (name == http::field::expect) request_.expects_continue = equals_ignoring_case(text, "100-continue");
@@ -81,7 +84,11 @@ class Parser : public http::basic_parser<true> {
   }
 
   void on_response_impl(int, beast::string_view, int, error_code&) override {}
-  void on_header_impl(error_code&) override {}
+  void on_header_impl(error_code& error) override {
+    // RFC 9112 wants both refused: two might be understood in two ways.
+    is_server_named_ = hosts_ == 1 || (hosts_ == 0 && request_.is_version_1_0);
+    if (!is_server_named_) error = http::error::bad_field;
+  }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   std::size_t on_body_impl(beast::string_view text, error_code&) override {
     request_.body.append(text.data(), text.size());
@@ -96,6 +103,8 @@ class Parser : public http::basic_parser<true> {
 
   HttpRequest& request_;
   const std::string_view input_;
+  int hosts_ = 0;
+  bool is_server_named_ = true;
 };
 
 HttpRequest::Parsed wrong(HttpRequest& request, unsigned status, const char* mistake) {
@@ -149,6 +158,7 @@ HttpRequest::Parsed HttpRequest::parse(std::string_view input) {
     used += more;
     if (more == 0) break;
   } while (!error && !parser.is_done() && used < input.size());
+  if (!parser.is_server_named()) return wrong(*this, 400, "a request has one header 'Host'");
   if (error && error != http::error::need_more) return wrong(*this, error);
   size = whole.size() - input.size() + used;
   if (!parser.is_done())

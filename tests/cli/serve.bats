@@ -171,7 +171,7 @@ ERR unknown subcommand 'x'." "$lines"
 :3
 :4
 +OK" "$output"
-  send_http 'GET /api/segment/get/invoice HTTP/1.1\r\n\r\nGET /readyz HTTP/1.1\r\n\r\nPOST /api/segment/get/invoice HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\nGET /api/segment/get/order HTTP/1.0\r\n\r\n'
+  send_http 'GET /api/segment/get/invoice HTTP/1.1\r\nHost: a\r\n\r\nGET /readyz HTTP/1.1\r\nHost: a\r\n\r\nPOST /api/segment/get/invoice HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\nGET /api/segment/get/order HTTP/1.0\r\n\r\n'
   same 'the answers' '2 ready 3 5' "$(grep -Ev '^([A-Z][A-Za-z-]+:.*|HTTP.*|)$' <<<"$output" | sed 's/HTTP.*//' | xargs)"
   contains "$output" 'Connection: close'
 }

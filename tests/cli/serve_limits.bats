@@ -115,9 +115,9 @@ tokens() {
   same 'a cut request' '' "$output"
   output=$({ printf 'GET / HTTP/1.1\r\nA: '; head -c 10000000 /dev/zero | tr '\0' a; } | raw "$http_socket")
   contains "$output" 'HTTP/1.1 431 '
-  output=$({ printf 'POST /v1/tags/order/next HTTP/1.1\r\nContent-Length: 10000000\r\n\r\n'; head -c 10000000 /dev/zero; } | raw "$http_socket")
+  output=$({ printf 'POST /v1/tags/order/next HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n'; head -c 10000000 /dev/zero; } | raw "$http_socket")
   contains "$output" 'HTTP/1.1 413 '
-  send_http 'GET /v1/tags/\xff\xfe/next HTTP/1.1\r\n\r\n'
+  send_http 'GET /v1/tags/\xff\xfe/next HTTP/1.1\r\nHost: a\r\n\r\n'
   contains "$output" ' 400 '
   send_redis '*1\r\n$-2\r\n'
   same 'a length of -2' '-ERR Protocol error: invalid bulk length' "$output"

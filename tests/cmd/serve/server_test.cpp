@@ -498,10 +498,12 @@ TEST_CASE("server: pipelined requests are answered in their order, and who asks 
   server.start();
   Client client(server.http());
   client.send(
-      "GET /readyz HTTP/1.1\r\n\r\nHEAD /api/segment/get/order HTTP/1.1\r\n\r\n"
-      "POST /api/segment/get/order HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"
-      "GET /nothing HTTP/1.1\r\n\r\nGET /api/segment/get/order HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
-      "GET /api/segment/get/order HTTP/1.0\r\n\r\nGET /api/segment/get/order HTTP/1.1\r\n\r\n");
+      "GET /readyz HTTP/1.1\r\nHost: a\r\n\r\nHEAD /api/segment/get/order HTTP/1.1\r\nHost: a\r\n\r\n"
+      "POST /api/segment/get/order HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"
+      "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\nGET /api/segment/get/order HTTP/1.0\r\nConnection: "
+      "keep-alive\r\n\r\n"
+      "GET /api/segment/get/order HTTP/1.0\r\n\r\nGET /api/segment/get/order HTTP/1.1\r\nHost: a\r\n\r\n");
   const std::string all = client.read_all();
   std::string seen;
   for (std::size_t at = 0, end = 0; at < all.size(); at = end) {
@@ -514,7 +516,7 @@ TEST_CASE("server: pipelined requests are answered in their order, and who asks 
   CHECK(seen == "200:ready\n 200: 200:1 404:... 200:2 200:3 ");
   // A length would be that of the answer to GET, which nobody knows.
   Client asking(server.http());
-  asking.send("HEAD /v1/tags/order/next HTTP/1.1\r\nConnection: close\r\n\r\n");
+  asking.send("HEAD /v1/tags/order/next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   const std::string head = asking.read_all();
   CHECK(head.starts_with(ok));
   CHECK(head.find("Content-Length") == std::string::npos);
@@ -534,8 +536,8 @@ TEST_CASE("server: clients that vanish leave no descriptor behind, whatever they
     Client of_http(server.http());
     Client asking(server.http());
     of_redis.send("INCR order\r\nINCR order\r\n");
-    of_http.send("GET /readyz HTTP/1.1\r\n\r\nGET /v1/ta");
-    asking.send("GET /v1/tags/order/next HTTP/1.1\r\n\r\n");
+    of_http.send("GET /readyz HTTP/1.1\r\nHost: a\r\n\r\nGET /v1/ta");
+    asking.send("GET /v1/tags/order/next HTTP/1.1\r\nHost: a\r\n\r\n");
     Client gone(server.http());
   }
   lock.release();
