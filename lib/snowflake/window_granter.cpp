@@ -86,7 +86,8 @@ range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) c
                        {.worker = last.worker,
                         .token = last.token,
                         .begin = {},
-                        .end = end_of_published(filled, last.begin)},
+                        .end = end_of_published(filled, last.begin),
+                        .store = filled.store},
                        request);
   }
   const Range range = positions_of(lease, layout::Positions(layout));

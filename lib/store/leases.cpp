@@ -246,6 +246,15 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
     clocks.note_answer();
     if (!rows.empty()) {
       WorkerLease next = lease_of(rows[0], lease.token, store);
+      // A copy has the same tokens in its rows. What it leases, the store that the lease is from leases
+      // again.
+      if (!lease.store.deployment.empty() && next.store != lease.store) {
+        throw Error(
+            ErrorCode::unavailable,
+            fmt::format("the store's name came to lead to another copy of it while worker {} was renewed",
+                        lease.worker),
+            "try again"_hint);
+      }
       const auto spare = [&] {
         return spare_worker(workers(), worker_range(), impl_->marks(), next.store.deployment);
       };

@@ -147,6 +147,21 @@ TEST_CASE("copies: one dump that is read into two databases does not go on at th
   CHECK(left_out == SqlSession::Rows{{"6", "t"}});
 }
 
+TEST_CASE("copies: a copy renews no lease of the original, and says that it is a copy") {
+  TestDatabase original, copy;
+  set_up(original.url());
+  leaf::Store store({.url = original.url()});
+  const leaf::WorkerRequest request{.owner = "a"};
+  leaf::WorkerLease lease = store.acquire_worker(request);
+  restore(dump_of(original), copy.name());
+  leaf::Store other({.url = copy.url()});
+  CHECK(error_of([&] { other.renew_worker(lease, request); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(store.renew_worker(lease, request).begin == lease.end);
+  // Its rows still name the original as who leased last.
+  lease.store = {};
+  CHECK(other.renew_worker(lease, request).store == other.identity());
+}
+
 TEST_CASE("copies: what is left out by chance takes all values, and has no pattern") {
   TestDatabase database;
   leaf::Store store({.url = database.url()});

@@ -84,6 +84,25 @@ struct LinkedHost {
   const TagName order{"order"};
 };
 
+/// At its N-th look at the time, something else happens first.
+class InterruptedClock final : public ManualClock {
+ public:
+  void at_look(int number, std::function<void()> what) {
+    left_ = number;
+    what_ = std::move(what);
+  }
+  bool has_come() const { return left_ < 0; }
+
+  std::chrono::system_clock::time_point now() override {
+    if (what_ && left_-- == 0) std::exchange(what_, nullptr)();
+    return ManualClock::now();
+  }
+
+ private:
+  int left_ = 0;
+  std::function<void()> what_{};
+};
+
 /// The name by a link to the folder, or by one to the file.
 fs::path linked_name() {
   fs::path name;
@@ -206,6 +225,54 @@ TEST_CASE(
   CHECK(linked.next("v2") == start_of_other + 1);
   CHECK(linked.next("v1") < start_of_other);
   CHECK(linked.allocator("cur/leaf.db").tag(linked.order).next() == start_of_other + 2);
+}
+
+TEST_CASE("links: a window that is renewed while a link is turned to a copy of the store is not used") {
+  bool has_come = true;
+  for (int look = 0; has_come; ++look) {
+    CAPTURE(look);
+    LinkedHost linked;
+    InterruptedClock clock;
+    const auto open = [&](const fs::path& path) {
+      leaf::StoreOptions store = linked.options(path);
+      store.clock = &clock;
+      leaf::SnowflakeOptions snowflake;
+      snowflake.worker.owner = "a";
+      snowflake.timeout = 1s;
+      snowflake.host = linked.host();
+      return SnowflakeGenerator(store, snowflake);
+    };
+    SnowflakeGenerator running = open("cur.db");
+    running.next();
+    fs::copy_file(linked.at("v1/leaf.db"), linked.at("v2/leaf.db"), fs::copy_options::overwrite_existing);
+    clock.advance(6min);
+    running.next();
+    REQUIRE(running.is_fetch_due());
+    clock.at_look(look, [&] { linked.turn_to("v2"); });
+    try {
+      running.fetch();
+    } catch (const leaf::Error& error) {
+      CHECK(error.code() != ErrorCode::failed);
+    }
+    has_come = clock.has_come();
+
+    clock.advance(5min);  // into the next window
+    std::set<std::int64_t> drawn;
+    std::size_t count = 0;
+    for (const char* path : {"v1/leaf.db", "v2/leaf.db"}) {
+      try {
+        SnowflakeGenerator generator = open(path);
+        std::vector<std::int64_t> ids(1000);
+        generator.next(ids);
+        drawn.insert(ids.begin(), ids.end());
+        count += ids.size();
+      } catch (const leaf::Error& error) {
+        CHECK(error.code() == ErrorCode::refused);
+      }
+    }
+    CHECK(count > 0);
+    CHECK(drawn.size() == count);
+  }
 }
 
 TEST_CASE("links: what doctor notes of a name is of the file that it asked") {

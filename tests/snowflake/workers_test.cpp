@@ -255,6 +255,18 @@ TEST_CASE("workers: a renewal whose answer was lost is repeated without losing t
   CHECK(again.end >= lease.end + request.window);
 }
 
+TEST_CASE("workers: a copy of the store renews no lease of the original") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  const auto request = request_of("a");
+  const WorkerLease lease = store.acquire_worker(request);
+  auto options = fixture.store_options();
+  options.url += ".copy";
+  fs::copy_file(fixture.store.path(), fixture.store.path() + ".copy");
+  CHECK(error_code([&] { Store(options).renew_worker(lease, request); }) == ErrorCode::unavailable);
+  CHECK(store.renew_worker(lease, request).begin == lease.end);
+}
+
 TEST_CASE("workers: a clock behind what this owner was leased is refused, and others are not") {
   LeaseFixture fixture;
   Store store = fixture.open();

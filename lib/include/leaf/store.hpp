@@ -242,7 +242,8 @@ class LEAF_EXPORT Store {
   WorkerLease acquire_worker(const WorkerRequest& request);
   /// Leases the window that follows `lease.end`, at least `request.window` long and not in the past. Throws
   /// `not_found` if the worker was recycled meanwhile, or may have been: if `lease` is over and the
-  /// database's server has changed; `refused` and `exhausted` as above.
+  /// database's server has changed; `unavailable` if another copy of `lease.store` answered, unless that is
+  /// empty; `refused` and `exhausted` as above.
   WorkerLease renew_worker(const WorkerLease& lease, const WorkerRequest& request);
   /// Gives back the time after `used_until`; the lease must not be used any more. False if the worker was
   /// recycled.

@@ -41,8 +41,8 @@
   DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3")
 // Who grants, as the guard knows it, and since when this server runs: copies of its files can say the same of
 // themselves while both run.
-#define GRANTER \
-  "granted_by || '@' || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text"
+#define SERVER_START "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text"
+#define GRANTER "granted_by || '@' || " SERVER_START
 #define GRANT                                                                                           \
   "max_id - last_grant, max_id, step, coalesce(id_limit, " NO_LIMIT "), incarnation, " IS_DURABLE_GRANT \
   ", " DEPLOYMENT ", " GRANTER ", coalesce(start_id, 1)"
@@ -69,8 +69,9 @@
   " AND " BEGIN_AFTER("0::bigint") " BETWEEN $10::bigint AND $11::bigint"                               \
   " AND NOT EXISTS (SELECT 1 FROM leaf_worker o WHERE o.owner = $1::varchar"                            \
   " AND (o.renewed_at > $8::bigint OR o.token IS NULL AND o.window_end > $9::bigint))"
-#define LEASE(begin) \
-  "worker_id, " begin ", window_end, " IS_DURABLE ", " DEPLOYMENT ", (SELECT " GRANTER " FROM leaf_meta)"
+// A renewal is granted before leaf_meta notices another server, so it asks which one this is.
+#define LESSOR SERVER " || '@' || " SERVER_START
+#define LEASE(begin) "worker_id, " begin ", window_end, " IS_DURABLE ", " DEPLOYMENT ", (SELECT " LESSOR ")"
 // Whether the store leases this one.
 #define IN_RANGE(worker) \
   "(SELECT " worker " BETWEEN first_worker AND coalesce(last_worker, " worker ") FROM leaf_meta)"
@@ -87,11 +88,10 @@
 
 namespace leaf::store::postgresql {
 
-// The lock's number is arbitrary ("leaf" in ASCII), but the same in every version.
 const Sql sql{
     .begin_migration =
         "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL quote_all_identifiers = off;"
-        " SELECT pg_catalog.pg_advisory_xact_lock(1818583398)",
+        " SELECT pg_catalog.pg_advisory_xact_lock(" MIGRATION_LOCK ")",
     .migration_settings = "SET LOCAL search_path = pg_catalog, pg_temp;\n",
     .locked_tables = locked_tables,
     .locked_rows = locked_rows,
