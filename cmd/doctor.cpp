@@ -53,7 +53,10 @@ class Doctor : public Command {
     if (format_ && !is_nagios())
       throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'--format' takes nagios, not '{}'", *format_));
     Checks checks = examine(session, [&session] { return session.store(); });
-    for (Check& check : checks) check.hint = with_option(check.hint, session.messages.hinted_option());
+    for (Check& check : checks) {
+      for (std::string* const text : {&check.detail, &check.hint})
+        *text = with_option(*text, session.messages.hinted_option());
+    }
     if (is_nagios()) {
       session.output.print_text(nagios_line(checks));
       session.exit_status = nagios_status(checks);

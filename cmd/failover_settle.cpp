@@ -8,6 +8,7 @@
 #include "leaf/detail/counted.hpp"
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/error.hpp"
+#include "leaf/store.hpp"
 #include "terminal/confirmation.hpp"
 #include "text/hint.hpp"
 
@@ -56,7 +57,7 @@ class FailoverSettle : public Command {
     leaf::Store store = session.store();
     const leaf::Failover seen = store.failover();
     const std::int64_t waiting = count_of(seen.tags, State::waiting);
-    if (all_there_ && !yes_) ask(waiting, session.messages);
+    if (all_there_ && !yes_) ask(leaf::redact_url(session.settings().store), waiting, session.messages);
     const auto settled = store.settle_failover(seen, commits());
     const leaf::Failover now = store.failover();
     FailoverRecords records = records_of(settled);
@@ -72,11 +73,12 @@ class FailoverSettle : public Command {
     return every_server_ ? leaf::Commits::all_there_on_every_server : leaf::Commits::all_there;
   }
 
-  void ask(std::int64_t waiting, Messages& messages) const {
+  void ask(const std::string& shown_store, std::int64_t waiting, Messages& messages) const {
     require_terminal_to_ask("settling a failover without the guard", messages);
     require_yes(
-        fmt::format("go on without the guard, with {} and all workers? If {}commits were lost, IDs repeat",
-                    leaf::detail::counted(waiting, "tag"), every_server_ ? "any server's " : ""),
+        fmt::format("go on without the guard in store '{}', with {} and all workers? If {}commits were lost,"
+                    " IDs repeat",
+                    shown_store, leaf::detail::counted(waiting, "tag"), every_server_ ? "any server's " : ""),
         "nothing was settled", messages);
   }
 

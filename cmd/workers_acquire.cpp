@@ -5,6 +5,7 @@
 #include "cli/declaration.hpp"
 #include "commands.hpp"
 #include "leaf/detail/rfc3339.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "workers/worker_request.hpp"
 
 namespace leafctl {
@@ -68,10 +69,10 @@ class WorkersAcquire : public Command {
     request.window += layout.unit() - std::chrono::milliseconds(1);  // what is cut off below
     const Lease lease{whole_units(store.acquire_worker(request), layout), owner};
     session.output.print_one(columns, lease);
-    session.messages.info(
-        fmt::format("worker {} is held by '{}' until {}; 'leafctl workers release {}{}' frees it",
-                    lease.granted.worker, owner, leaf::detail::format_rfc3339(lease.granted.end),
-                    lease.granted.worker, is_named_by_flag(session) ? " --worker-name " + owner : ""));
+    session.messages.info(fmt::format(
+        "worker {} is held by '{}' until {}; 'leafctl workers release {}{}' frees it", lease.granted.worker,
+        owner, leaf::detail::format_rfc3339(lease.granted.end), lease.granted.worker,
+        is_named_by_flag(session) ? " --worker-name " + leaf::detail::shell_word(owner) : ""));
   }
 };
 

@@ -10,10 +10,8 @@
 
 namespace leafctl {
 
-namespace {}  // namespace
-
 void Messages::info(std::string_view text) {
-  if (level_ != Level::quiet) print(escape_for_terminal(text) + "\n");
+  if (level_ != Level::quiet) print(readable(text) + "\n");
 }
 
 void Messages::warning(std::string_view text, std::string_view hint) {
@@ -21,8 +19,7 @@ void Messages::warning(std::string_view text, std::string_view hint) {
 }
 
 void Messages::alarm(std::string_view text, std::string_view hint) {
-  std::string lines =
-      fmt::format("leafctl: {} {}\n", paint(bold_yellow, "warning:", color_), escape_for_terminal(text));
+  std::string lines = fmt::format("leafctl: {} {}\n", paint(bold_yellow, "warning:", color_), readable(text));
   lines += hint_line(hint);
   print(lines);
 }
@@ -37,7 +34,7 @@ bool Messages::shows_progress() const noexcept {
 }
 
 void Messages::detail(std::string_view text) {
-  if (level_ == Level::verbose) print(escape_for_terminal(text) + "\n");
+  if (level_ == Level::verbose) print(readable(text) + "\n");
 }
 
 void Messages::error(const leaf::Error& error) {
@@ -45,7 +42,7 @@ void Messages::error(const leaf::Error& error) {
 }
 
 void Messages::error(std::string_view text, std::string_view hint) {
-  std::string lines = fmt::format("{} {}\n", paint(bold_red, "leafctl:", color_), escape_for_terminal(text));
+  std::string lines = fmt::format("{} {}\n", paint(bold_red, "leafctl:", color_), readable(text));
   lines += hint_line(hint);
   print(lines);
 }
@@ -60,8 +57,11 @@ bool Messages::confirm(std::string_view question) {
 
 std::string Messages::hint_line(std::string_view hint) const {
   if (hint.empty()) return {};
-  return fmt::format("{} {}\n", paint(cyan, "hint:", color_),
-                     escape_for_terminal(with_option(hint, hinted_option_)));
+  return fmt::format("{} {}\n", paint(cyan, "hint:", color_), readable(hint));
+}
+
+std::string Messages::readable(std::string_view text) const {
+  return escape_for_terminal(with_option(text, hinted_option_));
 }
 
 void Messages::print(const std::string& text) {

@@ -19,7 +19,8 @@ class Messages {
   /// Says whether the terminal, if there is one, can take a line back.
   void set_able_terminal(bool able) noexcept { able_terminal_ = able; }
 
-  /// What the commands in hints are to be given, such as "--store URL".
+  /// What each command that a message or hint names is to be given, such as "--store URL": what helps one
+  /// store may harm another.
   void set_hinted_option(std::string option) { hinted_option_ = std::move(option); }
   const std::string& hinted_option() const noexcept { return hinted_option_; }
 
@@ -48,6 +49,7 @@ class Messages {
 
  private:
   std::string hint_line(std::string_view hint) const;
+  std::string readable(std::string_view text) const;
   void print(const std::string& text);
 
   OutputFile& file_;
