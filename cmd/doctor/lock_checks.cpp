@@ -39,7 +39,7 @@ Check check_server_lock(const leaf::StoreLock& lock) {
   if (lock.since)
     seen += fmt::format(", {} since {}", lock.prepared.empty() ? "in a transaction" : "prepared",
                         leaf::detail::format_rfc3339(*lock.since));
-  seen += fmt::format(" locks {}: nothing is granted there", what);
+  seen += fmt::format(" locks {}: whoever needs it waits", what);
   return {"locks", CheckState::warning, seen, leaf::how_to_end(lock)};
 }
 

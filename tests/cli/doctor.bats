@@ -378,10 +378,10 @@ locks() { leafctl doctor "$@" | awk -F '\t' '$1 == "locks"'; }
   expect 0 locks
   contains "$output" $'locks\twarning\tprocess '"$holder of the server, of role '"
   contains "$output" "' and program 'psql of somebody', in a transaction since 20"
-  contains "$output" "locks tag 'order': nothing is granted there"
+  contains "$output" "locks tag 'order': whoever needs it waits"
   # Who may draw IDs only may not know when.
   expect 0 as_role locks
-  contains "$output" "' and program 'psql of somebody' locks tag 'order': nothing is granted there"
+  contains "$output" "' and program 'psql of somebody' locks tag 'order': whoever needs it waits"
   run_sql_in "$(hint locks)"
   same 'locks' '' "$(locks)"
   expect 0 leafctl next order --direct
@@ -417,10 +417,10 @@ hold_file() {
   on_postgresql
   leafctl -q workers acquire --worker-name web >"$BATS_TEST_TMPDIR/lease"
   hold 'UPDATE leaf_worker SET owner = owner; UPDATE leaf_meta SET layout = layout'
-  contains "$(locks)" 'locks the row that new workers are counted in, worker 0: nothing is granted there'
+  contains "$(locks)" 'locks the row that new workers are counted in, worker 0: whoever needs it waits'
   let_go
   hold 'LOCK TABLE leaf_alloc IN SHARE MODE'
-  contains "$(locks)" 'locks table leaf_alloc: nothing is granted there'
+  contains "$(locks)" 'locks table leaf_alloc: whoever needs it waits'
   let_go
   hold 'LOCK TABLE leaf_alloc'
   expect 0 leafctl doctor --timeout 1s

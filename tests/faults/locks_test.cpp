@@ -149,3 +149,11 @@ TEST_CASE_FIXTURE(Locked,
   REQUIRE(met);
   CHECK(processes(store.health()) == sorted({third.backend(), fourth.backend()}));
 }
+
+TEST_CASE_FIXTURE(Locked, "locks: who keeps the schema from being changed is named") {
+  one.run("SELECT pg_advisory_lock(1818583398)");
+  const std::vector<StoreLock> locks = store.health().locks;
+  REQUIRE(locks.size() == 1);
+  CHECK(locks[0].what == Texts{"changes of the schema"});
+  CHECK(locks[0].process == std::stoll(one.value("SELECT pg_backend_pid()")));
+}

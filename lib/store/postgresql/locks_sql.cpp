@@ -42,6 +42,11 @@ const char* const locked_rows =
     " AND EXISTS (SELECT FROM pg_locks r WHERE r.locktype = 'relation' AND r.database = " THIS_DATABASE
     " AND r.relation = home AND r.mode IN ('RowShareLock', 'RowExclusiveLock')"
     " AND r.virtualtransaction = l.virtualtransaction AND r.pid IS NOT DISTINCT FROM l.pid)"
+    // Anybody who may connect can take this one.
+    " UNION SELECT 'changes of the schema', " LOCKER " FROM pg_locks l" LOCKERS
+    " WHERE l.locktype = 'advisory' AND l.granted AND " OF_OTHERS " AND l.database = " THIS_DATABASE
+    " AND l.classid::bigint = 0::bigint AND l.objid::bigint = " MIGRATION_LOCK
+    "::bigint"
     " ORDER BY 2, 6, 1";
 
 }  // namespace leaf::store::postgresql

@@ -4,6 +4,8 @@
 // literals, so that the compiler joins them.
 
 #define NO_LIMIT "9223372036854775806"
+// The number is arbitrary ("leaf" in ASCII), but the same in every version.
+#define MIGRATION_LOCK "1818583398"
 // The types of arguments are exact, here and everywhere: who may create functions beside these could make one
 // that fits better.
 #define SERVER "leaf_server('leaf_meta'::regclass::oid)"

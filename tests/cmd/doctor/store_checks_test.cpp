@@ -260,7 +260,7 @@ TEST_CASE("store checks: a prepared transaction that locks a tag is named, and w
   CHECK(check.detail ==
         "the prepared transaction 'it''s forgotten', of role 'shop', prepared since 1970-01-01T01:00:00.000Z "
         "locks "
-        "tag 'order': nothing is granted there");
+        "tag 'order': whoever needs it waits");
   CHECK(check.hint ==
         "end it with ROLLBACK PREPARED 'it''s forgotten', or with COMMIT PREPARED 'it''s forgotten' if the "
         "rest "
