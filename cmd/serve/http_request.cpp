@@ -203,7 +203,8 @@ std::optional<std::string> HttpRequest::parameter(std::string_view name) const {
   auto text = query_parameter(query, name);
   if (!text && content_type.starts_with("application/x-www-form-urlencoded"))
     text = query_parameter(body, name);
-  return text ? decode_url_text(*text, true) : std::nullopt;
+  if (!text) return std::nullopt;
+  return decode_url_text(*text, true).value_or("%");
 }
 
 }  // namespace leafctl::serve

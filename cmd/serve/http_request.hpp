@@ -43,7 +43,8 @@ struct HttpRequest {
   /// is there and the sender waits for leave to send the rest.
   Parsed parse(std::string_view input);
 
-  /// A parameter of the query, or else of a form in the body; decoded. None if there is none.
+  /// A parameter of the query, or else of a form in the body; decoded. None if there is none; "%", which no
+  /// parameter may be, for one that cannot be decoded.
   std::optional<std::string> parameter(std::string_view name) const;
 };
 

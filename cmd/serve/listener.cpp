@@ -68,6 +68,12 @@ bool is_loopback(const sockaddr_storage& address) {
   return true;
 }
 
+std::optional<std::pair<dev_t, ino_t>> inode_at(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return std::nullopt;
+  return std::pair(status.st_dev, status.st_ino);
+}
+
 /// A socket that a server has left behind is removed; one that answers is another server's.
 void remove_stale_socket(const Address& address, const sockaddr_un& name) {
   struct stat status {};
@@ -110,7 +116,8 @@ Listener::~Listener() {
 }
 
 void Listener::remove_path() noexcept {
-  if (!path_.empty()) unlink(path_.c_str());
+  // Somebody may have removed it, and another server listen there now.
+  if (!path_.empty() && inode_ && inode_at(path_) == inode_) unlink(path_.c_str());
   path_.clear();
 }
 
@@ -124,6 +131,7 @@ void Listener::open_unix(const Address& address) {
   if (bind(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0)
     throw cannot_listen(address, errno);
   path_ = address.path;
+  inode_ = inode_at(path_);
   if (listen(socket, backlog) != 0) throw cannot_listen(address, errno);
   look_at_socket(socket);
 }

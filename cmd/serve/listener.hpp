@@ -1,11 +1,15 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "serve/address.hpp"
@@ -47,7 +51,8 @@ class Listener {
   boost::asio::steady_timer pause_;
   const Protocol protocol_;
   std::function<void(int, std::string)> accepted_;
-  std::string path_;  ///< that was made
+  std::string path_;                                ///< that was made
+  std::optional<std::pair<dev_t, ino_t>> inode_{};  ///< of what was made there
   std::string shown_;
   bool is_unix_ = false;
   bool is_public_ = false;

@@ -164,3 +164,13 @@ TEST_CASE("http: parameters of a query are found by their whole names") {
   CHECK_FALSE(query_parameter("nn=1", "n").has_value());
   CHECK_FALSE(query_parameter("", "n").has_value());
 }
+
+TEST_CASE("http: a parameter that cannot be decoded is there, and is nothing that it may be") {
+  HttpRequest request;
+  for (const char* text : {"%", "2%", "%ff", "%00", "%zz"}) {
+    const std::string input = "GET /v1/bounds?to=" + std::string(text) + " HTTP/1.1\r\nHost: a\r\n\r\n";
+    REQUIRE(request.parse(input) == Parsed::complete);
+    CHECK(request.parameter("to") == "%");
+    CHECK(!request.parameter("from"));
+  }
+}

@@ -1,8 +1,11 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <boost/asio/io_context.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 
 #include "leaf/error.hpp"
@@ -10,6 +13,7 @@
 #include "serve/http_response.hpp"
 #include "serve/id_ranges.hpp"
 #include "serve/json_text.hpp"
+#include "serve/listener.hpp"
 #include "serve/statistics.hpp"
 #include "serve/tokens.hpp"
 #include "support/temporary_folder.hpp"
@@ -47,6 +51,20 @@ TEST_CASE("addresses are a host with a port, or a path") {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_address("--http", text), leaf::Error);
   }
+}
+
+TEST_CASE("a listener that ends leaves the socket of another one in its place") {
+  const leaf::test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "socket").string();
+  const Address address = parse_address("--http", "unix:" + path);
+  boost::asio::io_context context;
+  auto first = std::make_unique<Listener>(context, Protocol::http, address);
+  std::filesystem::remove(path);
+  auto second = std::make_unique<Listener>(context, Protocol::http, address);
+  first.reset();
+  CHECK(std::filesystem::exists(path));
+  second.reset();
+  CHECK(!std::filesystem::exists(path));
 }
 
 TEST_CASE("IDs are written as text, whatever digits change") {
