@@ -100,11 +100,13 @@ report_tree() {
   cp "$scripts/../man/leafctl.1.in" "$tree/man"
   cp "$scripts/../tests/mutants/promises.txt" "$tree/tests/mutants"
   mkdir "$tree/tests/simulation"
+  cp "$scripts/../tests/simulation/mutants" "$tree/tests/simulation"
   printf 'order_is_lost\t7\n' >"$tree/tests/simulation/caught.tsv"
   echo '# breaks: the clock stops / caught by: clock_test, clock: it, too, goes* / promise: unique' >"$tree/tests/mutants/clock_stops.patch"
   echo '# breaks: order is lost / caught by: range_test, range: x / promise: ordered' >"$tree/tests/mutants/order_is_lost.patch"
   printf 'row_is_lost\tstore model\n' >>"$tree/tests/simulation/caught.tsv"
   echo '# breaks: a row is lost / caught by: range_test, range: x / promise: ordered' >"$tree/tests/mutants/row_is_lost.patch"
+  printf '+++ b/lib/range/range.cpp\n' >>"$tree/tests/mutants/order_is_lost.patch"
 }
 
 @test "the report has the manual's promises and the mutants that break each" {
@@ -122,6 +124,7 @@ report_tree() {
   contains "$page" 'a row is lost (`range_test`; the store model)'
   contains "$page" 'It notices 1 mutant of the SQL.'
   contains "$page" 'It notices 0 mutants that'
+  contains "$page" 'They notice 1 of 1 mutant of the protocol.'
   contains "$page" 'No run was reported yet.'
   lacks "$page" '@'
   expect 0 "$tree/scripts/report" --check
@@ -200,6 +203,12 @@ EOF
   expect 1 "$tree/scripts/report"
   contains "$stderr" "report: tests/mutants/nameless.patch: its first line does not end in ' / promise: WORD', where WORD is one of: unique "
   rm "$tree/tests/mutants/nameless.patch"
+  printf '# breaks: a fork / caught by: range_test, x / promise: unique\n+++ b/lib/host/lock.cpp\n' >"$tree/tests/mutants/fork.patch"
+  expect 1 "$tree/scripts/report"
+  contains "$stderr" 'report: tests/simulation/caught.tsv does not say who notices fork; run tests/simulation/mutants --record NAME...'
+  printf 'fork\tnone: programs that fork\n' >>"$tree/tests/simulation/caught.tsv"
+  expect 0 "$tree/scripts/report"
+  contains "$(<"$tree/docs/testing.md")" '1 of 2 mutants of the protocol'
   echo 'no XML' >"$BATS_TEST_TMPDIR/run.xml"
   expect 1 "$tree/scripts/report" "$BATS_TEST_TMPDIR/run.xml"
   contains "$stderr" "report: cannot read '$BATS_TEST_TMPDIR/run.xml': "

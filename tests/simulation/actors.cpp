@@ -123,6 +123,11 @@ class Actor {
                       number(), drawn_from));
   }
 
+  void require_as_many(std::int64_t wanted, std::int64_t got) const {
+    if (got != wanted)
+      place_.ledger.fail(fmt::format("process {} asked for {} IDs and got {}", number(), wanted, got));
+  }
+
   std::int64_t some_calls() const {
     return scenario().takes_time ? random().between(24, 90) : random().spread(1, 24);
   }
@@ -141,12 +146,16 @@ class Actor {
       const auto noted = [&](Range ids) { drawn_from = note(begun, number_of_tag, ids, is_own); };
       switch (scenario().draws_singly ? 5 : random().below(6)) {
         case 0:
-          return noted(tag.next_range(static_cast<std::uint64_t>(count)));
-        case 1:
-          for (const Range ids :
-               tag.next_ranges(static_cast<std::uint64_t>(count * (random().one_in(4) ? 20 : 1))))
+          return noted(tag.next_range(static_cast<std::uint64_t>(count)));  // or fewer
+        case 1: {
+          const std::int64_t wanted = count * (random().one_in(4) ? 20 : 1);
+          std::int64_t got = 0;
+          for (const Range ids : tag.next_ranges(static_cast<std::uint64_t>(wanted))) {
             noted(ids);
-          return;
+            got += ids.hi - ids.lo;
+          }
+          return require_as_many(wanted, got);
+        }
         case 2: {
           std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
           tag.next(ids);

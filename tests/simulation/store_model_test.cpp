@@ -75,6 +75,11 @@ void ask_of_pools(StorePair& pair) {
     const std::vector<Value> parameters{layouts[which], greatest_workers[which]};
     return pair.ask(&Sql::set_layout, "set_layout", parameters, first_column);
   }
+  if (random.one_in(6)) {
+    // Of a store that is another one by now, so that it is left as it is.
+    return pair.ask(&Sql::begin_deployment, "begin_deployment",
+                    {Uuid::random(random).text(), Uuid::random(random).text()}, first_column);
+  }
   const std::string layout = random.one_in(8) ? layouts[which] : pair.model.tables.meta.layout;
   const std::int64_t first = random.one_in(2) ? 0 : random.between(-1, 5);
   pair.ask(&Sql::set_workers, "set_workers",
