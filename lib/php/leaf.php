@@ -8,7 +8,7 @@
  *     echo $orders->next(), "\n";
  *
  * Everything goes by what leafctl(1) goes by on this host, the environment and leafctl.yaml(5), unless it is said
- * otherwise. Handles may be used on both sides of pcntl_fork(). Every failure is a Leaf\Error, by its kind.
+ * otherwise. Handles may be used on both sides of pcntl_fork(), but for a Generator without the host's buffer. Every failure is a Leaf\Error, by its kind.
  *
  * Where ffi.enable is "preload", as it is for web servers by default, name this file in opcache.preload.
  */

@@ -187,7 +187,8 @@ LEAF_API leaf_status leaf_generator_next(leaf_generator* generator, int64_t* id,
 /// As leaf_tag_try_next(). Only a thread that draws one ID after the other gets any; for others
 /// leaf_generator_next() is just as quick.
 LEAF_API int leaf_generator_try_next(leaf_generator* generator, int64_t* id);
-/// Fills `ids` with `count` IDs in increasing order. If it fails, what was already made is lost.
+/// Fills `ids` with `count` IDs in the order of leaf_generator_next(). If it fails, what was already made is
+/// lost.
 LEAF_API leaf_status leaf_generator_fill(leaf_generator* generator, int64_t* ids, size_t count,
                                          leaf_error** error);
 /// The worker in use.

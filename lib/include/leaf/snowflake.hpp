@@ -74,10 +74,10 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// The next ID, if the thread's last reading of the clock still serves. If false, call next(), which may
   /// wait; always false for a thread that does not draw one ID after the other.
   bool try_next(std::int64_t& id) noexcept;
-  /// As many of `ids` as can be made at once, in increasing order; returns how many. 0 where next() would
+  /// As many of `ids` as can be made at once, in the order of next(); returns how many. 0 where next() would
   /// wait: for the next unit of time, or for a window. Throws Error as next(), but never `unavailable`.
   std::size_t try_next(std::span<std::int64_t> ids);
-  /// Fills `ids` in increasing order. Throws as next(); what it had made before is lost.
+  /// Fills `ids` in the order of next(). Throws as next(); what it had made before is lost.
   void next(std::span<std::int64_t> ids);
 
   /// With HostOptions::fetch_ahead off: true if the next window is due and no process of this host is leasing
