@@ -160,24 +160,33 @@ leaf::Layout SharedDrawing::layout() {
 void SharedDrawing::note_draw(const std::optional<leaf::Error>& error) noexcept {
   if (error && (error->code() == leaf::ErrorCode::not_found || error->code() == leaf::ErrorCode::exhausted))
     return;
-  has_failed_.store(error.has_value(), std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  failed_draw_.reset();
+  if (error) failed_draw_ = FailedDraw{.at = clock().steady_now(), .why = error->what()};
 }
 
 /// A store that answers may grant nothing all the same, as while somebody holds a lock. What is fetched for
-/// this host is tried again soon without being asked for.
+/// this host is tried again soon without being asked for; a draw gives up sooner than a fetch.
 void SharedDrawing::require_none_fails(const std::vector<leaf::HostBuffer>& buffered) const {
-  if (!has_failed_.load(std::memory_order_relaxed)) return;
+  if (!failed_draw_) return;
   for (const leaf::HostBuffer& buffer : buffered) {
     if (buffer.kind != leaf::HostBuffer::Kind::tag || buffer.is_former || buffer.failures == 0 ||
-        !steps_.contains(leaf::TagName(buffer.name)) ||
-        buffer.retry_at + recent < std::chrono::system_clock::now())
+        !steps_.contains(leaf::TagName(buffer.name)) || buffer.retry_at + recent < clock().now())
       continue;
     throw leaf::Error(leaf::ErrorCode::unavailable, fmt::format("tag '{}' has no IDs left, and gets none: {}",
                                                                 buffer.name, buffer.failure));
   }
+  if (clock().steady_now() - failed_draw_->at <= recent)
+    throw leaf::Error(leaf::ErrorCode::unavailable,
+                      fmt::format("no IDs are left, and the last draw failed: {}", failed_draw_->why));
 }
 
 void SharedDrawing::require_ready() {
+  bool has_failed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    has_failed = failed_draw_.has_value();
+  }
   if (options_.segments.host) {
     const auto buffered = buffers();
     const std::lock_guard lock(mutex_);
@@ -194,7 +203,7 @@ void SharedDrawing::require_ready() {
   store->set_timeout(std::chrono::milliseconds(0));
   try {
     store->identity();
-    require_writable(store->health(), has_failed_.load(std::memory_order_relaxed));
+    require_writable(store->health(), has_failed);
   } catch (...) {
     store->set_timeout(options_.store.timeout);
     throw;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -64,11 +64,16 @@ class SharedDrawing {
   /// The mutex is held.
   void require_none_fails(const std::vector<leaf::HostBuffer>& buffered) const;
   class BorrowedStore;
+  struct FailedDraw {
+    std::chrono::steady_clock::time_point at;
+    std::string why;
+  };
 
   leaf::Store take_store();
   void return_store(leaf::Store store);
   std::optional<std::int64_t> known_step(const leaf::TagName& name);
   std::vector<leaf::HostBuffer> buffers() const;
+  leaf::Clock& clock() const noexcept { return *options_.store.clock; }
 
   const Options& options_;
   leaf::SegmentAllocator allocator_;
@@ -79,7 +84,7 @@ class SharedDrawing {
   std::map<leaf::TagName, std::int64_t> steps_;  ///< of the tags that are known to exist
   std::vector<leaf::Store> stores_;              ///< that nobody uses
   std::optional<leaf::Layout> layout_;
-  std::atomic<bool> has_failed_{false};  ///< the last draw that needed the store
+  std::optional<FailedDraw> failed_draw_;  ///< if the last draw that needed the store has failed
 };
 
 }  // namespace leafctl::serve

@@ -10,6 +10,7 @@
 #include "leaf/error.hpp"
 #include "serve/shared_drawing.hpp"
 #include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/temporary_folder.hpp"
@@ -26,7 +27,7 @@ using leaf::test::wait_for;
 /// A host that draws from a tag of small segments, as the server does.
 class Drawer {
  public:
-  Drawer() {
+  explicit Drawer(leaf::Clock& clock = leaf::Clock::real()) : clock_(clock) {
     leaf::Store admin = store.open();
     leaf::test::add_tag(admin, "order", 5);
   }
@@ -58,11 +59,13 @@ class Drawer {
     Options options;
     options.store = store.options();
     options.store.timeout = {};
+    options.store.clock = &clock_;
     options.segments.timeout = {};
     options.segments.host = {.folder = (folder_.path() / "run").string()};
     return options;
   }
 
+  leaf::Clock& clock_;
   leaf::test::TemporaryFolder folder_;
   const Options options_ = options();
 
@@ -121,4 +124,19 @@ TEST_CASE("readiness: while a lock lets nobody have IDs there is none, though th
   lock.close();
   // Nobody draws meanwhile.
   CHECK(wait_for([&] { return drawer.is_ready(); }));
+}
+
+TEST_CASE(
+    "readiness: a draw that gave up while its fetch goes on counts for a while, where nothing is left") {
+  leaf::test::ManualClock clock;
+  Drawer drawer(clock);
+  const leaf::Error late(ErrorCode::unavailable, "no answer within 200ms");
+  drawer.drawing.note_draw(late);
+  CHECK(error_text([&] { drawer.drawing.require_ready(); }) ==
+        "no IDs are left, and the last draw failed: no answer within 200ms | ");
+  clock.advance(std::chrono::seconds(4));
+  CHECK(drawer.is_ready());  // nobody may have asked since
+  REQUIRE(drawer.draw());
+  drawer.drawing.note_draw(late);
+  CHECK(drawer.is_ready());
 }
