@@ -14,6 +14,7 @@
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "overview/overview.hpp"
+#include "tags/granted_marks.hpp"
 #include "text/hint.hpp"
 #include "workers/worker_request.hpp"
 
@@ -98,6 +99,7 @@ class Serve : public Command {
 
   void run(Session& session) override {
     check_usage();
+    warn_of_missing_marks(session);
     const serve::Module& module = load_module();
     StoreOverview overview(session);
     std::mutex messages;

@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/detail/shell_word.hpp"
+#include "tags/granted_marks.hpp"
 #include "workers/worker_request.hpp"
 
 namespace leafctl {
@@ -62,6 +63,7 @@ class WorkersAcquire : public Command {
   }
 
   void run(Session& session) override {
+    warn_of_missing_marks(session);
     leaf::Store store = session.store();
     const std::string& owner = session.settings().worker_name;
     leaf::WorkerRequest request = worker_request(session.settings());

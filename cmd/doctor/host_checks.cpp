@@ -93,18 +93,15 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
          "name a folder on one with --runtime-dir, or choose --no-host-buffer"_hint}};
   }
   try {
+    struct stat folder {};
+    if (lstat(host->folder.c_str(), &folder) != 0) return {{}, check_place_for(host->folder)};
     if (const auto why = leaf::why_no_host_marks(*host)) throw leaf::Error(*why);
     HostFindings found{.buffers = leaf::host_buffers(*host), .folder = {}};
-    struct stat folder {};
-    if (stat(host->folder.c_str(), &folder) != 0) {
-      found.folder = check_place_for(host->folder);
-    } else {
-      found.folder = {.name = check_name,
-                      .detail = fmt::format("{} buffer{} in '{}', of mode {:04o}, on a local file system",
-                                            found.buffers.size(), found.buffers.size() == 1 ? "" : "s",
-                                            host->folder, folder.st_mode & 07777),
-                      .measures = {{"buffers", static_cast<std::int64_t>(found.buffers.size())}}};
-    }
+    found.folder = {.name = check_name,
+                    .detail = fmt::format("{} buffer{} in '{}', of mode {:04o}, on a local file system",
+                                          found.buffers.size(), found.buffers.size() == 1 ? "" : "s",
+                                          host->folder, folder.st_mode & 07777),
+                    .measures = {{"buffers", static_cast<std::int64_t>(found.buffers.size())}}};
     return found;
   } catch (const leaf::Error& error) {
     return {{}, {check_name, CheckState::failed, error.what(), hint_text(error)}};

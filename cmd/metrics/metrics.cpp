@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "leaf/detail/utf8.hpp"
 #include "text/text_escape.hpp"
 
 namespace leafctl {
@@ -14,7 +15,7 @@ namespace {
 std::string label_value(const std::string& text) {
   std::string result;
   // A byte that is no UTF-8 would make the whole file unreadable.
-  for (const char c : is_utf8(text) ? text : escape_for_terminal(text)) {
+  for (const char c : leaf::detail::is_utf8(text) ? text : escape_for_terminal(text)) {
     if (c == '\\')
       result += "\\\\";
     else if (c == '"')

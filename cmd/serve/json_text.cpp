@@ -4,12 +4,12 @@
 
 #include <iterator>
 
-#include "text/text_escape.hpp"
+#include "leaf/detail/utf8.hpp"
 
 namespace leafctl::serve {
 
 void append_json(std::string_view text, std::string& out) {
-  const bool has_foreign_bytes = !is_utf8(text);
+  const bool has_foreign_bytes = !leaf::detail::is_utf8(text);
   out += '"';
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "leaf/detail/utf8.hpp"
 #include "terminal/remedy_text.hpp"
 #include "text/numbers.hpp"
 #include "text/text_escape.hpp"
@@ -35,7 +36,8 @@ bool is_true(const FiledValue& value) {
 }
 
 void check_description(const FiledValue& value) {
-  if (!is_utf8(value.text)) throw value.place.error(fmt::format("'{}' is not in UTF-8", value.key));
+  if (!leaf::detail::is_utf8(value.text))
+    throw value.place.error(fmt::format("'{}' is not in UTF-8", value.key));
   if (value.text.find('\0') != std::string::npos) {
     throw value.place.error(fmt::format("'{}' holds a zero byte", value.key));
   }

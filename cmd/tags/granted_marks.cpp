@@ -1,16 +1,21 @@
 #include "tags/granted_marks.hpp"
-#include "terminal/remedy_text.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
+
+#include "terminal/remedy_text.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
 namespace {
 
 std::vector<leaf::Error> missing_marks(const Session& session) {
-  if (session.settings().runtime_dir.empty()) return {};
+  if (session.settings().runtime_dir.empty()) {
+    return {{leaf::ErrorCode::usage, "there is no local file system for its record",
+             "name a folder on one with --runtime-dir"_hint}};
+  }
   const leaf::HostOptions host = session.host_options();
   if (const auto why = leaf::why_no_host_marks(host)) return {*why};
   return leaf::lost_host_marks(host);

@@ -5,34 +5,19 @@
 #include <algorithm>
 #include <iterator>
 
+#include "leaf/detail/utf8.hpp"
+
 namespace leafctl {
 
 namespace {
+
+using leaf::detail::utf8_length;
 
 unsigned char byte(char c) {
   return static_cast<unsigned char>(c);
 }
 bool continues(unsigned char b) {
   return (b & 0xC0U) == 0x80U;
-}
-
-/// Length of the UTF-8 sequence at the start of `text`; 0 if it is none.
-std::size_t utf8_length(std::string_view text) {
-  const unsigned char lead = byte(text[0]);
-  std::size_t length = 0;
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) length = 2;
-  if (lead >= 0xE0 && lead <= 0xEF) length = 3;
-  if (lead >= 0xF0 && lead <= 0xF4) length = 4;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!continues(byte(text[i]))) return 0;
-  }
-  const unsigned char second = byte(text[1]);
-  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-  const bool surrogate = lead == 0xED && second >= 0xA0;
-  const bool too_great = lead == 0xF4 && second >= 0x90;
-  return overlong || surrogate || too_great ? 0 : length;
 }
 
 bool is_c1(std::string_view sequence) {
@@ -82,15 +67,6 @@ std::string escape_for_terminal(std::string_view text) {
     text.remove_prefix(sequence.size());
   }
   return out;
-}
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 std::string escape_for_tsv(std::string_view text) {

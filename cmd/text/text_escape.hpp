@@ -14,9 +14,6 @@ std::string escape_for_terminal(std::string_view text);
 /// `\r`, `\\`.
 std::string escape_for_tsv(std::string_view text);
 
-/// Whether all of `text` is UTF-8.
-bool is_utf8(std::string_view text);
-
 /// JSON with DEL, C1 control characters and those that turn the direction of a text, which a serializer
 /// leaves as they are, written `\u009b`.
 std::string escape_controls_in_json(std::string_view json);

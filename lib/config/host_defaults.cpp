@@ -12,23 +12,13 @@
 #include "config/values.hpp"
 #include "leaf/detail/yes_no.hpp"
 #include "leaf/error.hpp"
+#include "store/libpq_variables.hpp"
 
 namespace leaf {
 
 namespace {
 
 constexpr const char* origin_default = "default";
-
-/// What libpq takes from the environment to find a database.
-std::string libpq_variables(const Environment& environment) {
-  std::string result;
-  for (const char* name :
-       {"PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
-        "PGSYSCONFDIR", "PGOPTIONS", "PGTARGETSESSIONATTRS", "PGLOADBALANCEHOSTS"}) {
-    if (const auto value = environment.variable(name)) result += fmt::format("{}={}\n", name, *value);
-  }
-  return result;
-}
 
 /// As libpq has it, also without HOME.
 std::optional<std::string> home_folder(const Environment& environment) {
@@ -115,13 +105,13 @@ HostDefaults host_defaults(const HostConfiguration& configuration, const HostCho
   result.uses_host_buffer = detail::parse_yes_no("host_buffer", result.host_buffer.text);
   result.host = {.folder = result.runtime_dir.text,
                  .group = detail::parse_yes_no("group", result.group.text),
-                 .store_key = libpq_variables(environment),
+                 .store_key = store::libpq_variables(environment.variable),
                  .store_files = libpq_service_files(environment)};
   return result;
 }
 
 StoreOptions HostDefaults::store_options() const {
-  StoreOptions options{.url = store.text};
+  StoreOptions options{.url = store.text, .variables = host.store_key};
   if (!host.folder.empty()) options.marks = host_marks(host);
   return options;
 }

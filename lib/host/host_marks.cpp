@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +19,7 @@
 #include "host/state_file.hpp"
 #include "leaf/error.hpp"
 #include "store/grant_marks.hpp"
+#include "store/libpq_variables.hpp"
 #include "store/url.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -212,6 +213,7 @@ class HostMarks final : public GrantMarks {
 
 StoreOptions host::to_keep(StoreOptions store, const std::optional<HostOptions>& host) {
   store.url = store::absolute_url(store.url);
+  if (!store.variables) store.variables = store::libpq_variables();
   if (!store.marks) store.marks = host ? host_marks(*host) : marks_in_memory();
   return store;
 }
@@ -236,24 +238,27 @@ std::vector<Error> lost_host_marks(const HostOptions& options) {
 }
 
 std::optional<Error> why_no_host_marks(const HostOptions& options) {
+  const Advice another =
+      advice("name another one{}, before anything is drawn"_hint, Remedy{Remedy::Kind::choose_host_folder});
   try {
-    const auto folder = host::Folder::find(options);
+    const host::Folder folder = host::Folder::open(options);
     StateFile::require_known_boot();
-    if (!folder) return std::nullopt;
-    struct statvfs room {};
-    if (statvfs(options.folder.c_str(), &room) != 0) return std::nullopt;
+    const int error = StateFile::why_none_can_be_made(folder);
     const auto cannot = [&](const char* why, const Advice& what_helps) {
       return Error(ErrorCode::failed,
                    fmt::format("no file can be created in folder '{}': {}", options.folder, why), what_helps);
     };
-    if ((room.f_flag & ST_RDONLY) != 0)
-      return cannot("it is read-only", advice("name another one{}, before anything is drawn"_hint,
-                                              Remedy{Remedy::Kind::choose_host_folder}));
-    if (room.f_bavail * room.f_frsize < sizeof(host::SharedState))
-      return cannot("its file system is full", "free some space there"_hint);
-    return std::nullopt;
+    if (error == 0) return std::nullopt;
+    if (error == EROFS) return cannot("it is read-only", another);
+    if (error == ENOSPC) return cannot("its file system is full", "free some space there"_hint);
+    if (error == EFBIG)
+      return cannot(std::strerror(error), "allow this process larger files: 'ulimit -f unlimited'"_hint);
+    return cannot(std::strerror(error), is_shortage(error) ? Advice(shortage_hint(error)) : another);
   } catch (const Error& error) {
-    return error;
+    // To go without the folder is what this is about.
+    const bool goes_without = std::ranges::any_of(
+        error.remedies(), [](const Remedy& remedy) { return remedy.kind == Remedy::Kind::do_without_host; });
+    return goes_without ? Error(error.code(), error.what(), another) : error;
   }
 }
 

@@ -285,13 +285,23 @@ void StateFile::throw_away_foreign(const Folder& folder, const FileKey& key) {
   if (unlinkat(folder.descriptor(), name.c_str(), 0) != 0) throw cannot(folder, name, "removed");
 }
 
+int StateFile::make_nameless(const Folder& folder, Descriptor& made) {
+  made = Descriptor(openat(folder.descriptor(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, folder.file_mode()));
+  if (!made || fchmod(made.get(), folder.file_mode()) != 0) return errno;
+  // Without it a full file system would show at the first write into the mapping, by a SIGBUS.
+  return posix_fallocate(made.get(), 0, state_size);
+}
+
+int StateFile::why_none_can_be_made(const Folder& folder) {
+  Descriptor made;
+  return make_nameless(folder, made);
+}
+
 /// The new file has no name until it is complete. Null if another was faster.
 std::shared_ptr<StateFile> StateFile::make(const Folder& folder, const FileKey& key) {
   const std::string name = key.file_name();
-  Descriptor descriptor(openat(folder.descriptor(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, folder.file_mode()));
-  if (!descriptor || fchmod(descriptor.get(), folder.file_mode()) != 0) throw cannot(folder, name, "made");
-  // Without it a full file system would show at the first write into the mapping, by a SIGBUS.
-  if (const int error = posix_fallocate(descriptor.get(), 0, state_size); error != 0) {
+  Descriptor descriptor;
+  if (const int error = make_nameless(folder, descriptor); error != 0) {
     errno = error;
     throw cannot(folder, name, "made");
   }

@@ -41,6 +41,8 @@ class StateFile {
   static std::shared_ptr<StateFile> find(const Folder& folder, const FileKey& key);
   /// Throws Error (failed) where the system does not tell its boot, without which no file counts.
   static void require_known_boot();
+  /// 0, or why no file could be made in `folder`, as errno has it. Leaves nothing there.
+  static int why_none_can_be_made(const Folder& folder);
   /// As find(), also where what is buffered is damaged.
   static std::shared_ptr<StateFile> find_any(const Folder& folder, const std::string& file_name);
   /// Why the file of that name, which is there, does not count although it is of this boot.
@@ -82,6 +84,7 @@ class StateFile {
   /// As throw_away(). Calls `close` before and after.
   bool take_name(const Folder& folder, const std::function<void()>& close) const;
   static void throw_away_foreign(const Folder& folder, const FileKey& key);
+  static int make_nameless(const Folder& folder, Descriptor& made);
   static std::shared_ptr<StateFile> make(const Folder& folder, const FileKey& key);
   bool counts(const std::string& boot) const;
 

@@ -17,6 +17,12 @@ struct FoundTag {
   std::optional<std::int64_t> end_of_removed{};  ///< the first ID that it has not given out
 };
 
+/// Whether a tag that was granted up to `mark` is missing, or was removed before it had granted that: then
+/// the store has gone back.
+inline bool is_lost(const FoundTag& found, std::int64_t mark) {
+  return !found.tag && mark > found.end_of_removed.value_or(0);
+}
+
 /// `row` is a "tag" of Sql.
 Tag tag_of(const Row& row);
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "store/libpq_variables.hpp"
 #include "store/store_impl.hpp"
 #include "text/hint.hpp"
 
@@ -17,6 +18,7 @@ constexpr std::chrono::seconds connection_lasts{30};
 
 Store::Impl::Impl(const StoreOptions& options)
     : url_(store::parse_url(store::absolute_url(options.url))),
+      variables_(options.variables ? *options.variables : store::libpq_variables()),
       program_(options.program.empty() ? program_invocation_short_name : options.program),
       clock_(*options.clock),
       marks_(options.marks ? options.marks : marks_in_memory()),
@@ -56,6 +58,8 @@ void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const 
 }
 
 void Store::Impl::connect_anew(store::IfMissing if_missing, milliseconds timeout) {
+  // libpq would read them again.
+  if (url_.driver == "postgresql") store::require_same_variables(url_.target, variables_);
   auto connection = driver().connect(url_.target, program_, if_missing, timeout);
   if (connected_in_ != getpid()) static_cast<void>(connection_.release());
   connection_ = std::move(connection);

@@ -176,6 +176,7 @@ class Store::Impl {
   void require_connected_to(const StoreIdentity& identity);
 
   store::Url url_;
+  const std::string variables_;  ///< StoreOptions::variables
   std::chrono::milliseconds timeout_;
   std::optional<std::chrono::steady_clock::time_point> latest_{};
   const std::string program_;

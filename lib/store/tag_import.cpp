@@ -257,10 +257,7 @@ class Import {
     if (mark <= tag.next_id) return std::nullopt;
     // Looked at anew: the mark may be of a grant after the first look.
     const FoundTags found = find({tag}, connection, time_left());
-    if (!found.empty()) {
-      const FoundTag& now = found.begin()->second;
-      if (now.tag || mark <= now.end_of_removed.value_or(0)) return std::nullopt;
-    }
+    if (!store::is_lost(found.empty() ? FoundTag() : found.begin()->second, mark)) return std::nullopt;
     return store::lost_tag(ErrorCode::refused, tag.name, mark);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "leaf/detail/counted.hpp"
+#include "leaf/detail/utf8.hpp"
 #include "leaf/store.hpp"
 #include "store/found_tag.hpp"
 #include "store/store_impl.hpp"
@@ -62,6 +63,7 @@ void require_description(const std::optional<std::string>& text) {
   }
   if (text->find('\0') != std::string::npos)
     throw Error(ErrorCode::usage, "the description holds a zero byte");
+  if (!detail::is_utf8(*text)) throw Error(ErrorCode::usage, "the description is not in UTF-8");
 }
 
 Error no_such_tag(const TagName& name) {
@@ -199,8 +201,7 @@ void Store::require_above_granted(const NewTag& tag) {
   if (mark <= tag.start.value_or(0)) return;
   // Once more: the mark may be of a grant after the first look.
   const FoundTag found = look();
-  if (!found.tag && mark > found.end_of_removed.value_or(0))
-    throw lost_tag(ErrorCode::refused, tag.name, mark);
+  if (store::is_lost(found, mark)) throw lost_tag(ErrorCode::refused, tag.name, mark);
 }
 
 std::optional<std::int64_t> Store::end_of_removed(const TagName& name) {
@@ -356,7 +357,7 @@ std::vector<LostTag> Store::lost_tags() {
 
 std::int64_t Store::Impl::mark_of_lost_tag(const TagName& name) {
   const std::int64_t mark = marks_->highest(deployment_, mark_of(name));
-  return mark > 0 && execute(&store::Sql::tag, {name.str()}).empty() ? mark : 0;
+  return mark > 0 && store::is_lost(found_in(execute(&store::Sql::tag, {name.str()})), mark) ? mark : 0;
 }
 
 Error Store::Impl::missing(const TagName& name) {
@@ -384,7 +385,7 @@ Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& 
       });
   if (!granted) {
     if (found.tag) throw found.tag->next_id < mark ? gone_back(name, mark) : store::too_few_left(*found.tag);
-    throw !found.is_known && mark > 0 ? lost_tag(ErrorCode::not_found, name, mark) : no_such_tag(name);
+    throw store::is_lost(found, mark) ? lost_tag(ErrorCode::not_found, name, mark) : no_such_tag(name);
   }
   Grant ids = grant_of(granted->first, granted->second);
   if (ids.range.lo < mark) throw gone_back(name, mark);

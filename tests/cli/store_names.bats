@@ -356,6 +356,22 @@ make_copy() {
   says ''
 }
 
+@test "a call that asks the store says so where the host's folder cannot be made" {
+  leafctl -q add-tag order
+  back_up_store
+  export LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/none/ids
+  local arguments said="this host does not know what it was granted, and would not notice a restored store: folder '$LEAFCTL_RUNTIME_DIR' cannot be made"
+  for arguments in 'next order --direct' 'next order --no-host-buffer' 'next --snowflake --no-host-buffer' 'workers acquire'; do
+    # shellcheck disable=SC2086 # several words
+    expect 0 leafctl $arguments
+    contains "$stderr" "leafctl: warning: $said"
+    contains "$stderr" "hint: name another one with --runtime-dir, before anything is drawn"
+  done
+  expect 1 leafctl doctor --exit-code
+  contains "$output" "cannot be created: there is no '$BATS_TEST_TMPDIR/none'"
+  [ ! -e "$BATS_TEST_TMPDIR/none" ]
+}
+
 @test "what this host remembered of grants and has lost is told by doctor and where the store is asked, and mended" {
   leafctl -q add-tag order --step 10
   leafctl next order >"$ids"

@@ -18,6 +18,9 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
   same 'the description' $'it\'s "50 %";\t$(x) größe' "$(jq -r .description <<<"$output")"
   same 'the IDs' '9007199254740993 9223372036854775806' "$(jq -r '.next_id + " " + .limit' <<<"$output")"
   expect 0 leafctl add-tag empty --description ''
+  expect 2 leafctl add-tag bytes --description $'gr\xf6\xdfe'
+  says 'leafctl: the description is not in UTF-8'
+  expect 2 leafctl tags update empty --description $'\xff'
   expect 0 leafctl add-tag braces --description '{}'
   same 'the description' '{}' "$(leafctl tags show braces -o json | jq -r .description)"
 }

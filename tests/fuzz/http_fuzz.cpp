@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "fuzz/fuzz.hpp"
+#include "leaf/detail/utf8.hpp"
 #include "serve/http_request.hpp"
 #include "serve/json_text.hpp"
 #include "serve/tokens.hpp"
-#include "text/text_escape.hpp"
 
 namespace {
 
@@ -51,11 +51,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const bool is_query : {false, true}) {
     const auto decoded = leafctl::serve::decode_url_text(input, is_query);
-    require(!decoded || (leafctl::is_utf8(*decoded) && decoded->find('\0') == std::string::npos),
+    require(!decoded || (leaf::detail::is_utf8(*decoded) && decoded->find('\0') == std::string::npos),
             "a decoded text is UTF-8 without zeros", input);
   }
   std::string json;
   leafctl::serve::append_json(input, json);
-  require(leafctl::is_utf8(json) && json.find('\n') == std::string::npos, "JSON is one line of UTF-8", input);
+  require(leaf::detail::is_utf8(json) && json.find('\n') == std::string::npos, "JSON is one line of UTF-8",
+          input);
   return 0;
 }

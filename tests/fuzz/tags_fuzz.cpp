@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "fuzz/fuzz.hpp"
+#include "leaf/detail/utf8.hpp"
 #include "leaf/error.hpp"
 #include "tags/tag_csv.hpp"
 #include "tags/tag_format.hpp"
 #include "tags/tag_yaml.hpp"
-#include "text/text_escape.hpp"
 
 namespace {
 
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(tag.next_id >= 0 && tag.step.value_or(1) >= 1 &&
                 (tag.is_removed || tag.limit.value_or(tag.next_id) >= tag.next_id - 1),
             "numbers are those of a tag", text);
-    require(leafctl::is_utf8(tag.description.value_or("")), "a description is UTF-8", text);
+    require(leaf::detail::is_utf8(tag.description.value_or("")), "a description is UTF-8", text);
     require(std::ranges::find(tags, tag.name.str(), &leaf::Tag::name) == tags.end(), "a tag is there once",
             text);
     tags.push_back({.name = tag.name.str(),

@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -23,6 +25,7 @@ namespace fs = std::filesystem;
 using leaf::ErrorCode;
 using leaf::TagName;
 using leaf::test::error_code;
+using leaf::test::error_text;
 using leaf::test::MarksWithInterloper;
 using leaf::test::TestHost;
 
@@ -133,6 +136,31 @@ TEST_CASE("marks: a file that is no mark any more is told of, and grants go on")
   CHECK(error_code([&] { second.grant(host.order, 5); }) == ErrorCode::refused);
 }
 
+TEST_CASE("marks: why there would be none is said before anything is granted, and leaves nothing behind") {
+  const MarkingHost host;
+  auto options = host.host_options();
+  CHECK_FALSE(leaf::why_no_host_marks(options));
+  CHECK(fs::is_empty(host.run));
+  struct rlimit before {};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit none { .rlim_cur = 0, .rlim_max = before.rlim_max };
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &none) == 0);
+  const auto no_length = leaf::why_no_host_marks(options);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  REQUIRE(no_length);
+  CHECK(std::string(no_length->what()) ==
+        "no file can be created in folder '" + options.folder + "': File too large");
+  CHECK(fs::is_empty(host.run));
+  options.folder = (host.run / "none" / "run").string();
+  const auto no_folder = leaf::why_no_host_marks(options);
+  REQUIRE(no_folder);
+  CHECK(std::string(no_folder->what()) ==
+        "folder '" + options.folder + "' cannot be made: No such file or directory");
+  CHECK(no_folder->hint() == "name another one, before anything is drawn");
+}
+
 TEST_CASE("marks: a process outlives that its file is cut, and does not forget what it was granted") {
   MarkingHost host;
   leaf::Store running = host.process();
@@ -203,6 +231,35 @@ TEST_CASE("marks: the tags that a store lost are told, but none of another deplo
   CHECK(of_other.lost_tags().empty());
   back.add_tag({.name = host.order, .step = 10, .start = 6, .limit = {}, .description = {}});
   CHECK(back.lost_tags().size() == 2);
+}
+
+TEST_CASE("marks: a tag that was removed before the backup, and added again after it, is told as lost") {
+  MarkingHost host;
+  leaf::Store store = host.process();
+  leaf::test::add_tag(store, "order", 10);
+  store.grant(host.order, 5);
+  store.remove_tag(host.order);
+  CHECK(host.process().lost_tags().empty());
+  const std::string unknown = error_text([&] { store.tag(host.order); });
+  host.back_up();
+  leaf::test::add_tag(store, "order", 10);
+  const std::int64_t end = store.grant(host.order, 100).range.hi;
+  CHECK(host.process().lost_tags().empty());
+  host.put_back();
+  leaf::Store back = host.process();
+  const auto lost = back.lost_tags();
+  REQUIRE(lost.size() == 1);
+  CHECK(lost[0].granted_end == end);
+  for (const auto& attempt : std::initializer_list<std::function<void()>>{
+           [&] { back.tag(host.order); }, [&] { back.grant(host.order, 1); },
+           [&] { back.grant_segment(host.order, 1); }, [&] { leaf::test::add_tag(back, "order", 10); }}) {
+    const std::string text = error_text(attempt);
+    CHECK(text.starts_with("tag 'order' does not exist, but IDs of it were granted before, up to " +
+                           std::to_string(end - 1)));
+    CHECK(text != unknown);
+  }
+  back.add_tag({.name = host.order, .step = 10, .start = end, .limit = {}, .description = {}});
+  CHECK(back.lost_tags().empty());
 }
 
 TEST_CASE("marks: a program that goes by the host's defaults has the host's, also without its buffers") {

@@ -166,8 +166,8 @@ LEAF_EXPORT std::size_t forget_failing_buffers(const HostOptions& options, std::
 /// cannot hold files, the marks last as long as the process.
 LEAF_EXPORT std::shared_ptr<GrantMarks> host_marks(const HostOptions& options);
 
-/// Why host_marks() would remember nothing beyond the process, such as a folder that others may write to.
-/// Absent if it would, and if there is no folder yet.
+/// Why host_marks() would remember nothing beyond the process, such as a folder that others may write to, or
+/// that cannot be made. Absent if it would. Makes the folder if it does not exist.
 LEAF_EXPORT std::optional<Error> why_no_host_marks(const HostOptions& options);
 
 /// What is wrong with the files that hold these marks: one error for each file whose marks are lost. The next

@@ -40,6 +40,9 @@ struct StoreOptions {
   /// marks of its own, and does not notice that the store was restored before. See host_marks() for those of
   /// a host, and HostDefaults::store_options().
   std::shared_ptr<GrantMarks> marks{};
+  /// What libpq takes from the environment besides the URL, as HostOptions::store_key has it: once that has
+  /// changed, no new connection is made. Absent: as it is when something is made from these options.
+  std::optional<std::string> variables{};
   /// Called at the beginning of each call of a Store; what it returns lives until the call ends. May be null.
   std::function<std::shared_ptr<void>()> while_asked{};
 };
@@ -116,10 +119,10 @@ class LEAF_EXPORT Store {
   /// The SQL, in one transaction, that does what migrate() would; empty if there is nothing to do.
   std::string migration_script(const std::vector<ForeignObject>& adopted = {});
   /// Lets a role of the database draw IDs and lease workers, and nothing else: its other rights on the
-  /// store's tables are revoked. It can still use up IDs and workers, and keep workers from their owners.
-  /// Throws `usage` for a store without roles, and for a role that does not exist or owns the tables;
-  /// `refused` if the role could do more in other ways, such as through a role that it is a member of. If it
-  /// throws, the role keeps the rights that it had.
+  /// store's tables are revoked. It can still use up IDs and workers, keep workers from their owners, and
+  /// make others wait for its locks. Throws `usage` for a store without roles, and for a role that does not
+  /// exist or owns the tables; `refused` if the role could do more in other ways, such as through a role that
+  /// it is a member of. If it throws, the role keeps the rights that it had.
   void grant_runtime_role(const std::string& role);
   /// The SQL, in one transaction, that does what grant_runtime_role() would. Throws `usage` for a store
   /// without roles.

@@ -2,16 +2,18 @@
 
 #include <doctest/doctest.h>
 
+#include "leaf/detail/utf8.hpp"
+
 using namespace leafctl;
 
 TEST_CASE("text escape: UTF-8 is told from what is none") {
-  for (const char* text : {"", "a", "größe", "\xF0\x9F\x8D\x83"}) CHECK(leafctl::is_utf8(text));
+  for (const char* text : {"", "a", "größe", "\xF0\x9F\x8D\x83"}) CHECK(leaf::detail::is_utf8(text));
   for (const char* text : {"\xFF",
                            "gr\xF6\xDF"
                            "e",
                            "\xC0\x80", "\xED\xA0\x80", "a\xE2\x82"}) {
     CAPTURE(text);
-    CHECK_FALSE(leafctl::is_utf8(text));
+    CHECK_FALSE(leaf::detail::is_utf8(text));
   }
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "leaf/error.hpp"
+#include "leaf/host_defaults.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/tcp_proxy.hpp"
@@ -256,6 +257,33 @@ TEST_CASE("login: URLs, key=value pairs and other databases' settings all work")
   CHECK(database.sql().value("SELECT description FROM leaf_alloc") == "標籤");
   const auto age = std::chrono::system_clock::now() - tag.updated_at;
   CHECK(std::chrono::abs(age) < std::chrono::minutes(1));
+}
+
+TEST_CASE("login: the variables that a store was named by hold for as long as it is used") {
+  TestDatabase database;
+  leaf::Store({.url = database.url()}).migrate();
+  const std::string before = server("PGHOST");
+  const auto with_another_host = [&](const auto& work) {
+    setenv("PGHOST", "nowhere.invalid", 1);
+    work();
+    setenv("PGHOST", before.c_str(), 1);
+  };
+  const std::string named_by_variable = "dbname=" + database.name();
+  leaf::Store store({.url = named_by_variable});
+  leaf::Store named({.url = named_by_variable + " host=" + before});
+  leaf::Store connected({.url = named_by_variable});
+  CHECK(connected.tags().empty());
+  with_another_host([&] {
+    const leaf::Error error = error_of([&] { store.tags(); });
+    CHECK(error.code() == leaf::ErrorCode::usage);
+    CHECK(std::string(error.what()) == "the variable PGHOST has changed since this program named the store");
+    CHECK(named.tags().empty());
+    CHECK(connected.tags().empty());
+  });
+  CHECK(store.tags().empty());
+  leaf::StoreOptions options{.url = named_by_variable};
+  with_another_host([&] { options.variables = leaf::HostDefaults(leaf::host_defaults()).host.store_key; });
+  CHECK(error_of([&] { leaf::Store(options).tags(); }).code() == leaf::ErrorCode::usage);
 }
 
 TEST_CASE("login: a store opens one connection, and keeps it") {

@@ -81,6 +81,10 @@ TEST_CASE("tags: values out of bounds are refused before anything is stored") {
   CHECK(refused({.name = TagName("t"), .start = INT64_MAX}));
   CHECK(refused({.name = TagName("t"), .start = 10, .limit = 9}));
   CHECK(refused({.name = TagName("t"), .description = std::string(257, 'x')}));
+  for (const char* text : {"\xFF", "gr\xF6", "\xC0\x80", "\xED\xA0\x80", "a\xE2\x82"}) {
+    CAPTURE(text);
+    CHECK(refused({.name = TagName("t"), .description = text}));
+  }
   CHECK(admin.tags().empty());
 }
 

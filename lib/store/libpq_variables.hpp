@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace leaf::store {
+
+/// What libpq takes from the environment to find a database: a line `NAME=value` for each variable that is
+/// set and not empty.
+std::string libpq_variables(const std::function<std::optional<std::string>(const char*)>& variable);
+/// The same of this process, now.
+std::string libpq_variables();
+
+/// Throws Error (usage) if `conninfo` may lead elsewhere by the variables that this process has now than by
+/// `named_by`, which it had when the store was named.
+void require_same_variables(const std::string& conninfo, const std::string& named_by);
+
+}  // namespace leaf::store
