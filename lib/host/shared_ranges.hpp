@@ -50,6 +50,7 @@ class SharedRanges : public range::RangeSource {
   void check(Store& store) override;
 
  protected:
+  int moves() const noexcept override { return moves_.load(std::memory_order_acquire); }
   /// What takers draw from, and all that is known of it.
   SharedState& state() const noexcept { return *state_.load(std::memory_order_acquire); }
   /// Runs `work` while this process alone may fetch, again where it returns false. Throws Error (unavailable)
@@ -60,8 +61,6 @@ class SharedRanges : public range::RangeSource {
   StoreName::Stamp stamp_before(Store& store) const { return name_.stamp_before(store); }
   /// False if `file` was taken from this process, or removed.
   bool is_current(const StateFile& file) { return file.is_current(*folder_.get()); }
-  /// Another number after takers went to another store's buffer.
-  int moves() const noexcept { return moves_.load(std::memory_order_acquire); }
 
   /// Notes in `state` what was granted, before it can be taken; the lock is held.
   virtual void keep_record(SharedState& state, const range::GrantRecord& record);

@@ -41,7 +41,7 @@ void OwnRanges::fetch(Store& store) {
   if (!filled.origin.empty()) granter().require_alike(filled.origin, granted.origin);
   {
     const std::lock_guard lock(last_mutex_);
-    if (has_ranges_of_another(granted.store, granted.origin)) own_buffer_.drain();
+    if (has_ranges_of_another(granted.store, granted.origin)) drain();
     last_.store = granted.store;
     last_.origin = granted.origin;
     last_.record = granted.record;
@@ -56,7 +56,12 @@ void OwnRanges::check(Store& store) {
   checked_at_ = now;
   const StoreIdentity here = granter().identify(store);
   const std::lock_guard lock(last_mutex_);
-  if (has_ranges_of_another(here, last_.origin)) own_buffer_.drain();
+  if (has_ranges_of_another(here, last_.origin)) drain();
+}
+
+void OwnRanges::drain() {
+  own_buffer_.drain();
+  moves_.fetch_add(1, std::memory_order_acq_rel);  // nothing else is published before
 }
 
 }  // namespace leaf::range

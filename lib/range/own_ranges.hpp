@@ -27,12 +27,18 @@ class OwnRanges final : public RangeSource {
   /// Gives up what is buffered if the store's name leads to another one now; asked twice a minute.
   void check(Store& store) override;
 
+ protected:
+  int moves() const noexcept override { return moves_.load(std::memory_order_acquire); }
+
  private:
   bool has_ranges_of_another(const StoreIdentity& store, const std::string& origin) const;
+  /// Gives up what another store, or another tag of the name, has granted.
+  void drain();
 
   const StoreOptions store_options_;
   Fetcher& fetcher_;
   DoubleBuffer own_buffer_;
+  std::atomic<int> moves_{0};
   std::mutex fetch_mutex_;
 
   mutable std::mutex last_mutex_;

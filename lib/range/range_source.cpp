@@ -7,23 +7,49 @@
 namespace leaf::range {
 
 Range RangeSource::take(std::uint64_t at_most) {
-  auto taken = buffer().take(at_most);
-  if (taken.range.empty()) {
-    await([&] {
-      taken = buffer().take(at_most);
-      return !taken.range.empty();
-    });
-  }
+  const DoubleBuffer* taken_from = nullptr;
+  return take(at_most, taken_from);
+}
+
+Range RangeSource::take(std::uint64_t at_most, const DoubleBuffer*& taken_from) {
+  DoubleBuffer::Taken taken;
+  const auto is_taken = [&] {
+    DoubleBuffer& here = buffer();
+    taken = here.take(at_most);
+    taken_from = &here;
+    return !taken.range.empty();
+  };
+  if (!is_taken()) await(is_taken);
   if (taken.fetch_next) request_fetch();
   return taken.range;
 }
 
+RangeSource::Piece RangeSource::take_piece(std::uint64_t at_most) {
+  for (;;) {
+    const int before = moves();
+    const DoubleBuffer* taken_from = nullptr;
+    const Range range = take(at_most, taken_from);
+    if (moves() == before) return {.range = range, .place = {.buffer = taken_from, .moves = before}};
+  }
+}
+
 std::vector<Range> RangeSource::take_all(std::uint64_t count) {
-  std::vector<Range> ranges;
-  while (count > 0) {
-    const Range range = take(count);
-    count -= range.size();
-    append(ranges, range);
+  return take_rest(take_piece(count), count);
+}
+
+std::vector<Range> RangeSource::take_rest(const Piece& first, std::uint64_t count) {
+  std::vector<Range> ranges{first.range};
+  Place place = first.place;
+  for (std::uint64_t left = count - first.range.size(); left > 0;) {
+    const Piece piece = take_piece(left);
+    if (piece.place != place) {
+      // IDs of two stores would be no answer: the former ones are lost.
+      ranges.clear();
+      left = count;
+      place = piece.place;
+    }
+    left -= piece.range.size();
+    append(ranges, piece.range);
   }
   return ranges;
 }

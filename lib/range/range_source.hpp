@@ -35,8 +35,22 @@ class RangeSource {
 
   /// A run of 1 to `at_most` numbers; the next fetch is requested where it is due. Throws Error as await().
   Range take(std::uint64_t at_most);
-  /// `count` numbers in increasing order. Throws Error as await().
+  /// `count` numbers in increasing order, of one store. Throws Error as await().
   virtual std::vector<Range> take_all(std::uint64_t count);
+  /// What was taken at one place comes from one store.
+  struct Place {
+    const DoubleBuffer* buffer;
+    int moves;
+    bool operator==(const Place&) const = default;
+  };
+  struct Piece {
+    Range range;
+    Place place;
+  };
+  /// As take(), and where that was.
+  Piece take_piece(std::uint64_t at_most);
+  /// As take_all(), of which `first` was taken already.
+  std::vector<Range> take_rest(const Piece& first, std::uint64_t count);
 
   /// True if a fetched range can be put in place: there is no next one yet.
   bool wants_fetch() const noexcept { return buffer().wants_next(); }
@@ -69,6 +83,8 @@ class RangeSource {
   virtual void check(Store&) {}
 
  protected:
+  /// Another number once the same buffer holds what another store granted.
+  virtual int moves() const noexcept = 0;
   void draw_from(DoubleBuffer& buffer) noexcept { buffer_.store(&buffer, std::memory_order_release); }
   /// For a caller that has waited that long; `failure` is of the last fetch, if that failed.
   Error timed_out(std::chrono::milliseconds waited, const std::optional<Error>& failure,
@@ -76,6 +92,7 @@ class RangeSource {
 
  private:
   friend class Fetcher;
+  Range take(std::uint64_t at_most, const DoubleBuffer*& taken_from);
 
   const std::unique_ptr<const Granter> granter_;
   std::atomic<DoubleBuffer*> buffer_{nullptr};

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 
 #include "host/fork_mutex.hpp"
 #include "host/host_marks.hpp"
@@ -75,11 +76,14 @@ void SegmentTag::fetch() {
 }
 
 void SegmentTag::next(std::span<std::int64_t> ids) {
-  while (!ids.empty()) {
-    const Range range = next_range(ids.size());
-    for (std::size_t i = 0; i < range.size(); ++i) ids[i] = range.lo + static_cast<std::int64_t>(i);
+  if (ids.empty()) return;
+  const auto fill = [&ids](Range range) {
+    std::iota(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(range.size()), range.lo);
     ids = ids.subspan(range.size());
-  }
+  };
+  const range::RangeSource::Piece first = source_->take_piece(ids.size());
+  if (first.range.size() == ids.size()) return fill(first.range);
+  for (const Range range : source_->take_rest(first, ids.size())) fill(range);
 }
 
 namespace {

@@ -22,16 +22,11 @@ SharedTag::SharedTag(const StoreOptions& store, const HostOptions& host, const T
       tag_(tag) {}
 
 std::vector<Range> SharedTag::take_all(std::uint64_t count) {
-  for (;;) {
-    const int moves_before = moves();
-    try {
-      std::vector<Range> ranges = take_from_one_store(count);
-      // IDs of two stores would be no answer: where the name led to another one meanwhile the first are lost.
-      if (moves() == moves_before) return ranges;
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::exhausted) throw counting_what_is_buffered(error);
-      throw;
-    }
+  try {
+    return take_from_one_store(count);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::exhausted) throw counting_what_is_buffered(error);
+    throw;
   }
 }
 
@@ -51,15 +46,30 @@ Error SharedTag::counting_what_is_buffered(const Error& exhausted) {
 
 std::vector<Range> SharedTag::take_from_one_store(std::uint64_t count) {
   std::vector<Range> ranges;
-  while (count > 0) {
-    if (is_more_than_a_fetch_brings(count)) {
-      for (const Range range : take_in_one_piece(count)) append(ranges, range);
-      return ranges;
+  std::optional<Place> place;
+  std::uint64_t left = count;
+  const auto add = [&](const Place& here, const std::vector<Range>& taken) {
+    if (place && *place != here) {
+      // IDs of two stores would be no answer: the former ones are lost.
+      ranges.clear();
+      left = count;
     }
-    fetch_before_taking(count);
-    const Range range = take(count);
-    count -= range.size();
-    append(ranges, range);
+    place = here;
+    for (const Range range : taken) {
+      left -= range.size();
+      append(ranges, range);
+    }
+  };
+  while (left > 0) {
+    if (is_more_than_a_fetch_brings(left)) {
+      Place here{};
+      const std::vector<Range> taken = take_in_one_piece(left, here);
+      add(here, taken);
+    } else {
+      fetch_before_taking(left);
+      const Piece piece = take_piece(left);
+      add(piece.place, {piece.range});
+    }
   }
   return ranges;
 }
@@ -85,10 +95,11 @@ bool SharedTag::is_more_than_a_fetch_brings(std::uint64_t count) const {
   return step > 0 && count > step && count - step > left_in(buffer());
 }
 
-std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count) {
+std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count, Place& place) {
   std::vector<Range> ranges;
   alone([&](Store& store, host::StateFile& file) {
     range::DoubleBuffer& buffer = file.state().buffer;
+    place = {.buffer = &buffer, .moves = moves()};
     ranges.clear();
     std::vector<Range> granted;
     const auto grant_more = [&](std::uint64_t more) {

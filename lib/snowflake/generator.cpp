@@ -236,7 +236,7 @@ std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> 
   std::int64_t may_open = -1;  // the unit of time that the clock has allowed to begin although it lies ahead
   std::optional<std::chrono::steady_clock::time_point> waits_since;
   for (;;) {
-    unit.tick = clock_.tick();
+    const std::int64_t tick = clock_.tick();
     const auto time = clock_.now();
     const std::int64_t now = layout().ticks_at(std::chrono::floor<milliseconds>(time));
     DoubleBuffer& buffer = windows_->buffer();  // another one where the host's file was replaced meanwhile
@@ -271,6 +271,7 @@ std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> 
     unit.worker_bits = layout().worker_bits(view.label);
     unit.end = static_cast<std::uint32_t>(end_of_unit - unit.position0);
     if (!view.mark_reached) unit.end = std::min(unit.end, view.mark);
+    unit.tick = tick;  // only now: what was refused at it stays so
     note_reading(unit, time);
     if (ticks > now || is_due) unit.draws_left = 0;
 
@@ -345,7 +346,16 @@ bool SnowflakeGenerator::try_next(std::int64_t& id) noexcept {
 }
 
 void SnowflakeGenerator::next(std::span<std::int64_t> ids) {
-  while (!ids.empty()) ids = ids.subspan(impl_->draw(ids, Impl::Patience::waits));
+  // IDs of two stores would be no answer.
+  for (bool is_one = false; !is_one;) {
+    const DoubleBuffer* from = nullptr;
+    is_one = true;
+    for (std::span<std::int64_t> left = ids; !left.empty() && is_one;) {
+      left = left.subspan(impl_->draw(left, Impl::Patience::waits));
+      is_one = from == nullptr || from == unit_in_use.buffer;
+      from = unit_in_use.buffer;
+    }
+  }
 }
 
 std::size_t SnowflakeGenerator::try_next(std::span<std::int64_t> ids) {

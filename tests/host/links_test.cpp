@@ -178,6 +178,24 @@ TEST_CASE("links: what one call is granted by the store that a link is turned to
   CHECK(ranges.front() == leaf::Range{2, 2001});
 }
 
+TEST_CASE("links: what fills one array comes from one store, in whatever memory") {
+  for (const bool is_shared : {true, false}) {
+    CAPTURE(is_shared);
+    LinkedHost linked;
+    SegmentAllocator running(
+        linked.options("cur.db"),
+        {.timeout = 1s, .host = is_shared ? std::optional(linked.host()) : std::nullopt});
+    leaf::SegmentTag tag = running.tag(linked.order);
+    CHECK(tag.next() == 1);
+    linked.turn_to("v2");
+    std::vector<std::int64_t> ids(5000);
+    tag.next(ids);
+    CHECK(std::ranges::is_sorted(ids));
+    CHECK(std::set(ids.begin(), ids.end()).size() == ids.size());
+    CHECK(ids.front() >= start_of_other);
+  }
+}
+
 TEST_CASE("links: who draws looks once a second where a link leads") {
   const fs::path name = linked_name();
   if (name.empty()) return;

@@ -85,8 +85,8 @@ class LEAF_EXPORT SegmentTag {
   /// as next().
   Range next_range(std::uint64_t at_most);
 
-  /// Fills `ids` in increasing order; they need not be consecutive. Throws as next(); what it had drawn
-  /// before is lost.
+  /// Fills `ids` in increasing order, with IDs of one store; they need not be consecutive. Throws as next();
+  /// what it had drawn before is lost.
   void next(std::span<std::int64_t> ids);
 
   /// `count` IDs in increasing order, in as few ranges as they were granted in. Throws as next(); what it had
