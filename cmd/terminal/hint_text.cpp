@@ -1,9 +1,26 @@
 #include "terminal/hint_text.hpp"
 
+#include <algorithm>
+
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/store.hpp"
 
 namespace leafctl {
+
+namespace {
+
+/// Whether one of the words of `command` is the option: it may occur in others, such as names of tags.
+bool names_store(std::string_view command) {
+  for (std::size_t begin = 0; begin < command.size();) {
+    const auto end = std::min(command.find(' ', begin), command.size());
+    const auto word = command.substr(begin, end - begin);
+    if (word == "--store" || word.starts_with("--store=")) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
 
 std::string with_option(std::string_view hint, std::string_view option) {
   constexpr std::string_view begin = "'leafctl ";
@@ -16,7 +33,7 @@ std::string with_option(std::string_view hint, std::string_view option) {
     text += hint.substr(done, arguments - done);
     done = arguments;
     const auto command = hint.substr(arguments, hint.find('\'', arguments) - arguments);
-    if (command.find("--store") == std::string_view::npos) text.append(option).append(" ");
+    if (!names_store(command)) text.append(option).append(" ");
   }
   return text.append(hint.substr(done));
 }

@@ -79,6 +79,9 @@ need_host() {
   printf 'customer,total\nann,10\nbert,20\ncleo,30\n' >orders.csv
   follow 'Number the rows of a CSV file'
   same 'the rows' $'id,customer,total\n1,ann,10\n2,bert,20\n3,cleo,30' "$(cat numbered.csv)"
+  printf 'customer,total\ndora,40\nemil,50' >orders.csv
+  follow 'Number the rows of a CSV file'
+  same 'the rows, where the last line has no end' $'id,customer,total\n4,dora,40\n5,emil,50' "$(cat numbered.csv)"
   rm numbered.csv
   LEAFCTL_STORE=sqlite:/nowhere/leaf.db expect 2 bash -c "$(recipe 'Number the rows of a CSV file')"
   [ ! -e numbered.csv ]

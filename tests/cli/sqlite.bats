@@ -169,6 +169,26 @@ in_own_mounts() { unshare --mount bash -euc "$1"; }
   same 'an ID' 2 "$(leafctl next order --direct)"
 }
 
+@test "a pipe in a journal's place is refused, and nobody waits for its other end" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  for end in journal wal shm; do
+    place=$(file)-$end
+    rm -f "$place"
+    mkfifo "$place"
+    for command in 'next order --direct' 'next --snowflake' 'tags list' init-db 'init-db --dry-run'; do
+      expect 5 timeout -k 1 60 leafctl --timeout 100ms $command
+      prints ''
+      says "leafctl: '$place' is a link, or not a file: store '$(file)' has its journal there
+hint: remove it if nobody needs it, and check who may write to its folder"
+    done
+    expect 0 timeout -k 1 60 leafctl --timeout 100ms doctor
+    contains "$output" "'$place' is a link, or not a file"
+    rm "$place"
+    expect 0 leafctl next order --direct
+  done
+}
+
 @test "a store that another program holds open in WAL mode says so, and works once it is closed" {
   leafctl -q init-db
   leafctl -q add-tag order
@@ -216,7 +236,9 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
     exit "${PIPESTATUS[0]}"
   )
   expect 3 small leafctl next order --direct
-  prints "leafctl: store '$(file)' failed: disk I/O error (File too large)
+  contains "$output" "leafctl: warning: this host does not know what it was granted, and would not notice a restored store: no file can be created in folder '$LEAFCTL_RUNTIME_DIR': File too large
+hint: allow this process larger files: 'ulimit -f unlimited'"
+  contains "$output" "leafctl: store '$(file)' failed: disk I/O error (File too large)
 hint: allow this process larger files: 'ulimit -f unlimited'"
   expect 1 small leafctl next order
   contains "$output" ": File too large

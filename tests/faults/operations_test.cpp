@@ -159,10 +159,16 @@ TEST_CASE_FIXTURE(Store,
 TEST_CASE_FIXTURE(Store,
                   "operations: a restore as the manual has it grants nothing that the backup does not know") {
   const Desk desk(primary, primary);
-  desk.run(commands_of("Backup").at(0));
+  const auto backup = commands_of("Backup");
+  REQUIRE(backup.size() == 3);
+  desk.run(backup[0]);
   const leaf::Range since = leaf::Store({.url = primary.url()}).grant(order, 500).range;
   const auto blocks = commands_of("Restore");
   REQUIRE(blocks.size() == 3);
+  desk.run("psql -qd service=ids -c 'CREATE VIEW tags AS SELECT * FROM leaf_alloc'");
+  CHECK_THROWS(desk.run(blocks[0]));
+  desk.run("psql -qd service=ids -c 'DROP VIEW tags'");
+  CHECK(leaf::Store({.url = primary.url()}).grant(order, 1).range.lo == since.hi);
   const std::string done = desk.run(blocks[0]);
   mentions(done, "1 tag left out the guard");
   mentions(done, "workers are leased from ");
@@ -175,9 +181,26 @@ TEST_CASE_FIXTURE(Store,
   // Of a SQLite file nothing that was buffered of the one before is drawn.
   mentions(
       desk.run("STORE=leaf.db; LEAFCTL_STORE=sqlite:$PWD/leaf.db\n"
-               "leafctl init-db\nleafctl add-tag order --step 10\ncp leaf.db ids.db\nleafctl next order\n" +
-               blocks[2] + "leafctl next order || echo ended with $?"),
+               "leafctl init-db\nleafctl add-tag order --step 10\n" +
+               backup[2] + "leafctl next order\n" + blocks[2] + "leafctl next order || echo ended with $?"),
       "ended with 5");
+}
+
+TEST_CASE_FIXTURE(Store,
+                  "operations: a physical copy that is started as the manual has it is another server") {
+  const Desk desk(primary, primary);
+  desk.run("pg_basebackup -c fast -d service=ids -D \"$PWD/copy\"");
+  const leaf::Range since = leaf::Store({.url = primary.url()}).grant(order, 500).range;
+  primary.stop(PostgresqlCluster::Stop::fast);
+  // It has the configuration of the original, and so its socket.
+  const std::string done =
+      desk.run("NEW=$PWD/copy\ntrap 'pg_ctl stop --mode=immediate --pgdata=\"$NEW\"' EXIT\n" +
+               commands_of("Backup").at(1) +
+               "leafctl failover show\nleafctl failover settle\necho next: $(leafctl next order --direct)\n");
+  mentions(done, "1 tag left out the guard");
+  std::smatch found;
+  REQUIRE(std::regex_search(done, found, std::regex("next: ([0-9]+)")));
+  CHECK(std::stoll(found[1]) >= since.hi);
 }
 
 TEST_CASE_FIXTURE(Store, "operations: an upgrade of a store that is up to date does nothing") {

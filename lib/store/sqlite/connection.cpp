@@ -46,6 +46,7 @@ class SqliteConnection final : public Connection {
     absolute_path_ = std::filesystem::absolute(path_, ignored).string();
     try {
       require_usable_name();
+      require_free_places();
       open();
       require_own_file();
       // With a rollback journal the one file is the whole store whenever nobody writes, so that a copy of it
@@ -137,6 +138,22 @@ class SqliteConnection final : public Connection {
     }
   }
 
+  /// Before SQLite opens the file: if it finds a WAL beside it, it opens that too.
+  void require_free_places() const {
+    std::error_code ignored;
+    const std::string own_name = std::filesystem::weakly_canonical(absolute_path_, ignored).string();
+    for (const char* end : {"-journal", "-wal", "-shm"}) require_free_place(own_name + end);
+  }
+
+  /// SQLite opens what it finds in its journal's place, and waits without end for somebody to write to a
+  /// pipe.
+  void require_free_place(const std::string& name) const {
+    if (!is_no_file(name)) return;
+    throw Error(ErrorCode::refused,
+                fmt::format("'{}' is a link, or not a file: store '{}' has its journal there", name, path_),
+                "remove it if nobody needs it, and check who may write to its folder"_hint);
+  }
+
   /// leaf_user() in SQL: the name of the user who runs this program, or its number where there is no name.
   static void name_user(sqlite3_context* context, int, sqlite3_value**) {
     const uid_t user = geteuid();
@@ -167,6 +184,7 @@ class SqliteConnection final : public Connection {
     const auto opened = look_at(sqlite3_db_filename(db, "main"));
     if (!opened || was_moved()) throw exchanged();
     file_ = opened->identity;
+    journal_ = std::string(sqlite3_db_filename(db, "main")) + "-journal";
   }
 
   void close() noexcept {
@@ -247,7 +265,11 @@ class SqliteConnection final : public Connection {
 
   std::vector<Row> run_once(const char* text, std::span<const Value> parameters, const char** rest) {
     const bool is_alone = !is_in_transaction();
-    if (is_alone) require_same_file();
+    if (is_alone) {
+      require_same_file();
+      // SQLite opens its journal anew for each transaction; a look at its name costs little beside that.
+      if (file_) require_free_place(journal_);
+    }
     sqlite3_stmt* prepared = nullptr;
     const int compiled = sqlite3_prepare_v2(db_.get(), text, -1, &prepared, rest);
     const PreparedStatement statement(prepared);
@@ -310,6 +332,7 @@ class SqliteConnection final : public Connection {
   std::optional<fork_guard::Hold> hold_;
   Database db_;
   std::optional<FileIdentity> file_;  ///< the one that is open; none for what only pretends to be one
+  std::string journal_;               ///< beside it, if there is one
   bool usable_ = true;
   bool made_way_ = false;  ///< the last statement gave up, so that fork() could go on
 };

@@ -60,4 +60,9 @@ std::optional<FileLook> look_at(const std::string& path) {
                   .is_mounted_alone = is_mounted_alone(file, path)};
 }
 
+bool is_no_file(const std::string& path) {
+  struct stat found {};
+  return lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode);
+}
+
 }  // namespace leaf::store::sqlite

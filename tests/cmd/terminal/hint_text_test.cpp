@@ -12,10 +12,19 @@ TEST_CASE("hint text: each command gets the store that the line named") {
   CHECK(with_option("'leafctl a', or 'leafctl b c'; 'psql'", "-s") ==
         "'leafctl -s a', or 'leafctl -s b c'; 'psql'");
   CHECK(with_option("'leafctl doctor --store \"x\"'", "-s") == "'leafctl doctor --store \"x\"'");
+  CHECK(with_option("'leafctl --store=x doctor'", "-s") == "'leafctl --store=x doctor'");
   CHECK(with_option("see leafctl(1)", "-s") == "see leafctl(1)");
   CHECK(with_option("'leafctl next", "-s") == "'leafctl -s next");
   CHECK(with_option("run 'leafctl init-db'", "") == "run 'leafctl init-db'");
   CHECK(with_option("", "-s").empty());
+}
+
+TEST_CASE("hint text: a name in which the option occurs is not the option") {
+  for (const std::string command :
+       {"add-tag web--store", "add-tag --stores", "add-tag x--store=y --start 1"}) {
+    CHECK(with_option("run 'leafctl " + command + "'", "--store sqlite:/x") ==
+          "run 'leafctl --store sqlite:/x " + command + "'");
+  }
 }
 
 TEST_CASE("hints: where commands may lead to another store, each names the one that is meant") {

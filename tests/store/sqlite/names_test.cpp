@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -51,6 +53,22 @@ void make_store(const fs::path& path, std::int64_t drawn) {
   if (drawn > 0) store.grant(TagName("order"), drawn);
 }
 
+/// A pipe whose ends are both open, so that whoever opens it all the same does not wait for ever.
+class HeldPipe {
+ public:
+  explicit HeldPipe(const std::string& name) {
+    REQUIRE(mkfifo(name.c_str(), 0600) == 0);
+    descriptor_ = open(name.c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(descriptor_ >= 0);
+  }
+  ~HeldPipe() { close(descriptor_); }
+  HeldPipe(const HeldPipe&) = delete;
+  HeldPipe& operator=(const HeldPipe&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
 }  // namespace
 
 TEST_CASE("sqlite names: a file with a second name is refused by both, whatever is asked of it") {
@@ -92,6 +110,59 @@ TEST_CASE("sqlite names: what is no file of its own is refused, and nothing is m
   CHECK(fs::file_size(path.string() + "-journal") == 0);
   CHECK_FALSE(fs::exists(path.string() + "-wal"));
   CHECK(Store(options_for(path)).grant(TagName("order"), 1).range == Range{1, 2});
+}
+
+TEST_CASE("sqlite names: what lies in a journal's place and is no file is refused before SQLite opens it") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  const auto link = folder.path() / "link.db";
+  make_store(path, 0);
+  make_store(folder.path() / "other.db", 0);
+  fs::create_symlink("leaf.db", link);
+  for (const char* end : {"-journal", "-wal", "-shm"}) {
+    const std::string place = path.string() + end;
+    CAPTURE(place);
+    const auto check_refused = [&] {
+      for (const auto& name : {path, link}) {
+        const auto look = [&] { Store(options_for(name)).tags(); };
+        CHECK(error_code(look) == ErrorCode::refused);
+        CHECK(has(error_text(look), "'" + place + "' is a link, or not a file"));
+        CHECK(error_code([&] { Store(options_for(name)).migrate(); }) == ErrorCode::refused);
+      }
+      fs::remove(place);
+    };
+    fs::remove(place);
+    {
+      const HeldPipe pipe(place);
+      check_refused();
+    }
+    fs::create_directory(place);
+    check_refused();
+    for (const char* target : {"nowhere", "other.db"}) {
+      fs::create_symlink(target, place);
+      check_refused();
+    }
+    CHECK(Store(options_for(path)).tags().size() == 1);
+  }
+  CHECK_FALSE(fs::exists(folder.path() / "nowhere"));
+  CHECK(Store(options_for(link)).grant(TagName("order"), 1).range == Range{1, 2});
+}
+
+TEST_CASE("sqlite names: a pipe that comes into the place of an open store's journal is refused") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  make_store(path, 0);
+  Store store(options_for(path));
+  CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
+  fs::remove(path.string() + "-journal");
+  {
+    const HeldPipe pipe(path.string() + "-journal");
+    CHECK(error_code([&] { store.grant(TagName("order"), 1); }) == ErrorCode::refused);
+    CHECK(error_code([&] { store.tags(); }) == ErrorCode::refused);
+    CHECK(error_code([&] { store.migrate(); }) == ErrorCode::refused);
+  }
+  fs::remove(path.string() + "-journal");
+  CHECK(store.grant(TagName("order"), 1).range == Range{2, 3});
 }
 
 TEST_CASE("sqlite names: a second name that an open store gets is noticed at the next grant") {
