@@ -19,13 +19,17 @@ bool has_place_for_store(const Session& session) {
   return unknown || std::filesystem::exists(path.parent_path(), unknown) || unknown;
 }
 
-bool has_known_store(const Session& session) {
-  if (session.settings().runtime_dir.empty()) return false;
+std::optional<leaf::StoreIdentity> known_store(const Session& session) {
+  if (session.settings().runtime_dir.empty()) return std::nullopt;
   try {
-    return leaf::last_known_store(session.settings().store, session.host_options()).has_value();
+    return leaf::last_known_store(session.settings().store, session.host_options());
   } catch (const leaf::Error&) {
-    return false;  // whoever draws is told
+    return std::nullopt;  // whoever draws is told
   }
+}
+
+bool has_known_store(const Session& session) {
+  return known_store(session).has_value();
 }
 
 std::string missing_store_hint() {

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/command.hpp"
 #include "leaf/error.hpp"
+#include "leaf/store_identity.hpp"
 
 namespace leafctl {
 
 /// False for a file whose folder is not there.
 bool has_place_for_store(const Session& session);
+
+/// The store that the configured name led to when this host asked last; none if that is not known.
+std::optional<leaf::StoreIdentity> known_store(const Session& session);
 
 /// True if this host has had IDs of a store of the configured name: one that is made in its place would give
 /// them out again.

@@ -87,7 +87,8 @@ Checks examine(const Session& session, const std::function<leaf::Store()>& open)
   append(checks, folder_checks(session.settings().runtime_dir, environment_of_this_process()));
   append(checks, buffer_checks(host.buffers, asked));
   if (!session.settings().runtime_dir.empty()) append(checks, lost_mark_checks(session.host_options()));
-  append(checks, window_checks(host.buffers, current_time(), worker_policy(session.settings())));
+  if (const auto store = asked ? std::optional(asked->identity) : known_store(session))
+    append(checks, window_checks(host.buffers, *store, current_time(), worker_policy(session.settings())));
   return checks;
 }
 

@@ -8,6 +8,7 @@
 #include "doctor/check.hpp"
 #include "leaf/host.hpp"
 #include "leaf/layout.hpp"
+#include "leaf/store_identity.hpp"
 #include "leaf/tag.hpp"
 #include "leaf/worker.hpp"
 #include "settings/settings.hpp"
@@ -47,8 +48,9 @@ WorkerSupply supply_of(const std::vector<leaf::Worker>& workers, const leaf::Wor
 Checks worker_checks(const std::vector<leaf::Worker>& workers, const leaf::Layout& layout,
                      const leaf::WorkerRange& range, leaf::UnixTime now, const WorkerPolicy& policy);
 
-/// Judges whether this host's clock `now` is behind what is buffered for its workers.
-Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, leaf::UnixTime now,
-                     const WorkerPolicy& policy);
+/// Judges whether this host's clock `now` is behind what is buffered for its workers of `store`: those of
+/// another store have nothing to do with it, and what helps there would do harm here.
+Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, const leaf::StoreIdentity& store,
+                     leaf::UnixTime now, const WorkerPolicy& policy);
 
 }  // namespace leafctl

@@ -183,10 +183,12 @@ Checks worker_checks(const std::vector<Worker>& workers, const Layout& layout, c
   return checks;
 }
 
-Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, UnixTime now, const WorkerPolicy& policy) {
+Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, const leaf::StoreIdentity& store,
+                     UnixTime now, const WorkerPolicy& policy) {
   Checks checks;
   for (const leaf::HostBuffer& buffer : buffers) {
     if (buffer.kind != leaf::HostBuffer::Kind::worker || !buffer.in_use) continue;
+    if (buffer.deployment != store.deployment || buffer.copy != store.copy) continue;
     const milliseconds lead = buffer.window_begin - now;
     if (lead <= policy.max_backward) continue;
     checks.push_back(

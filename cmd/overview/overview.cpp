@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/missing_store.hpp"
 #include "doctor/examination.hpp"
 #include "doctor/supply_checks.hpp"
 #include "leaf/detail/rfc3339.hpp"
@@ -56,6 +57,10 @@ const char* state_of(const leaf::HostBuffer& buffer) {
   if (buffer.is_former) return "former";
   if (buffer.failures > 0) return "failing";
   return buffer.in_use ? "ok" : "empty";
+}
+
+bool is_of(const leaf::HostBuffer& buffer, const std::optional<leaf::StoreIdentity>& store) {
+  return store && buffer.deployment == store->deployment && buffer.copy == store->copy;
 }
 
 Json buffer_json(const leaf::HostBuffer& buffer) {
@@ -231,7 +236,11 @@ std::string StoreOverview::status() {
   }
   json["tags"] = tags;
   json["buffers"] = Json::array();
-  for (const leaf::HostBuffer& buffer : buffered) json["buffers"].push_back(buffer_json(buffer));
+  const auto served = known.identity ? known.identity : known_store(session_);
+  for (const leaf::HostBuffer& buffer : buffered) {
+    json["buffers"].push_back(buffer_json(buffer));
+    json["buffers"].back()["served"] = is_of(buffer, served);
+  }
   json["workers"] = workers_json(known, now, worker_policy(session_.settings()));
   json["findings"] = Json::array();
   for (const Check& check : findings) json["findings"].push_back(check_json(check, store));
@@ -240,8 +249,10 @@ std::string StoreOverview::status() {
 
 std::string StoreOverview::cache_page() {
   std::vector<std::vector<std::string>> rows;
+  const auto store = known_store(session_);
   for (const leaf::HostBuffer& buffer : buffers()) {
-    if (buffer.kind != leaf::HostBuffer::Kind::tag || buffer.is_former || buffer.damaged) continue;
+    if (buffer.kind != leaf::HostBuffer::Kind::tag || !is_of(buffer, store)) continue;
+    if (buffer.is_former || buffer.damaged) continue;
     const std::string step = std::to_string(buffer.step);
     rows.push_back({buffer.name, buffer.in_use ? "true" : "false", buffer.next.empty() ? "false" : "true",
                     "0", id_text(buffer.current.lo), id_text(buffer.current.hi), step,

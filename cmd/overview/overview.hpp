@@ -24,7 +24,7 @@ class StoreOverview {
   std::string metrics();
   /// All of it, as JSON.
   std::string status();
-  /// Leaf's table of what is buffered, as HTML.
+  /// Leaf's table of what is buffered of the store's tags, as HTML.
   std::string cache_page();
   /// Leaf's table of tags in the store, as HTML. Throws leaf::Error if it does not answer.
   std::string store_page();

@@ -51,6 +51,7 @@ Connection::Step HttpConnection::handle(std::string_view& input, std::string& ou
   has_said_continue_ = false;
   style_ = Style::own;
   kind_ = Kind::unknown;
+  may_see_why_ = true;
   tag_.clear();
   if (parsed == HttpRequest::Parsed::wrong) {
     exchange_ = {.keep_alive = false};
@@ -190,9 +191,14 @@ bool HttpConnection::may_draw(const HttpRequest& request, std::string_view right
   return false;
 }
 
-bool HttpConnection::has_token(const HttpRequest& request, std::string& out) {
+/// Whoever sends any token, or need not.
+bool HttpConnection::knows_token(const HttpRequest& request) const {
   if (!loop().server().needs_token()) return true;
-  if (loop().server().tokens()->find(token_in(request.authorization)) != nullptr) return true;
+  return loop().server().tokens()->find(token_in(request.authorization)) != nullptr;
+}
+
+bool HttpConnection::has_token(const HttpRequest& request, std::string& out) {
+  if (knows_token(request)) return true;
   fail(401, "a token is required", Outcome::denied, out, "WWW-Authenticate: Bearer\r\n");
   return false;
 }
@@ -213,6 +219,11 @@ Sought HttpConnection::sought() const noexcept {
 
 Connection::Step HttpConnection::fail(const leaf::Error& error, Sought sought, std::string& out) {
   const Failure failure = failure_of(error.code(), sought);
+  if (!may_see_why_) {
+    const Failure shown = failure_of(leaf::ErrorCode::unavailable, sought);
+    return answer(shown.status, problem_type, problem_json(shown.status, {}, name_of(shown.outcome)),
+                  failure.outcome, out, shown.fields);
+  }
   // Leaf knows no other failure.
   const unsigned status = style_ == Style::leaf ? 500 : failure.status;
   return fail(status, error.what(), failure.outcome, out, failure.fields);

@@ -39,7 +39,7 @@ class HttpConnection : public Connection, private Drawer {
   Step route(const HttpRequest& request, std::string& out);
   Step route_own(const HttpRequest& request, Rest path, std::string& out);
   Step route_tinyid(const HttpRequest& request, Rest path, std::string& out);
-  Step draw_with_query(const HttpRequest& request, std::string_view tag, std::string& out);
+  Step draw_with_parameters(const HttpRequest& request, std::string_view tag, std::string& out);
   Step draw_from_path(const HttpRequest& request, std::string_view tag, DrawnForm form, std::string& out);
   Step decode(const HttpRequest& request, std::string_view text, std::string& out);
   Step decode_as_leaf(const HttpRequest& request, std::string& out);
@@ -60,6 +60,7 @@ class HttpConnection : public Connection, private Drawer {
   void resume_with(std::string_view answer);
 
   bool may_draw(const HttpRequest& request, std::string_view right, std::string& out);
+  bool knows_token(const HttpRequest& request) const;
   bool has_token(const HttpRequest& request, std::string& out);
 
   Step answer(unsigned status, std::string_view content_type, std::string_view body, Outcome outcome,
@@ -75,6 +76,7 @@ class HttpConnection : public Connection, private Drawer {
   Style style_ = Style::own;
   Kind kind_ = Kind::unknown;
   DrawnForm form_ = DrawnForm::ids;
+  bool may_see_why_ = true;  ///< an error may tell of the store and this host
   std::string_view content_type_;
   bool has_said_continue_ = false;
   std::string tag_;

@@ -5,7 +5,7 @@
 #include <boost/beast/http/basic_parser.hpp>
 #include <initializer_list>
 
-#include "text/text_escape.hpp"
+#include "leaf/detail/utf8.hpp"
 
 namespace leafctl::serve {
 
@@ -184,7 +184,7 @@ std::optional<std::string> decode_url_text(std::string_view text, bool is_query)
       i += 2;
     }
   }
-  if (decoded.find('\0') != std::string::npos || !is_utf8(decoded)) return std::nullopt;
+  if (decoded.find('\0') != std::string::npos || !leaf::detail::is_utf8(decoded)) return std::nullopt;
   return decoded;
 }
 
@@ -201,7 +201,8 @@ std::optional<std::string_view> query_parameter(std::string_view query, std::str
 
 std::optional<std::string> HttpRequest::parameter(std::string_view name) const {
   auto text = query_parameter(query, name);
-  if (!text && content_type.starts_with("application/x-www-form-urlencoded"))
+  constexpr std::string_view form = "application/x-www-form-urlencoded";
+  if (!text && equals_ignoring_case(content_type.substr(0, form.size()), form))
     text = query_parameter(body, name);
   if (!text) return std::nullopt;
   return decode_url_text(*text, true).value_or("%");

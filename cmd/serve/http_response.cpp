@@ -78,8 +78,11 @@ void append_response(const HttpExchange& exchange, unsigned status, std::string_
 std::string problem_json(unsigned status, std::string_view detail, std::string_view code) {
   std::string json = R"({"type":"about:blank","title":)";
   append_json(reason_of(status), json);
-  json += fmt::format(R"(,"status":{},"code":"{}","detail":)", status, code);
-  append_json(detail, json);
+  json += fmt::format(R"(,"status":{},"code":"{}")", status, code);
+  if (!detail.empty()) {
+    json += R"(,"detail":)";
+    append_json(detail, json);
+  }
   json += "}\n";
   return json;
 }

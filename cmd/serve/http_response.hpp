@@ -33,7 +33,7 @@ std::string_view reason_of(unsigned status) noexcept;
 void append_response(const HttpExchange& exchange, unsigned status, std::string_view content_type,
                      std::string_view body, std::string_view date, std::string_view fields, std::string& out);
 
-/// The body of an error as RFC 9457 has it.
+/// The body of an error as RFC 9457 has it. `detail` may be empty.
 std::string problem_json(unsigned status, std::string_view detail, std::string_view code);
 /// The same as Spring writes it, on which Leaf runs.
 std::string spring_error_json(unsigned status, std::string_view message, std::string_view path);

@@ -59,6 +59,7 @@ Connection::Step HttpConnection::route(const HttpRequest& request, std::string& 
   SharedAnswers& answers = loop().server().answers();
   if (path == "/readyz") {
     kind_ = Kind::health;
+    may_see_why_ = knows_token(request);
     return wait_for(answers.readiness, text_type);
   }
   if (path == "/") {
@@ -89,9 +90,9 @@ Connection::Step HttpConnection::route_own(const HttpRequest& request, Rest path
   if (const auto rest = behind(path, "tags/")) {
     const std::size_t slash = rest->find('/');
     if (slash != std::string_view::npos && rest->substr(slash) == "/next")
-      return draw_with_query(request, rest->substr(0, slash), out);
+      return draw_with_parameters(request, rest->substr(0, slash), out);
   }
-  if (path == "snowflake/next") return draw_with_query(request, {}, out);
+  if (path == "snowflake/next") return draw_with_parameters(request, {}, out);
   if (const auto id = behind(path, "decode/")) return decode(request, *id, out);
   if (path == "bounds") return find_bounds(request, out);
   if (path == "status") {
@@ -102,12 +103,12 @@ Connection::Step HttpConnection::route_own(const HttpRequest& request, Rest path
   return fail(404, "no such path", Outcome::not_found, out);
 }
 
-Connection::Step HttpConnection::draw_with_query(const HttpRequest& request, std::string_view tag,
-                                                 std::string& out) {
+Connection::Step HttpConnection::draw_with_parameters(const HttpRequest& request, std::string_view tag,
+                                                      std::string& out) {
   std::uint64_t count = 1;
   DrawnForm form = DrawnForm::ids;
-  if (!request.query.empty()) {
-    if (const auto text = query_parameter(request.query, "n")) {
+  if (!request.query.empty() || !request.body.empty()) {
+    if (const auto text = request.parameter("n")) {
       const auto number = parse_number(*text);
       const std::int64_t most = loop().server().options().max_count;
       if (!number || *number < 1 || *number > most) {
@@ -116,7 +117,7 @@ Connection::Step HttpConnection::draw_with_query(const HttpRequest& request, std
       }
       count = static_cast<std::uint64_t>(*number);
     }
-    if (const auto text = query_parameter(request.query, "form")) {
+    if (const auto text = request.parameter("form")) {
       if (*text == "ranges") {
         form = DrawnForm::ranges;
       } else if (*text == "text") {

@@ -74,8 +74,16 @@ std::optional<std::int64_t> SharedDrawing::known_step(const leaf::TagName& name)
 }
 
 std::vector<leaf::HostBuffer> SharedDrawing::buffers() const {
-  return options_.segments.host ? leaf::host_buffers(*options_.segments.host)
-                                : std::vector<leaf::HostBuffer>();
+  const auto& host = options_.segments.host;
+  if (!host) return {};
+  const auto store = leaf::last_known_store(options_.store.url, *host);
+  if (!store) return {};
+  auto found = leaf::host_buffers(*host);
+  // Others may have tags of the same names.
+  std::erase_if(found, [&](const leaf::HostBuffer& buffer) {
+    return buffer.deployment != store->deployment || buffer.copy != store->copy;
+  });
+  return found;
 }
 
 SharedDrawing::OpenTag SharedDrawing::tag(const leaf::TagName& name) {

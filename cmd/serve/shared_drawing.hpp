@@ -72,6 +72,7 @@ class SharedDrawing {
   leaf::Store take_store();
   void return_store(leaf::Store store);
   std::optional<std::int64_t> known_step(const leaf::TagName& name);
+  /// Of the store that the server draws from; none where this host does not know which that is.
   std::vector<leaf::HostBuffer> buffers() const;
   leaf::Clock& clock() const noexcept { return *options_.store.clock; }
 

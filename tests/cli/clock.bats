@@ -167,6 +167,22 @@ hint() { sed -n "s/^hint: .*is right now, .*'leafctl \(.*\)'.*$/\1/p" <<<"$stder
   done
 }
 
+@test "what a clock that was ahead left of one store is no failure of another" {
+  if [ "$TEST_STORE" = postgresql ]; then skip 'the clock of the server cannot be set'; fi
+  local here=$LEAFCTL_STORE
+  export LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/other.db
+  leafctl -q init-db
+  at +1h leafctl next --snowflake
+  leafctl --store "$here" next --snowflake
+  expect 0 leafctl --store "$here" doctor --exit-code
+  lacks "$output" 'behind'
+  expect 1 leafctl doctor --exit-code
+  contains "$output" "behind what is buffered for the worker of '$(uname -n)'"
+  # Nobody can ask that store now, but it is still the one.
+  mv "$BATS_TEST_TMPDIR/other.db" "$BATS_TEST_TMPDIR/away"
+  contains "$(leafctl doctor)" "behind what is buffered for the worker of '$(uname -n)'"
+}
+
 @test "a clock in the year 2090 leases nothing and leaves nothing behind" {
   if [ "$TEST_STORE" = postgresql ]; then skip 'the clock of the server cannot be set'; fi
   for buffered in yes no; do

@@ -40,6 +40,40 @@ teardown() {
   same 'three' 3 "$(jq '.ids | unique | length' <<<"$output")"
 }
 
+@test "POST takes its parameters from a form as well" {
+  serve
+  answers 200 '{"tag":"order","ids":["1","2"]}' /v1/tags/order/next -d n=2
+  answers 200 '{"tag":"order","ranges":[{"first":"3","last":"12"}]}' /v1/tags/order/next -d n=10 -d form=ranges
+  get /v1/snowflake/next -d n=3
+  same 'three' 3 "$(jq '.ids | unique | length' <<<"$output")"
+  get /v1/tags/order/next -d n=0
+  same 'the status' 400 "$status"
+}
+
+@test "what another store of this host has buffered for a tag of that name is not the server's" {
+  other leafctl -q init-db
+  other leafctl -q add-tag order --step 500
+  other leafctl -q add-tag theirs
+  other leafctl next order
+  other leafctl next theirs
+  leafctl -q tags update order --step 7
+  serve --timeout 200ms
+  get '/tinyid/id/nextSegmentIdSimple?bizType=order'
+  same 'the size of a segment' 7 "$(awk -F , '{ print $3 - $1 }' <<<"$output")"
+  get /v1/tags/theirs/next
+  same 'the status' 404 "$status"
+  get /cache
+  same 'the tags' order "$(grep -o '<tr><td>[^<]*' <<<"$output" | sed 's/.*>//')"
+  lacks "$output" 500
+  get /v1/status
+  same 'buffers that are served' order "$(jq -r '.buffers[] | select(.served).tag' <<<"$output")"
+  same 'all buffers' 'order order theirs' "$(jq -r '.buffers[].tag' <<<"$output" | sort | xargs)"
+  lock_store
+  until_prints 'the last is drawn' failed drawn_or_failed
+  get /readyz
+  same 'the status' 503 "$status"
+}
+
 @test "HEAD draws nothing, and nothing may be stored" {
   serve
   get /v1/tags/order/next -I
@@ -265,6 +299,12 @@ put_store_back_again() {
 readiness_after_a_draw() {
   redis incr order >"$BATS_TEST_TMPDIR/drawn"
   status_of /readyz
+}
+
+@test "it says at the start that the host would not notice a restored store, where its folder cannot be made" {
+  LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/none/ids serve --no-host-buffer
+  contains "$(cat "$server_messages")" 'leafctl: warning: this host does not know what it was granted'
+  answers 200 1 /api/segment/get/order
 }
 
 @test "it is not ready where the store can be read alone" {

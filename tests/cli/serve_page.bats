@@ -15,6 +15,10 @@ teardown() {
 }
 
 @test "the page shows tags with their fill, decodes, finds bounds, and asks nobody else" {
+  # A buffer of another store's, which is none of this one's tag.
+  other leafctl -q init-db
+  other leafctl -q add-tag invoice
+  other leafctl next invoice
   redis_socket=$BATS_TEST_TMPDIR/redis.sock
   start_server leafctl serve --http 127.0.0.1:0 --redis "unix:$redis_socket"
   until_said "on unix:"

@@ -197,17 +197,27 @@ TEST_CASE("worker checks: workers that a clock far ahead was leased are a warnin
   CHECK(judge({worker(3, "gone", now - 1ms, -400 * 24h)}).size() == 1);
 }
 
-TEST_CASE("worker checks: a buffered window far ahead fails for this host's name") {
+TEST_CASE("worker checks: a buffered window far ahead fails for this host's name, if it is of this store") {
   leaf::HostBuffer buffer;
+  buffer.deployment = "a";
+  buffer.copy = "1";
   buffer.kind = leaf::HostBuffer::Kind::worker;
   buffer.name = "here";
   buffer.in_use = true;
   buffer.window_begin = now + 2s;
-  const auto judge_buffer = [&] { return leafctl::window_checks({buffer}, now, policy); };
+  const auto judge_buffer = [&] {
+    return leafctl::window_checks({buffer}, {.deployment = "a", .copy = "1"}, now, policy);
+  };
   CHECK(judge_buffer().empty());
   buffer.window_begin += 1h;
   CHECK(only(judge_buffer()).state == CheckState::failed);
   CHECK(only(judge_buffer()).hint.find("release --worker-name here'") != std::string::npos);
+  buffer.copy = "2";
+  CHECK(judge_buffer().empty());
+  buffer.copy = "1";
+  buffer.deployment = "b";
+  CHECK(judge_buffer().empty());
+  buffer.deployment = "a";
   buffer.name = "there";
   CHECK(only(judge_buffer()).state == CheckState::warning);
   buffer.in_use = false;

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -27,9 +28,11 @@ using leaf::test::wait_for;
 /// A host that draws from a tag of small segments, as the server does.
 class Drawer {
  public:
-  explicit Drawer(leaf::Clock& clock = leaf::Clock::real()) : clock_(clock) {
-    leaf::Store admin = store.open();
-    leaf::test::add_tag(admin, "order", 5);
+  explicit Drawer(leaf::Clock& clock = leaf::Clock::real()) : clock_(clock) { add_order(5); }
+  /// Of another store on the host of `neighbor`, where the tag has another step.
+  Drawer(const Drawer& neighbor, std::int64_t step)
+      : clock_(neighbor.clock_), host_folder_(neighbor.host_folder_) {
+    add_order(step);
   }
 
   /// Draws one ID, and notes how that went, as a thread of the server does.
@@ -52,21 +55,33 @@ class Drawer {
     return error_text([&] { drawing.require_ready(); }).empty();
   }
 
+  /// How many IDs a segment has; none where the host does not know the tag.
+  std::optional<std::int64_t> buffered_step(const std::string& tag) const {
+    SharedDrawing fresh(options_);
+    const auto found = fresh.open_buffered({tag});
+    return found.at(0) ? std::optional(found[0]->step) : std::nullopt;
+  }
+
   leaf::test::SqliteStore store;
 
  private:
+  void add_order(std::int64_t step) const {
+    leaf::Store admin = store.open();
+    leaf::test::add_tag(admin, "order", step);
+  }
   Options options() const {
     Options options;
     options.store = store.options();
     options.store.timeout = {};
     options.store.clock = &clock_;
     options.segments.timeout = {};
-    options.segments.host = {.folder = (folder_.path() / "run").string()};
+    options.segments.host = {.folder = host_folder_};
     return options;
   }
 
   leaf::Clock& clock_;
   leaf::test::TemporaryFolder folder_;
+  const std::string host_folder_ = (folder_.path() / "run").string();
   const Options options_ = options();
 
  public:
@@ -139,4 +154,24 @@ TEST_CASE(
   REQUIRE(drawer.draw());
   drawer.drawing.note_draw(late);
   CHECK(drawer.is_ready());
+}
+
+TEST_CASE("readiness: what this host has buffered of another store's tags counts for that one alone") {
+  Drawer drawer;
+  Drawer neighbor(drawer, 500);
+  leaf::Store admin = neighbor.store.open();
+  leaf::test::add_tag(admin, "theirs", 500);
+  REQUIRE(neighbor.draw());
+  REQUIRE_FALSE(neighbor.drawing.tag(TagName("theirs")).ids.next_range(1).empty());
+  CHECK(neighbor.buffered_step("order") == 500);
+  CHECK(neighbor.buffered_step("theirs") == 500);
+  CHECK_FALSE(drawer.buffered_step("order").has_value());
+  REQUIRE(drawer.draw());
+  CHECK(drawer.buffered_step("order") == 5);
+  CHECK_FALSE(drawer.buffered_step("theirs").has_value());
+  leaf::test::SqliteSession lock(drawer.store.path());
+  REQUIRE(lock.run("BEGIN EXCLUSIVE"));
+  drawer.draw_all();
+  CHECK_FALSE(drawer.is_ready());
+  CHECK(neighbor.is_ready());
 }

@@ -475,6 +475,58 @@ TEST_CASE("server: a token draws only from what it stands for, whatever is asked
   }
 }
 
+TEST_CASE("server: why it is not ready is for those who have a token, and its status for everybody") {
+  TestServer server;
+  server.start([&](Options& options) {
+    options.token_file = server.write_tokens("all-of-them\norder-alone order\n");
+    options.store.timeout = {};
+  });
+  const std::string wrong = "Authorization: Bearer wrong-token\r\n";
+  for (const std::string& fields : {std::string(), wrong}) CHECK(server.status_of("/readyz", fields) == ok);
+  std::filesystem::rename(server.store.path(), server.store.path() + ".away");
+  for (const std::string& fields : {std::string(), wrong}) {
+    CAPTURE(fields);
+    const std::string answer = server.get("/readyz", fields);
+    CHECK(answer.starts_with("HTTP/1.1 503"));
+    CHECK(answer.find("Retry-After: 1\r\n") != std::string::npos);
+    CHECK(answer.substr(answer.find("\r\n\r\n") + 4) ==
+          "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,\"code\":"
+          "\"unavailable\"}\n");
+  }
+  for (const char* const token : {"all-of-them", "order-alone"}) {
+    CAPTURE(token);
+    const std::string answer = server.get("/readyz", "Authorization: Bearer " + std::string(token) + "\r\n");
+    CHECK(answer.starts_with("HTTP/1.1 503"));
+    CHECK(answer.find(server.store.path()) != std::string::npos);
+  }
+}
+
+TEST_CASE("server: a form in the body has parameters as the query does") {
+  TestServer server;
+  server.start();
+  const auto post = [&](const std::string& target, const std::string& body,
+                        const std::string& type = "application/x-www-form-urlencoded") {
+    Client client(server.http());
+    client.send("POST " + target + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: " + type +
+                "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    const std::string answer = client.read_all();
+    return answer.substr(9, 4) + answer.substr(answer.find("\r\n\r\n") + 4);
+  };
+  const std::string order = "/v1/tags/order/next";
+  CHECK(post(order, "n=2") == "200 {\"tag\":\"order\",\"ids\":[\"1\",\"2\"]}\n");
+  CHECK(post(order, "form=%74ext&n=%32", "Application/X-WWW-Form-Urlencoded; charset=utf-8") == "200 3\n4\n");
+  CHECK(post(order + "?n=1", "n=2&form=text") == "200 5\n");  // the query comes first
+  CHECK(post(order, "n=2", "text/plain") == "200 {\"tag\":\"order\",\"ids\":[\"6\"]}\n");
+  CHECK(post("/v1/snowflake/next", "n=3&form=text").size() == 4 + 3 * 20);
+  for (const char* const body : {"n=0", "n=-1", "n=10001", "n=x", "n=", "n=+1", "n=%zz", "n=%", "n=%ff",
+                                 "form=x", "form=", "form=%zz", "n=1&form=ids%00"}) {
+    CAPTURE(body);
+    CHECK(post(order, body).starts_with("400 "));
+    CHECK(post("/v1/snowflake/next", body).starts_with("400 "));
+  }
+  CHECK(post(order, "form=text") == "200 7\n");
+}
+
 TEST_CASE("server: counts out of bounds are refused, and cost no ID") {
   TestServer server;
   server.start();
