@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -66,7 +68,7 @@ class Actor {
   void think() const {
     Scheduler& scheduler = Scheduler::the();
     if (scenario().takes_time)
-      return scheduler.sleep_until(scheduler.now() + random().spread(50 * millisecond, 4 * second));
+      return scheduler.sleep_until(scheduler.now() + random().between(50 * millisecond, 4 * second));
     if (!random().one_in(4)) return;
     scheduler.sleep_until(scheduler.now() +
                           random().spread(microsecond, random().one_in(8) ? 20 * second : 50 * millisecond));
@@ -123,9 +125,26 @@ class Actor {
                       number(), drawn_from));
   }
 
+  /// Two copies may have granted the same.
+  void require_one_store(std::optional<int>& of_call, int drawn_from) const {
+    if (of_call && of_call != drawn_from && scenario().subject != Subject::copies)
+      place_.ledger.fail(fmt::format("process {} has IDs of two stores from one call", number()));
+    of_call = drawn_from;
+  }
+
   void require_as_many(std::int64_t wanted, std::int64_t got) const {
     if (got != wanted)
       place_.ledger.fail(fmt::format("process {} asked for {} IDs and got {}", number(), wanted, got));
+  }
+
+  /// No ID is ahead of its host's clock by more than `max_backward`, or the unit that is open.
+  void require_near(const Layout& layout, std::int64_t id) const {
+    const auto clock = UnixTime(milliseconds(host().clock() / millisecond));
+    const milliseconds lead = std::max(SnowflakeOptions().max_backward, layout.unit()) + layout.unit();
+    if (layout.time_of(id) > clock + lead)
+      place_.ledger.fail(
+          fmt::format("process {} has a snowflake ID that is further ahead of its clock than {} ms", number(),
+                      lead.count()));
   }
 
   std::int64_t some_calls() const {
@@ -143,7 +162,11 @@ class Actor {
       const Ledger::Call begun = Ledger::begin(&order_of);
       const std::int64_t count = scenario().draws_singly ? 1 : random().spread(1, 30);
       place_.log.note("asks", number(), count, begun.before.of_stores[0].highest);
-      const auto noted = [&](Range ids) { drawn_from = note(begun, number_of_tag, ids, is_own); };
+      std::optional<int> of_call;
+      const auto noted = [&](Range ids) {
+        drawn_from = note(begun, number_of_tag, ids, is_own);
+        require_one_store(of_call, drawn_from);
+      };
       switch (scenario().draws_singly ? 5 : random().below(6)) {
         case 0:
           return noted(tag.next_range(static_cast<std::uint64_t>(count)));  // or fewer
@@ -182,8 +205,10 @@ class Actor {
       Ledger::Order* const promised = generator.layout().ordered_by_time() ? &order_of : nullptr;
       const Ledger::Call begun = Ledger::begin(promised);
       const std::int64_t count = scenario().draws_singly ? 1 : random().spread(1, 30);
+      const std::int64_t clock_sets = host().clock_sets;
       const auto noted = [&](const Ledger::Call& by, std::int64_t id) {
         note(by, Ledger::snowflakes, {id, id + 1}, is_own);
+        if (host().clock_sets == clock_sets) require_near(generator.layout(), id);
       };
       if (random().one_in(3)) {
         std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
@@ -219,7 +244,9 @@ class Actor {
   milliseconds some_timeout() const { return random().one_in(8) ? milliseconds(0) : milliseconds(5000); }
   StoreOptions marked_store() const {
     StoreOptions store = store_options();
-    if (random().one_in(2)) store.marks = host_marks(host_options(true));
+    // Only the host knows that a copy has granted the same before.
+    if (scenario().subject == Subject::copies || random().one_in(2))
+      store.marks = host_marks(host_options(true));
     return store;
   }
 
@@ -363,6 +390,20 @@ class Actor {
            {id, id + 1}, false);
     });
   }
+  /// From windows of its own: what is left of the last is not wasted.
+  void probe_own_snowflakes(Time deadline) const {
+    probe(deadline, [&] {
+      SnowflakeOptions options = snowflake_options(false, false);
+      options.timeout = probe_timeout;
+      {
+        SnowflakeGenerator generator(store_options(), options);
+        const std::int64_t id = generator.next();
+        note({.order = nullptr}, Ledger::snowflakes, {id, id + 1}, true);
+      }
+      if (!place_.ledger.has_given_back(number()))
+        place_.ledger.fail(fmt::format("process {} ended and kept the rest of its window", number()));
+    });
+  }
 
  private:
   template <typename Work>
@@ -454,8 +495,27 @@ Process& make_program(const Place& place, std::function<void(const Actor&)> work
 
 }  // namespace
 
+namespace {
+
+Subject some_subject(Random& random, const Plan& plan) {
+  if (plan.subject) return *plan.subject;
+  if (plan.model != Model::none || plan.control != Control::none || random.one_in(2))
+    return Subject::everything;
+  return static_cast<Subject>(random.below(std::ssize(subject_names)));
+}
+
+std::uint32_t only(std::initializer_list<Fault> faults) {
+  std::uint32_t bits = 0;
+  for (const Fault fault : faults) bits |= 1U << static_cast<unsigned>(fault);
+  return bits;
+}
+
+}  // namespace
+
 Scenario::Scenario(Random& random, const Plan& plan)
-    : hosts(static_cast<int>(random.between(1, plan.most_hosts))),
+    : subject(some_subject(random, plan)),
+      faults(plan.faults),
+      hosts(static_cast<int>(random.between(1, plan.most_hosts))),
       slots(static_cast<int>(random.between(1, plan.most_slots))),
       tags(static_cast<int>(random.between(1, 3))),
       calls(random.between(std::max(plan.most_calls / 4, 1), plan.most_calls)),
@@ -472,9 +532,8 @@ Scenario::Scenario(Random& random, const Plan& plan)
       most_faults(random.spread(1, 40)),
       step(),
       draws_singly(plan.model != Model::none),
-      has_another_store(plan.seed % 4 == 3 && plan.may(Fault::repoint) && plan.model == Model::none &&
-                        plan.control == Control::none),
-      takes_time(false) {
+      has_another_store(random.one_in(4)),
+      takes_time(random.one_in(8)) {
   // A few kinds at once meet more often than all.
   for (std::int64_t i = random.between(1, 4); i > 0; --i)
     kinds.push_back(static_cast<ActorKind>(random.below(8)));
@@ -488,17 +547,71 @@ Scenario::Scenario(Random& random, const Plan& plan)
                .refused_login = some()};
   }
   keep_to(plan.model);
-  if (has_another_store) keep_to_two_stores(random);
+  keep_to(subject, random);
+  has_another_store =
+      has_another_store && may(Fault::repoint) && plan.model == Model::none && plan.control == Control::none;
+  if (has_another_store) {
+    keep_to_two_stores();
+  } else {
+    takes_time = false;
+  }
 }
 
-void Scenario::keep_to_two_stores(Random& random) {
+void Scenario::keep_to_two_stores() {
   // They have no worker in common, so none is asked for by number.
   std::ranges::replace(kinds, ActorKind::pinned_snowflakes, ActorKind::host_snowflakes);
   kinds.push_back(ActorKind::host_segments);
-  takes_time = random.one_in(8);
   if (!takes_time) return;
   longest = 4 * minute;
   network = {};
+}
+
+void Scenario::keep_to(Subject about, Random& random) {
+  const auto keep_kinds = [&](std::initializer_list<ActorKind> of_subject) {
+    for (ActorKind& kind : kinds) kind = of_subject.begin()[random.below(std::ssize(of_subject))];
+  };
+  has_another_store = has_another_store && about == Subject::everything;
+  switch (about) {
+    case Subject::everything:
+      return;
+    case Subject::names:
+      faults &= only({Fault::repoint, Fault::kill, Fault::stop, Fault::network});
+      hosts = 1;
+      has_another_store = true;
+      takes_time = takes_time || random.one_in(8);
+      // Whoever fetches notices it too.
+      if (takes_time && random.one_in(2)) step = 1'000'000;
+      return;
+    case Subject::removals:
+      faults &= only({Fault::change, Fault::kill, Fault::stop, Fault::network});
+      tags = 1;
+      keep_kinds(
+          {ActorKind::host_segments, ActorKind::short_segments, ActorKind::own_segments, ActorKind::direct});
+      return;
+    case Subject::windows:
+      faults &= only({Fault::clock, Fault::recycle, Fault::kill, Fault::stop, Fault::network});
+      keep_kinds({ActorKind::host_snowflakes, ActorKind::short_snowflakes, ActorKind::own_snowflakes});
+      return;
+    case Subject::folders:
+      faults &=
+          only({Fault::relic, Fault::damage, Fault::remove_folder, Fault::reboot, Fault::kill, Fault::stop});
+      keep_kinds({ActorKind::host_segments, ActorKind::short_segments, ActorKind::host_snowflakes,
+                  ActorKind::short_snowflakes});
+      return;
+    case Subject::copies:
+      faults &= only({Fault::repoint, Fault::kill, Fault::stop, Fault::network});
+      hosts = 1;
+      has_another_store = true;
+      takes_time = false;
+      return;
+  }
+}
+
+Time Scenario::patience() const {
+  if (subject == Subject::windows && has_many_workers()) return 3 * minute;
+  // After a failover no worker is leased while a window may last that a lost commit leased, two days where a
+  // wrong clock had them leased far ahead.
+  return 49 * 60 * minute;
 }
 
 void Scenario::keep_to(Model model) {
@@ -534,7 +647,9 @@ int start_probes(const Place& place, Time deadline) {
   for (int tag = 0; tag < place.scenario.tags; ++tag)
     make_program(place, [tag, deadline](const Actor& actor) { actor.probe_tag(tag, deadline); });
   make_program(place, [deadline](const Actor& actor) { actor.probe_snowflakes(deadline); });
-  return place.scenario.tags + 1;
+  if (!place.scenario.has_many_workers()) return place.scenario.tags + 1;
+  make_program(place, [deadline](const Actor& actor) { actor.probe_own_snowflakes(deadline); });
+  return place.scenario.tags + 2;
 }
 
 HostOptions host_options(bool fetch_ahead) {

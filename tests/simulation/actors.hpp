@@ -36,6 +36,14 @@ enum class ActorKind : std::uint8_t {
 struct Scenario {
   Scenario(Random& random, const Plan& plan);
 
+  bool may(Fault fault) const { return (faults >> static_cast<unsigned>(fault) & 1) != 0; }
+  /// None is ever scarce.
+  bool has_many_workers() const { return layout.max_worker() >= 1000; }
+  /// How long whoever asks for IDs waits for some at most, once all faults have ended.
+  Time patience() const;
+
+  Subject subject;
+  std::uint32_t faults;
   int hosts;
   int slots;
   int tags;
@@ -58,7 +66,8 @@ struct Scenario {
 
  private:
   void keep_to(Model model);
-  void keep_to_two_stores(Random& random);
+  void keep_to(Subject about, Random& random);
+  void keep_to_two_stores();
 };
 
 /// What was done in a history.

@@ -1,13 +1,16 @@
 #include "simulation/faults.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "host/hash.hpp"
 #include "host/shared_state.hpp"
 #include "leaf/host.hpp"
+#include "leaf/snowflake.hpp"
 #include "leaf/store.hpp"
 
 namespace leaf::simulation {
@@ -58,7 +61,7 @@ Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Serve
   for (std::size_t i = 0; i < fault_names.size(); ++i) {
     const auto fault = static_cast<Fault>(i);
     // Those that may, though not all in each history.
-    if (fault != Fault::network && fault != Fault::repoint && plan.may(fault) && random.one_in(2))
+    if (fault != Fault::network && fault != Fault::repoint && scenario.may(fault) && random.one_in(2))
       possible_.push_back(fault);
   }
 }
@@ -130,6 +133,8 @@ bool Faults::make_happen(Fault fault) {
       return false;
     case Fault::relic:
       return leave_relics();
+    case Fault::damage:
+      return damage();
   }
   return false;
 }
@@ -158,6 +163,16 @@ void Faults::end_order_of_snowflakes(const Host& host) {
   for (auto& [of, order] : tally_.orders) {
     if (of.first == host.number && of.second.starts_with(owner_of(host))) order = {.life = order.life + 1};
   }
+}
+
+/// What was buffered below a floor is given up where the tag is raised. A failover may lose that.
+void Faults::raise_order(const Host& host, const std::string& tag, std::int64_t floor) {
+  if (scenario_.may(Fault::failover) || scenario_.may(Fault::restore)) return;
+  const std::int64_t copy = server_.model.here.tables;
+  Ledger::Reached& reached =
+      tally_.orders[{host.number, tag}].of_stores[static_cast<std::size_t>(server_.store())];
+  if (reached.copy == copy || reached.highest < 0)
+    reached = {.highest = std::max(reached.highest, floor - 1), .copy = copy};
 }
 
 bool Faults::kill_one() {
@@ -214,11 +229,41 @@ void Faults::find_relics(Host& host, std::vector<KeptFile>& files) {
   }
 }
 
+/// Whoever had the file mapped could draw from it for a while, so nobody has. The position up to which IDs
+/// were drawn has no checksum.
+bool Faults::damage() {
+  constexpr std::size_t position = offsetof(host::SharedState, buffer), position_end = position + 16;
+  Host& host = some_host();
+  std::vector<std::shared_ptr<Inode>> buffers;
+  for (const auto& [path, folder] : host.folders) {
+    for (const auto& [name, file] : folder->entries) {
+      if (file->size >= sizeof(host::SharedState) &&
+          (name.starts_with("tag-") || name.starts_with("worker-")))
+        buffers.push_back(file);
+    }
+  }
+  if (buffers.empty()) return false;
+  const auto& damaged = buffers[static_cast<std::size_t>(random_.below(std::ssize(buffers)))];
+  const std::array<std::pair<std::size_t, std::size_t>, 3> parts{{{0, sizeof(host::FileHeader)},
+                                                                  {position, sizeof(range::DoubleBuffer)},
+                                                                  {0, sizeof(host::SharedState)}}};
+  const auto& [part, size] = parts[static_cast<std::size_t>(random_.below(std::ssize(parts)))];
+  const std::size_t place = part + static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(size)));
+  if (place >= position && place < position_end) return false;
+  for (Process* const process : std::vector(host.processes)) kill(*process);
+  damaged->memory[place] ^= static_cast<std::byte>(1 << random_.below(8));
+  log_.note("damage", 0, host.number, static_cast<std::int64_t>(place));
+  server_.note_disturbance();
+  end_order_of_snowflakes(host);
+  return true;
+}
+
 /// Mostly by little, as a time server does; sometimes by hours, as a mistake.
 bool Faults::set_clock() {
   Host& host = some_host();
   const Time furthest = random_.one_in(4) ? 3 * 60 * minute : 8 * second;
   host.clock_offset = random_.one_in(3) ? 0 : random_.spread(0, furthest) * (random_.one_in(2) ? -1 : 1);
+  host.furthest_ahead = std::max(host.furthest_ahead, host.clock_offset);
   ++host.clock_sets;
   server_.note_disturbance();
   log_.note("clock", 0, host.number, host.clock_offset);
@@ -397,8 +442,26 @@ bool Faults::recycle() {
   if (workers.empty()) return false;
   const std::int64_t worker = workers[static_cast<std::size_t>(random_.below(std::ssize(workers)))].id;
   log_.note("recycle", 0, worker);
-  operate(some_host(), "recycle", [worker](Store& store) { store.recycle_worker(worker, true); });
+  if (scenario_.subject == Subject::windows && random_.one_in(2)) {
+    release(some_host());
+  } else {
+    operate(some_host(), "recycle", [worker](Store& store) { store.recycle_worker(worker, true); });
+  }
   return true;
+}
+
+/// As `leafctl workers release` does, for an owner who starts over after a wrong clock.
+void Faults::release(Host& host) {
+  operate(host, "release", [this, &host](Store& store) {
+    store.release_workers(owner_of(host));
+    const milliseconds max_backward = SnowflakeOptions().max_backward;
+    // Windows that lie ahead go, and what follows begins at the clock's time.
+    if (host.furthest_ahead - host.clock_offset > Time{max_backward.count()} * millisecond)
+      tally_.unordered.insert(host.number);
+    HostClock clock;
+    drop_host_windows_ahead(store.identity(), host_options(false), owner_of(host), {}, max_backward,
+                            milliseconds(5000), clock);
+  });
 }
 
 bool Faults::change() {
@@ -406,9 +469,11 @@ bool Faults::change() {
   const TagRow& row = tags[static_cast<std::size_t>(random_.below(std::ssize(tags)))];
   const TagName name(row.name);
   const std::int64_t number = random_.spread(1, 100), next = row.max_id;
-  const std::int64_t which = random_.below(5);
+  const std::int64_t which =
+      scenario_.subject == Subject::removals ? random_.between(2, 4) : random_.below(5);
   log_.note("change", 0, which, number);
-  operate(some_host(), "change", [=](Store& store) {
+  Host& host = some_host();
+  operate(host, "change", [=, this, &host](Store& store) {
     const auto drop_below = [&](std::int64_t floor) {
       HostClock clock;
       drop_host_buffer(store.identity(), host_options(false), name, floor, milliseconds(5000), clock);
@@ -420,7 +485,9 @@ bool Faults::change() {
     } else if (which == 2) {
       store.update_tag(name, unlimited());
     } else if (which == 3) {
-      drop_below(store.update_tag(name, raised_to(next + number)).next_id);
+      const std::int64_t floor = store.update_tag(name, raised_to(next + number)).next_id;
+      drop_below(floor);
+      raise_order(host, name.str(), floor);
     } else {
       store.remove_tag(name);
       drop_below(max_id);
@@ -438,6 +505,8 @@ void Faults::perhaps_repoint() {
   repoints_at_ = now + (scenario_.takes_time ? random_.between(second, 3 * minute)
                                              : random_.spread(20 * microsecond, 5 * second));
   if (is_first) return;
+  if (scenario_.subject == Subject::copies && counts_[static_cast<std::size_t>(Fault::repoint)] == 0)
+    server_.copy(/*lost_nothing=*/random_.one_in(2));
   const bool breaks_connections = random_.one_in(2);
   server_.repoint(breaks_connections);
   log_.note("repoint", 0, server_.store(), breaks_connections ? 1 : 0);

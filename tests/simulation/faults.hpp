@@ -39,11 +39,13 @@ class Faults {
   void reboot_one(Host& host);
   bool leave_relics();
   void find_relics(Host& host, std::vector<KeptFile>& files);
+  bool damage();
   bool set_clock();
   bool fail_over();
   bool restore();
   ServerName some_restored();
   bool recycle();
+  void release(Host& host);
   bool change();
   void perhaps_repoint();
   /// What only a control does; true if it did.
@@ -58,6 +60,7 @@ class Faults {
   /// Nothing is promised over what was drawn there before.
   void end_order(const Host* host = nullptr, bool for_good = false);
   void end_order_of_snowflakes(const Host& host);
+  void raise_order(const Host& host, const std::string& tag, std::int64_t floor);
   /// Has an operator do `work(store)` on that host, again and again until it succeeds, and then `next`.
   void operate(Host& host, const char* what, std::function<void(Store&)> work,
                std::function<void()> next = {});

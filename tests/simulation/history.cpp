@@ -17,10 +17,6 @@ namespace {
 
 /// Any will do; layouts begin before it.
 constexpr Time begin = Time{1'800'000'000} * second;
-/// Nothing waits for longer once all faults have ended: after a failover no worker is leased while a window
-/// may last that a lost commit leased, two days where a wrong clock had them leased far ahead.
-constexpr Time patience = 49 * 60 * minute;
-
 /// One after the other starts in a slot, and lives until it has done what it wanted, or dies.
 struct Slot {
   Host* host;
@@ -42,12 +38,15 @@ class History {
     for (int number = 1; number <= scenario_.hosts; ++number) {
       hosts_.push_back(std::make_unique<Host>());
       hosts_.back()->number = number;
+      // What two copies granted lies in two buffers.
+      if (scenario_.subject == Subject::copies) tally_.unordered.insert(number);
     }
     for (int store = scenario_.has_another_store ? 1 : 0; store >= 0; --store) {
       if (server_.store() != store) server_.repoint(/*breaks_connections=*/true);
       set_up_store(store);
     }
     for (int i = 0; i < scenario_.slots; ++i) slots_.push_back({.host = &some_host()});
+    server_.longest_segment = scenario_.max_step;
     scheduler_.set_longest_run(scenario_.longest_run);
     scheduler_.on_escape = [this](const Process& process, const std::string& what) {
       ledger_.fail(fmt::format("an exception left a thread of process {}: {}", process.number, what));
@@ -100,7 +99,7 @@ class History {
                              .granted_by = server_.model.here});
     }
     server_.forget_commits();
-    server_.network = plan_.may(Fault::network) ? scenario_.network : NetworkFaults();
+    server_.network = scenario_.may(Fault::network) ? scenario_.network : NetworkFaults();
   }
 
   Place place_of(Host& host) {
@@ -146,7 +145,7 @@ class History {
     }
     int left = 0;
     scheduler_.calm_down();
-    const Time deadline = scheduler_.now() + patience;
+    const Time deadline = scheduler_.now() + scenario_.patience();
     for (const auto& host : hosts_) left += start_probes(place_of(*host), deadline);
     scheduler_.run([&] { return ledger_.broken() || all_ended() || scheduler_.now() > deadline; });
     if (!ledger_.broken() && tally_.good_probes != left)
@@ -204,7 +203,7 @@ class History {
 Outcome run_history(const Plan& plan, std::FILE* text) {
   // What the library makes once and keeps is none of a history's memory: so it has to be there before.
   [[maybe_unused]] static const bool is_warm = [] {
-    for (std::uint64_t seed = 1; seed <= 8; ++seed) History(Plan{.seed = seed}, nullptr).run();
+    for (std::uint64_t seed = 1; seed <= 16; ++seed) History(Plan{.seed = seed}, nullptr).run();
     return true;
   }();
   const Arena arena;
@@ -215,6 +214,7 @@ std::string Plan::text() const {
   std::string options = fmt::format("--seed {}", seed);
   if (model != Model::none)
     options += fmt::format(" --modelled {}", model_names[static_cast<std::size_t>(model)]);
+  if (subject) options += fmt::format(" --about {}", subject_names[static_cast<std::size_t>(*subject)]);
   const Plan usual;
   for (std::size_t i = 0; i < fault_names.size(); ++i) {
     if (!may(static_cast<Fault>(i))) options += fmt::format(" --without {}", fault_names[i]);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,10 +25,11 @@ enum class Fault : std::uint8_t {
   change,         ///< an operator changes steps and limits, raises, removes and adds tags
   repoint,        ///< the store's name leads to another store, or back
   relic,          ///< files outlive a reboot as they were earlier, or copies take the place of files
+  damage,         ///< all programs of a host die, and a bit of a buffer's file changes
 };
 inline constexpr std::array fault_names{"kill",    "stop",   "reboot",        "clock",    "store-clock",
                                         "network", "outage", "remove-folder", "failover", "restore",
-                                        "recycle", "change", "repoint",       "relic"};
+                                        "recycle", "change", "repoint",       "relic",    "damage"};
 
 /// A promise that is left out on purpose, or a remedy that an operator leaves out: the simulator has to find
 /// the repeat.
@@ -51,9 +53,22 @@ enum class Model : std::uint8_t {
 };
 inline constexpr std::array model_names{"none", "segment", "window", "failover"};
 
+/// What a history is about. In a mixture of everything some coincidences are rarer than once in many
+/// thousands of histories; here all else is left out.
+enum class Subject : std::uint8_t {
+  everything,
+  names,     ///< the store's name leads to another store, and back
+  removals,  ///< a tag is removed and added again, and raised
+  windows,   ///< snowflakes; clocks are set, workers recycled and released
+  folders,   ///< runtime folders are removed, damaged, put back, or outlive a reboot
+  copies,    ///< the store's name leads to a copy of the store, and back
+};
+inline constexpr std::array subject_names{"everything", "names", "removals", "windows", "folders", "copies"};
+
 /// All that a history is made of.
 struct Plan {
   std::uint64_t seed = 1;
+  std::optional<Subject> subject{};                       ///< absent: chance picks one
   std::uint32_t faults = (1U << fault_names.size()) - 1;  ///< a bit for each that may happen
   int most_hosts = 3;
   int most_slots = 8;   ///< programs at once

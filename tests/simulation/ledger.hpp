@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ class Ledger {
   /// IDs of a tag, or milliseconds of a worker, were committed to a process of `host`.
   void tag_granted(int tag, Range ids, int host, int process, const Source& source);
   void worker_granted(std::int64_t worker, Range time_ms, int host, int process, const Source& source);
+  /// A process has given back what was left of its window.
+  void window_given_back(int process) { have_given_back_.insert(process); }
 
   // Those who draw say:
 
@@ -53,6 +56,7 @@ class Ledger {
   /// if none did.
   int drawn(const Call& call, int tag, Range ids, int host, int process);
 
+  bool has_given_back(int process) const { return have_given_back_.contains(process); }
   /// Behind the highest ID of a tag that was drawn of that store; 0 if none was.
   std::int64_t end_of_drawn(int tag, int store) const;
 
@@ -86,6 +90,7 @@ class Ledger {
   std::map<int, Grants> tags_;
   std::map<std::int64_t, Grants> workers_;
   std::map<std::pair<int, int>, std::int64_t> ends_{};  ///< by tag and store
+  std::set<int> have_given_back_{};
   std::uint64_t ids_ = 0;
   std::uint64_t repeats_ = 0;
   std::optional<std::string> broken_{};

@@ -93,6 +93,8 @@ Options parse(int count, char** arguments) {
       options.plan.faults &= ~(1U << index_of(fault_names, value));
     } else if (option == "--modelled") {
       options.plan = modelled(options.plan, static_cast<Model>(index_of(model_names, value)));
+    } else if (option == "--about") {
+      options.plan.subject = static_cast<Subject>(index_of(subject_names, value));
     } else if (option == "--hosts") {
       options.plan.most_hosts = static_cast<int>(number_of(option, value));
     } else if (option == "--programs") {

@@ -271,7 +271,7 @@ void Scheduler::switch_away() {
 void Scheduler::preempt() {
   if (running_ == nullptr) return;
   // Now and then the system runs something else for long.
-  running_->not_before = random_.one_in(32) ? now_ + random_.spread(microsecond, 3 * second) : 0;
+  running_->not_before = !is_calm_ && random_.one_in(32) ? now_ + random_.spread(microsecond, 3 * second) : 0;
   switch_away();
 }
 

@@ -1,5 +1,7 @@
 #include "simulation/server.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -162,6 +164,18 @@ void Server::repoint(bool breaks_connections) {
   ++disturbances_;
 }
 
+void Server::copy(bool lost_nothing) {
+  const std::int64_t system = aside_.model.here.system;
+  aside_.model.tables = Tables(model.tables);
+  aside_.model.here = model.here;
+  aside_.model.here.system = system;
+  if (lost_nothing) {
+    const Value parameters[] = {aside_.model.here.text(), std::int64_t{1}, std::int64_t{1}};
+    aside_.model.run(StoreModel::sql().settle_failover, parameters, clock_ms(), random_);
+  }
+  aside_.commits = {aside_.model.tables};
+}
+
 void Server::become(const Tables& tables, const ServerName& name) {
   ++session_;
   ++disturbances_;
@@ -201,6 +215,7 @@ Server::Reply Server::run(const char* statement, StoreModel::Parameters paramete
   }
   if (!StoreModel::changes_rows(statement)) return reply;
   commits_.push_back(model.tables);
+  if (statement == StoreModel::sql().give_up) ledger_.window_given_back(process);
   tell_grants(statement, parameters, reply.rows, host, process);
   return reply;
 }
@@ -216,6 +231,11 @@ void Server::tell_grants(const char* statement, StoreModel::Parameters parameter
     ledger_.tag_granted(static_cast<int>(name - tag_names.begin()), ids, host, process,
                         {.store = store_, .copy = model.here.tables});
     log_.note("granted of " + *name, process, ids.lo, ids.hi);
+    std::int64_t& longest = longest_steps_.try_emplace(*name, longest_segment).first->second;
+    longest = std::max(longest, row.integer(2));
+    if (statement == sql.grant_segment && ids.hi - ids.lo > longest)
+      ledger_.fail(
+          fmt::format("a segment of {} has {} IDs, where {} are the most", *name, ids.hi - ids.lo, longest));
   } else if (statement == sql.renew || statement == sql.acquire_held || statement == sql.acquire_new ||
              statement == sql.acquire_silent || statement == sql.acquire_this) {
     const Range time{row.integer(1), row.integer(2)};

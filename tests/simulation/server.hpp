@@ -41,6 +41,8 @@ class Server {
   Time clock_offset = 0;  ///< its clock less true time
   /// Names of tags, of both stores, so that grants can be told to the ledger.
   std::vector<std::string> tag_names{};
+  /// No segment has more IDs than that, or than a step of its tag that somebody was told of.
+  std::int64_t longest_segment = 0;
 
   std::int64_t clock_ms() const;
   bool is_down() const;
@@ -48,6 +50,9 @@ class Server {
   void go_down(Time duration);
   /// The name leads to the other store from now on. What is connected stays with the former one, or breaks.
   void repoint(bool breaks_connections);
+  /// The other store is a copy of this one from now on. It counts as another server, which leaves out a guard
+  /// at first; or, as where an operator said that it lost nothing, it goes on as if it were the same.
+  void copy(bool lost_nothing);
   /// 0, or 1 for the other one.
   int store() const noexcept { return store_; }
   /// Another number once something has kept anybody from looking where the name leads.
@@ -102,6 +107,7 @@ class Server {
   Aside aside_{};
   Time down_until_ = 0;
   int disturbances_ = 0;
+  std::map<std::string, std::int64_t> longest_steps_{};
 };
 
 }  // namespace leaf::simulation

@@ -55,7 +55,8 @@ class Kernel {
 /// One running system: a clock, and the file system that the runtime folder lies in.
 struct Host {
   int number = 0;
-  Time clock_offset = 0;  ///< its clock less true time
+  Time clock_offset = 0;    ///< its clock less true time
+  Time furthest_ahead = 0;  ///< of all the offsets it had
   std::int64_t clock_sets = 0;
   std::map<std::string, std::shared_ptr<Inode>> folders{};
   std::vector<Process*> processes{};
