@@ -91,6 +91,6 @@ TEST_CASE("simulation: without a remedy or an assumption it finds the repeat") {
     CAPTURE(control_names[i]);
     Plan plan{.seed = first_seed};
     plan.control = static_cast<Control>(i);
-    CHECK(histories_until_repeated(plan, 2'000) > 0);
+    CHECK(histories_until_repeated(plan, 10'000) > 0);
   }
 }
