@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "leaf/detail/counted.hpp"
 #include "leaf/detail/shell_word.hpp"
@@ -94,7 +96,12 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
   }
   try {
     struct stat folder {};
-    if (lstat(host->folder.c_str(), &folder) != 0) return {{}, check_place_for(host->folder)};
+    if (lstat(host->folder.c_str(), &folder) != 0) {
+      Check place = check_place_for(host->folder);
+      const auto why = place.state == CheckState::ok ? leaf::why_no_host_marks(*host) : std::nullopt;
+      if (why) throw leaf::Error(*why);
+      return {{}, std::move(place)};
+    }
     if (const auto why = leaf::why_no_host_marks(*host)) throw leaf::Error(*why);
     HostFindings found{.buffers = leaf::host_buffers(*host), .folder = {}};
     found.folder = {.name = check_name,

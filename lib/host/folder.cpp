@@ -44,16 +44,23 @@ Error cannot(const std::string& what, const std::string& path) {
   return {ErrorCode::usage, text, other_folder()};
 }
 
-/// Made under another name and with all its rights first: whoever finds the folder finds it finished.
-void make(const HostOptions& options) {
+/// Makes the folder under another name, which is returned, and with all its rights.
+std::string make_draft(const HostOptions& options) {
   std::uint64_t random = 0;
   if (getrandom(&random, sizeof random, 0) != sizeof random) throw cannot("made", options.folder);
-  const std::string draft = fmt::format("{}.{:016x}", options.folder, random);
+  std::string draft = fmt::format("{}.{:016x}", options.folder, random);
   if (mkdir(draft.c_str(), 0700) != 0) throw cannot("made", options.folder);
-  const bool finished =
-      chmod(draft.c_str(), options.group ? 02770 : 0700) == 0 &&
-      renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, options.folder.c_str(), RENAME_NOREPLACE) == 0;
-  if (finished) return;
+  if (chmod(draft.c_str(), options.group ? 02770 : 0700) == 0) return draft;
+  const int error = errno;
+  rmdir(draft.c_str());
+  errno = error;
+  throw cannot("made", options.folder);
+}
+
+/// Whoever finds the folder finds it finished.
+void make(const HostOptions& options) {
+  const std::string draft = make_draft(options);
+  if (renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, options.folder.c_str(), RENAME_NOREPLACE) == 0) return;
   const int error = errno;
   rmdir(draft.c_str());
   errno = error;
@@ -105,6 +112,17 @@ Folder Folder::open(const HostOptions& options) {
   }
   if (!descriptor) throw not_opened(options.folder);
   return {options, std::move(descriptor)};
+}
+
+void Folder::try_to_make(const HostOptions& options, const std::function<void(const Folder&)>& look) {
+  struct Draft {
+    ~Draft() { rmdir(path.c_str()); }
+    const std::string path;
+  };
+  const Draft draft{make_draft(options)};
+  Descriptor descriptor = open_folder(draft.path);
+  if (!descriptor) throw not_opened(options.folder);
+  look(Folder(options, std::move(descriptor)));
 }
 
 std::optional<Folder> Folder::find(const HostOptions& options) {

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ class Folder {
   /// Makes the folder if it does not exist. Throws Error: `usage` if it cannot be made or is on a file system
   /// that is not local, `refused` if others may write in it.
   static Folder open(const HostOptions& options);
+  /// Has a folder looked at that is made as open() would make it, and leaves nothing behind. Throws Error as
+  /// that does.
+  static void try_to_make(const HostOptions& options, const std::function<void(const Folder&)>& look);
   /// As open(), but makes nothing: none if there is no such folder.
   static std::optional<Folder> find(const HostOptions& options);
 

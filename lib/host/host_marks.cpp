@@ -241,9 +241,12 @@ std::optional<Error> why_no_host_marks(const HostOptions& options) {
   const Advice another =
       advice("name another one{}, before anything is drawn"_hint, Remedy{Remedy::Kind::choose_host_folder});
   try {
-    const host::Folder folder = host::Folder::open(options);
+    const auto folder = host::Folder::find(options);
     StateFile::require_known_boot();
-    const int error = StateFile::why_none_can_be_made(folder);
+    int error = 0;
+    const auto look = [&](const host::Folder& found) { error = StateFile::why_none_can_be_made(found); };
+    if (folder) look(*folder);
+    if (!folder) host::Folder::try_to_make(options, look);
     const auto cannot = [&](const char* why, const Advice& what_helps) {
       return Error(ErrorCode::failed,
                    fmt::format("no file can be created in folder '{}': {}", options.folder, why), what_helps);
@@ -256,9 +259,10 @@ std::optional<Error> why_no_host_marks(const HostOptions& options) {
     return cannot(std::strerror(error), is_shortage(error) ? Advice(shortage_hint(error)) : another);
   } catch (const Error& error) {
     // To go without the folder is what this is about.
-    const bool goes_without = std::ranges::any_of(
-        error.remedies(), [](const Remedy& remedy) { return remedy.kind == Remedy::Kind::do_without_host; });
-    return goes_without ? Error(error.code(), error.what(), another) : error;
+    const bool is_of_folder = std::ranges::any_of(error.remedies(), [](const Remedy& remedy) {
+      return remedy.kind == Remedy::Kind::choose_host_folder;
+    });
+    return is_of_folder ? Error(error.code(), error.what(), another) : error;
   }
 }
 

@@ -78,7 +78,6 @@ bool SharedRanges::is_known() {
 void SharedRanges::go_to(const StoreIdentity& store) {
   const std::lock_guard lock(files_mutex_);
   if (identity_ == store) return;
-  if (identity_) moves_.fetch_add(1, std::memory_order_acq_rel);
   identity_ = store;
 }
 

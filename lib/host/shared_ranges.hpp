@@ -50,7 +50,6 @@ class SharedRanges : public range::RangeSource {
   void check(Store& store) override;
 
  protected:
-  int moves() const noexcept override { return moves_.load(std::memory_order_acquire); }
   /// What takers draw from, and all that is known of it.
   SharedState& state() const noexcept { return *state_.load(std::memory_order_acquire); }
   /// Runs `work` while this process alone may fetch, again where it returns false. Throws Error (unavailable)
@@ -120,7 +119,6 @@ class SharedRanges : public range::RangeSource {
   std::vector<std::shared_ptr<SharedState>> drawn_from_;
   std::string origin_;                          ///< of what was drawn from last
   std::atomic<SharedState*> state_{&nowhere_};  ///< its buffer is what takers draw from
-  std::atomic<int> moves_{0};
   /// The buffer and its word: tell whether anything was taken since the last check.
   std::pair<const range::DoubleBuffer*, std::uint64_t> checked_at_{};
 

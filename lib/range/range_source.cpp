@@ -34,7 +34,7 @@ RangeSource::Piece RangeSource::take_piece(std::uint64_t at_most) {
 }
 
 std::vector<Range> RangeSource::take_all(std::uint64_t count) {
-  return take_rest(take_piece(count), count);
+  return count == 0 ? std::vector<Range>() : take_rest(take_piece(count), count);
 }
 
 std::vector<Range> RangeSource::take_rest(const Piece& first, std::uint64_t count) {

@@ -84,7 +84,7 @@ class RangeSource {
 
  protected:
   /// Another number once the same buffer holds what another store granted.
-  virtual int moves() const noexcept = 0;
+  virtual int moves() const noexcept { return 0; }
   void draw_from(DoubleBuffer& buffer) noexcept { buffer_.store(&buffer, std::memory_order_release); }
   /// For a caller that has waited that long; `failure` is of the last fetch, if that failed.
   Error timed_out(std::chrono::milliseconds waited, const std::optional<Error>& failure,

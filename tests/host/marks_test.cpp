@@ -140,6 +140,10 @@ TEST_CASE("marks: why there would be none is said before anything is granted, an
   const MarkingHost host;
   auto options = host.host_options();
   CHECK_FALSE(leaf::why_no_host_marks(options));
+  CHECK_FALSE(fs::exists(host.run));
+  fs::create_directory(host.run);
+  fs::permissions(host.run, fs::perms::owner_all);
+  CHECK_FALSE(leaf::why_no_host_marks(options));
   CHECK(fs::is_empty(host.run));
   struct rlimit before {};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);

@@ -82,9 +82,6 @@ class Interrupted final : public leaf::range::RangeSource {
 
   std::atomic<int> fetches{0};
 
- protected:
-  int moves() const noexcept override { return 0; }
-
  private:
   Fetcher& fetcher_;
   const std::function<void()> at_the_end_;

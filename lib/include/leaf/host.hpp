@@ -167,7 +167,7 @@ LEAF_EXPORT std::size_t forget_failing_buffers(const HostOptions& options, std::
 LEAF_EXPORT std::shared_ptr<GrantMarks> host_marks(const HostOptions& options);
 
 /// Why host_marks() would remember nothing beyond the process, such as a folder that others may write to, or
-/// that cannot be made. Absent if it would. Makes the folder if it does not exist.
+/// that cannot be made. Absent if it would. Leaves nothing behind.
 LEAF_EXPORT std::optional<Error> why_no_host_marks(const HostOptions& options);
 
 /// What is wrong with the files that hold these marks: one error for each file whose marks are lost. The next
