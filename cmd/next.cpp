@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/declaration.hpp"
+#include "cli/missing_store.hpp"
 #include "commands.hpp"
 #include "ids/id_form_options.hpp"
 #include "ids/id_lines.hpp"
@@ -188,7 +189,9 @@ class Next : public Command {
 
   void print_ids_of_store(Session& session) const {
     warn_of_missing_marks(session);
-    const leaf::Grant grant = session.store().grant(*tag_, count_.value_or(1));
+    leaf::Store store = session.store();
+    const leaf::Grant grant = store.grant(*tag_, count_.value_or(1));
+    remember_store(session, store);
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));
     warn_if_nearly_used_up(*tag_, leaf::supply_of(grant.start, grant.limit, grant.range.hi),
                            session.messages);

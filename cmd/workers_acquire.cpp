@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/declaration.hpp"
+#include "cli/missing_store.hpp"
 #include "commands.hpp"
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/detail/shell_word.hpp"
@@ -70,6 +71,7 @@ class WorkersAcquire : public Command {
     const leaf::Layout layout = store.layout();
     request.window += layout.unit() - std::chrono::milliseconds(1);  // what is cut off below
     const Lease lease{whole_units(store.acquire_worker(request), layout), owner};
+    remember_store(session, store);
     session.output.print_one(columns, lease);
     session.messages.info(fmt::format(
         "worker {} is held by '{}' until {}; 'leafctl workers release {}{}' frees it", lease.granted.worker,

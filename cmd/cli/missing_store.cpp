@@ -32,6 +32,15 @@ bool has_known_store(const Session& session) {
   return known_store(session).has_value();
 }
 
+void remember_store(const Session& session, leaf::Store& store) {
+  if (session.settings().runtime_dir.empty() || has_known_store(session)) return;
+  try {
+    leaf::remember_store_name(session.settings().store, session.host_options(), store);
+  } catch (const leaf::Error&) {
+    // As above.
+  }
+}
+
 std::string missing_store_hint() {
   return "this host has drawn IDs from a store of that name: find out where its tables are now (a volume "
          "that is not "

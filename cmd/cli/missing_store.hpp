@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "leaf/error.hpp"
+#include "leaf/store.hpp"
 #include "leaf/store_identity.hpp"
 
 namespace leafctl {
@@ -18,6 +19,9 @@ std::optional<leaf::StoreIdentity> known_store(const Session& session);
 /// True if this host has had IDs of a store of the configured name: one that is made in its place would give
 /// them out again.
 bool has_known_store(const Session& session);
+
+/// Has this host know the configured store, for a draw that leaves no buffer.
+void remember_store(const Session& session, leaf::Store& store);
 
 /// What to do about a store that is missing, or has no tables, though this host knows it.
 std::string missing_store_hint();

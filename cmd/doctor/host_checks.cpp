@@ -63,22 +63,18 @@ bool concerns(const Check& check, const HostBuffer& buffer) {
   return check.name != "clock" && check.name != "layout" && check.name != "workers";
 }
 
-bool is_of(const HostBuffer& buffer, const AskedStore& asked) {
-  return buffer.deployment == asked.identity.deployment && buffer.copy == asked.identity.copy;
-}
-
 /// What helps, if that can be said here: the commands of a hint are completed with the store that was asked,
 /// and what is right for one store may be wrong for another.
 std::string hint_for(const HostBuffer& buffer, const std::optional<AskedStore>& asked) {
   const std::string hint = hint_text(buffer.failure_hint, buffer.failure_remedies);
   const bool has_command = hint.find("'leafctl ") != std::string::npos;
-  if (!hint.empty() && (!has_command || (asked && is_of(buffer, *asked)))) return hint;
+  if (!hint.empty() && (!has_command || (asked && buffer.is_of(asked->identity)))) return hint;
   return hint_for_store("ask that store what is wrong: 'leafctl doctor'"_hint, buffer.store);
 }
 
 /// Whether what its last fetch failed of is over.
 bool is_mended(const HostBuffer& buffer, const AskedStore& asked) {
-  if (!is_of(buffer, asked)) return false;
+  if (!buffer.is_of(asked.identity)) return false;
   if (buffer.kind == HostBuffer::Kind::tag && std::ranges::find(asked.tags, buffer.name) == asked.tags.end())
     return false;
   return std::ranges::none_of(asked.checks, [&](const Check& check) { return concerns(check, buffer); });

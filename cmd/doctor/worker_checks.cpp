@@ -188,7 +188,7 @@ Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, const leaf::S
   Checks checks;
   for (const leaf::HostBuffer& buffer : buffers) {
     if (buffer.kind != leaf::HostBuffer::Kind::worker || !buffer.in_use) continue;
-    if (buffer.deployment != store.deployment || buffer.copy != store.copy) continue;
+    if (!buffer.is_of(store)) continue;
     const milliseconds lead = buffer.window_begin - now;
     if (lead <= policy.max_backward) continue;
     checks.push_back(

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/missing_store.hpp"
 #include "ids/id_lines.hpp"
 #include "ids/one_store.hpp"
 #include "leaf/detail/rfc3339.hpp"
@@ -92,7 +93,11 @@ void print_snowflake_ids(std::int64_t count, std::optional<leaf::IdTemplate> for
   if (host) host->fetch_ahead = count > long_output;
   leaf::WorkerRequest request = worker_request(session.settings());
   std::optional<WaitingNotice> notice(std::in_place, session.messages, session.settings().timeout);
-  if (!host) request.window = window_for(count, session.store().layout(), request.window);
+  if (!host) {
+    leaf::Store store = session.store();
+    request.window = window_for(count, store.layout(), request.window);
+    remember_store(session, store);
+  }
   RenewalFailures failures;
   // A wait for the lease may be cut short; what comes after gives the worker back first.
   std::optional<InterruptGuard> guard;

@@ -59,10 +59,6 @@ const char* state_of(const leaf::HostBuffer& buffer) {
   return buffer.in_use ? "ok" : "empty";
 }
 
-bool is_of(const leaf::HostBuffer& buffer, const std::optional<leaf::StoreIdentity>& store) {
-  return store && buffer.deployment == store->deployment && buffer.copy == store->copy;
-}
-
 Json buffer_json(const leaf::HostBuffer& buffer) {
   Json json;
   if (buffer.kind == leaf::HostBuffer::Kind::tag) {
@@ -239,7 +235,7 @@ std::string StoreOverview::status() {
   const auto served = known.identity ? known.identity : known_store(session_);
   for (const leaf::HostBuffer& buffer : buffered) {
     json["buffers"].push_back(buffer_json(buffer));
-    json["buffers"].back()["served"] = is_of(buffer, served);
+    json["buffers"].back()["served"] = served && buffer.is_of(*served);
   }
   json["workers"] = workers_json(known, now, worker_policy(session_.settings()));
   json["findings"] = Json::array();
@@ -251,7 +247,7 @@ std::string StoreOverview::cache_page() {
   std::vector<std::vector<std::string>> rows;
   const auto store = known_store(session_);
   for (const leaf::HostBuffer& buffer : buffers()) {
-    if (buffer.kind != leaf::HostBuffer::Kind::tag || !is_of(buffer, store)) continue;
+    if (buffer.kind != leaf::HostBuffer::Kind::tag || !store || !buffer.is_of(*store)) continue;
     if (buffer.is_former || buffer.damaged) continue;
     const std::string step = std::to_string(buffer.step);
     rows.push_back({buffer.name, buffer.in_use ? "true" : "false", buffer.next.empty() ? "false" : "true",

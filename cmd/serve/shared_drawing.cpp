@@ -80,9 +80,7 @@ std::vector<leaf::HostBuffer> SharedDrawing::buffers() const {
   if (!store) return {};
   auto found = leaf::host_buffers(*host);
   // Others may have tags of the same names.
-  std::erase_if(found, [&](const leaf::HostBuffer& buffer) {
-    return buffer.deployment != store->deployment || buffer.copy != store->copy;
-  });
+  std::erase_if(found, [&](const leaf::HostBuffer& buffer) { return !buffer.is_of(*store); });
   return found;
 }
 

@@ -11,7 +11,7 @@ std::vector<TagOnHost> tags_on_host(const std::vector<leaf::HostBuffer>& buffers
   std::vector<TagOnHost> result;
   for (const leaf::HostBuffer& buffer : buffers) {
     if (buffer.kind != leaf::HostBuffer::Kind::tag || !buffer.in_use || buffer.is_former) continue;
-    if (buffer.deployment != store.deployment || buffer.copy != store.copy) continue;
+    if (!buffer.is_of(store)) continue;
     result.push_back({.tag = buffer.name,
                       .ids_per_second = buffer.pace_span >= shortest ? buffer.ids_per_second.value_or(0) : 0,
                       .buffered = static_cast<std::int64_t>(buffer.current.size() + buffer.next.size())});

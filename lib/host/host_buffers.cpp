@@ -292,6 +292,14 @@ std::optional<StoreIdentity> refresh_store_name(const std::string& url, const Ho
   return is_noted && *led_to != leads_to ? led_to : std::nullopt;
 }
 
+void remember_store_name(const std::string& url, const HostOptions& options, Store& store, Clock& clock) {
+  const auto folder = host::Folder::find(options);
+  if (!folder) return;
+  const host::StoreName name(url, options);
+  const auto before = name.stamp_before(store);
+  name.note(*folder, store.identity(), before, std::chrono::floor<milliseconds>(clock.now()));
+}
+
 std::optional<StoreIdentity> last_known_store(const std::string& url, const HostOptions& options) {
   const auto folder = host::Folder::find(options);
   return folder ? host::StoreName(url, options).led_to(*folder) : std::nullopt;

@@ -245,8 +245,11 @@ std::optional<Error> why_no_host_marks(const HostOptions& options) {
     StateFile::require_known_boot();
     int error = 0;
     const auto look = [&](const host::Folder& found) { error = StateFile::why_none_can_be_made(found); };
-    if (folder) look(*folder);
-    if (!folder) host::Folder::try_to_make(options, look);
+    if (folder) {
+      look(*folder);
+    } else {
+      host::Folder::try_to_make(options, look);
+    }
     const auto cannot = [&](const char* why, const Advice& what_helps) {
       return Error(ErrorCode::failed,
                    fmt::format("no file can be created in folder '{}': {}", options.folder, why), what_helps);

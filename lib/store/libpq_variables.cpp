@@ -77,7 +77,7 @@ void require_same_variables(const std::string& conninfo, const std::string& name
     if (is_named) continue;
     throw Error(ErrorCode::usage,
                 fmt::format("the variable {} has changed since this program named the store", variable.name),
-                "set it before, or give what it says in the store's URL"_hint);
+                "set it before the store is opened, or put its value in the store's URL"_hint);
   }
 }
 

@@ -356,6 +356,22 @@ make_copy() {
   says ''
 }
 
+@test "a store that was drawn from past the buffer is not to be created anew where it is gone" {
+  [ "$TEST_STORE" = sqlite ] || skip 'a file that is emptied'
+  leafctl -q add-tag order
+  local arguments
+  for arguments in 'next order --direct' 'next order --no-host-buffer' 'next --snowflake --no-host-buffer' 'workers acquire'; do
+    # shellcheck disable=SC2086 # several words
+    expect 0 leafctl $arguments
+    cp "$BATS_TEST_TMPDIR/leaf.db" "$BATS_TEST_TMPDIR/kept"
+    : >"$BATS_TEST_TMPDIR/leaf.db"
+    expect 2 leafctl next order --direct
+    contains "$stderr" 'hint: this host has drawn IDs from a store of that name'
+    cp "$BATS_TEST_TMPDIR/kept" "$BATS_TEST_TMPDIR/leaf.db"
+    rm "$LEAFCTL_RUNTIME_DIR"/store-*
+  done
+}
+
 @test "a call that asks the store says so where the host's folder cannot be made" {
   leafctl -q add-tag order
   back_up_store

@@ -501,7 +501,7 @@ Subject some_subject(Random& random, const Plan& plan) {
   if (plan.subject) return *plan.subject;
   if (plan.model != Model::none || plan.control != Control::none || random.one_in(2))
     return Subject::everything;
-  return static_cast<Subject>(random.below(std::ssize(subject_names)));
+  return static_cast<Subject>(random.between(1, std::ssize(subject_names) - 1));
 }
 
 std::uint32_t only(std::initializer_list<Fault> faults) {

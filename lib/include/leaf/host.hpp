@@ -104,6 +104,10 @@ struct HostBuffer {
   std::string failure_hint;
   std::vector<Remedy> failure_remedies{};  ///< that the hint proposes
   UnixTime retry_at;                       ///< if failures > 0: no fetch is tried before
+
+  bool is_of(const StoreIdentity& identity) const {
+    return deployment == identity.deployment && copy == identity.copy;
+  }
 };
 
 /// Everything that is buffered in `options.folder`, of any store: tags first, by name. Changes nothing.
@@ -124,6 +128,11 @@ class Store;
 LEAF_EXPORT std::optional<StoreIdentity> refresh_store_name(const std::string& url,
                                                             const HostOptions& options, Store& store,
                                                             Clock& clock = Clock::real());
+
+/// Has this host know where `url` leads, by asking `store`, which was opened with it: for draws that leave no
+/// buffer. Does nothing if there is no folder. Throws Error as Store::identity().
+LEAF_EXPORT void remember_store_name(const std::string& url, const HostOptions& options, Store& store,
+                                     Clock& clock = Clock::real());
 
 /// The store that `url` led to when this host last asked; none if it never has, or if that was forgotten.
 /// Does not ask the store. Throws Error (`refused`) if the folder is not the caller's.
