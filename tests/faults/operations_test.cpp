@@ -192,14 +192,15 @@ TEST_CASE_FIXTURE(Store,
   desk.run("pg_basebackup -c fast -d service=ids -D \"$PWD/copy\"");
   const leaf::Range since = leaf::Store({.url = primary.url()}).grant(order, 500).range;
   primary.stop(PostgresqlCluster::Stop::fast);
-  // It has the configuration of the original, and so its socket; and is read-only until it was asked whether it is.
-  const std::string done =
-      desk.run("NEW=$PWD/copy\ntrap 'pg_ctl stop --mode=immediate --pgdata=\"$NEW\"' EXIT\n"
-               "echo \"recovery_end_command = 'until [ -e $PWD/asked ]; do sleep 0.01; done'\""
-               " >>copy/postgresql.auto.conf\n"
-               "psql() { command psql \"$@\"; touch asked; }\n" +
-               commands_of("Backup").at(1) +
-               "leafctl failover show\nleafctl failover settle\necho next: $(leafctl next order --direct)\n");
+  // It has the configuration of the original, and so its socket; and is read-only until it was asked whether
+  // it is.
+  const std::string done = desk.run(
+      "NEW=$PWD/copy\ntrap 'pg_ctl stop --mode=immediate --pgdata=\"$NEW\"' EXIT\n"
+      "echo \"recovery_end_command = 'until [ -e $PWD/asked ]; do sleep 0.01; done'\""
+      " >>copy/postgresql.auto.conf\n"
+      "psql() { command psql \"$@\"; touch asked; }\n" +
+      commands_of("Backup").at(1) +
+      "leafctl failover show\nleafctl failover settle\necho next: $(leafctl next order --direct)\n");
   mentions(done, "1 tag left out the guard");
   std::smatch found;
   REQUIRE(std::regex_search(done, found, std::regex("next: ([0-9]+)")));
