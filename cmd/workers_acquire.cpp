@@ -36,7 +36,8 @@ bool is_named_by_flag(const Session& session) {
 }
 
 /// The part of the window that no other holder has a share in, whatever unit an ID's time is counted in.
-leaf::WorkerLease whole_units(leaf::WorkerLease lease, const leaf::Layout& layout) {
+leaf::WorkerLease whole_units(leaf::WorkerLease lease) {
+  const leaf::Layout& layout = *lease.layout;
   const auto begin_of_unit = [&](leaf::UnixTime time) { return layout.time_at(layout.ticks_at(time)); };
   const leaf::UnixTime begin = begin_of_unit(lease.begin);
   lease.begin = begin < lease.begin ? begin + layout.unit() : begin;
@@ -68,9 +69,8 @@ class WorkersAcquire : public Command {
     leaf::Store store = session.store();
     const std::string& owner = session.settings().worker_name;
     leaf::WorkerRequest request = worker_request(session.settings());
-    const leaf::Layout layout = store.layout();
-    request.window += layout.unit() - std::chrono::milliseconds(1);  // what is cut off below
-    const Lease lease{whole_units(store.acquire_worker(request), layout), owner};
+    request.window += store.layout().unit() - std::chrono::milliseconds(1);  // what is cut off below
+    const Lease lease{whole_units(store.acquire_worker(request)), owner};
     remember_store(session, store);
     session.output.print_one(columns, lease);
     session.messages.info(fmt::format(

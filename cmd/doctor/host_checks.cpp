@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "leaf/detail/counted.hpp"
@@ -213,10 +214,15 @@ Checks lost_tag_checks(leaf::Store& store) {
 
 Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
   Checks checks;
-  // Under a pending guard the next grant leaves out what may have been granted.
-  if (health.guard && health.guard->tags_ahead > 0) return checks;
+  std::set<std::string> waiting;
+  if (health.guard && health.guard->tags_ahead > 0) {
+    for (const leaf::FailoverTag& tag : store.failover().tags) {
+      if (tag.state == leaf::FailoverTag::State::waiting) waiting.insert(tag.name);
+    }
+  }
   for (const leaf::Tag& tag : store.tags()) {
-    if (!leaf::TagName::is_valid(tag.name)) continue;
+    // Under a pending guard the next grant leaves out what may have been granted.
+    if (!leaf::TagName::is_valid(tag.name) || waiting.contains(tag.name)) continue;
     const std::int64_t mark = store.granted_mark(leaf::TagName(tag.name));
     if (tag.next_id >= mark) continue;
     checks.push_back(

@@ -281,9 +281,13 @@ std::string guard_hint(const leaf::ServerGuard& guard) {
   const char* const ends_the_wait =
       "if the server lost no commit, 'leafctl failover settle --no-commits-lost' ends the wait"_hint;
   if (guard.tags_ahead > 0) {
-    return "'leafctl failover settle' has tags leave out the guard now, and "
+    std::string hint;
+    if (guard.tags_without_room > 0)
+      hint = "raise the limit of each tag without room with 'leafctl tags update TAG --limit ID'; "_hint;
+    return hint +
+           "'leafctl failover settle' has tags leave out the guard now, and "
            "begins the wait for workers; "_hint +
-           std::string(ends_the_wait) +
+           ends_the_wait +
            "; if it lost more grants than the guard leaves out, raise tags with 'leafctl tags update TAG "
            "--raise-to ID'"_hint;
   }

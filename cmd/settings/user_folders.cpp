@@ -23,8 +23,10 @@ std::vector<UserFolder> user_folders(const std::string& own) {
   std::set<std::string> paths{"/run/leafctl"};
   if (!own.empty()) paths.insert(own);
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/dev/shm", ignored)) {
-    if (entry.path().filename().string().starts_with("leafctl-")) paths.insert(entry.path().string());
+  for (const char* const place : {"/run", "/dev/shm"}) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(place, ignored)) {
+      if (entry.path().filename().string().starts_with("leafctl-")) paths.insert(entry.path().string());
+    }
   }
   std::vector<UserFolder> folders;
   for (const std::string& path : paths) {

@@ -72,15 +72,13 @@ void WindowGranter::require_alike(const std::string& last, const std::string& ne
 
 range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) const {
   const auto last = range::record_as<range::WindowRecord>(filled.record);
-  Layout layout = store.layout();
-  const WorkerRequest request = valid_request(request_, layout);
+  const WorkerRequest request = valid_request(request_, store.layout());
   // Another store knows nothing of the last lease, and need not begin behind it. What was leased for a buffer
   // that is closed may be in use up to its end, which may be far ahead.
   const bool is_first = last.token.empty() || filled.buffer.is_closed() || store.identity() != filled.store;
   WorkerLease lease;
   if (is_first) {
     lease = store.acquire_worker(request);
-    layout = store.layout();  // from now on it is fixed
   } else {
     lease = next_lease(store,
                        {.worker = last.worker,
@@ -90,6 +88,8 @@ range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) c
                         .store = filled.store},
                        request);
   }
+  // Its own, wherever the store's name leads by now.
+  const Layout& layout = *lease.layout;
   const Range range = positions_of(lease, layout::Positions(layout));
   if (!is_first && lease.store == filled.store && range.lo < filled.buffer.published_end()) {
     throw Error(ErrorCode::refused,

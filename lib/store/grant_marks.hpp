@@ -59,7 +59,10 @@ class GrantMarks {
 /// Marks count IDs for tags, and Unix milliseconds for workers.
 std::string mark_of(const TagName& tag);
 std::string mark_of(std::int64_t worker);
-/// The tag that mark_of() made `subject` of; nothing for that of a worker.
+/// That of a deployment's layout, which is no counter: its holder is whose windows have been leased, by the
+/// holder_of() of its text.
+inline constexpr const char* mark_of_layout = "layout";
+/// The tag that mark_of() made `subject` of; nothing for that of anything else.
 std::optional<TagName> tag_of_mark(const std::string& subject);
 
 /// Marks that go with the process.

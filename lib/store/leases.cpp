@@ -72,9 +72,18 @@ WorkerLease lease_of(const Row& row, std::string token, StoreIdentity store) {
                     .token = std::move(token),
                     .begin = time_of(row.integer(1)),
                     .end = time_of(row.integer(2)),
-                    .store = std::move(store)};
+                    .store = std::move(store),
+                    .layout = Layout::parse(row.text(6))};
   if (lease.begin >= lease.end) throw Error(ErrorCode::failed, "the store leased no time");
   return lease;
+}
+
+/// Throws Error (unavailable) if another layout holds in the store that leased than in the one asked before.
+void require_unchanged(const Layout& asked, const Layout& leased) {
+  if (asked == leased) return;
+  throw Error(ErrorCode::unavailable,
+              "the store's layout was changed meanwhile, or its name came to lead to another store",
+              "try again"_hint);
 }
 
 SeenClocks clocks_of(const Row& row) {
@@ -123,8 +132,22 @@ Error Store::Impl::leased_before(std::int64_t worker, UnixTime until,
           what_helps};
 }
 
+void Store::Impl::require_known_layout(const std::string& deployment, const Layout& layout) {
+  const GrantMarks::Mark known = marks_->mark(deployment, mark_of_layout);
+  if (known.end == 0 || known.holder == holder_of(layout.text())) return;
+  throw Error(
+      ErrorCode::refused,
+      fmt::format("the store has leased time in another layout than '{}' before: it was restored from a "
+                  "backup, or an old standby took over",
+                  layout.name()),
+      "give it the layout that its IDs had then"_hint);
+}
+
 void Store::Impl::claim_window(const WorkerLease& lease,
                                const std::function<std::optional<std::int64_t>()>& spare) {
+  // First: whoever ends in between has used no ID of it.
+  if (marks_->mark(lease.store.deployment, mark_of_layout).end == 0)
+    marks_->raise(lease.store.deployment, mark_of_layout, 1, holder_of(lease.layout->text()));
   const std::string subject = mark_of(lease.worker);
   const MarkHolder holder = holder_of(lease.token);
   const bool is_own = marks_->mark(lease.store.deployment, subject).holder == holder;
@@ -147,6 +170,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   const Layout& layout = pool.layout;
   require_expected_layout(request, layout);
   require_valid(request, pool);
+  impl_->require_known_layout(impl_->deployment(), layout);
   const auto check_lease_time = [&] {
     const auto found = impl_->execute(&store::Sql::leases_from, {});
     const UnixTime now = host_time(impl_->clock());
@@ -212,10 +236,10 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
       return spare_worker(workers(), pool.workers, impl_->marks(), lease.store.deployment);
     };
     impl_->require_above_mark(lease, spare);
+    require_unchanged(layout, *lease.layout);
     // A worker that is leased fixes the layout; until then it may have been chosen anew.
-    if (this->layout() != layout) {
-      throw Error(ErrorCode::unavailable, "the store's layout was changed meanwhile", "try again"_hint);
-    }
+    require_unchanged(layout, this->layout());
+    impl_->require_known_layout(lease.store.deployment, layout);
     impl_->claim_window(lease, spare);
   } catch (const Error&) {
     one_timeout.reset();
@@ -233,7 +257,8 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
 WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& request) {
   const Impl::OneTimeout one_timeout(*impl_);
   const UnixTime begin = std::max(lease.end, request.not_before);
-  LeaseClocks clocks(request, begin, layout(), impl_->clock());
+  const Layout layout = this->layout();
+  LeaseClocks clocks(request, begin, layout, impl_->clock());
   for (;;) {
     clocks.ask();
     StoreIdentity store;
@@ -255,6 +280,8 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
                         lease.worker),
             "try again"_hint);
       }
+      require_unchanged(layout, *next.layout);
+      impl_->require_known_layout(next.store.deployment, layout);
       const auto spare = [&] {
         return spare_worker(workers(), worker_range(), impl_->marks(), next.store.deployment);
       };

@@ -143,12 +143,12 @@ struct Sql {
 
   // Workers. "Now" is the earlier of the store's clock and the caller's, which is a parameter, so that a host
   // that lags a little gets a window that it can use at once. Where the store is a file both clocks are one.
-  // A "lease" is the columns worker_id, begin, end, 1 if the commit is durable, and the identity. Acquiring:
-  // $1 owner, $2 token, $3 length, $4 begin at the earliest, $5 the caller's clock, $6 as named, the limits
-  // of clocks ($7 and $8 of the store's, $8 of earlier grants to this owner, $9 of what this owner gave up,
-  // $10 and $11 of the window's begin), $12 as named -> the lease. No row, and nothing written: there is none
-  // to be had in this way. None outside of the range that the store leases, which triggers see to as well.
-  // All times and lengths in (Unix) milliseconds.
+  // A "lease" is the columns worker_id, begin, end, 1 if the commit is durable, the identity, and the layout.
+  // Acquiring: $1 owner, $2 token, $3 length, $4 begin at the earliest, $5 the caller's clock, $6 as named,
+  // the limits of clocks ($7 and $8 of the store's, $8 of earlier grants to this owner, $9 of what this owner
+  // gave up, $10 and $11 of the window's begin), $12 as named -> the lease. No row, and nothing written:
+  // there is none to be had in this way. None outside of the range that the store leases, which triggers see
+  // to as well. All times and lengths in (Unix) milliseconds.
 
   /// -> the layout's text, the first worker that the store leases, the last one or NULL for all of the
   /// layout, 1 if IDs were made with the layout

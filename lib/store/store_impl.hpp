@@ -144,6 +144,11 @@ class Store::Impl {
   /// with at once, if there is any.
   void require_above_mark(const WorkerLease& lease,
                           const std::function<std::optional<std::int64_t>()>& spare);
+  /// Throws Error (unavailable) while the store may lack leases that are still in use, and as
+  /// require_known_layout().
+  void require_no_lease_lost(const Layout& layout);
+  /// Throws Error (refused) if this host knows that windows of another layout were leased in that deployment.
+  void require_known_layout(const std::string& deployment, const Layout& layout);
   /// Raises that mark. Throws the same if another copy of the store has leased such time meanwhile.
   void claim_window(const WorkerLease& lease, const std::function<std::optional<std::int64_t>()>& spare);
   Error leased_before(std::int64_t worker, UnixTime until,

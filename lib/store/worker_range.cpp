@@ -47,8 +47,8 @@ Error other_layout(const Layout& present, const Layout& wanted) {
 Error no_change_before(UnixTime from) {
   const std::string time = to_rfc3339(from);
   return {ErrorCode::unavailable,
-          fmt::format("the range of workers cannot change before {}: after a failover or restore the store "
-                      "may lack leases of workers outside of the range",
+          fmt::format("neither the layout nor the range of workers can change before {}: after a failover or "
+                      "restore the store may lack leases that are still in use",
                       time),
           advice("try again at {}; if the server lost no commit, saying so{} ends the wait"_hint, time,
                  Remedy{Remedy::Kind::settle_failover})};
@@ -155,9 +155,18 @@ WorkerRange Store::worker_range() {
   return store::pool_of(impl_->execute(&store::Sql::layout, {})).workers;
 }
 
+void Store::Impl::require_no_lease_lost(const Layout& layout) {
+  const UnixTime now = host_time(clock());
+  if (const auto from = store::wait_for_leases(execute(&store::Sql::leases_from, {}), now))
+    throw no_change_before(*from);
+  require_known_layout(deployment(), layout);
+}
+
 void Store::set_layout(const Layout& layout) {
   require_leasable(layout);
   const Impl::OneTimeout one_timeout(*impl_);
+  const WorkerPool before = store::pool_of(impl_->execute(&store::Sql::layout, {}));
+  if (before.layout != layout && !before.is_fixed) impl_->require_no_lease_lost(layout);
   const auto set = impl_->as_owner([&] {
     return impl_->execute(&store::Sql::set_layout, {layout.text(), layout.max_worker()});
   });
@@ -191,9 +200,8 @@ void Store::set_pool(const std::optional<Layout>& layout, const std::optional<Wo
     require_within(wanted, after);
     if (has_layout && before.workers == wanted && before.is_all == !range) return;
     const UnixTime now = host_time(impl_->clock());
+    if (!has_layout || !wanted.holds(before.workers)) impl_->require_no_lease_lost(after);
     if (!wanted.holds(before.workers)) {
-      if (const auto from = store::wait_for_leases(impl_->execute(&store::Sql::leases_from, {}), now))
-        throw no_change_before(*from);
       require_none_leased_outside(wanted, workers());
     }
     const auto set_both = [&](store::Connection& connection, milliseconds left) {

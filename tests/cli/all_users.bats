@@ -14,7 +14,7 @@ setup() {
   as_user --store "sqlite:$HOME/own.db" next theirs >"$BATS_TEST_TMPDIR/ids"
 }
 teardown() {
-  rm -rf "/dev/shm/leafctl-$user"
+  rm -rf "/dev/shm/leafctl-$user" "/run/leafctl-$user"
   end_host_test
 }
 
@@ -29,6 +29,15 @@ teardown() {
   same 'its own' 'root 999' "$(jq -r --arg tag "$tag" 'select(.tag == $tag) | "\(.user) \(.left)"' <<<"$output")"
   same 'the files' "$before" "$(state)"
   lacks "$(leafctl status)" theirs
+}
+
+@test "root sees what lies in a folder that root has made for a user, too" {
+  install -d -m 0700 -o "$user" "/run/leafctl-$user"
+  as_user -q --store "sqlite:$HOME/own.db" add-tag elsewhere
+  as_user --store "sqlite:$HOME/own.db" next elsewhere >>"$BATS_TEST_TMPDIR/ids"
+  expect 0 leafctl status --all-users -o json
+  same 'in /dev/shm' "$user" "$(jq -r 'select(.tag == "theirs").user' <<<"$output")"
+  same 'in /run' "$user" "$(jq -r 'select(.tag == "elsewhere").user' <<<"$output")"
 }
 
 @test "a folder that holds something else is no trouble for root" {

@@ -121,11 +121,30 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
 @test "init-db --workers waits as long as workers do after a failover, and says until when" {
   another_server
   expect 3 leafctl init-db --workers 0-511
-  [[ $stderr =~ ^"leafctl: the range of workers cannot change before "([0-9TZ:.-]+)": " ]]
-  contains "$stderr" "after a failover or restore the store may lack leases of workers outside of the range"
+  [[ $stderr =~ ^"leafctl: neither the layout nor the range of workers can change before "([0-9TZ:.-]+)": " ]]
+  contains "$stderr" "after a failover or restore the store may lack leases that are still in use"
   contains "$stderr" "hint: try again at ${BASH_REMATCH[1]}; if the server lost no commit, saying so with 'leafctl failover settle --no-commits-lost' ends the wait"
   leafctl -q failover settle --no-commits-lost --yes >"$BATS_TEST_TMPDIR/settled"
   expect 0 leafctl init-db --workers 0-511
+}
+
+@test "init-db --layout waits as long, and takes no other one than this host has seen leased" {
+  pg_dump --format=custom --file="$BATS_TEST_TMPDIR/ids.dump" "$test_database"
+  leafctl next --snowflake >"$BATS_TEST_TMPDIR/drawn"
+  pg_restore --clean --if-exists -1 -d "$test_database" "$BATS_TEST_TMPDIR/ids.dump"
+  expect 3 leafctl init-db --layout cosid
+  contains "$stderr" 'neither the layout nor the range of workers can change before '
+  leafctl -q failover settle --no-commits-lost --yes >"$BATS_TEST_TMPDIR/settled"
+  expect 5 leafctl init-db --layout cosid
+  contains "$stderr" "the store has leased time in another layout than 'cosid' before: "
+  contains "$stderr" 'give it the layout that its IDs had then'
+  expect 0 leafctl init-db --layout leaf
+  # Who does not know better may choose.
+  expect 0 leafctl init-db --layout cosid --runtime-dir "$BATS_TEST_TMPDIR/elsewhere"
+  expect 5 leafctl next --snowflake --no-host-buffer
+  contains "$stderr" "the store has leased time in another layout than 'cosid' before: "
+  expect 0 leafctl init-db --layout leaf
+  expect 0 leafctl next --snowflake --no-host-buffer --worker-id 1023
 }
 
 @test "doctor says whether the server or its tables are others" {
@@ -134,6 +153,28 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   contains "$(leafctl doctor | grep '^identity')" ': another server than that of the last grants'
   another_server '[^/]*$' '1.2.3'
   contains "$(leafctl doctor | grep '^identity')" ': the same server, but other tables than those of the last grants'
+}
+
+@test "doctor names how far a tag went back, also while another one has no room for its guard" {
+  leafctl -q add-tag order --step 10
+  leafctl -q add-tag small --step 10 --limit 50
+  leafctl next small >"$BATS_TEST_TMPDIR/small"
+  pg_dump --format=custom --file="$BATS_TEST_TMPDIR/ids.dump" "$test_database"
+  # More than any guard leaves out.
+  leafctl next order -n 100000000 --ranges >"$BATS_TEST_TMPDIR/order"
+  pg_restore --clean --if-exists -1 -d "$test_database" "$BATS_TEST_TMPDIR/ids.dump"
+  # Until it has left out its guard nobody knows whether that is enough.
+  lacks "$(leafctl doctor | grep '^tags')" "tag 'order'"
+  expect 5 leafctl -q failover settle
+  contains "$(leafctl doctor | grep '^identity')" "raise the limit of each tag without room with 'leafctl tags update TAG --limit ID'"
+  contains "$(leafctl doctor | grep '^tags')" "tag 'order' would grant IDs from "
+  raise=$(leafctl doctor | grep -o "leafctl tags update order --raise-to [0-9]*")
+  $raise
+  expect 0 leafctl next order
+  [ "$output" -gt 100000000 ]
+  leafctl -q tags update small --limit 100000
+  leafctl -q failover settle
+  same 'tags that wait' 0 "$(leafctl doctor -o json | jq -s 'map(select(.check == "identity"))[0].measures.tags_ahead // 0')"
 }
 
 @test "doctor does not say to settle tags where none waits" {

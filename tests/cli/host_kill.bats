@@ -10,7 +10,8 @@ setup() {
 }
 teardown() { end_host_test; }
 
-# What changes files, memory that is shared, processes or the store; the soak has it killed at all others too.
+# What changes files, memory that is shared, processes or the store; the soak has it killed at all others too, and at each
+# of them rather than at every other one.
 telling='^(clone|clone3|fallocate|fchmod|fcntl|fdatasync|fsync|ftruncate|linkat|mkdir|munmap|pwrite64|renameat2|sendto|setsid|statx|unlink|unlinkat|write)$'
 
 # calls_of COMMAND...: the names of the system calls that it makes, of which it is to be killed at each.
@@ -22,14 +23,15 @@ calls_of() {
 }
 
 # killed_at_each PREPARE COMMAND...: runs PREPARE, then the command, killed at the first of its calls of one name, then
-# again at the second, until it lives to its end; and so with every name. After each death the same command has to
+# again at a later one, until it lives to its end; and so with every name. After each death the same command has to
 # work. What all of them print is in $ids.
 killed_at_each() {
-  local prepare=$1 deaths=0 trace=$BATS_TEST_TMPDIR/trace call at
+  local prepare=$1 deaths=0 trace=$BATS_TEST_TMPDIR/trace call at step=2
+  [ -z "${TEST_CALLS:-}" ] || step=1
   shift
   $prepare
   for call in $(calls_of "$@"); do
-    for ((at = 1; ; ++at)); do
+    for ((at = 1; ; at += step)); do
       $prepare
       # It dies, or a detached process of it; both is right, and what it printed before counts.
       strace -f -q -o "$trace" -e trace="$call" -e inject="$call:signal=KILL:when=$at" "$@" >>"$ids" 2>/dev/null || true

@@ -614,7 +614,7 @@ class Statement {
   }
   Row lease(const WorkerRow& row, std::int64_t begin) const {
     return Row({number(row.id), number(begin), number(row.window_end), number(model_.durability),
-                deployment(), granter(here_)});
+                deployment(), granter(here_), meta().layout});
   }
   template <typename Fits>
   Rows free_those(Fits fits) {

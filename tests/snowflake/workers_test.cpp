@@ -191,6 +191,32 @@ TEST_CASE(
   CHECK(next.begin >= lease.end);
 }
 
+TEST_CASE("workers: a store put back to before its first lease keeps the layout that this host knows of") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  const std::string backup = fixture.store.path() + ".backup";
+  fs::copy_file(fixture.store.path(), backup);
+  const Layout known = Layout::parse("cosid"), other = Layout::parse("twitter");
+  store.set_layout(known);
+  const auto request = request_of("a");
+  const WorkerLease lease = store.acquire_worker(request);
+  CHECK(lease.layout == known);
+  CHECK(store.renew_worker(lease, request).layout == known);
+  fs::copy_file(backup, fixture.store.path(), fs::copy_options::overwrite_existing);
+  const auto is_refused = [](auto call) { return error_code(call) == ErrorCode::refused; };
+  CHECK(is_refused([&] { store.set_layout(other); }));
+  CHECK(is_refused([&] { store.set_layout(other, leaf::WorkerRange{0, 7}); }));
+  CHECK(is_refused([&] { store.acquire_worker(request); }));
+  CHECK(store.workers().empty());
+  // Somebody else may have given it another one.
+  fixture.open().set_layout(other);
+  CHECK(is_refused([&] { store.acquire_worker(request); }));
+  CHECK(store.workers().empty());
+  store.set_layout(known);
+  fixture.clock.advance(2 * request.window);
+  CHECK(store.acquire_worker(request).layout == known);
+}
+
 TEST_CASE(
     "workers: a store that was put back names a worker to go on with that nobody is known to have had") {
   LeaseFixture fixture;

@@ -217,7 +217,8 @@ class LEAF_EXPORT Store {
   /// The layout of all snowflake IDs of this deployment; `leaf` until it is set.
   Layout layout();
   /// Throws `usage` if a worker was already acquired with another layout, or the layout lacks some of
-  /// worker_range().
+  /// worker_range(); `refused` if this host knows of such a worker that the store lacks; `unavailable` while
+  /// there may be such windows that the store does not know: see acquire_worker().
   void set_layout(const Layout& layout);
   /// Sets layout and workers, or neither: as set_layout() and set_worker_range().
   void set_layout(const Layout& layout, const std::optional<WorkerRange>& workers);

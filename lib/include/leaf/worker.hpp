@@ -62,7 +62,8 @@ struct WorkerLease {
   std::string token;
   UnixTime begin;
   UnixTime end;
-  StoreIdentity store{};  ///< the one that granted it
+  StoreIdentity store{};           ///< the one that granted it
+  std::optional<Layout> layout{};  ///< that store's
 };
 
 }  // namespace leaf

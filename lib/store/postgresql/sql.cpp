@@ -71,7 +71,9 @@
   " AND (o.renewed_at > $8::bigint OR o.token IS NULL AND o.window_end > $9::bigint))"
 // A renewal is granted before leaf_meta notices another server, so it asks which one this is.
 #define LESSOR SERVER " || '@' || " SERVER_START
-#define LEASE(begin) "worker_id, " begin ", window_end, " IS_DURABLE ", " DEPLOYMENT ", (SELECT " LESSOR ")"
+#define LEASE(begin)                                                                  \
+  "worker_id, " begin ", window_end, " IS_DURABLE ", " DEPLOYMENT ", (SELECT " LESSOR \
+  "), (SELECT layout FROM leaf_meta)"
 // Whether the store leases this one.
 #define IN_RANGE(worker) \
   "(SELECT " worker " BETWEEN first_worker AND coalesce(last_worker, " worker ") FROM leaf_meta)"

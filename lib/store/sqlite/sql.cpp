@@ -38,7 +38,7 @@
 // Whether the store leases this one.
 #define IN_RANGE(worker) \
   "(SELECT " worker " BETWEEN first_worker AND coalesce(last_worker, " worker ") FROM leaf_meta)"
-#define LEASE(begin) "worker_id, " begin ", window_end, 1, " IDENTITY
+#define LEASE(begin) "worker_id, " begin ", window_end, 1, " IDENTITY ", (SELECT layout FROM leaf_meta)"
 #define TAKE \
   "owner = $1, token = $2, window_end = " BEGIN_AFTER("leaf_worker.window_end") " + $3,"   \
   " held_after = leaf_worker.window_end, renewed_at = $5, clock_offset = 0"
