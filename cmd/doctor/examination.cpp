@@ -27,11 +27,23 @@ void append(Checks& checks, Checks more) {
   std::ranges::move(more, std::back_inserter(checks));
 }
 
+/// Where the store has gone back to another layout than this host was leased time in, nothing else matters.
+Check check_layout(leaf::Store& store, const leaf::Layout& layout, const Settings& settings,
+                   leaf::UnixTime now) {
+  try {
+    store.check_layout();
+  } catch (const leaf::Error& error) {
+    if (error.code() != leaf::ErrorCode::refused) throw;
+    return {"layout", CheckState::failed, error.what(), hint_text(error)};
+  }
+  return layout_check(layout, settings.layout, now);
+}
+
 void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const Settings& settings,
                   const std::vector<leaf::HostBuffer>& buffers) {
   append(checks, tag_checks(store.tags(), tags_on_host(buffers, store.identity())));
   const leaf::Layout layout = store.layout();
-  checks.push_back(layout_check(layout, settings.layout, now));
+  checks.push_back(check_layout(store, layout, settings, now));
   append(checks, worker_checks(store.workers(), layout, store.worker_range(), now, worker_policy(settings)));
 }
 
@@ -64,7 +76,8 @@ std::optional<AskedStore> check_store(Checks& checks, const Session& session,
       if (!buffers.empty()) buffers = leaf::host_buffers(*host);
     }
     check_supply(checks, *store, health.time.value_or(current_time()), settings, buffers);
-    append(checks, mark_checks(*store, health));
+    const bool tags_wait = health.guard && health.guard->tags_ahead > 0;
+    append(checks, mark_checks(*store, tags_wait ? store->failover() : leaf::Failover{}));
     append(checks, lost_tag_checks(*store));
     AskedStore asked{.identity = store->identity(), .tags = {}, .checks = checks};
     for (leaf::Tag& tag : store->tags()) asked.tags.push_back(std::move(tag.name));

@@ -212,16 +212,14 @@ Checks lost_tag_checks(leaf::Store& store) {
   return checks;
 }
 
-Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health) {
+Checks mark_checks(leaf::Store& store, const leaf::Failover& failover) {
   Checks checks;
   std::set<std::string> waiting;
-  if (health.guard && health.guard->tags_ahead > 0) {
-    for (const leaf::FailoverTag& tag : store.failover().tags) {
-      if (tag.state == leaf::FailoverTag::State::waiting) waiting.insert(tag.name);
-    }
+  for (const leaf::FailoverTag& tag : failover.tags) {
+    if (tag.state == leaf::FailoverTag::State::waiting) waiting.insert(tag.name);
   }
   for (const leaf::Tag& tag : store.tags()) {
-    // Under a pending guard the next grant leaves out what may have been granted.
+    // The next grant of one that waits leaves out what may have been granted.
     if (!leaf::TagName::is_valid(tag.name) || waiting.contains(tag.name)) continue;
     const std::int64_t mark = store.granted_mark(leaf::TagName(tag.name));
     if (tag.next_id >= mark) continue;

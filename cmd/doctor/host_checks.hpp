@@ -44,7 +44,8 @@ Checks name_checks(const std::string& url, const leaf::HostOptions& host, leaf::
 /// Finds the tags of which IDs were granted to this host, and which the store knows nothing of.
 Checks lost_tag_checks(leaf::Store& store);
 
-/// Finds the tags of which the store would grant IDs that were granted before: it has gone back.
-Checks mark_checks(leaf::Store& store, const leaf::StoreHealth& health);
+/// Finds the tags of which the store would grant IDs that were granted before: it has gone back. Those that
+/// wait after a `failover` are judged once they have left out their guard.
+Checks mark_checks(leaf::Store& store, const leaf::Failover& failover);
 
 }  // namespace leafctl

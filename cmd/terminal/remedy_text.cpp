@@ -78,6 +78,8 @@ std::string words_for(const Remedy& remedy) {
       return " with --worker-name";
     case Kind::choose_worker_range:
       return " with 'leafctl init-db --workers'";
+    case Kind::set_layout:
+      return fmt::format(" with 'leafctl init-db --layout {}'", remedy.name.empty() ? "LAYOUT" : remedy.name);
     case Kind::settle_failover:
       return " with 'leafctl failover settle --no-commits-lost'";
     case Kind::look_at_failover:

@@ -59,8 +59,8 @@ class GrantMarks {
 /// Marks count IDs for tags, and Unix milliseconds for workers.
 std::string mark_of(const TagName& tag);
 std::string mark_of(std::int64_t worker);
-/// That of a deployment's layout, which is no counter: its holder is whose windows have been leased, by the
-/// holder_of() of its text.
+/// That of a deployment's layout counts nothing: it is 1 once a window was leased, and its holder stands for
+/// the layout, being the holder_of() of its text.
 inline constexpr const char* mark_of_layout = "layout";
 /// The tag that mark_of() made `subject` of; nothing for that of anything else.
 std::optional<TagName> tag_of_mark(const std::string& subject);

@@ -135,12 +135,17 @@ Error Store::Impl::leased_before(std::int64_t worker, UnixTime until,
 void Store::Impl::require_known_layout(const std::string& deployment, const Layout& layout) {
   const GrantMarks::Mark known = marks_->mark(deployment, mark_of_layout);
   if (known.end == 0 || known.holder == holder_of(layout.text())) return;
+  std::string former;  // only its hash is known
+  for (const KnownLayout& one : known_layouts()) {
+    if (holder_of(one.text) == known.holder) former = one.name;
+  }
   throw Error(
       ErrorCode::refused,
       fmt::format("the store has leased time in another layout than '{}' before: it was restored from a "
                   "backup, or an old standby took over",
                   layout.name()),
-      "give it the layout that its IDs had then"_hint);
+      advice("set the layout that its IDs have{}"_hint,
+             Remedy{.kind = Remedy::Kind::set_layout, .name = former}));
 }
 
 void Store::Impl::claim_window(const WorkerLease& lease,

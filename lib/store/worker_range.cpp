@@ -151,6 +151,11 @@ Layout Store::layout() {
   return store::pool_of(impl_->execute(&store::Sql::layout, {})).layout;
 }
 
+void Store::check_layout() {
+  const Layout present = layout();
+  impl_->require_known_layout(impl_->deployment(), present);
+}
+
 WorkerRange Store::worker_range() {
   return store::pool_of(impl_->execute(&store::Sql::layout, {})).workers;
 }

@@ -137,13 +137,15 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   leafctl -q failover settle --no-commits-lost --yes >"$BATS_TEST_TMPDIR/settled"
   expect 5 leafctl init-db --layout cosid
   contains "$stderr" "the store has leased time in another layout than 'cosid' before: "
-  contains "$stderr" 'give it the layout that its IDs had then'
-  expect 0 leafctl init-db --layout leaf
+  contains "$stderr" "hint: set the layout that its IDs have with 'leafctl init-db --layout leaf'"
+  same 'layout' ok "$(check layout)"
   # Who does not know better may choose.
   expect 0 leafctl init-db --layout cosid --runtime-dir "$BATS_TEST_TMPDIR/elsewhere"
   expect 5 leafctl next --snowflake --no-host-buffer
   contains "$stderr" "the store has leased time in another layout than 'cosid' before: "
-  expect 0 leafctl init-db --layout leaf
+  same 'layout' failed "$(check layout)"
+  leafctl -q init-db --layout leaf
+  same 'layout' ok "$(check layout)"
   expect 0 leafctl next --snowflake --no-host-buffer --worker-id 1023
 }
 

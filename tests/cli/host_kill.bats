@@ -10,8 +10,8 @@ setup() {
 }
 teardown() { end_host_test; }
 
-# What changes files, memory that is shared, processes or the store; the soak has it killed at all others too, and at each
-# of them rather than at every other one.
+# What changes files, memory that is shared, processes or the store, every third call of a name; the soak has it killed at
+# all of these, and at all others.
 telling='^(clone|clone3|fallocate|fchmod|fcntl|fdatasync|fsync|ftruncate|linkat|mkdir|munmap|pwrite64|renameat2|sendto|setsid|statx|unlink|unlinkat|write)$'
 
 # calls_of COMMAND...: the names of the system calls that it makes, of which it is to be killed at each.
@@ -23,10 +23,10 @@ calls_of() {
 }
 
 # killed_at_each PREPARE COMMAND...: runs PREPARE, then the command, killed at the first of its calls of one name, then
-# again at a later one, until it lives to its end; and so with every name. After each death the same command has to
+# again at the fourth, until it lives to its end; and so with every name. After each death the same command has to
 # work. What all of them print is in $ids.
 killed_at_each() {
-  local prepare=$1 deaths=0 trace=$BATS_TEST_TMPDIR/trace call at step=2
+  local prepare=$1 deaths=0 trace=$BATS_TEST_TMPDIR/trace call at step=3
   [ -z "${TEST_CALLS:-}" ] || step=1
   shift
   $prepare

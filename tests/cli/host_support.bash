@@ -18,7 +18,7 @@ other() {
     postgresql)
       if [ -z "${other_database:-}" ]; then
         other_database=${test_database}_other
-        createdb "$other_database"
+        create_database "$other_database"
         export PGDATABASE=$test_database LEAFCTL_STORE=postgresql://
       fi
       PGDATABASE=$other_database "$@"
@@ -128,7 +128,7 @@ put_store_back() {
       ;;
     postgresql)
       dropdb --force "$test_database"
-      createdb "$test_database"
+      create_database "$test_database"
       pg_restore -d "$test_database" "$BATS_TEST_TMPDIR/backup"
       ;;
   esac
@@ -145,7 +145,7 @@ recreate_store() {
     sqlite) rm -f "$BATS_TEST_TMPDIR"/leaf.db* ;;
     postgresql)
       dropdb --force "$test_database"
-      createdb "$test_database"
+      create_database "$test_database"
       ;;
   esac
 }

@@ -19,7 +19,7 @@ on_two_databases() {
   leafctl -q add-tag order --step 10
   leafctl -q next order >/dev/null
   other_database=${test_database}_other
-  createdb "$other_database"
+  create_database "$other_database"
   leafctl -q --store "dbname=$other_database" init-db
   leafctl -q --store "dbname=$other_database" add-tag order --step 10 --start 1000000
 }
@@ -96,13 +96,13 @@ on_two_databases() {
   leafctl -q add-tag order --step 100
   leafctl next order >"$ids"
   dropdb --force "$test_database"
-  createdb "$test_database"
+  create_database "$test_database"
   # As another host does: this one is told nothing.
   LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q init-db
   LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q add-tag order --start 5000
   same 'a minute later' 5000 "$(at +61s leafctl next order)"
   dropdb --force "$test_database"
-  createdb "$test_database"
+  create_database "$test_database"
   LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q init-db
   LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q add-tag order --start 7000
   found=$(leafctl doctor -o json | jq -r 'select(.check == "host_buffer" and .state == "warning").detail')

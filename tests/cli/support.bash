@@ -2,6 +2,9 @@
 # shellcheck disable=SC2154 # bats sets status, output and stderr
 bats_require_minimum_version 1.5.0
 
+# create_database NAME [OPTION...]: in the quicker way of the two that a server has.
+create_database() { createdb --strategy=file_copy "$@"; }
+
 # An empty home, nothing configured, and $LEAFCTL_STORE of the kind that $TEST_STORE names, not initialized.
 new_store() {
   unset "${!LEAFCTL_@}" "${!XDG_@}" NO_COLOR
@@ -18,7 +21,7 @@ new_store() {
         return 1
       fi
       test_database=leaf_cli_${BATS_SUITE_TEST_NUMBER}_$$
-      createdb "$test_database"
+      create_database "$test_database"
       export LEAFCTL_STORE=postgresql:///$test_database
       ;;
   esac

@@ -120,7 +120,7 @@ TEST_CASE_FIXTURE(Proxied, "cut: while logging in it is out of reach, and the ne
   leaf::Store({.url = url()}).tags();
   const std::uint64_t size = proxy.passed(Way::reply) - before;
   int failures = 0;
-  for (std::uint64_t bytes = 0; bytes < size; bytes += 7) {
+  for (const std::uint64_t bytes : cuts_within(size)) {
     CAPTURE(bytes);
     leaf::Store newcomer({.url = url()});
     proxy.cut_after(Way::reply, bytes);

@@ -28,7 +28,7 @@ class StoreCase(unittest.TestCase):
             if "PGHOST" not in os.environ:
                 self.fail("there is no PostgreSQL: did you mean to run scripts/test?")
             database = f"leaf_python_{uuid.uuid4().hex}"
-            subprocess.run(["createdb", database], check=True)
+            subprocess.run(["createdb", "--strategy=file_copy", database], check=True)
             self.addCleanup(subprocess.run, ["dropdb", "--force", database], check=True)
             self.url = f"postgresql:///{database}"
         else:

@@ -210,9 +210,11 @@ TEST_CASE("workers: a store put back to before its first lease keeps the layout 
   CHECK(store.workers().empty());
   // Somebody else may have given it another one.
   fixture.open().set_layout(other);
+  CHECK(is_refused([&] { store.check_layout(); }));
   CHECK(is_refused([&] { store.acquire_worker(request); }));
   CHECK(store.workers().empty());
   store.set_layout(known);
+  store.check_layout();
   fixture.clock.advance(2 * request.window);
   CHECK(store.acquire_worker(request).layout == known);
 }

@@ -41,6 +41,7 @@ struct Remedy {
     look_at_failover,     ///< Store::failover()
     choose_host_folder,   ///< HostOptions::folder
     do_without_host,      ///< no HostOptions: each process fetches for itself
+    set_layout,           ///< Store::set_layout(); name: the layout, if it is known
   };
 
   Kind kind;

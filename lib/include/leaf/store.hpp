@@ -216,6 +216,9 @@ class LEAF_EXPORT Store {
 
   /// The layout of all snowflake IDs of this deployment; `leaf` until it is set.
   Layout layout();
+  /// Throws `refused` if acquire_worker() would because this host was leased time in another layout (see
+  /// StoreOptions::marks): the store has gone back.
+  void check_layout();
   /// Throws `usage` if a worker was already acquired with another layout, or the layout lacks some of
   /// worker_range(); `refused` if this host knows of such a worker that the store lacks; `unavailable` while
   /// there may be such windows that the store does not know: see acquire_worker().

@@ -142,7 +142,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
         " WHERE CASE WHEN $2::integer = 1 THEN quote_ident(nspname) = $1::text ELSE nspname::text = $1::text END",
     .layout_text = "SELECT layout FROM leaf_meta",
     // Of an owner who is trusted, for anybody may make what looks like these. The name is in two pieces, lest it be led
-    // by the schema's.
+    // by the schema's. LIMIT tells the planner that leaf_meta is one row; expecting hundreds, it compiles all this first.
     .functions_found =
         R"(SELECT n.nspname, made[1], made[2], made[3], (strpos(p.prosrc, meta.deployment::text) > 0)::integer,
  meta.layout, meta.min_reader, (pg_has_role(me.oid, o.oid, 'MEMBER') AND (o.rolsuper OR o.oid = me.oid OR NOT me.rolsuper))::integer,
@@ -155,7 +155,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
   FROM pg_proc f JOIN pg_roles fo ON fo.oid = f.proowner
   WHERE f.pronamespace = n.oid AND f.proname = ANY ($2::name[])
    AND (f.proowner <> o.oid AND f.proowner <> c.relowner AND NOT fo.rolsuper OR strpos(f.prosrc, E'\n-- leaf functions ') <> 1))
- FROM (SELECT deployment, layout, min_reader FROM leaf_meta OFFSET 0) AS meta
+ FROM (SELECT deployment, layout, min_reader FROM leaf_meta LIMIT 1) AS meta
  JOIN pg_class c ON c.oid = 'leaf_meta'::regclass JOIN pg_roles me ON me.rolname = current_user
  JOIN pg_proc p ON p.prorettype = 'bigint'::regtype AND p.pronargs = 2 AND pg_has_role(p.proowner, c.relowner, 'MEMBER')
   AND strpos(p.prosrc, 'UPDATE ' || $1::text || 'leaf' || '_alloc AS t SET ') > 0

@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
+#include "support/sqlite_store.hpp"
+
+namespace fs = std::filesystem;
 using leafctl::CheckState;
 
 TEST_CASE("host checks: a buffer whose fetches failed is a warning with its own hint") {
@@ -106,4 +111,27 @@ TEST_CASE("host checks: former buffers are counted, and nothing else is said of 
 TEST_CASE("host checks: no place for buffers is a warning, not wanting them is none") {
   CHECK(leafctl::look_at_host({}, true).folder.state == CheckState::warning);
   CHECK(leafctl::look_at_host({}, false).folder.state == CheckState::ok);
+}
+
+TEST_CASE("host checks: a tag that went back is named, even if another one is yet to leave out its guard") {
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  for (const char* name : {"order", "small"}) leaf::test::add_tag(store, name, 10);
+  const std::string backup = file.path() + ".backup";
+  fs::copy_file(file.path(), backup);
+  for (const char* name : {"order", "small"}) store.grant(leaf::TagName(name), 100);
+  const auto named = [&](const leaf::Failover& failover) {
+    std::vector<std::string> tags;
+    for (const leafctl::Check& check : leafctl::mark_checks(store, failover)) {
+      CHECK(check.state == CheckState::failed);
+      tags.push_back(check.subject);
+    }
+    return tags;
+  };
+  leaf::Failover failover{.server = "another", .tags = {{.name = "small"}}};
+  CHECK(named(failover).empty());
+  fs::copy_file(backup, file.path(), fs::copy_options::overwrite_existing);
+  CHECK(named(failover) == std::vector<std::string>{"order"});
+  failover.tags[0].state = leaf::FailoverTag::State::left_out;
+  CHECK(named(failover) == std::vector<std::string>{"order", "small"});
 }

@@ -275,6 +275,25 @@ TEST_CASE_FIXTURE(EightWorkerDatabase,
   CHECK(store.workers().size() == 1);
 }
 
+TEST_CASE("worker range on PostgreSQL: no layout is set before windows that may be lost are over") {
+  TestDatabase database;
+  Store store({.url = database.url()});
+  store.migrate();
+  const Layout other = Layout::parse("cosid");
+  const auto wait_for = [&](const std::string& ms) {
+    database.sql().run("UPDATE leaf_meta SET leases_from = extract(epoch FROM clock_timestamp()) * 1000 + " +
+                       ms);
+  };
+  wait_for("60000");
+  CHECK(error_code([&] { store.set_layout(other); }) == ErrorCode::unavailable);
+  CHECK(error_code([&] { store.set_layout(other, WorkerRange{0, 7}); }) == ErrorCode::unavailable);
+  CHECK(store.layout() == Layout::parse("leaf"));
+  store.set_layout(Layout::parse("leaf"));
+  wait_for("0");
+  store.set_layout(other);
+  CHECK(store.layout() == other);
+}
+
 TEST_CASE("worker range on PostgreSQL: it lies in the layout, whichever changes") {
   TestDatabase database;
   Store store({.url = database.url()});
