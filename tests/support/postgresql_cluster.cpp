@@ -39,7 +39,7 @@ PostgresqlCluster::PostgresqlCluster(const std::string& settings) {
                    "--no-locale", "--encoding=UTF8", "--pgdata=" + data()}));
   std::ofstream(data() + "/postgresql.conf", std::ios::app)
       << "listen_addresses = ''\nunix_socket_directories = '" << host() << "'\n"
-      << "port = 5432\nshared_buffers = 16MB\n"
+      << "port = 5432\nshared_buffers = 16MB\nfsync = off\n"
       << settings << "\n";
   start();
 }
