@@ -28,7 +28,7 @@ class AddTag : public Command {
     command.add_integer_option("--step", "N", step_, {1, leaf::max_step},
                                fmt::format("IDs that a host takes at once, 1 to {} (default: {})",
                                            leaf::max_step, leaf::default_step));
-    command.add_integer_option("--start", "ID", start_, {0, leaf::max_id}, "the first ID (default: 1)");
+    command.add_integer_option("--start", "ID", start_, {0, leaf::past_max_id}, "the first ID (default: 1)");
     command.add_integer_option(
         "--limit", "ID", limit_, {0, leaf::max_id},
         fmt::format("the last ID it may give, up to {} (default: none)", leaf::max_id));
@@ -43,7 +43,9 @@ class AddTag : public Command {
     leaf::Store store = session.store();
     // Only the message depends on it; the store itself settles who adds a tag.
     const bool existed = exists(store, *name_);
-    const leaf::Tag tag = store.add_tag({*name_, step_, start_, limit_, description_});
+    // One that was lost may have been used up to the last ID of all.
+    const bool is_used_up = start_ == leaf::past_max_id;
+    const leaf::Tag tag = store.add_tag({*name_, step_, start_, limit_, description_, is_used_up});
     if (existed) {
       session.messages.info(fmt::format("tag '{}' already exists: {}", tag.name, describe(tag)));
     } else {

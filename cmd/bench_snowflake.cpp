@@ -77,12 +77,13 @@ class SnowflakeBenchmark : public Benchmark {
                  .host = host_.options()} {
     options_.worker.owner = throwaway_name();
     options_.worker.worker.reset();
-    // A process that is killed keeps its worker from others but briefly.
-    options_.worker.window = std::min(options_.worker.window, longest(plan) + std::chrono::seconds(5));
   }
 
   leaf::Range prepare() override {
     layout_ = leaf::Store(store_).layout();
+    // A process that is killed keeps its worker from others but briefly.
+    const auto enough = std::max<milliseconds>(longest(plan_) + std::chrono::seconds(5), 2 * layout_->unit());
+    options_.worker.window = std::min(options_.worker.window, enough);
     return plan_.verify ? ids_of(*layout_, plan_) : leaf::Range{};
   }
   std::unique_ptr<BenchSource> open() override {

@@ -23,7 +23,7 @@ class TagsUpdate : public Command {
                             fmt::format("the last ID it may give, up to {}, or none", leaf::max_id));
     command.add_text_option("--description", "TEXT", change_.description,
                             "what it is for, up to 256 characters");
-    command.add_integer_option("--raise-to", "ID", change_.raise_to, {0, leaf::max_id},
+    command.add_integer_option("--raise-to", "ID", change_.raise_to, {0, leaf::past_max_id},
                                "raise the next ID to at least this one; never lowers it");
     command.add_examples(
         "Examples:\n"

@@ -38,8 +38,9 @@ constexpr milliseconds spare_window = std::chrono::seconds(5);
 constexpr std::int64_t long_output = 100'000;
 
 /// As long as `count` IDs take, so that a process that is killed keeps its worker from others but briefly.
+/// One unit more than they fill, for a window may begin in the middle of one.
 milliseconds window_for(std::int64_t count, const leaf::Layout& layout, milliseconds longest) {
-  const std::int64_t units = (count - 1) / (layout.max_sequence() + 1) + 1;
+  const std::int64_t units = (count - 1) / (layout.max_sequence() + 1) + 2;
   if (units > longest / layout.unit()) return longest;
   return std::min(longest, units * layout.unit() + spare_window);
 }

@@ -105,7 +105,7 @@ HostDefaults host_defaults(const HostConfiguration& configuration, const HostCho
   result.uses_host_buffer = detail::parse_yes_no("host_buffer", result.host_buffer.text);
   result.host = {.folder = result.runtime_dir.text,
                  .group = detail::parse_yes_no("group", result.group.text),
-                 .store_key = store::libpq_variables(environment.variable),
+                 .store_key = store::libpq_variables(environment.variable, environment.user_id),
                  .store_files = libpq_service_files(environment)};
   return result;
 }

@@ -4,17 +4,29 @@
 
 namespace leaf::shell {
 
-/// libpq's variables are PG..., the others' LEAFCTL_..., XDG_... and HOME.
+namespace {
+
+bool is_named(const char* variable, std::string_view name) {
+  return std::strncmp(variable, name.data(), name.size()) == 0 &&
+         (variable[name.size()] == '=' || variable[name.size()] == '\0');
+}
+
+}  // namespace
+
+/// libpq's variables are PG..., the resolver's LOCALDOMAIN, HOSTALIASES and RES_OPTIONS, the others'
+/// LEAFCTL_..., XDG_... and HOME.
 bool leads_to_store(const char* variable) {
   switch (variable[0]) {
+    case 'H':
+      return is_named(variable, "HOME") || is_named(variable, "HOSTALIASES");
     case 'L':
-      return std::strncmp(variable, "LEAFCTL_", 8) == 0;
+      return std::strncmp(variable, "LEAFCTL_", 8) == 0 || is_named(variable, "LOCALDOMAIN");
     case 'P':
       return variable[1] == 'G';
+    case 'R':
+      return is_named(variable, "RES_OPTIONS");
     case 'X':
       return std::strncmp(variable, "XDG_", 4) == 0;
-    case 'H':
-      return std::strncmp(variable, "HOME=", 5) == 0;
     default:
       return false;
   }

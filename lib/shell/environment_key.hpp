@@ -6,8 +6,7 @@
 
 namespace leaf::shell {
 
-/// Whether a variable, `NAME=value`, may lead to another store or its buffers. All but HOME are known by the
-/// name alone.
+/// Whether a variable, `NAME=value` or its name alone, may lead to another store or its buffers.
 bool leads_to_store(const char* variable);
 
 /// What leads to a store and its buffers, to be compared at each command.

@@ -6,15 +6,26 @@
 #include <chrono>
 
 #include "leaf/error.hpp"
+#include "text/duration_text.hpp"
 #include "text/hint.hpp"
 
 namespace leaf::snowflake {
 
 namespace {
 
-/// `request` with a window of two units at least: a shorter one might hold no unit as a whole.
+/// `request` with a window of two units at least: a shorter one might hold no unit as a whole. One that is
+/// longer than usual has to be asked for: after a failover the store waits for those that it does not know
+/// of, and for no longer than they usually are.
 WorkerRequest valid_request(WorkerRequest request, const Layout& layout) {
-  request.window = std::max(request.window, 2 * layout.unit());
+  const auto least = 2 * layout.unit();
+  if (request.window >= least) return request;
+  if (least > WorkerRequest().window) {
+    throw Error(ErrorCode::usage,
+                fmt::format("a window of {} is shorter than two units of layout '{}'",
+                            text_of(request.window), layout.name()),
+                fmt::format("lease windows of {} or longer"_hint, text_of(least)));
+  }
+  request.window = least;
   return request;
 }
 
@@ -57,7 +68,8 @@ Range positions_of(const WorkerLease& lease, const layout::Positions& positions)
       std::min({std::int64_t{(lease.end - layout.epoch()) / unit}, lo + fitting, layout.max_ticks() + 1});
   if (lo >= hi) {
     layout.ticks_at(lease.end);  // throws past the last bit
-    throw Error(ErrorCode::failed, "the store leased less than a unit of time");
+    // The store's clock went on between its looks at it.
+    throw Error(ErrorCode::unavailable, "the store leased less than a unit of time", "try again"_hint);
   }
   return {positions.first_of(lo), positions.first_of(hi)};
 }

@@ -1,6 +1,7 @@
 #include "store/libpq_variables.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,6 +21,11 @@ struct Variable {
   const char* keyword;  ///< of the connection string, which wins; null: none does
 };
 
+/// Not a variable: its name is that of a user, and of a database, which nobody has named.
+constexpr const char* effective_user = "EUID";
+/// Where the file of services is, unless PGSERVICEFILE says it.
+constexpr const char* home = "HOME";
+
 constexpr Variable variables[] = {{"PGHOST", "host"},
                                   {"PGHOSTADDR", "hostaddr"},
                                   {"PGPORT", "port"},
@@ -31,9 +37,12 @@ constexpr Variable variables[] = {{"PGHOST", "host"},
                                   {"PGOPTIONS", "options"},
                                   {"PGTARGETSESSIONATTRS", "target_session_attrs"},
                                   {"PGLOADBALANCEHOSTS", "load_balance_hosts"},
+                                  {home, nullptr},
+                                  {effective_user, nullptr},
                                   // The resolver's, for host names.
                                   {"LOCALDOMAIN", nullptr},
-                                  {"HOSTALIASES", nullptr}};
+                                  {"HOSTALIASES", nullptr},
+                                  {"RES_OPTIONS", nullptr}};
 
 std::optional<std::string> variable_of_this_process(const char* name) {
   const char* const value = std::getenv(name);
@@ -51,18 +60,34 @@ std::string_view line_of(const char* name, std::string_view lines) {
   return {};
 }
 
+/// Whether it does not matter what `variable` was among `lines`.
+bool is_settled(const Variable& variable, const std::vector<Parameter>& parameters, std::string_view lines) {
+  const auto is_named = [&](const char* keyword) {
+    return std::ranges::find(parameters, keyword, &Parameter::keyword) != parameters.end();
+  };
+  const auto is_set = [&](const char* name) { return !line_of(name, lines).empty(); };
+  const bool reads_home = (is_set("PGSERVICE") || is_named("service")) && !is_set("PGSERVICEFILE");
+  if (variable.name == home) return !reads_home;
+  // Where HOME is not set, the user's home is taken.
+  if (variable.name == effective_user)
+    return (is_set("PGUSER") || is_named("user")) && (!reads_home || is_set(home));
+  return variable.keyword != nullptr && is_named(variable.keyword);
+}
+
 }  // namespace
 
-std::string libpq_variables(const std::function<std::optional<std::string>(const char*)>& variable) {
+std::string libpq_variables(const std::function<std::optional<std::string>(const char*)>& variable,
+                            const std::string& user_id) {
   std::string result;
   for (const Variable& known : variables) {
-    if (const auto value = variable(known.name)) result += fmt::format("{}={}\n", known.name, *value);
+    const auto value = known.name == effective_user ? user_id : variable(known.name);
+    if (value) result += fmt::format("{}={}\n", known.name, *value);
   }
   return result;
 }
 
 std::string libpq_variables() {
-  return libpq_variables(variable_of_this_process);
+  return libpq_variables(variable_of_this_process, std::to_string(geteuid()));
 }
 
 void require_same_variables(const std::string& conninfo, const std::string& named_by) {
@@ -71,13 +96,15 @@ void require_same_variables(const std::string& conninfo, const std::string& name
   const auto parameters = parse_conninfo(conninfo).value_or(std::vector<Parameter>());
   for (const Variable& variable : variables) {
     if (line_of(variable.name, now) == line_of(variable.name, named_by)) continue;
-    const bool is_named =
-        variable.keyword != nullptr &&
-        std::ranges::find(parameters, variable.keyword, &Parameter::keyword) != parameters.end();
-    if (is_named) continue;
+    // One that changed too is looked at by itself.
+    if (is_settled(variable, parameters, named_by)) continue;
+    const bool is_user = variable.name == effective_user;
     throw Error(ErrorCode::usage,
-                fmt::format("the variable {} has changed since this program named the store", variable.name),
-                "set it before the store is opened, or put its value in the store's URL"_hint);
+                is_user ? std::string("the effective user has changed since this program named the store")
+                        : fmt::format("the variable {} has changed since this program named the store",
+                                      variable.name),
+                is_user ? "change it before the store is opened, or name the user in the store's URL"_hint
+                        : "set it before the store is opened, or put its value in the store's URL"_hint);
   }
 }
 

@@ -7,8 +7,9 @@
 namespace leaf::store {
 
 /// What libpq takes from the environment to find a database: a line `NAME=value` for each variable that is
-/// set and not empty.
-std::string libpq_variables(const std::function<std::optional<std::string>(const char*)>& variable);
+/// set and not empty, and one for the effective user.
+std::string libpq_variables(const std::function<std::optional<std::string>(const char*)>& variable,
+                            const std::string& user_id);
 /// The same of this process, now.
 std::string libpq_variables();
 

@@ -52,10 +52,10 @@ void TagImport::plan_addition(std::optional<std::int64_t> end_of_removed) {
           .updated_at = {},
           .incarnation = {}};
   if (end_of_removed && imported_.limit && *imported_.limit < *end_of_removed - 1) {
-    throw misfit(imported_.place,
-                 fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag_.name,
-                             *end_of_removed - 1),
-                 fmt::format("name a limit of {} or more in the file"_hint, *end_of_removed));
+    throw misfit(
+        imported_.place,
+        fmt::format("tag '{}' was removed, and its IDs up to {} are used up", tag_.name, *end_of_removed - 1),
+        fmt::format("name a limit of {} or more in the file"_hint, *end_of_removed));
   }
 }
 

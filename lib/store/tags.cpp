@@ -188,7 +188,7 @@ Tag Store::add_tag(const NewTag& tag) {
   }
   throw Error(
       ErrorCode::failed,
-      fmt::format("tag '{}' was removed after it had given out IDs up to {}", tag.name.str(), next_id - 1),
+      fmt::format("tag '{}' was removed, and its IDs up to {} are used up", tag.name.str(), next_id - 1),
       start < next_id
           ? fmt::format("leave the start out to go on with {}, or choose a higher one"_hint, next_id)
           : fmt::format("choose a limit of {} or more"_hint, next_id));

@@ -324,7 +324,7 @@ hint: check whether the program that writes it has failed"
   leafctl -q tags remove order --yes
   printf 'biz_tag,max_id,step,limit\nnew,5,10,100\norder,5,10,7\n' >tags.csv
   expect 2 leafctl tags import tags.csv
-  says "leafctl: tags.csv:3:1: tag 'order' was removed after it had given out IDs up to 41
+  says "leafctl: tags.csv:3:1: tag 'order' was removed, and its IDs up to 41 are used up
 hint: name a limit of 42 or more in the file"
   same 'the tags' '' "$(leafctl tags list)"
   sed -i 's/,7$/,90/' tags.csv

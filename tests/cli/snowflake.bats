@@ -287,7 +287,9 @@ in_an_hour_s_units() { leafctl -q init-db --layout "31,10,22/1h@$(($(date +%s%3N
 @test "a unit of time that begins after the timeout is not waited for" {
   in_an_hour_s_units
   for how in --worker-id=3 --no-host-buffer; do
-    expect 3 leafctl next --snowflake --timeout 1s "$how"
+    expect 2 leafctl next --snowflake --timeout 1s "$how"
+    contains "$stderr" 'hint: lease windows of 7200s or longer'
+    expect 3 leafctl next --snowflake --window 7200s --timeout 1s "$how"
     contains "$stderr" "leafctl: this unit of time has no ID left, and the next one of layout 'time:31,worker:10,sequence:22/1h@"
     contains "$stderr" 'hint: wait until then, or allow more time with --timeout'
   done
@@ -301,7 +303,7 @@ catches_signals() { (((16#$(sed -n 's/^SigCgt:\t*//p' "/proc/$1/status") & 16#40
   for signal in TERM HUP INT; do
     for how in --worker-id=3 --no-host-buffer; do
       # Bash starts what is in the background with SIGINT ignored.
-      env --default-signal=INT leafctl next --snowflake --timeout 2h "$how" >"$ids" 3>&- &
+      env --default-signal=INT leafctl next --snowflake --window 2h --timeout 2h "$how" >"$ids" 3>&- &
       writer=$!
       # As soon as the program takes it.
       eventually catches_signals "$writer"

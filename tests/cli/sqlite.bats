@@ -455,3 +455,25 @@ used_by_the_group() {
   same 'the store' '660 0 65510' "$(rights "$store")"
   same 'the key' '600 0 0 secret' "$(rights "$key") $(cat "$key")"
 }
+
+@test "a tag that has given the last ID of all is used up after a restore too, as the hints say" {
+  local last=9223372036854775806 past=9223372036854775807
+  cd "$BATS_TEST_TMPDIR"
+  leafctl -q init-db
+  cp leaf.db empty.db
+  leafctl -q add-tag order --start $((last - 9))
+  cp leaf.db backup.db
+  leafctl next order -n 10 --ranges
+  cp backup.db leaf.db
+  expect 5 leafctl next order --direct
+  contains "$stderr" "tags update order --raise-to $past"
+  expect 0 leafctl tags update order --raise-to $past
+  expect 6 leafctl next order
+  lacks "$(leafctl doctor)" 'the store has gone back'
+  cp empty.db leaf.db
+  expect 5 leafctl add-tag order
+  contains "$stderr" "add-tag order --start $past"
+  expect 0 leafctl add-tag order --start $past
+  expect 6 leafctl next order
+  expect 6 leafctl next order --direct
+}

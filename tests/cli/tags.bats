@@ -45,7 +45,7 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
   contains "$stderr" "given out IDs up to 100"
   leafctl -q tags remove order --yes
   expect 1 leafctl add-tag order --start 50
-  contains "$stderr" "given out IDs up to 100"
+  contains "$stderr" "its IDs up to 100 are used up"
 }
 
 @test "a removed tag that is added again goes on where it ended" {
@@ -63,10 +63,10 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
   leafctl -q next order -n 41 --direct >"$BATS_TEST_TMPDIR/ids"
   leafctl -q tags remove order --yes
   expect 1 leafctl add-tag order --start 5
-  says "leafctl: tag 'order' was removed after it had given out IDs up to 41
+  says "leafctl: tag 'order' was removed, and its IDs up to 41 are used up
 hint: leave the start out to go on with 42, or choose a higher one"
   expect 1 leafctl add-tag order --limit 7
-  says "leafctl: tag 'order' was removed after it had given out IDs up to 41
+  says "leafctl: tag 'order' was removed, and its IDs up to 41 are used up
 hint: choose a limit of 42 or more"
   expect 0 leafctl add-tag order --limit 42
   same 'the next ID' 42 "$(leafctl next order)"

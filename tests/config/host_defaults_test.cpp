@@ -41,7 +41,7 @@ TEST_CASE("host defaults: without anything said they are those of the user") {
   REQUIRE(defaults.buffers());
   CHECK(defaults.buffers()->folder == "/dev/shm/leafctl-1000");
   CHECK_FALSE(defaults.buffers()->group);
-  CHECK(defaults.host.store_key.empty());
+  CHECK(defaults.host.store_key == "HOME=" + host.variables.at("HOME") + "\nEUID=1000\n");
   CHECK(defaults.host.store_files == std::vector<std::string>{host.variables.at("HOME") + "/.pg_service.conf",
                                                               "/etc/postgresql-common/pg_service.conf"});
 }
@@ -94,7 +94,10 @@ TEST_CASE(
   host.variables["PGHOST"] = "a";
   host.variables["PGPASSWORD"] = "secret";
   host.variables["PGSYSCONFDIR"] = "/etc/pg";
-  CHECK(host.defaults().host.store_key == "PGHOST=a\nPGSYSCONFDIR=/etc/pg\n");
+  host.variables["RES_OPTIONS"] = "ndots:2";
+  CHECK(host.defaults().host.store_key ==
+        "PGHOST=a\nPGSYSCONFDIR=/etc/pg\nHOME=" + host.variables.at("HOME") +
+            "\nEUID=1000\nRES_OPTIONS=ndots:2\n");
   CHECK(host.defaults().host.store_files[1] == "/etc/pg/pg_service.conf");
 
   // As libpq has it: then the home of the user counts.

@@ -609,6 +609,22 @@ TEST_CASE("generator: units of time that a window holds in part are left out") {
   CHECK(since_begin == std::set{700ms, 1700ms});
 }
 
+TEST_CASE("generator: a unit that is longer than windows usually are needs windows that are asked for") {
+  GeneratorFixture fixture;
+  const std::string epoch = std::to_string(ms_of(fixture.clock.now()));
+  Store(fixture.store_options()).set_layout(Layout::parse("time:24,worker:10,sequence:10/6m@" + epoch));
+  const auto draw_with = [&](std::chrono::milliseconds window) {
+    leaf::SnowflakeOptions options = owned_by("a");
+    options.worker.window = window;
+    fixture.generator(options).next();
+  };
+  const leaf::Error error = leaf::test::error_of([&] { draw_with(10min); });
+  CHECK(error.code() == leaf::ErrorCode::usage);
+  CHECK(error.hint() == "lease windows of 720s or longer");
+  CHECK(Store(fixture.store_options()).workers().empty());
+  CHECK_NOTHROW(draw_with(12min));
+}
+
 TEST_CASE("generator: threads that draw singly and in batches never get the same ID, each in order") {
   constexpr std::size_t threads = 4;
   SqliteStore store;  // with the real clock
@@ -644,6 +660,7 @@ TEST_CASE(
   const auto half_an_hour_ago = ms_of(fixture.clock.now()) - 30 * 60 * 1000;
   Store(fixture.store_options()).set_layout(Layout::parse("31,10,22/1h@" + std::to_string(half_an_hour_ago)));
   SnowflakeOptions options = owned_by("a");
+  options.worker.window = 2h;
   for (const auto timeout : {1s, 0s, 1799s}) {
     options.timeout = timeout;
     auto generator = fixture.generator(options);

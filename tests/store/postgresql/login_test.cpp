@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/tcp_proxy.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
 
 using leaf::test::error_of;
@@ -284,6 +286,66 @@ TEST_CASE("login: the variables that a store was named by hold for as long as it
   leaf::StoreOptions options{.url = named_by_variable};
   with_another_host([&] { options.variables = leaf::HostDefaults(leaf::host_defaults()).host.store_key; });
   CHECK(error_of([&] { leaf::Store(options).tags(); }).code() == leaf::ErrorCode::usage);
+}
+
+namespace {
+
+/// What is wrong with a store that was named as `url` and by `before`, where the variables are those of this
+/// process.
+std::string complaint_of(const std::string& url, const std::string& before) {
+  leaf::Store store({.url = url, .variables = before});
+  return error_of([&] { store.tags(); }).what();
+}
+
+/// `lines` with another value of a variable.
+std::string with_other(const std::string& name, std::string lines) {
+  const std::size_t at = lines.find(name + '=');
+  return at == std::string::npos ? lines + name + "=other\n"
+                                 : lines.replace(at, lines.find('\n', at) + 1 - at, name + "=other\n");
+}
+
+}  // namespace
+
+TEST_CASE("login: home, user and resolver's options hold as well, where they lead to a store") {
+  TestDatabase database;
+  leaf::Store({.url = database.url()}).migrate();
+  const leaf::test::TemporaryFolder folder;
+  const std::string services = (folder.path() / "services").string();
+  std::ofstream(services) << "[ids]\ndbname=" << database.name() << "\n";
+  const std::string now = leaf::HostDefaults(leaf::host_defaults()).host.store_key;
+  const std::string changed = " has changed since this program named the store";
+
+  CHECK(complaint_of(database.url(), with_other("RES_OPTIONS", now)) == "the variable RES_OPTIONS" + changed);
+
+  CHECK(complaint_of("service=ids", with_other("HOME", now)) == "the variable HOME" + changed);
+  CHECK_NOTHROW(leaf::Store({.url = database.url(), .variables = with_other("HOME", now)}).tags());
+
+  // The server's own user is set by PGUSER, where there is one.
+  const std::string other_user = with_other("EUID", now);
+  CHECK_NOTHROW(leaf::Store({.url = database.url(), .variables = other_user}).tags());
+  const std::string pguser = server("PGUSER");
+  unsetenv("PGUSER");
+  const std::string without = leaf::HostDefaults(leaf::host_defaults()).host.store_key;
+  CHECK(complaint_of("dbname=" + database.name(), with_other("EUID", without)) ==
+        "the effective user" + changed);
+  CHECK_NOTHROW(
+      leaf::Store({.url = database.url("user=" + pguser), .variables = with_other("EUID", without)}).tags());
+  const std::string home = server("HOME");
+  unsetenv("HOME");
+  const std::string homeless = leaf::HostDefaults(leaf::host_defaults()).host.store_key;
+  CHECK(complaint_of("service=ids user=" + pguser, with_other("EUID", homeless)) ==
+        "the effective user" + changed);
+  setenv("PGSERVICEFILE", services.c_str(), 1);
+  const std::string by_file = leaf::HostDefaults(leaf::host_defaults()).host.store_key;
+  CHECK_NOTHROW(
+      leaf::Store({.url = "service=ids user=" + pguser, .variables = with_other("EUID", by_file)}).tags());
+  setenv("HOME", home.c_str(), 1);
+  CHECK_NOTHROW(
+      leaf::Store({.url = "service=ids user=" + pguser,
+                   .variables = with_other("HOME", leaf::HostDefaults(leaf::host_defaults()).host.store_key)})
+          .tags());
+  unsetenv("PGSERVICEFILE");
+  setenv("PGUSER", pguser.c_str(), 1);
 }
 
 TEST_CASE("login: a store opens one connection, and keeps it") {
