@@ -8,10 +8,9 @@ without_promise() {
   cd "$1/tests/mutants"
   local words
   words=$(sed -n 's/^\([a-z-][a-z-]*\) .*/\1/p' promises.txt | paste -sd '|')
-  local patch
-  for patch in *.patch; do
-    head -n 1 "$patch" | grep -qE "^# breaks: .+ / caught by: [a-z_]+, .+ / promise: ($words)\$" || echo "$patch"
-  done
+  awk -v promise=" / promise: ($words)\$" '
+    FNR == 1 && !(/^# breaks: .+ \/ caught by: [a-z_]+, .+ \/ promise: / && $0 ~ promise) { print FILENAME }
+    { nextfile }' *.patch
 }
 
 @test "every mutant says which promise it breaks" {
@@ -37,17 +36,27 @@ c.patch' ]
 # test could notice.
 replaced_functions() {
   cd "$1"
-  local patch file line name
-  for patch in $(grep -lE '^\+\+\+ b/migrations/' tests/mutants/*.patch); do
-    awk '/^\+\+\+ /{ file = substr($2, 3); next } /^---/{ next }
-      /^@@/{ split($2, from, ","); line = -from[1]; next }
-      /^[-+]/{ print file, line } !/^\+/{ line++ }' "$patch" | while read -r file line; do
-      name=$(head -n "$line" "$file" | awk '/^CREATE (OR REPLACE )?FUNCTION leaf\./{ sub(/^.*FUNCTION leaf\./, ""); sub(/\(.*/, ""); name = $0 }
-        /^\$body\$;/{ name = "" } END { print name }')
-      [ -n "$name" ] || continue
-      [ "$(grep -lE "^CREATE (OR REPLACE )?FUNCTION leaf\.$name\(" "${file%/*}"/*.sql | tail -n 1)" = "$file" ] || basename "$patch"
-    done
-  done | sort -u
+  awk '
+    function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
+    FILENAME ~ /\.sql$/ {
+      if (FNR == 1 || /^\$body\$;/) name = ""
+      if (/^CREATE (OR REPLACE )?FUNCTION leaf\./) {
+        name = $0
+        sub(/^.*FUNCTION leaf\./, "", name)
+        sub(/\(.*/, "", name)
+        in_force[folder(FILENAME), name] = FILENAME
+      }
+      function_at[FILENAME, FNR] = name
+      next
+    }
+    /^\+\+\+ / { file = substr($2, 3); next }
+    /^---/ { next }
+    /^@@/ { split($2, from, ","); line = -from[1]; next }
+    /^[-+]/ {
+      changed = function_at[file, line]
+      if (changed != "" && in_force[folder(file), changed] != file) { sub(/.*\//, "", FILENAME); print FILENAME; nextfile }
+    }
+    !/^\+/ { line++ }' migrations/*/*.sql tests/mutants/*.patch
 }
 
 @test "every mutant of a function of the tables changes the one that is in force" {
