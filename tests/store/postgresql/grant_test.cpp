@@ -194,7 +194,7 @@ TEST_CASE_FIXTURE(Fixture, "tag: one that comes back is another incarnation and 
 
   const leaf::Error lower = error_of([&] { add(10, 41); });
   CHECK(lower.code() == leaf::ErrorCode::failed);
-  CHECK(std::string(lower.what()).find("given out IDs up to 41") != std::string::npos);
+  CHECK(std::string(lower.what()).find("its IDs up to 41 are used up") != std::string::npos);
   CHECK(error_of([&] { add(10, {}, 41); }).code() == leaf::ErrorCode::failed);
 
   const leaf::Tag back = add(10);
