@@ -17,7 +17,7 @@ teardown() { remove_store; }
     says "leafctl: '--step' takes a number from 1 to 1000000, not '$number'"
   done
   expect 2 leafctl add-tag x --start -1
-  says "leafctl: '--start' takes a number from 0 to 9223372036854775806, not '-1'"
+  says "leafctl: '--start' takes a number from 0 to 9223372036854775807, not '-1'"
   same 'nothing was drawn' 1 "$(leafctl next order)"
 }
 

@@ -49,13 +49,13 @@ struct Proxied {
   std::optional<leaf::test::GrantAudit> audit_;
 };
 
-/// After how many of so many bytes to cut: each one in the soak; otherwise the first ones, every seventeenth,
+/// After how many of so many bytes to cut: each one in the soak; otherwise the first ones, every forty-first,
 /// and all of the last messages, where it is decided.
 std::vector<std::uint64_t> cuts_within(std::uint64_t size) {
   const char* all = std::getenv("TEST_EACH_BYTE");
   std::vector<std::uint64_t> cuts;
   for (std::uint64_t bytes = 0; bytes < size; ++bytes) {
-    if (all != nullptr || bytes < 8 || bytes % 17 == 0 || bytes + 32 >= size) cuts.push_back(bytes);
+    if (all != nullptr || bytes < 8 || bytes % 41 == 0 || bytes + 32 >= size) cuts.push_back(bytes);
   }
   return cuts;
 }
