@@ -58,7 +58,7 @@ TEST_CASE("postgresql: a program that exits while threads log in ends with its o
   const char* const options = std::getenv("ASAN_OPTIONS");
   setenv("ASAN_OPTIONS", (std::string(options == nullptr ? "" : options) + ":detect_leaks=0").c_str(), 1);
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  const int programs = trials(20);
+  const int programs = trials(60);
   int crashed = 0;
   for (int i = 0; i < programs; ++i) {
     leaf::test::Process process({program, "--no-skip", "--test-case=exit apart*"});
@@ -78,7 +78,7 @@ TEST_CASE("postgresql: a child that is forked while other threads connect can co
       while (!is_over) log_in_once(url);
     });
   }
-  const int forks = trials(60);
+  const int forks = trials(300);
   int stuck = 0;
   for (int i = 0; i < forks && stuck == 0; ++i) {
     const pid_t child = fork();
