@@ -43,9 +43,7 @@ class AddTag : public Command {
     leaf::Store store = session.store();
     // Only the message depends on it; the store itself settles who adds a tag.
     const bool existed = exists(store, *name_);
-    // One that was lost may have been used up to the last ID of all.
-    const bool is_used_up = start_ == leaf::past_max_id;
-    const leaf::Tag tag = store.add_tag({*name_, step_, start_, limit_, description_, is_used_up});
+    const leaf::Tag tag = store.add_tag({*name_, step_, start_, limit_, description_});
     if (existed) {
       session.messages.info(fmt::format("tag '{}' already exists: {}", tag.name, describe(tag)));
     } else {

@@ -13,9 +13,9 @@ namespace leaf::snowflake {
 
 namespace {
 
-/// `request` with a window of two units at least: a shorter one might hold no unit as a whole. One that is
-/// longer than usual has to be asked for: after a failover the store waits for those that it does not know
-/// of, and for no longer than they usually are.
+/// `request` with a window of two units at least: a shorter one might hold no unit as a whole. One longer
+/// than the default has to be asked for, because after a failover a store waits no longer than that needs for
+/// the windows that it does not know of.
 WorkerRequest valid_request(WorkerRequest request, const Layout& layout) {
   const auto least = 2 * layout.unit();
   if (request.window >= least) return request;
@@ -23,7 +23,7 @@ WorkerRequest valid_request(WorkerRequest request, const Layout& layout) {
     throw Error(ErrorCode::usage,
                 fmt::format("a window of {} is shorter than two units of layout '{}'",
                             text_of(request.window), layout.name()),
-                fmt::format("lease windows of {} or longer"_hint, text_of(least)));
+                fmt::format("set the window to {} or longer"_hint, text_of(least)));
   }
   request.window = least;
   return request;
@@ -68,7 +68,7 @@ Range positions_of(const WorkerLease& lease, const layout::Positions& positions)
       std::min({std::int64_t{(lease.end - layout.epoch()) / unit}, lo + fitting, layout.max_ticks() + 1});
   if (lo >= hi) {
     layout.ticks_at(lease.end);  // throws past the last bit
-    // The store's clock went on between its looks at it.
+    // The store reads its clock more than once, and it goes on in between.
     throw Error(ErrorCode::unavailable, "the store leased less than a unit of time", "try again"_hint);
   }
   return {positions.first_of(lo), positions.first_of(hi)};

@@ -21,9 +21,9 @@ struct Variable {
   const char* keyword;  ///< of the connection string, which wins; null: none does
 };
 
-/// Not a variable: its name is that of a user, and of a database, which nobody has named.
+/// Not a variable: libpq takes this user's name where no user, or no database, is named.
 constexpr const char* effective_user = "EUID";
-/// Where the file of services is, unless PGSERVICEFILE says it.
+/// Where the service file is, unless PGSERVICEFILE names it.
 constexpr const char* home = "HOME";
 
 constexpr Variable variables[] = {{"PGHOST", "host"},
@@ -60,7 +60,7 @@ std::string_view line_of(const char* name, std::string_view lines) {
   return {};
 }
 
-/// Whether it does not matter what `variable` was among `lines`.
+/// Whether a change of `variable` alone leads nowhere else, given the other `lines`.
 bool is_settled(const Variable& variable, const std::vector<Parameter>& parameters, std::string_view lines) {
   const auto is_named = [&](const char* keyword) {
     return std::ranges::find(parameters, keyword, &Parameter::keyword) != parameters.end();
@@ -96,7 +96,6 @@ void require_same_variables(const std::string& conninfo, const std::string& name
   const auto parameters = parse_conninfo(conninfo).value_or(std::vector<Parameter>());
   for (const Variable& variable : variables) {
     if (line_of(variable.name, now) == line_of(variable.name, named_by)) continue;
-    // One that changed too is looked at by itself.
     if (is_settled(variable, parameters, named_by)) continue;
     const bool is_user = variable.name == effective_user;
     throw Error(ErrorCode::usage,

@@ -146,9 +146,10 @@ void require_same(const Tag& existing, const NewTag& wanted) {
 
 void store::require_valid(const NewTag& tag) {
   require_between("step", tag.step, 1, max_step);
-  require_between("start", tag.start, 0, tag.or_later ? past_max_id : max_id);
+  require_between("start", tag.start, 0, past_max_id);
   require_between("limit", tag.limit,
-                  std::max<std::int64_t>(tag.start.value_or(1) - (tag.or_later ? 1 : 0), 0), max_id);
+                  std::clamp<std::int64_t>(tag.start.value_or(1) - (tag.or_later ? 1 : 0), 0, max_id),
+                  max_id);
   require_description(tag.description);
 }
 

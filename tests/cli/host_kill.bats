@@ -23,8 +23,8 @@ calls_of() {
 }
 
 # killed_at_each PREPARE COMMAND...: runs PREPARE, then the command, killed at the first of its calls of one name, then
-# again at the fourth, until it lives to its end; and so with every name. After each death the same command has to
-# work. What all of them print is in $ids.
+# at the fourth, the seventh and so on, until it survives; and so with every name. After each death the same command
+# has to work. What all of them print is in $ids.
 killed_at_each() {
   local prepare=$1 deaths=0 trace=$BATS_TEST_TMPDIR/trace call at step=3
   [ -z "${TEST_CALLS:-}" ] || step=1

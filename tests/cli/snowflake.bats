@@ -288,7 +288,7 @@ in_an_hour_s_units() { leafctl -q init-db --layout "31,10,22/1h@$(($(date +%s%3N
   in_an_hour_s_units
   for how in --worker-id=3 --no-host-buffer; do
     expect 2 leafctl next --snowflake --timeout 1s "$how"
-    contains "$stderr" 'hint: lease windows of 7200s or longer'
+    contains "$stderr" 'hint: set the window to 7200s or longer'
     expect 3 leafctl next --snowflake --window 7200s --timeout 1s "$how"
     contains "$stderr" "leafctl: this unit of time has no ID left, and the next one of layout 'time:31,worker:10,sequence:22/1h@"
     contains "$stderr" 'hint: wait until then, or allow more time with --timeout'

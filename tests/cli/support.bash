@@ -2,7 +2,7 @@
 # shellcheck disable=SC2154 # bats sets status, output and stderr
 bats_require_minimum_version 1.5.0
 
-# create_database NAME [OPTION...]: in the quicker way of the two that a server has.
+# create_database NAME [OPTION...]: by copying files, which is quicker than writing a log of it.
 create_database() { createdb --strategy=file_copy "$@"; }
 
 # An empty home, nothing configured, and $LEAFCTL_STORE of the kind that $TEST_STORE names, not initialized.
@@ -58,13 +58,13 @@ at() (
 )
 
 # expect STATUS COMMAND...: runs it with the two streams apart, into $output, $lines, $stderr and $stderr_lines.
-# As bats' `run` does; but bats looks at each line of that, which takes longer than most commands.
+# Like bats' `run`, but out of sight of its debug trap, which would take longer than most commands.
 expect() {
   local -
   set +eET
-  expect_alone "$@"
+  expect_untraced "$@"
 }
-expect_alone() {
+expect_untraced() {
   local wanted=$1
   shift
   output=$("$@" 2>"$BATS_TEST_TMPDIR/stderr") && status=0 || status=$?

@@ -620,7 +620,7 @@ TEST_CASE("generator: a unit that is longer than windows usually are needs windo
   };
   const leaf::Error error = leaf::test::error_of([&] { draw_with(10min); });
   CHECK(error.code() == leaf::ErrorCode::usage);
-  CHECK(error.hint() == "lease windows of 720s or longer");
+  CHECK(error.hint() == "set the window to 720s or longer");
   CHECK(Store(fixture.store_options()).workers().empty());
   CHECK_NOTHROW(draw_with(12min));
 }

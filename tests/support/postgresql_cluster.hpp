@@ -12,8 +12,8 @@ namespace leaf::test {
 /// socket in its folder, as the superuser `postgres` without a password. Not thread safe.
 class PostgresqlCluster {
  public:
-  /// Makes it and starts it; `settings` are lines for postgresql.conf. Unless they set fsync, its files are
-  /// as lasting as the machine that it runs on.
+  /// Makes it and starts it; `settings` are lines for postgresql.conf. Unless they turn fsync on, a crash of
+  /// the machine loses commits.
   explicit PostgresqlCluster(const std::string& settings = "");
   /// Makes a streaming standby of `primary` and starts it.
   struct StandbyOf {

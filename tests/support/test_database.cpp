@@ -34,7 +34,7 @@ std::string new_name() {
 }  // namespace
 
 TestDatabase::TestDatabase() : name_(new_name()) {
-  // Whatever the server's own locale is; without its log, where it can be, for that is quicker.
+  // Whatever the server's own locale is. Copying files is quicker than writing a log of it.
   administration().run("CREATE DATABASE " + name_ + " ENCODING 'UTF8' TEMPLATE template0" +
                        (version_of(administration()) < 15 ? "" : " STRATEGY file_copy"));
   session_ = std::make_unique<SqlSession>(url());

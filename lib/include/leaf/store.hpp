@@ -216,7 +216,7 @@ class LEAF_EXPORT Store {
 
   /// The layout of all snowflake IDs of this deployment; `leaf` until it is set.
   Layout layout();
-  /// Throws `refused` if acquire_worker() would because this host was leased time in another layout (see
+  /// Throws `refused`, as acquire_worker() would, if this host has leased time in another layout (see
   /// StoreOptions::marks): the store has gone back.
   void check_layout();
   /// Throws `usage` if a worker was already acquired with another layout, or the layout lacks some of

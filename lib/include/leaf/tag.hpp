@@ -82,11 +82,11 @@ LEAF_EXPORT TagSupply supply_of(const Tag& tag, std::uint64_t buffered = 0) noex
 struct NewTag {
   TagName name;
   std::optional<std::int64_t> step{};        ///< 1 to max_step; default_step
-  std::optional<std::int64_t> start{};       ///< the first ID, 0 to max_id; 1
+  std::optional<std::int64_t> start{};       ///< the first ID, 0 to past_max_id, which leaves none; 1
   std::optional<std::int64_t> limit{};       ///< the last ID, start to max_id; none
   std::optional<std::string> description{};  ///< up to max_description characters
   /// If a removed tag of this name has passed `start`, it goes on where it ended. `limit` may then be just
-  /// below that, and `start` may be past_max_id: all IDs are used up.
+  /// below that: all IDs are used up.
   bool or_later = false;
 };
 

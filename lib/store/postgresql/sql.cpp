@@ -142,7 +142,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
         " WHERE CASE WHEN $2::integer = 1 THEN quote_ident(nspname) = $1::text ELSE nspname::text = $1::text END",
     .layout_text = "SELECT layout FROM leaf_meta",
     // Of an owner who is trusted, for anybody may make what looks like these. The name is in two pieces, lest it be led
-    // by the schema's. LIMIT tells the planner that leaf_meta is one row; expecting hundreds, it compiles all this first.
+    // by the schema's. LIMIT tells the planner that leaf_meta has one row: for hundreds it would compile all this first.
     .functions_found =
         R"(SELECT n.nspname, made[1], made[2], made[3], (strpos(p.prosrc, meta.deployment::text) > 0)::integer,
  meta.layout, meta.min_reader, (pg_has_role(me.oid, o.oid, 'MEMBER') AND (o.rolsuper OR o.oid = me.oid OR NOT me.rolsuper))::integer,

@@ -343,6 +343,9 @@ TEST_CASE(
 
 TEST_CASE("settings: what libpq takes from the environment tells stores apart, but no password does") {
   Machine machine;
+  const std::string home = machine.variables.at("HOME");
+  CHECK(machine.resolve().settings.store_key ==
+        "HOME=" + home + "\nEUID=" + machine.environment().user_id + "\n");
   machine.variables["PGHOST"] = "a";
   const std::string a = machine.resolve().settings.store_key;
   machine.variables["PGHOST"] = "b";

@@ -96,7 +96,7 @@ TEST_CASE("resolver: a thread that looked up a name takes no lock of the system'
 TEST_CASE("resolver: a child that is forked while other threads look up names can look up one" *
           doctest::skip(leaf::test::children_of_threads_hang)) {
   guard_forks();
-  constexpr int forks = 200;
+  constexpr int forks = 1000;
   std::atomic<bool> is_over{false};
   std::vector<std::thread> others;
   for (int i = 0; i < 3; ++i) {

@@ -78,7 +78,7 @@ TEST_CASE("tags: values out of bounds are refused before anything is stored") {
   CHECK(refused({.name = TagName("t"), .step = 0}));
   CHECK(refused({.name = TagName("t"), .step = leaf::max_step + 1}));
   CHECK(refused({.name = TagName("t"), .start = -1}));
-  CHECK(refused({.name = TagName("t"), .start = INT64_MAX}));
+  CHECK(refused({.name = TagName("t"), .limit = leaf::past_max_id}));
   CHECK(refused({.name = TagName("t"), .start = 10, .limit = 9}));
   CHECK(refused({.name = TagName("t"), .description = std::string(257, 'x')}));
   for (const char* text : {"\xFF", "gr\xF6", "\xC0\x80", "\xED\xA0\x80", "a\xE2\x82"}) {
@@ -154,8 +154,12 @@ TEST_CASE("tags: a tag that may start later goes on where it ended before, else 
   const NewTag full{.name = TagName("full"), .start = 5, .limit = 10, .or_later = true};
   CHECK(admin.add_tag(full).next_id == 11);
   CHECK(admin.add_tag(full).next_id == 11);
+  CHECK(admin.add_tag({.name = TagName("end"), .start = leaf::past_max_id}).next_id == leaf::past_max_id);
   CHECK(admin.add_tag({.name = TagName("end"), .start = leaf::past_max_id, .or_later = true}).next_id ==
         leaf::past_max_id);
+  CHECK(error_code([&] {
+          admin.add_tag({.name = TagName("y"), .start = leaf::past_max_id, .limit = leaf::max_id - 1});
+        }) == ErrorCode::usage);
   CHECK(error_code([&] { admin.grant(TagName("end"), 1); }) == ErrorCode::exhausted);
   CHECK(error_code([&] { admin.grant_segment(TagName("end"), 1); }) == ErrorCode::exhausted);
   CHECK(admin.update_tag(order, {.raise_to = leaf::past_max_id}).next_id == leaf::past_max_id);
