@@ -16,6 +16,7 @@
 
 #include "host/folder.hpp"
 #include "host/fork_mutex.hpp"
+#include "host/mark_place.hpp"
 #include "host/state_file.hpp"
 #include "leaf/error.hpp"
 #include "store/grant_marks.hpp"
@@ -29,69 +30,8 @@ namespace leaf {
 
 namespace {
 
+using host::MarkPlace;
 using host::StateFile;
-
-/// Whoever raises a mark names himself first: who dies in between has used nothing above it.
-struct Place {
-  host::Shared<std::int64_t>* end;
-  host::Shared<std::uint64_t>* holder;
-  std::array<host::CopyRecord, 8>* copies;
-
-  GrantMarks::Mark load() const {
-    return {.end = end->load(std::memory_order_acquire), .holder = holder->load(std::memory_order_relaxed)};
-  }
-  void raise(const GrantMarks::Mark& mark) const {
-    std::int64_t highest = end->load(std::memory_order_relaxed);
-    if (highest <= mark.end) holder->store(mark.holder, std::memory_order_relaxed);
-    while (highest < mark.end && !end->compare_exchange_weak(highest, mark.end, std::memory_order_acq_rel)) {
-    }
-  }
-  void lower(const GrantMarks::Mark& mark) const {
-    std::int64_t highest = end->load(std::memory_order_relaxed);
-    while (highest > mark.end && holder->load(std::memory_order_relaxed) == mark.holder) {
-      if (!end->compare_exchange_weak(highest, mark.end, std::memory_order_acq_rel)) continue;
-      for (host::CopyRecord& record : *copies) lower_to(record.end, mark.end);
-      return;
-    }
-  }
-
-  /// Each copy writes how far it has granted before it looks at the others: of two that are granted the same
-  /// at once, the later one sees the earlier one.
-  bool claim(std::uint64_t copy, Range granted) const {
-    host::CopyRecord& own = record_of(copy);
-    raise_to(own.end, granted.hi);
-    return std::ranges::none_of(*copies, [&](const host::CopyRecord& other) {
-      return &other != &own && other.end.load() > granted.lo;
-    });
-  }
-
- private:
-  static void raise_to(host::Shared<std::int64_t>& value, std::int64_t target) {
-    std::int64_t found = value.load();
-    while (found < target && !value.compare_exchange_weak(found, target)) {
-    }
-  }
-  static void lower_to(host::Shared<std::int64_t>& value, std::int64_t target) {
-    std::int64_t found = value.load();
-    while (found > target && !value.compare_exchange_weak(found, target)) {
-    }
-  }
-  /// The copy's own; where there is none, a free one, else that of the copy that is furthest behind.
-  host::CopyRecord& record_of(std::uint64_t copy) const {
-    for (;;) {
-      host::CopyRecord* chosen = nullptr;
-      for (host::CopyRecord& record : *copies) {
-        const std::uint64_t found = record.copy.load();
-        if (found == copy) return record;
-        if (chosen == nullptr ||
-            (chosen->copy.load() != 0 && (found == 0 || record.end.load() < chosen->end.load())))
-          chosen = &record;
-      }
-      std::uint64_t former = chosen->copy.load();
-      if (chosen->copy.compare_exchange_strong(former, copy)) return *chosen;
-    }
-  }
-};
 
 /// Marks of all processes of a host: a file for each. Where there can be none a mark goes with the process:
 /// what needs the folder for more than this guard complains of it.
@@ -156,14 +96,14 @@ class HostMarks final : public GrantMarks {
   };
 
   struct Places {
-    Place own;
-    std::optional<Place>
+    MarkPlace own;
+    std::optional<MarkPlace>
         shared;  ///< `own` where there can be no file; none if it is missing, and is to be left so
     std::shared_ptr<StateFile>
         file{};  ///< that `shared` lies in, if it does; others may exchange it meanwhile
   };
 
-  static Place place_in(StateFile& file) {
+  static MarkPlace place_in(StateFile& file) {
     return {&file.state().mark.highest, &file.state().mark_holder, &file.state().copies};
   }
 
@@ -173,8 +113,8 @@ class HostMarks final : public GrantMarks {
     const std::lock_guard lock(mutex_);
     Kept& kept = marks_[{deployment, subject}];
     const bool is_whole = kept.file && kept.file->is_whole();
-    const Place own{&kept.end, &kept.holder, &kept.copies};
-    const Place known = is_whole ? place_in(*kept.file) : own;
+    const MarkPlace own{&kept.end, &kept.holder, &kept.copies};
+    const MarkPlace known = is_whole ? place_in(*kept.file) : own;
     try {
       if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_))
         return {own, known, kept.file};

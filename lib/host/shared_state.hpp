@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "host/hash.hpp"
+#include "host/mark_place.hpp"
 #include "host/shared_text.hpp"
 #include "leaf/detail/double_buffer.hpp"
 #include "leaf/host.hpp"
@@ -78,12 +79,6 @@ struct MarkRecord {
   Shared<std::int64_t> highest{0};
 };
 
-/// Only in the file of a mark: how far one copy of the store has granted.
-struct CopyRecord {
-  Shared<std::uint64_t> copy{0};  ///< its hash; 0: nobody's
-  Shared<std::int64_t> end{0};
-};
-
 /// Only in the file of a store's name. Unix milliseconds of the host's clock.
 struct NameRecord {
   Shared<std::uint64_t> stamp{0};  ///< of the files that the name goes through, when it was looked up
@@ -124,7 +119,7 @@ struct SharedState {
   NameRecord store_name{};
 
   // At the end, so that earlier files stay what they are.
-  Shared<std::uint64_t> mark_holder{0};  ///< of `mark`
+  Shared<std::uint64_t> mark_holder{0};  ///< of `mark`; MarkPlace
   Shared<std::uint32_t> starved{0};      ///< of `tag`: leaf::range::StepHistory
   Shared<std::int64_t> start{0};         ///< of `tag`: where it began; 0 if that is not known
   RemedyRecord remedies{};

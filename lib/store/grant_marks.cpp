@@ -31,15 +31,14 @@ class MarksInMemory final : public GrantMarks {
     Mark& mark = marks_[{store.deployment, subject}];
     std::string& copy = copies_[{store.deployment, subject}];
     const bool is_new = granted.lo >= mark.end || copy == store.copy;
-    mark = {std::max(mark.end, granted.hi), holder};
+    raise(mark, {granted.hi, holder});
     copy = store.copy;
     return is_new;
   }
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
              MarkHolder holder) override {
     const std::lock_guard lock(mutex_);
-    Mark& mark = marks_[{deployment, subject}];
-    mark = {std::max(mark.end, end), holder};
+    raise(marks_[{deployment, subject}], {end, holder});
   }
   void lower(const std::string& deployment, const std::string& subject, std::int64_t end,
              MarkHolder holder) override {
@@ -49,6 +48,11 @@ class MarksInMemory final : public GrantMarks {
   }
 
  private:
+  /// The name is that of him who went furthest.
+  static void raise(Mark& known, const Mark& mark) {
+    if (known.end <= mark.end) known = mark;
+  }
+
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Mark> marks_;
   std::map<std::pair<std::string, std::string>, std::string> copies_;  ///< that granted last

@@ -33,7 +33,7 @@ class GrantMarks {
   /// What is known to be granted, and to whom the last of it was.
   struct Mark {
     std::int64_t end = 0;   ///< 0 if nothing is
-    MarkHolder holder = 0;  ///< 0 if that is unknown
+    MarkHolder holder = 0;  ///< nobody's, such as 0, if that is unknown
   };
   virtual Mark mark(const std::string& deployment, const std::string& subject) = 0;
   std::int64_t highest(const std::string& deployment, const std::string& subject) {

@@ -107,12 +107,17 @@ TEST_CASE("C: a tag that cannot be added is refused with what is wrong") {
     tag.step = nonsense;
     CHECK(c.add(tag, failure.place()) == LEAF_USAGE);
     tag = CTags::named("bad");
-    tag.start = nonsense;
-    CHECK(c.add(tag, failure.place()) == LEAF_USAGE);
-    tag = CTags::named("bad");
     tag.limit = nonsense;
     CHECK(c.add(tag, failure.place()) == LEAF_USAGE);
   }
+  for (const std::int64_t nonsense : {std::int64_t{-1}, INT64_MIN}) {
+    leaf_new_tag tag = CTags::named("bad");
+    tag.start = nonsense;
+    CHECK(c.add(tag, failure.place()) == LEAF_USAGE);
+  }
+  leaf_new_tag used_up = CTags::named("used_up");
+  used_up.start = LEAF_MAX_ID + 1;
+  CHECK(c.add(used_up, failure.place()) == LEAF_OK);
   leaf_new_tag sizeless = CTags::named("bad");
   sizeless.size = 0;
   CHECK(c.add(sizeless, failure.place()) == LEAF_USAGE);

@@ -64,7 +64,7 @@ nothing_was_called() {
     chmod +x "$command"
   done
   expect 0 "$tree/scripts/test"
-  contains "$(grep '^pg_virtualenv ' "$BATS_TEST_TMPDIR/called")" 'pg_virtualenv -t env TMPDIR='
+  contains "$(grep '^pg_virtualenv ' "$BATS_TEST_TMPDIR/called")" 'pg_virtualenv -t '
 }
 
 @test "the chart shows the medians that were measured, longest bar last" {

@@ -10,6 +10,7 @@
 #include "simulation/actors.hpp"
 #include "simulation/arena.hpp"
 #include "simulation/faults.hpp"
+#include "simulation/host_records.hpp"
 
 namespace leaf::simulation {
 
@@ -55,6 +56,7 @@ class History {
 
   Outcome run() {
     scheduler_.between = [this] {
+      require_records();
       if (ledger_.broken()) return;
       if (calls_left() > 0 && !faults_.is_restoring()) start_processes();
       faults_.happen();
@@ -133,6 +135,14 @@ class History {
     });
   }
 
+  /// At any moment a process may die, and another one goes on with what the host has written down.
+  void require_records() {
+    if (faults_.counts()[static_cast<std::size_t>(Fault::damage)] > 0) return;
+    const Process* const ran = scheduler_.last();
+    if (ran == nullptr) return;
+    if (auto what = unrecorded(*ran->host, positions_)) ledger_.fail(std::move(*what));
+  }
+
   /// Once nothing is broken any more, whoever draws gets IDs.
   void require_progress() {
     scheduler_.between = nullptr;
@@ -190,6 +200,7 @@ class History {
   Scheduler scheduler_;
   Kernel kernel_{log_};
   Scenario scenario_;
+  const layout::Positions positions_{scenario_.layout};
   Ledger ledger_;
   Server server_;
   std::vector<std::unique_ptr<Host>> hosts_{};

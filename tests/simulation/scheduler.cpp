@@ -230,6 +230,7 @@ void Scheduler::run_threads(const std::function<bool()>& is_over) {
         *ready_[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(ready_.size())))];
     chosen.state = Fiber::State::ready;
     choose_run_length();
+    last_ = chosen.process;
     resume(chosen);
     if (is_done(chosen)) has_ended_ = true;
     points_left = std::numeric_limits<std::int64_t>::max();

@@ -51,6 +51,8 @@ class Scheduler {
   static bool in_thread() noexcept { return the_ != nullptr && the_->running_ != nullptr; }
 
   Time now() const noexcept { return now_; }
+  /// Whose thread ran last; null if none has.
+  const Process* last() const noexcept { return last_; }
   Random& random() noexcept { return random_; }
   /// Time that somebody takes for something.
   void pass(Time duration) noexcept { now_ += duration; }
@@ -108,6 +110,7 @@ class Scheduler {
   std::vector<Fiber*> fibers_;
   std::vector<Fiber*> ready_;
   Fiber* running_ = nullptr;
+  const Process* last_ = nullptr;
   std::multimap<Time, std::function<void()>> actions_;
 };
 

@@ -136,7 +136,7 @@ typedef struct leaf_new_tag {
   const char* name;
   const char* description;  ///< 256 characters at most
   int64_t step;             ///< IDs in a segment, a million at most; 0: 1000
-  int64_t start;            ///< the first ID, 1 or more; 0: 1
+  int64_t start;            ///< the first ID, 1 or more; 0: 1; LEAF_MAX_ID + 1: none is left
   int64_t limit;            ///< the last ID; 0: LEAF_MAX_ID
 } leaf_new_tag;
 

@@ -1,0 +1,23 @@
+#include <doctest/doctest.h>
+
+#include "leaf/host.hpp"
+#include "store/grant_marks.hpp"
+#include "support/temporary_folder.hpp"
+
+TEST_CASE("mark names: a mark has the name of him who went furthest, wherever it is kept") {
+  const leaf::test::TemporaryFolder home;
+  const leaf::HostOptions host{.folder = home.path() / "run"};
+  for (const auto& marks : {leaf::host_marks(host), leaf::marks_in_memory()}) {
+    marks->raise("deployment", "worker 1", 90, 9);
+    marks->raise("deployment", "worker 1", 50, 5);
+    CHECK(marks->mark("deployment", "worker 1").holder == 9);
+    marks->claim({.deployment = "deployment", .copy = "copy"}, "worker 1", {40, 60}, 6);
+    CHECK(marks->mark("deployment", "worker 1").holder == 9);
+    CHECK(marks->mark("deployment", "worker 1").end == 90);
+    marks->lower("deployment", "worker 1", 70, 5);
+    CHECK(marks->mark("deployment", "worker 1").end == 90);
+    marks->lower("deployment", "worker 1", 70, 9);
+    CHECK(marks->mark("deployment", "worker 1").end == 70);
+    CHECK(marks->mark("deployment", "worker 1").holder == 9);
+  }
+}

@@ -1,0 +1,127 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+
+#include "relacy_mark_place.hpp"
+
+using leaf::GrantMarks;
+using leaf::MarkHolder;
+using leaf::host::CopyRecord;
+using leaf::host::MarkPlace;
+
+namespace {
+
+constexpr int forever = 1'000'000;
+
+struct Cells {
+  leaf_model::atomic<std::int64_t> end{0};
+  leaf_model::atomic<std::uint64_t> holder{0};
+  std::array<CopyRecord, 8> copies;
+
+  MarkPlace place() { return {&end, &holder, &copies}; }
+};
+
+/// Three holders of a worker, one after the other in its time, note at any moment what they were leased; each
+/// may be killed, has more than one window, and may give back the end of its last. Nobody is taken for the
+/// holder of what another one was leased, and nobody lowers another one's mark.
+struct HoldersOfAWorker : rl::test_suite<HoldersOfAWorker, 3> {
+  /// Of what is leased to the holder `index + 1`.
+  static std::int64_t first_end(unsigned index) { return 10 + 30 * static_cast<std::int64_t>(index); }
+
+  void before() { leaf_model::writes_to_live = forever; }
+
+  void thread(unsigned index) {
+    if (index == leaf_model::mortal_thread) leaf_model::writes_to_live = static_cast<int>(rl::rand(9));
+    const bool is_killed = index == leaf_model::mortal_thread;
+    const MarkPlace place = cells.place();
+    const MarkHolder self = index + 1;
+    if (rl::rand(3) == 0) place.raise({.end = 0, .holder = 0});  // it has looked, and knows nothing
+    for (std::int64_t end = first_end(index); end <= first_end(index) + 20; end += 10) {
+      place.raise({.end = end, .holder = self});
+      if (!is_killed) greatest = std::max(greatest, end);
+      require_right_name(place.load());
+    }
+    if (rl::rand(2) == 0) return;
+    if (greatest == first_end(index) + 20) may_be_lowered = true;
+    place.lower({.end = first_end(index) + 15, .holder = self});
+    require_right_name(place.load());
+  }
+
+  void require_right_name(const GrantMarks::Mark& mark) {
+    for (unsigned index = 0; index < 3; ++index) {
+      if (mark.holder == index + 1) RL_ASSERT(mark.end <= first_end(index) + 20);
+    }
+  }
+
+  void after() {
+    leaf_model::writes_to_live = forever;
+    const GrantMarks::Mark mark = cells.place().load();
+    require_right_name(mark);
+    RL_ASSERT(mark.end >= greatest - (may_be_lowered ? 5 : 0));
+    // Whoever raises it once more has his name there.
+    cells.place().raise({.end = first_end(2) + 20, .holder = 3});
+    RL_ASSERT(cells.place().load().holder == 3);
+  }
+
+  Cells cells;
+  std::int64_t greatest = 0;  ///< that a call which has ended raised it to
+  bool may_be_lowered = false;
+};
+
+/// All who come note the same: the layout. None of them may miss it, whoever is killed.
+struct FirstNotes : rl::test_suite<FirstNotes, 3> {
+  static constexpr MarkHolder layout = 77;
+
+  void before() { leaf_model::writes_to_live = forever; }
+
+  void thread(unsigned index) {
+    if (index == leaf_model::mortal_thread) leaf_model::writes_to_live = static_cast<int>(rl::rand(3));
+    const MarkPlace place = cells.place();
+    if (rl::rand(2) == 0) place.raise({.end = 0, .holder = 0});
+    if (const auto known = place.load(); known.end != 0) RL_ASSERT(known.holder == layout);
+    place.raise({.end = 1, .holder = layout});
+    if (index != leaf_model::mortal_thread) RL_ASSERT(place.load().holder == layout);
+  }
+
+  Cells cells;
+};
+
+/// Two copies of a store grant the same at once: at least one of them is told.
+struct TwoCopies : rl::test_suite<TwoCopies, 2> {
+  void before() { leaf_model::writes_to_live = forever; }
+
+  void thread(unsigned index) { is_good[index] = cells.place().claim(index + 1, {1, 11}); }
+
+  void after() { RL_ASSERT(!is_good[0] || !is_good[1]); }
+
+  Cells cells;
+  std::array<bool, 2> is_good{};
+};
+
+template <class Model>
+void require_safe(const char* name, std::uint64_t schedules) {
+  std::ostream nowhere(nullptr);
+  rl::test_params params;
+  params.iteration_count = static_cast<rl::iteration_t>(schedules);
+  params.output_stream = &std::cerr;  // the history that led to a failure
+  params.progress_stream = &nowhere;
+  CHECK(rl::simulate<Model>(params));
+  std::cout << "figure: models/" << name << " " << schedules << " random schedules\n";
+}
+
+}  // namespace
+
+TEST_CASE(
+    "mark model: nobody passes for the holder of what another one was leased, also where one is killed") {
+  require_safe<HoldersOfAWorker>("mark", 100'000);
+}
+
+TEST_CASE("mark model: what all note alike is missed by none") {
+  require_safe<FirstNotes>("first_notes", 50'000);
+}
+
+TEST_CASE("mark model: of two copies that grant the same at once, one is told") {
+  require_safe<TwoCopies>("two_copies", 50'000);
+}

@@ -1,0 +1,46 @@
+#include "simulation/host_records.hpp"
+
+#include <fmt/format.h>
+
+#include "host/shared_state.hpp"
+
+namespace leaf::simulation {
+
+namespace {
+
+bool is_recorded(const range::DoubleBuffer& buffer, const host::TagRecord& record) {
+  return buffer.published_end() <= record.granted_end;
+}
+
+bool is_recorded(const range::DoubleBuffer& buffer, const host::WorkerRecord& record,
+                 const layout::Positions& positions) {
+  const std::int64_t published = buffer.published_end();
+  if (record.token.empty()) return published == 0;
+  const Layout& layout = positions.layout();
+  const UnixTime begin{std::chrono::milliseconds(record.begin_ms)};
+  if (begin < layout.epoch()) return false;
+  const range::DoubleBuffer::View view = buffer.view();
+  if (published == 0 || view.has_next || buffer.is_closed()) return true;
+  // What was leased since begins behind it, with its first whole unit.
+  return record.worker == std::int64_t{view.label} ||
+         begin > layout.time_at(positions.ticks_of(published)) - layout.unit();
+}
+
+}  // namespace
+
+std::optional<std::string> unrecorded(const Host& host, const layout::Positions& positions) {
+  for (const auto& [path, folder] : host.folders) {
+    for (const auto& [name, file] : folder->entries) {
+      const auto& state = *reinterpret_cast<const host::SharedState*>(file->memory);
+      const bool is_good =
+          (state.header.kind != host::FileKind::tag || is_recorded(state.buffer, state.tag)) &&
+          (state.header.kind != host::FileKind::worker || is_recorded(state.buffer, state.worker, positions));
+      if (!is_good)
+        return fmt::format("the buffer of '{}' on host {} holds what is not written down beside it",
+                           state.header.name, host.number);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace leaf::simulation

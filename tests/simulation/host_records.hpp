@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "layout/positions.hpp"
+#include "simulation/world.hpp"
+
+namespace leaf::simulation {
+
+/// Says which buffer of `host` holds what is not written down beside it as granted: whoever goes on once the
+/// process that put it there has died would not know of it. `positions` are those of all snowflakes.
+std::optional<std::string> unrecorded(const Host& host, const layout::Positions& positions);
+
+}  // namespace leaf::simulation
