@@ -74,8 +74,7 @@ class History {
 
   /// Two stores have no ID in common, and nothing else than that.
   void set_up_store(int store) {
-    constexpr std::int64_t first_of_another = 1'000'000'000'000;
-    const std::int64_t start = store == 0 ? 1 : first_of_another;
+    const std::int64_t start = store == 0 ? 1 : first_of_another_store;
     server_.model.here.system += 10 * store;
     Tables& tables = server_.model.tables;
     tables.meta.deployment = Uuid::random(random_);

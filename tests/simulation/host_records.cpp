@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include "host/shared_state.hpp"
+#include "simulation/server.hpp"
 
 namespace leaf::simulation {
 
 namespace {
 
 bool is_recorded(const range::DoubleBuffer& buffer, const host::TagRecord& record) {
-  return buffer.published_end() <= record.granted_end;
+  const std::int64_t published = buffer.published_end();
+  const bool is_of_one_store =
+      published == 0 || (published > first_of_another_store) == (record.granted_end > first_of_another_store);
+  return published <= record.granted_end && is_of_one_store;
 }
 
 bool is_recorded(const range::DoubleBuffer& buffer, const host::WorkerRecord& record,

@@ -24,6 +24,9 @@ struct NetworkFaults {
   bool operator==(const NetworkFaults&) const = default;
 };
 
+/// Of two stores the other one's IDs begin here, and the first one's end before.
+inline constexpr std::int64_t first_of_another_store = 1'000'000'000'000;
+
 /// The database server of a history, and the network that leads there. The library reaches it by its own
 /// driver interface. Its name may lead to another store for a while: what is said of the server here is said
 /// of the one that the name leads to.
