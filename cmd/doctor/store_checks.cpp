@@ -208,6 +208,18 @@ std::string shown_settings(const StoreHealth& health) {
 
 Checks check_durability(const StoreHealth& health) {
   Checks found;
+  if (health.commits_wait) {
+    const auto names = std::ranges::find(health.settings, "synchronous_standby_names", &StoreSetting::name);
+    if (names != health.settings.end()) {
+      found.push_back(
+          {"durability", CheckState::failed,
+           fmt::format("commits wait for a standby that {} names ('{}') and that is away or slow: "
+                       "nothing is granted, and each attempt leaves out what it asked for",
+                       names->name, names->value),
+           fmt::format("start one that it names; or, if none will come back, {}"_hint,
+                       reset(*names, health, "''"))});
+    }
+  }
   if (!health.unlogged_tables.empty()) {
     std::vector<std::string> statements;
     for (const std::string& table : health.unlogged_tables)

@@ -64,7 +64,10 @@ inline constexpr const char* not_yet =
     "57P03";  ///< nobody listens yet, or the server is about to start or stop
 inline constexpr const char* read_only = "25006";  ///< a standby, or a read-only file
 inline constexpr const char* insufficient_privilege = "42501";
-inline constexpr const char* timed_out = "57014";  ///< the deadline passed, or the server cancelled
+inline constexpr const char* timed_out = "57014";      ///< the deadline passed, or the server cancelled
+inline constexpr const char* idle_too_long = "25P03";  ///< in a transaction, for the server's taste
+inline constexpr const char* missing_table = "42P01";
+inline constexpr const char* missing_schema = "3F000";
 }  // namespace sqlstate
 
 /// One open connection to a database. Not thread safe. Never prints, and no call depends on session state

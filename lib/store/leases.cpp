@@ -74,7 +74,8 @@ WorkerLease lease_of(const Row& row, std::string token, StoreIdentity store) {
                     .end = time_of(row.integer(2)),
                     .store = std::move(store),
                     .layout = Layout::parse(row.text(6))};
-  if (lease.begin >= lease.end) throw Error(ErrorCode::failed, "the store leased no time");
+  if (lease.begin >= lease.end)
+    throw Error(ErrorCode::unavailable, "the store leased no time", "try again"_hint);
   return lease;
 }
 

@@ -40,8 +40,11 @@ Retry retry_after(const Error& error) {
   if (state == "40001" || state == "40P01" || state == "55P03") return Retry::pause;
   if (state == sqlstate::warning || state == sqlstate::read_only) return Retry::reconnect;
   if (state == sqlstate::not_yet) return Retry::wait;
-  // A connection or a server that went away, or a pooler that says so: another one may answer.
-  if (state.starts_with("57P")) return Retry::reconnect;
+  // A connection or a server that went away, or a pooler that says so: another one may answer. A pooler that
+  // leads to another server meanwhile finds the tables of the former one missing there.
+  if (state.starts_with("57P") || state == sqlstate::idle_too_long || state == sqlstate::missing_table ||
+      state == sqlstate::missing_schema)
+    return Retry::reconnect;
   if (state.starts_with("08") && state != sqlstate::unable_to_connect) return Retry::reconnect;
   return Retry::no;
 }

@@ -202,8 +202,8 @@ settings() { printf "$1" >settings.yaml; }
   done
   expect 0 leafctl --store sqlite:leaf.db next order
   hinted 2 "write '@' as %40, ':' as %3A and '/' as %2F in names and passwords, or keep the password in PGPASSFILE" \
-    leafctl --store 'postgresql://u:p@w@127.0.0.1:1/d' --timeout 100ms next order
-  hinted 3 'check that the server runs, and the host and port' leafctl --store 'postgresql://u:p%40w@127.0.0.1:1/d' --timeout 100ms next order
+    leafctl --store 'postgresql://u:p@w@127.0.0.1:1/d' --timeout 0 next order
+  hinted 3 'check that the server runs, and the host and port' leafctl --store 'postgresql://u:p%40w@127.0.0.1:1/d' --timeout 0 next order
   contains "$stderr" 'hint: keep it in a file that PGPASSFILE names'
   echo '127.0.0.1:1:d:u:p@w' >passwords
   chmod 600 passwords

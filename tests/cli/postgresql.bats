@@ -137,3 +137,14 @@ SQL
     -c "UPDATE leaf_alloc SET max_id = max_id + step RETURNING max_id")"
   expect 0 leafctl doctor
 }
+
+@test "a description that the database cannot write is refused with what to leave out" {
+  export LEAFCTL_STORE=postgresql:///${test_database}_latin1
+  create_database --template template0 --encoding LATIN1 --locale C "${test_database}_latin1"
+  leafctl -q init-db
+  expect 2 leafctl add-tag order --description 'naïve €'
+  contains "$stderr" "hint: leave out what the database's encoding cannot write"
+  expect 0 leafctl add-tag order --description 'naïve'
+  contains "$(leafctl tags show order)" 'naïve'
+  dropdb --force "${test_database}_latin1"
+}

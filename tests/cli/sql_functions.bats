@@ -200,3 +200,18 @@ hint: create it with CREATE SCHEMA, or name another one"
   lacks "$(leafctl doctor)" $'rights\twarning'
   ask "DROP OWNED BY $role; DROP ROLE $role"
 }
+
+@test "settings of a database change nothing about functions" {
+  ask "ALTER DATABASE $test_database SET quote_all_identifiers = on"
+  ask "ALTER DATABASE $test_database SET standard_conforming_strings = off"
+  ask "ALTER DATABASE $test_database SET plpgsql.extra_errors = 'all'"
+  expect 0 leafctl init-db --functions
+  contains "$stderr" "installed functions in schema 'public'"
+  expect 0 leafctl init-db --layout discord
+  contains "$stderr" "renewed the functions in schema 'public'"
+  expect 0 leafctl add-tag order
+  same 'the first ID' 1 "$(ask "SELECT leaf_next('order')")"
+  id=$(leafctl next --snowflake)
+  same 'the time' "$(leafctl decode --layout discord -o json "$id" | jq .unix_ms)" "$(ask "SELECT floor(extract(epoch FROM leaf_time($id)) * 1000)::bigint")"
+  lacks "$(leafctl doctor)" 'functions'
+}

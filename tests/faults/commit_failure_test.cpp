@@ -147,7 +147,10 @@ TEST_CASE("commit: a wait for a missing standby that is cancelled burns the rang
     REQUIRE(
         leaf::test::wait_for([&] { return administrator.value("SHOW synchronous_standby_names") == name; }));
   };
+  const auto commits_wait = [&] { return leaf::Store({.url = cluster.url()}).health().commits_wait; };
+  CHECK_FALSE(commits_wait());
   require_standby("missing");
+  CHECK(commits_wait());
 
   std::string end_wait;
   std::vector<std::string> expected;
@@ -189,6 +192,7 @@ TEST_CASE("commit: a wait for a missing standby that is cancelled burns the rang
   const std::int64_t burnt = by_timeout ? 10 : 30;
   CHECK(leaf::test::wait_for([&] { return audit.burnt("order") == burnt; }));
   require_standby("");
+  CHECK_FALSE(commits_wait());
   audit.given("order", store.grant(order, 10).range);
   CHECK(audit.burnt("order") == burnt);
 }

@@ -103,6 +103,15 @@ TEST_CASE_FIXTURE(Primary, "settle: after a switchover that lost nothing all goe
   CHECK(is_behind_guard(leaf::Store({.url = last->url()}).grant(order, 1).range, 12, guard));
 }
 
+TEST_CASE_FIXTURE(Primary, "settle: a database that takes backslashes otherwise settles as any") {
+  PostgresqlCluster standby(PostgresqlCluster::StandbyOf{cluster});
+  switch_over(*this, standby);
+  leaf::Store after({.url = standby.url() + " options='-c standard_conforming_strings=off'"});
+  CHECK(after.settle_failover(after.failover(), Commits::all_there).size() == 3);
+  CHECK(after.failover().tags.empty());
+  CHECK_FALSE(after.failover().leases_wait);
+}
+
 TEST_CASE_FIXTURE(Primary, "settle: where commits may be lost, every tag leaves out the guard at once") {
   const auto standby = lagging_standby(cluster);
   const leaf::Range lost = store.grant(order, 500).range;

@@ -95,7 +95,7 @@ class StoreModel {
   using Rows = std::vector<store::Row>;
   using Parameters = std::span<const store::Value>;
 
-  static constexpr int schema_version = 11;
+  static constexpr int schema_version = 12;
 
   /// The statements that it knows, by the text of their names.
   static const store::Sql& sql() noexcept;

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "support/wait_for.hpp"
 
@@ -35,13 +37,23 @@ std::string postgresql_program(const std::string& name) {
 }
 
 PostgresqlCluster::PostgresqlCluster(const std::string& settings) {
+  make(settings);
+  start();
+}
+
+PostgresqlCluster::PostgresqlCluster(WithClock) : has_clock_(true) {
+  make("");
+  set_clock(0);
+  start();
+}
+
+void PostgresqlCluster::make(const std::string& settings) {
   run(as_postgres({postgresql_program("initdb"), "--no-sync", "--auth=trust", "--username=postgres",
                    "--no-locale", "--encoding=UTF8", "--pgdata=" + data()}));
   std::ofstream(data() + "/postgresql.conf", std::ios::app)
       << "listen_addresses = ''\nunix_socket_directories = '" << host() << "'\n"
       << "port = 5432\nshared_buffers = 16MB\nfsync = off\n"
       << settings << "\n";
-  start();
 }
 
 PostgresqlCluster::PostgresqlCluster(StandbyOf standby) {
@@ -70,7 +82,13 @@ void PostgresqlCluster::start() {
   const bool started = wait_for([&] {
     // A killed postmaster's children may live on for a moment; until they are gone a new one gives up.
     if (!postmaster_ || !postmaster_->running()) {
-      postmaster_ = std::make_unique<Process>(as_postgres({postgresql_program("postgres"), "-D", data()}));
+      std::vector<std::string> command{postgresql_program("postgres"), "-D", data()};
+      if (has_clock_) {
+        command.insert(command.begin(),
+                       {"env", "LD_PRELOAD=" LEAF_FAKETIME, "FAKETIME_TIMESTAMP_FILE=" + clock_file(),
+                        "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"});
+      }
+      postmaster_ = std::make_unique<Process>(as_postgres(std::move(command)));
     }
     return PQping(url().c_str()) == PQPING_OK;
   });
@@ -80,6 +98,13 @@ void PostgresqlCluster::start() {
 void PostgresqlCluster::stop(Stop how) {
   postmaster_->signal(how == Stop::fast ? SIGINT : SIGQUIT);
   postmaster_->wait();
+}
+
+void PostgresqlCluster::set_clock(int ahead) const {
+  const std::string next = clock_file() + ".next";
+  std::ofstream(next) << std::showpos << ahead << "\n";
+  fs::permissions(next, fs::perms::others_read, fs::perm_options::add);
+  fs::rename(next, clock_file());
 }
 
 void PostgresqlCluster::kill() {

@@ -15,6 +15,9 @@ class PostgresqlCluster {
   /// Makes it and starts it; `settings` are lines for postgresql.conf. Unless they turn fsync on, a crash of
   /// the machine loses commits.
   explicit PostgresqlCluster(const std::string& settings = "");
+  /// With a clock that set_clock() sets.
+  struct WithClock {};
+  explicit PostgresqlCluster(WithClock clock);
   /// Makes a streaming standby of `primary` and starts it.
   struct StandbyOf {
     const PostgresqlCluster& primary;
@@ -36,6 +39,8 @@ class PostgresqlCluster {
   /// As pg_ctl's modes of the same names; returns when it has ended.
   enum class Stop { fast, immediate };
   void stop(Stop how);
+  /// Its clock shows so many seconds more than this machine's, or fewer.
+  void set_clock(int ahead) const;
   /// kill -9 of the postmaster.
   void kill();
   /// Its process ID while it runs.
@@ -43,8 +48,11 @@ class PostgresqlCluster {
 
  private:
   std::string data() const { return host() + "/data"; }
+  std::string clock_file() const { return host() + "/clock"; }
+  void make(const std::string& settings);
 
   ServerFolder folder_;
+  bool has_clock_ = false;
   std::unique_ptr<Process> postmaster_;
 };
 

@@ -120,6 +120,8 @@ struct StoreHealth {
   std::vector<StoreFunctions> functions;     ///< for SQL, by schema
   std::vector<std::string> unlogged_tables;  ///< which a crash of the server empties
   std::vector<StoreSetting> settings;
+  /// Commits wait for a synchronous standby that is away, or have for seconds: none is acknowledged.
+  bool commits_wait = false;
   StoreMedium medium = StoreMedium::server;
   std::string file_system;                    ///< its name; empty if it is none of the well-known ones
   std::optional<std::uint64_t> bytes_left{};  ///< that this user may still write to it

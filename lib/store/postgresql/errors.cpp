@@ -25,8 +25,6 @@ struct Meaning {
 };
 
 constexpr std::string_view wrong_password = "28P01";
-constexpr std::string_view missing_table = "42P01";
-constexpr std::string_view missing_schema = "3F000";
 constexpr const char* read_only_hint =
     "name the primary, or all servers as host=A,B; if it is the primary, leave default_transaction_read_only "
     "at its default for this role and database, and out of PGOPTIONS"_hint;
@@ -63,8 +61,8 @@ Meaning meaning_of(std::string_view state) {
   if (state == sqlstate::read_only) return {ErrorCode::unavailable, read_only_hint};
   // What names the server cannot be asked of a standby.
   if (state == "55000") return {ErrorCode::unavailable, read_only_hint};
-  if (state == "57014")
-    return {ErrorCode::unavailable, "a statement_timeout or an administrator ended it; try again"_hint};
+  if (state == sqlstate::timed_out || state == sqlstate::idle_too_long)
+    return {ErrorCode::unavailable, "a timeout of the server or an administrator ended it; try again"_hint};
   if (state == "55P03")
     return {ErrorCode::unavailable,
             advice("try again; see who holds a lock{}"_hint, Remedy{Remedy::Kind::check_store})};
@@ -80,11 +78,13 @@ Meaning meaning_of(std::string_view state) {
                                      Remedy{Remedy::Kind::grant_role})};
   }
   // The schema's version was looked at before.
-  if (state == missing_table || state == missing_schema || state == "42703") {
+  if (state == sqlstate::missing_table || state == sqlstate::missing_schema || state == "42703") {
     return {ErrorCode::refused,
             "find out who moved, dropped or replaced it, and put it back, from a "
             "backup if need be; a new store would repeat IDs"_hint};
   }
+  if (state == "22P05")  // what no other encoding takes apart from UTF-8 is a description
+    return {ErrorCode::usage, "leave out what the database's encoding cannot write"_hint};
   const std::string_view group = state.substr(0, 2);
   if (group == "08" || group == "53" || group == "57" || group == "58") return {ErrorCode::unavailable, ""};
   return {ErrorCode::failed, ""};
@@ -250,7 +250,8 @@ Error statement_error(const PGresult* result) {
   const Meaning meaning = meaning_of(state);
   std::string text = first_line(field(PG_DIAG_MESSAGE_PRIMARY));
   if (text.empty()) text = first_line(PQresultErrorMessage(result));
-  if ((state == missing_table || state == sqlstate::insufficient_privilege) && is_about_events(text))
+  if ((state == sqlstate::missing_table || state == sqlstate::insufficient_privilege) &&
+      is_about_events(text))
     return {ErrorCode::refused, fmt::format("the store refused: {}", text), make_events_anew(), state};
   const bool is_told = !meaning.advice.hint.empty();
   return {meaning.code, fmt::format("the store refused: {}", text),
@@ -270,7 +271,7 @@ Error read_only_error(const Error& error, std::optional<bool> is_standby) {
 }
 
 bool is_missing_table(const Error& error) {
-  return error.sqlstate() == missing_table || error.sqlstate() == missing_schema;
+  return error.sqlstate() == sqlstate::missing_table || error.sqlstate() == sqlstate::missing_schema;
 }
 
 bool is_fatal(const PGresult* result) {

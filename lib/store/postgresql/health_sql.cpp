@@ -55,6 +55,14 @@ const HealthSql health_sql{
         "'full_page_writes', "
         "'default_transaction_read_only') OR name = 'synchronous_standby_names' AND setting <> '' ORDER BY "
         "name DESC",
+    // Who may not see how a standby is connected sees that it is, and the waits of its own role alone.
+    .commits_wait =
+        "SELECT (current_setting('synchronous_standby_names') <> '' AND NOT pg_is_in_recovery()"
+        " AND current_setting('synchronous_commit') NOT IN ('off', 'local')"
+        " AND (NOT EXISTS (SELECT FROM pg_stat_replication WHERE coalesce(sync_state, 'sync') IN ('sync', "
+        "'quorum'))"
+        " OR EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        " AND query_start < clock_timestamp() - interval '2 seconds')))::integer",
     .unlogged_tables = "SELECT oid::regclass FROM pg_class WHERE relpersistence <> 'p' AND (oid IN (" TABLES
                        ") OR oid IN " PARTITIONS ") ORDER BY 1",
     // The name that is looked for in every schema is in two pieces, lest it be led by one.

@@ -19,6 +19,7 @@ struct HealthSql {
   const char* lost_tags;
   /// -> name, value, source
   const char* settings;
+  const char* commits_wait;  ///< for a synchronous standby: 1, else 0
   /// -> tables
   const char* unlogged_tables;
   /// -> what the present role may not do but has to, in words

@@ -85,14 +85,18 @@
 // By command: that held_after is named tells the trigger that notes it.
 #define FREE "UPDATE leaf_worker SET owner = NULL, token = NULL, held_after = held_after"
 #define WORKER_COLUMNS "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset)"
-#define NEW_WORKER \
-  "$1::varchar, " HASH ", " BEGIN_AFTER("0") " + $3::bigint, 0, " CLOCK ", $5::bigint - " CLOCK
+// Not before the transaction, as what a backup puts back: the clock may have been set back while it waited.
+#define NEW_WORKER                                                                                 \
+  "$1::varchar, " HASH ", " BEGIN_AFTER("0") " + $3::bigint, 0,"                                   \
+  " greatest(" CLOCK ", floor(extract(epoch FROM now()) * 1000)::bigint), $5::bigint - " CLOCK
 
 namespace leaf::store::postgresql {
 
 const Sql sql{
     .begin_migration =
         "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL quote_all_identifiers = off;"
+        " SET LOCAL standard_conforming_strings = on;"
+        " SET LOCAL plpgsql.extra_errors = 'none'; SET LOCAL plpgsql.extra_warnings = 'none';"
         " SELECT pg_catalog.pg_advisory_xact_lock(" MIGRATION_LOCK ")",
     .migration_settings = "SET LOCAL search_path = pg_catalog, pg_temp;\n",
     .locked_tables = locked_tables,
@@ -139,7 +143,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
     .schema_creators = schema_creators,
     .functions = functions,
     .schema_named = "SELECT quote_ident(nspname), nspname FROM pg_namespace"
-        " WHERE CASE WHEN $2::integer = 1 THEN quote_ident(nspname) = $1::text ELSE nspname::text = $1::text END",
+        " WHERE CASE WHEN $2::integer = 1 THEN oid = to_regnamespace($1::text) ELSE nspname::text = $1::text END",
     .layout_text = "SELECT layout FROM leaf_meta",
     // Of an owner who is trusted, for anybody may make what looks like these. The name is in two pieces, lest it be led
     // by the schema's. LIMIT tells the planner that leaf_meta has one row: for hundreds it would compile all this first.
@@ -160,7 +164,8 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
  JOIN pg_proc p ON p.prorettype = 'bigint'::regtype AND p.pronargs = 2 AND pg_has_role(p.proowner, c.relowner, 'MEMBER')
   AND strpos(p.prosrc, 'UPDATE ' || $1::text || 'leaf' || '_alloc AS t SET ') > 0
  JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_roles o ON o.oid = p.proowner
- CROSS JOIN LATERAL regexp_match(p.prosrc, '^\n-- leaf functions (\d{1,9}), schema (\d{1,9}), layout (\S+)\n') AS made
+ CROSS JOIN LATERAL regexp_match(p.prosrc,
+  E'^\n-- leaf functions ([0-9]{1,9}), schema ([0-9]{1,9}), layout ([^[:space:]]+)\n') AS made
  WHERE made IS NOT NULL ORDER BY 1)",
     .clock = "SELECT " CLOCK,
     .guard_steps = "SELECT guard_steps FROM leaf_meta",

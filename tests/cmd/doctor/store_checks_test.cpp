@@ -194,6 +194,25 @@ TEST_CASE("store checks: where a standby is waited for, commits that do not wait
   CHECK(found(health).state == CheckState::warning);
 }
 
+TEST_CASE("store checks: where commits wait for a standby that is away, nobody is blamed who waits as well") {
+  leaf::StoreHealth health = healthy_server();
+  health.settings.push_back({"synchronous_standby_names", "one", "configuration file"});
+  health.locks.push_back(
+      {.what = {"tag 'order'"}, .process = 7, .role = "shop", .program = "leafctl", .since = {}});
+  CHECK(found(health).name == "locks");
+  health.commits_wait = true;
+  CHECK(std::ranges::none_of(judge(health), [](const Check& check) { return check.name == "locks"; }));
+  CHECK(found(health).name == "durability");
+  CHECK(found(health).state == CheckState::failed);
+  CHECK(found(health).detail ==
+        "commits wait for a standby that synchronous_standby_names names ('one') and that is away or slow: "
+        "nothing is granted, and each attempt leaves out what it asked for");
+  CHECK(
+      found(health).hint ==
+      "start one that it names; or, if none will come back, run 'ALTER SYSTEM SET synchronous_standby_names "
+      "= \'\'', then 'SELECT pg_reload_conf()'");
+}
+
 TEST_CASE("store checks: what stops grants fails, what only a crash shows is a warning") {
   leaf::StoreHealth health = healthy_server();
   SUBCASE("hidden warnings") {

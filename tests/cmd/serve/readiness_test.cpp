@@ -106,6 +106,10 @@ TEST_CASE(
   health = {};
   health.is_read_only = true;
   CHECK(error_text([&] { require_writable(health, false); }) == "the store accepts no writes | ");
+  health = {};
+  health.commits_wait = true;
+  CHECK(error_text([&] { require_writable(health, false); }) ==
+        "the store waits for a synchronous standby at each commit | ");
 }
 
 TEST_CASE("readiness: with the store away it lasts as long as the buffer, and comes back with the store") {
