@@ -86,7 +86,7 @@
 #define FREE "UPDATE leaf_worker SET owner = NULL, token = NULL, held_after = held_after"
 #define WORKER_COLUMNS "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset)"
 // Not before the transaction, as what a backup puts back: the clock may have been set back while it waited.
-#define NEW_WORKER                                                                                 \
+#define NEW_WORKER \
   "$1::varchar, " HASH ", " BEGIN_AFTER("0") " + $3::bigint, 0,"                                   \
   " greatest(" CLOCK ", floor(extract(epoch FROM now()) * 1000)::bigint), $5::bigint - " CLOCK
 
