@@ -11,6 +11,7 @@
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
+#include "store/grant_marks.hpp"
 #include "store/retry.hpp"
 #include "text/duration_text.hpp"
 #include "text/hint.hpp"
@@ -276,6 +277,7 @@ int drop_host_windows_ahead(const StoreIdentity& store, const HostOptions& optio
     drop(file, *folder, lock);  // another one may begin at a lower time
     ++dropped;
   });
+  host_marks(options)->lower(store.deployment, mark_of_order(owner), 0, 0);
   return dropped;
 }
 

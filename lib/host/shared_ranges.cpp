@@ -201,8 +201,19 @@ std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& fi
   }
   const Time now = clock().steady_now();
   if (wait.file != file) wait = {.file = file, .since = now};
-  if (granter().may_take_over() && now - wait.since >= timeout_ * 2 / 5) file->take_from_holder(*folder);
+  if (granter().may_take_over() && now - wait.since >= timeout_ * 2 / 5)
+    file->take_from_holder(*folder, [&](std::int64_t end) { note_order(*file, end); });
   return std::nullopt;
+}
+
+void SharedRanges::note_order(const StateFile& file, std::int64_t end) const {
+  const std::string mark = granter().order_mark();
+  if (!mark.empty()) store_options_.marks->raise(file.identity().deployment, mark, end);
+}
+
+std::int64_t SharedRanges::order_end(const StateFile& file) const {
+  const std::string mark = granter().order_mark();
+  return mark.empty() ? 0 : store_options_.marks->highest(file.identity().deployment, mark);
 }
 
 /// Returns at once if another process is at it. Throws Error if waiting does not cure the failure.
@@ -271,8 +282,8 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   const std::uint32_t turn = state.buffer.next_turn();
   if (!file.is_current(*folder_.get())) return;  // it was taken away, and this turn comes after that
   const auto before = stamp_before(store);
-  const range::Granted granted =
-      granter().grant(store, {state.buffer, file.identity(), state.origin.get(), record_of(state)});
+  const range::Granted granted = granter().grant(
+      store, {state.buffer, file.identity(), state.origin.get(), record_of(state), order_end(file)});
   const bool is_of_store = !leads_elsewhere(granted.store, file, before);
   const bool is_of_origin = state.origin.empty() || state.origin.get() == granted.origin;
   if (is_of_store && is_of_origin && file.is_current(*folder_.get())) {

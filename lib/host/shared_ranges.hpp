@@ -89,6 +89,9 @@ class SharedRanges : public range::RangeSource {
   void check_name(Store& store);
   void try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait);
   std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
+  /// How far takers have come of a file that goes, so that what is put into another one comes behind it.
+  void note_order(const StateFile& file, std::int64_t end) const;
+  std::int64_t order_end(const StateFile& file) const;
   void fetch_locked(Store& store, StateFile& file, const FetchLock& lock);
   void put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn);
   void tell(const std::string& failure, const Advice& advice) const;

@@ -352,10 +352,13 @@ StoreIdentity StateFile::identity() const {
   return {.deployment = text_of(state_->header.deployment), .copy = text_of(state_->header.copy)};
 }
 
-bool StateFile::take_from_holder(const Folder& folder) {
+bool StateFile::take_from_holder(const Folder& folder, const std::function<void(std::int64_t)>& note_end) {
   // Closed before, should this process die in between; and after, since who fetches makes sure that the file
   // has its name once it has its turn.
-  return take_name(folder, [this] { state_->buffer.close(); });
+  return take_name(folder, [&] {
+    const std::int64_t end = state_->buffer.close();
+    if (end != 0) note_end(end);
+  });
 }
 
 bool StateFile::throw_away(const Folder& folder, const FetchLock&) const {

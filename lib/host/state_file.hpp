@@ -74,8 +74,8 @@ class StateFile {
   /// another is taking a name in this folder.
   bool throw_away(const Folder& folder, const FetchLock& lock) const;
   /// As throw_away(), where the one who holds the lock has stopped: what that process publishes later is
-  /// lost.
-  bool take_from_holder(const Folder& folder);
+  /// lost. Before anybody can go on with another file, `note_end` is told where the buffer's takers had come.
+  bool take_from_holder(const Folder& folder, const std::function<void(std::int64_t)>& note_end);
 
  private:
   /// `memory` is a mapping of state_size bytes, which the object unmaps.

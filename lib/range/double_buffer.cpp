@@ -126,11 +126,15 @@ std::uint32_t DoubleBuffer::next_turn() const noexcept {
   return is_published(next) ? next + 1 : next;
 }
 
-void DoubleBuffer::close() noexcept {
+std::int64_t DoubleBuffer::close() noexcept {
   // No turn that somebody has reaches so far; and no offset is left in a slot, whatever its size becomes.
   constexpr std::uint32_t past_all_turns = 3;
-  std::uint64_t word = word_.load(std::memory_order_acquire);
-  while (!swap(word, word_of(generation_of(word) + past_all_turns, UINT32_MAX))) {
+  for (;;) {
+    const View seen = view();
+    const bool is_first = offset_of(seen.word) != UINT32_MAX && generation_of(seen.word) != 0;
+    std::uint64_t word = seen.word;
+    if (swap(word, word_of(generation_of(word) + past_all_turns, UINT32_MAX)))
+      return is_first ? seen.rest.lo : 0;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "leaf/error.hpp"
+#include "store/grant_marks.hpp"
 #include "text/duration_text.hpp"
 #include "text/hint.hpp"
 
@@ -36,6 +37,11 @@ UnixTime end_of_published(const range::Filled& filled, UnixTime leased) {
   if (end == 0) return leased;
   const layout::Positions positions(Layout::parse(filled.origin));  // the store may have another layout now
   return std::max(leased, positions.layout().time_at(positions.ticks_of(end)));
+}
+
+/// When the first unit of time begins that lies behind all positions before `end` as a whole.
+UnixTime after(std::int64_t end, const Layout& layout) {
+  return layout.time_at(layout::Positions(layout).ticks_of(end - 1) + 1);
 }
 
 /// The lease that follows `lease`, with another worker if that was recycled. Throws Error as the store does.
@@ -74,6 +80,10 @@ Range positions_of(const WorkerLease& lease, const layout::Positions& positions)
   return {positions.first_of(lo), positions.first_of(hi)};
 }
 
+std::string WindowGranter::order_mark() const {
+  return mark_of_order(request_.owner);
+}
+
 void WindowGranter::require_alike(const std::string& last, const std::string& next) const {
   if (last == next) return;
   throw Error(
@@ -84,12 +94,14 @@ void WindowGranter::require_alike(const std::string& last, const std::string& ne
 
 range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) const {
   const auto last = range::record_as<range::WindowRecord>(filled.record);
-  const WorkerRequest request = valid_request(request_, store.layout());
+  WorkerRequest request = valid_request(request_, store.layout());
   // Another store knows nothing of the last lease, and need not begin behind it. What was leased for a buffer
   // that is closed may be in use up to its end, which may be far ahead.
   const bool is_first = last.token.empty() || filled.buffer.is_closed() || store.identity() != filled.store;
   WorkerLease lease;
   if (is_first) {
+    if (filled.order_end != 0)
+      request.not_before = std::max(request.not_before, after(filled.order_end, store.layout()));
     lease = store.acquire_worker(request);
   } else {
     lease = next_lease(store,

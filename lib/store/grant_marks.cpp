@@ -75,6 +75,10 @@ std::string mark_of(std::int64_t worker) {
   return "worker " + std::to_string(worker);
 }
 
+std::string mark_of_order(const std::string& owner) {
+  return "order " + owner;
+}
+
 std::optional<TagName> tag_of_mark(const std::string& subject) {
   const std::string_view name = std::string_view(subject).substr(std::min(subject.size(), tag_prefix.size()));
   if (!subject.starts_with(tag_prefix) || !TagName::is_valid(name)) return std::nullopt;

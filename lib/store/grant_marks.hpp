@@ -62,6 +62,9 @@ std::string mark_of(std::int64_t worker);
 /// That of a deployment's layout counts nothing: it is 1 once a window was leased, and its holder stands for
 /// the layout, being the holder_of() of its text.
 inline constexpr const char* mark_of_layout = "layout";
+/// That of the order of an owner's snowflakes counts positions: what is drawn from a new buffer comes behind
+/// it.
+std::string mark_of_order(const std::string& owner);
 /// The tag that mark_of() made `subject` of; nothing for that of anything else.
 std::optional<TagName> tag_of_mark(const std::string& subject);
 

@@ -291,6 +291,51 @@ TEST_CASE("host windows: a window of which a dying process gave up the rest is n
   CHECK(strictly_increasing(ids));
 }
 
+namespace {
+
+/// As of a process that has stopped while it fetches.
+class HeldLock {
+ public:
+  explicit HeldLock(const fs::path& file) : descriptor_(open(file.c_str(), O_RDWR | O_CLOEXEC)) {
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    REQUIRE(fcntl(descriptor_, F_OFD_SETLK, &whole) == 0);
+  }
+  ~HeldLock() { close(descriptor_); }
+  HeldLock(const HeldLock&) = delete;
+  HeldLock& operator=(const HeldLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "host windows: who takes the file of a process that has stopped keeps the order, whatever the clock "
+    "says") {
+  SnowflakeHost host;
+  SnowflakeOptions options = host.snowflake();
+  options.worker.window = 20ms;
+  const auto generator = [&] { return std::make_unique<SnowflakeGenerator>(host.store_options(), options); };
+  const auto ids = draw(*generator(), 1000);
+  host.clock.set_back(1500ms);
+  const fs::path file = leaf::test::state_file_in(host.run);
+  {
+    const HeldLock stopped(file);
+    // Both windows are over, so the next one has to be fetched.
+    host.clock.advance(1s);
+    const std::int64_t id = draw(*generator(), 100'000).front();
+    CHECK(leaf::Layout::parse("leaf").worker_of(id) == 1);
+    CHECK(id > ids.back());
+  }
+  // Once the order is given up, the clock decides again.
+  host.clock.set_back(1s);
+  leaf::drop_host_windows_ahead(host.open().identity(), host.host_options(), "here", {}, 0ms, 1s, host.clock);
+  CHECK(generator()->next() < ids.back());
+}
+
 TEST_CASE("host windows: a lease that was noted but not published is not taken to begin before it did") {
   SnowflakeHost host;
   const auto file = [&] { return leaf::test::state_file_in(host.run); };

@@ -79,7 +79,7 @@ struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
         break;
       default:
         is_closed = true;
-        buffer.close();
+        if (const std::int64_t end = buffer.close(); end != 0) RL_ASSERT(end > ended_before);
         greatest_ended = next_id++;  // from the other file
     }
   }

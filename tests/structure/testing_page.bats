@@ -98,7 +98,7 @@ unknown_tests() {
       model_replay_*) [ -e "tests/models/${name#model_replay_}.pml" ] ;;
       model_*)
         [ -e "tests/models/${name#model_}.pml" ] ||
-          grep -qE "(leaf_add_test\(|add_test\(NAME )$name " tests/models/CMakeLists.txt
+          grep -qE "(leaf_add_(relacy_)?test\(|add_test\(NAME )$name " tests/models/CMakeLists.txt
         ;;
       *) grep -rqE --include=CMakeLists.txt "(leaf_add_test\(|add_test\(NAME )$name( |\$)" tests ;;
     esac || echo "$name"
