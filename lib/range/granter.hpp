@@ -86,8 +86,8 @@ class Granter {
   virtual StoreIdentity identify(Store& store) const { return store.identity(); }
   /// Throws Error (refused) if takers cannot go on with ranges of the origin `next` after those of `last`.
   virtual void require_alike(const std::string& /*last*/, const std::string& /*next*/) const {}
-  /// Under which mark a host notes how far takers had come of a buffer that was taken from a process which had
-  /// stopped; empty where the store knows it.
+  /// Under which mark a host notes how far takers had come of a buffer that was taken from a process which
+  /// had stopped; empty where the store knows it.
   virtual std::string order_mark() const { return {}; }
   /// False where nothing can be granted while another process may still publish what it was granted.
   virtual bool may_take_over() const { return true; }
