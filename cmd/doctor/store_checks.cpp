@@ -134,7 +134,7 @@ std::optional<Check> check_events(const StoreHealth& health) {
 std::optional<Check> check_triggers(const StoreHealth& health) {
   if (health.stopped_triggers.empty()) return std::nullopt;
   return Check{"schema", CheckState::failed,
-               fmt::format("triggers that keep IDs from coming again are turned off or missing: {}",
+               fmt::format("triggers and keys that keep IDs from coming again are turned off or missing: {}",
                            fmt::join(health.stopped_triggers, ", ")),
                "find out who did that, and restore them with 'leafctl init-db'"_hint};
 }

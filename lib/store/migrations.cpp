@@ -99,6 +99,11 @@ Error lost_meta_row() {
           "restore the store from a backup; a new one would repeat IDs"_hint};
 }
 
+Error several_rows() {
+  return {ErrorCode::refused, "a table of the store has several rows where its key allows one",
+          advice("find out what is missing{}"_hint, Remedy{Remedy::Kind::check_store})};
+}
+
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
   if (!connection.find_tables(timeout)) return {};
   const auto rows = connection.execute(connection.sql().schema, {}, timeout);

@@ -46,6 +46,8 @@ class Transaction {
 
 /// What is said where the only row of leaf_meta is gone.
 Error lost_meta_row();
+/// A grant has met more rows than one: nobody can tell which of them IDs were granted from before.
+Error several_rows();
 
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout);
 

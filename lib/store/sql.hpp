@@ -22,6 +22,8 @@ struct Sql {
   /// -> triggers of the store's tables, 1 or 0: does it run, and what turns it on; absent where none can be
   /// turned off or dropped by itself
   const char* triggers;
+  /// -> keys that the store's tables lack, in words, and what makes them; absent like that
+  const char* missing_keys;
   /// Leads the migration that makes the log, where it is run again; placed like that.
   const char* drop_event_triggers;
   /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables, which may do without.

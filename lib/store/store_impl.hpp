@@ -105,6 +105,7 @@ class Store::Impl {
             look(connection, left);
             return std::nullopt;
           }
+          if (rows.size() > 1) throw store::several_rows();
           StoreIdentity identity = store::identity_of(rows[0], identity_column, connection);
           require_connected_to(identity);
           run_ = store::run_of(rows[0], identity_column);

@@ -33,6 +33,9 @@ std::vector<StoppedTrigger> stopped_triggers(Connection& connection, std::span<c
                                              int version, std::chrono::milliseconds timeout) {
   std::vector<StoppedTrigger> stopped;
   if (connection.sql().triggers == nullptr) return stopped;
+  // First: what the triggers do to one row they would do to each that has its key.
+  for (const Row& row : connection.execute(connection.sql().missing_keys, {}, timeout))
+    stopped.push_back({row.text(0), row.text(1)});
   std::size_t applied = 0;
   while (applied < migrations.size() && migrations[applied].number <= version) ++applied;
   auto missing = triggers_of(migrations.first(applied));

@@ -148,3 +148,30 @@ SQL
   contains "$(leafctl tags show order)" 'naïve'
   dropdb --force "${test_database}_latin1"
 }
+
+@test "tables that were restored alone have neither keys nor triggers, and get both again" {
+  sql() { psql -AtqX -v ON_ERROR_STOP=1 -d "$test_database" -c "$1"; }
+  local dump=$BATS_TEST_TMPDIR/dump
+  leafctl -q init-db
+  leafctl -q add-tag order
+  leafctl next order --direct
+  leafctl next --snowflake --no-host-buffer
+  pg_dump -Fc -d "$test_database" -f "$dump"
+  sql 'DROP TABLE leaf_alloc, leaf_worker'
+  pg_restore -d "$test_database" -t leaf_alloc -t leaf_worker "$dump"
+  pg_restore -d "$test_database" -t leaf_alloc "$dump" || true  # the table is there, so its rows come once more
+  same 'the rows' 2 "$(sql 'SELECT count(*) FROM leaf_alloc')"
+  expect 5 leafctl next order --direct
+  contains "$(leafctl doctor)" 'are turned off or missing: primary key of leaf_alloc, primary key of leaf_worker, '
+  expect 5 leafctl init-db
+  contains "$stderr" 'hint: remove the rows that have granted less, then try again'
+  expect 5 leafctl next order --direct
+  sql 'DELETE FROM leaf_alloc AS a USING leaf_alloc AS b WHERE a.biz_tag = b.biz_tag AND a.ctid < b.ctid'
+  expect 0 leafctl init-db
+  contains "$stderr" 'restored triggers or keys'
+  lacks "$(leafctl doctor)" 'turned off or missing'
+  expect 0 leafctl failover settle --yes
+  expect 0 leafctl next order --direct
+  expect 0 leafctl add-tag other
+  same 'a key' 'worker_id' "$(sql "SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] WHERE indrelid = 'leaf_worker'::regclass AND indisprimary")"
+}

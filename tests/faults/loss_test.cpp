@@ -172,6 +172,29 @@ TEST_CASE("loss: a table that is gone is not made anew") {
   CHECK(store.grant(order, 5).range == leaf::Range{6, 11});
 }
 
+TEST_CASE("loss: a tag that has two rows, as without a key, grants nothing") {
+  TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  store.add_tag(new_tag("order"));
+  store.grant(order, 5);
+  database.sql().run(
+      "SET session_replication_role = replica; ALTER TABLE leaf_alloc DROP CONSTRAINT leaf_alloc_pkey;"
+      "INSERT INTO leaf_alloc SELECT (jsonb_populate_record(t, '{\"max_id\": 1000}')).* FROM leaf_alloc t");
+  for (int i = 0; i < 2; ++i) {
+    const leaf::Error error = error_of([&] { store.grant(order, 5); });
+    CHECK(error.code() == leaf::ErrorCode::refused);
+    CHECK(mentions(error, "several rows"));
+  }
+  const auto stopped = store.health().stopped_triggers;
+  CHECK(stopped == std::vector<std::string>{"primary key of leaf_alloc"});
+  CHECK(error_of([&] { store.migrate(); }).code() == leaf::ErrorCode::refused);
+  database.sql().run("DELETE FROM leaf_alloc WHERE max_id < 1000");
+  store.migrate();
+  CHECK(store.health().stopped_triggers.empty());
+  CHECK(store.grant(order, 5).range.lo >= 1000);
+}
+
 TEST_CASE("loss: rows that come one by one, from several at once, are all counted") {
   TestDatabase database;
   leaf::Store store({.url = database.url()});

@@ -83,6 +83,8 @@ Meaning meaning_of(std::string_view state) {
             "find out who moved, dropped or replaced it, and put it back, from a "
             "backup if need be; a new store would repeat IDs"_hint};
   }
+  if (state == "23505")  // a key is made anew over rows that came twice, as from a dump
+    return {ErrorCode::refused, "remove the rows that have granted less, then try again"_hint};
   if (state == "22P05")  // what no other encoding takes apart from UTF-8 is a description
     return {ErrorCode::usage, "leave out what the database's encoding cannot write"_hint};
   const std::string_view group = state.substr(0, 2);

@@ -113,6 +113,13 @@ const Sql sql{
         "SELECT tgname, (tgenabled IN ('O', 'A'))::integer,"
         " format('ALTER TABLE %s ENABLE TRIGGER %I;', tgrelid::regclass, tgname) FROM pg_trigger"
         " WHERE tgrelid IN (" TABLES ") AND NOT tgisinternal ORDER BY tgname",
+    .missing_keys =
+        "SELECT 'primary key of ' || c.relname, format('ALTER TABLE %s ADD PRIMARY KEY (%I);', home, attname)"
+        " FROM (VALUES (to_regclass('leaf_alloc'), 'biz_tag'), (to_regclass('leaf_worker'), 'worker_id'),"
+        " (to_regclass('leaf_meta'), 'only_row')) AS wanted (home, named) JOIN pg_class c ON c.oid = home"
+        " JOIN pg_attribute a ON a.attrelid = home AND a.attname = named AND a.attnum > 0"
+        " WHERE NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = home AND i.indisunique AND i.indisvalid"
+        " AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum) ORDER BY 1",
     .drop_event_triggers = R"(DROP TRIGGER IF EXISTS leaf_event_kept ON leaf.leaf_event;
 DROP TRIGGER IF EXISTS leaf_alloc_added ON leaf.leaf_alloc;
 DROP TRIGGER IF EXISTS leaf_alloc_changed ON leaf.leaf_alloc;

@@ -59,6 +59,7 @@ const Sql sql{
         " WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema AS s WHERE s.type = wanted.type AND s.name = wanted.name)"
         " ORDER BY 1",
     .triggers = nullptr,
+    .missing_keys = nullptr,
     .drop_event_triggers = R"(DROP TRIGGER IF EXISTS leaf_event_kept;
 DROP TRIGGER IF EXISTS leaf_alloc_added;
 DROP TRIGGER IF EXISTS leaf_alloc_added_again;
