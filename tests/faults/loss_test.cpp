@@ -29,6 +29,18 @@ bool mentions(const leaf::Error& error, const std::string& text) {
   return (std::string(error.what()) + "\n" + error.hint()).find(text) != std::string::npos;
 }
 
+/// A store that has given out 5 IDs of a tag.
+struct Granted {
+  Granted() {
+    store.migrate();
+    store.add_tag(new_tag("order"));
+    store.grant(order, 5);
+  }
+
+  TestDatabase database;
+  leaf::Store store{{.url = database.url()}};
+};
+
 /// A server whose store has given out 500 IDs of a tag, and a worker.
 struct Given {
   Given() {
@@ -153,12 +165,7 @@ TEST_CASE_FIXTURE(Given, "loss: an emptied table that names the deployment says 
   }
 }
 
-TEST_CASE("loss: a table that is gone is not made anew") {
-  TestDatabase database;
-  leaf::Store store({.url = database.url()});
-  store.migrate();
-  store.add_tag(new_tag("order"));
-  store.grant(order, 5);
+TEST_CASE_FIXTURE(Granted, "loss: a table that is gone is not made anew") {
   database.sql().run("ALTER TABLE leaf_alloc RENAME TO moved");
   for (const bool is_open : {true, false}) {
     CAPTURE(is_open);
@@ -172,12 +179,7 @@ TEST_CASE("loss: a table that is gone is not made anew") {
   CHECK(store.grant(order, 5).range == leaf::Range{6, 11});
 }
 
-TEST_CASE("loss: a tag that has two rows, as without a key, grants nothing") {
-  TestDatabase database;
-  leaf::Store store({.url = database.url()});
-  store.migrate();
-  store.add_tag(new_tag("order"));
-  store.grant(order, 5);
+TEST_CASE_FIXTURE(Granted, "loss: a tag that has two rows, as without a key, grants nothing") {
   database.sql().run(
       "SET session_replication_role = replica; ALTER TABLE leaf_alloc DROP CONSTRAINT leaf_alloc_pkey;"
       "INSERT INTO leaf_alloc SELECT (jsonb_populate_record(t, '{\"max_id\": 1000}')).* FROM leaf_alloc t");

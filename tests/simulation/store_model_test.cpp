@@ -498,10 +498,10 @@ TEST_CASE("simulation: the model answers as PostgreSQL does") {
   if (std::getenv("PGHOST") == nullptr) return;
   Compared compared;
   DisguisedPostgresql server(begin_ms);
-  run(&server, 60, 400, compared);
+  run(&server, 80, 400, compared);  // how many draws are refused depends on shares that chance picks
   leaf::test::figure("store model/postgresql", compared.statements, "statements compared");
   leaf::test::figure("store model/postgresql", compared.left_out, "guards compared");
-  CHECK(compared.refused_draws > 20);  // how many there are depends on the shares, which are drawn by chance
+  CHECK(compared.refused_draws > 50);
   // Two copies of one state leave out different amounts.
   const auto drawn = compared.shares.size();
   std::ranges::sort(compared.shares);
