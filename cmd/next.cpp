@@ -188,9 +188,13 @@ class Next : public Command {
   }
 
   void print_ids_of_store(Session& session) const {
-    warn_of_missing_marks(session);
+    MissingMarks marks(session);
+    marks.look();
+    marks.report();
     leaf::Store store = session.store();
     const leaf::Grant grant = store.grant(*tag_, count_.value_or(1));
+    marks.look();
+    marks.report();
     remember_store(session, store);
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));
     warn_if_nearly_used_up(*tag_, leaf::supply_of(grant.start, grant.limit, grant.range.hi),

@@ -65,12 +65,16 @@ class WorkersAcquire : public Command {
   }
 
   void run(Session& session) override {
-    warn_of_missing_marks(session);
+    MissingMarks marks(session);
+    marks.look();
+    marks.report();
     leaf::Store store = session.store();
     const std::string& owner = session.settings().worker_name;
     leaf::WorkerRequest request = worker_request(session.settings());
     request.window += store.layout().unit() - std::chrono::milliseconds(1);  // what is cut off below
     const Lease lease{whole_units(store.acquire_worker(request)), owner};
+    marks.look();
+    marks.report();
     remember_store(session, store);
     session.output.print_one(columns, lease);
     session.messages.info(fmt::format(

@@ -213,12 +213,24 @@ Checks check_durability(const StoreHealth& health) {
     if (names != health.settings.end()) {
       found.push_back(
           {"durability", CheckState::failed,
-           fmt::format("commits wait for a standby that {} names ('{}') and that is away or slow: "
-                       "nothing is granted, and each attempt leaves out what it asked for",
+           fmt::format("nothing is granted: commits wait for a standby named in {} ('{}'), and none confirms "
+                       "them; each attempt leaves a gap",
                        names->name, names->value),
            fmt::format("start one that it names; or, if none will come back, {}"_hint,
                        reset(*names, health, "''"))});
     }
+  }
+  if (!health.subscriptions.empty()) {
+    std::vector<std::string> statements;
+    for (const std::string& name : health.subscriptions) statements.push_back("DROP SUBSCRIPTION " + name);
+    found.push_back(
+        {"durability", CheckState::failed,
+         fmt::format("subscriptions write into the tables: {}; what they bring may set IDs back, so "
+                     "no IDs are drawn",
+                     fmt::join(health.subscriptions, ", ")),
+         fmt::format("once nothing is drawn from the server that they follow, run '{}', and go on "
+                     "as after a restore"_hint,
+                     fmt::join(statements, "; "))});
   }
   if (!health.unlogged_tables.empty()) {
     std::vector<std::string> statements;

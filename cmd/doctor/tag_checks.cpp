@@ -49,8 +49,9 @@ std::optional<Check> check_limit(const Tag& tag, const TagOutlook& outlook) {
   return Check{"tags",
                left > 0 ? CheckState::warning : CheckState::failed,
                seen,
-               tag.limit ? "raise it with "_hint + raise_command(tag) + ", or remove it with --limit none"
-                         : "go on with another tag: no ID is greater"_hint,
+               ids.limit < leaf::max_id
+                   ? "raise it with "_hint + raise_command(tag) + ", or remove it with --limit none"
+                   : "go on with another tag: no ID is greater"_hint,
                tag.name,
                measures_of(outlook)};
 }

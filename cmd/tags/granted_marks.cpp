@@ -47,12 +47,17 @@ leaf::StoreOptions MissingMarks::store_options() {
 
 void MissingMarks::look() {
   const std::lock_guard lock(mutex_);
-  if (!std::exchange(looked_, true)) found_ = missing_marks(session_);
+  is_asked_ = true;
+  if (!std::exchange(has_looked_, true)) found_ = missing_marks(session_);
 }
 
 void MissingMarks::report() {
   const std::lock_guard lock(mutex_);
-  warn(std::exchange(found_, {}), session_.messages);
+  if (has_warned_ || !std::exchange(is_asked_, false)) return;
+  // Buffers may have taken the last room that there was for the record.
+  if (found_.empty()) found_ = missing_marks(session_);
+  has_warned_ = !found_.empty();
+  warn(found_, session_.messages);
 }
 
 }  // namespace leafctl

@@ -135,7 +135,14 @@ Descriptor open_trusted(const Folder& folder, const std::string& name) {
     if (!file && errno == ELOOP) throw refuse("is a symbolic link");
     if (!file && errno == EISDIR) throw refuse("is a folder");
     if (!file && errno == ENXIO) throw refuse("is no regular file");  // a socket
-    if (!file && errno == EACCES) throw refuse("is closed to this user");
+    if (!file && errno == EACCES) {
+      if (faccessat(folder.descriptor(), name.c_str(), F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0)
+        throw refuse("is closed to this user");
+      throw Error(
+          ErrorCode::refused,
+          fmt::format("folder '{}' is closed to the user that this process has become", folder.path()),
+          "open the store after rights are given up, with a folder of that user's"_hint);
+    }
     if (!file) throw cannot(folder, name, "opened");
     struct stat status {};
     if (fstat(file.get(), &status) != 0) throw cannot(folder, name, "looked at");

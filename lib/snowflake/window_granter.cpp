@@ -97,7 +97,8 @@ range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) c
   WorkerRequest request = valid_request(request_, store.layout());
   // Another store knows nothing of the last lease, and need not begin behind it. What was leased for a buffer
   // that is closed may be in use up to its end, which may be far ahead.
-  const bool is_first = last.token.empty() || filled.buffer.is_closed() || store.identity() != filled.store;
+  const bool has_last = !last.token.empty() && !filled.buffer.is_closed();
+  const bool is_first = !has_last || store.identity() != filled.store;
   WorkerLease lease;
   if (is_first) {
     if (filled.order_end != 0)
@@ -115,7 +116,10 @@ range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) c
   // Its own, wherever the store's name leads by now.
   const Layout& layout = *lease.layout;
   const Range range = positions_of(lease, layout::Positions(layout));
-  if (!is_first && lease.store == filled.store && range.lo < filled.buffer.published_end()) {
+  if (has_last && lease.store == filled.store && range.lo < filled.buffer.published_end()) {
+    if (is_first)
+      throw Error(ErrorCode::unavailable, "the store's name led to another store for a moment",
+                  "try again"_hint);
     throw Error(ErrorCode::refused,
                 "the store has leased the same time before: it was restored from a backup, or an old standby "
                 "took over",

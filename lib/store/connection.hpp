@@ -52,7 +52,8 @@ StoreIdentity identity_of(const Row& row, std::size_t first, const Connection& c
 std::string run_of(const Row& row, std::size_t first);
 
 /// Throws Error (refused) unless `column` says that the commit which granted the row will last: 1, it will;
-/// 0, by the settings it may not; 2, the table is unlogged; 3, the table lacks the guard that belongs to it.
+/// 0, by the settings it may not; 2, the table is unlogged; 3, the table lacks the guard that belongs to it;
+/// 4, triggers do not run; 5, no standby is waited for; 6, a subscription writes into the table.
 void require_durable(const Row& row, std::size_t column);
 
 /// What the retry policy looks at besides a database's own SQLSTATEs; drivers set these themselves.
@@ -117,6 +118,14 @@ inline Advice make_events_anew() {
 inline Advice unlogged_advice() {
   return advice("find it{}, and make it durable with ALTER TABLE ... SET LOGGED"_hint,
                 Remedy{Remedy::Kind::check_store});
+}
+
+/// What is done about a table that follows another server's.
+inline Advice subscription_advice() {
+  return advice(
+      "find it{}; once nothing is drawn from the server that it follows, drop it with DROP SUBSCRIPTION, and "
+      "go on as after a restore"_hint,
+      Remedy{Remedy::Kind::check_store});
 }
 
 /// `error` of what only the owner of the tables may do, as it is told to another role.

@@ -78,6 +78,11 @@ void require_durable(const Row& row, std::size_t column) {
                 "lose them",
                 "leave it at its default for this role and database, and out of PGOPTIONS"_hint);
   }
+  if (durability == 6) {
+    throw Error(ErrorCode::refused,
+                "a subscription writes into a table of the store: what it brings may set IDs back",
+                subscription_advice());
+  }
   throw Error(ErrorCode::refused,
               "the store does not vouch for its commits: 'synchronous_commit' is off, or "
               "'client_min_messages' hides its warnings",

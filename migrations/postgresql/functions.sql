@@ -180,6 +180,7 @@ BEGIN
              AND current_setting('synchronous_standby_names', true) <> '' THEN 5
            WHEN current_setting('session_replication_role', true) = 'replica' THEN 4
            WHEN NOT pg_relation_is_publishable(t.tableoid) THEN 2
+           WHEN EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = t.tableoid) THEN 7
            WHEN split_part(t.granted_by, '.', 3) <> t.tableoid::text THEN 3
            -- A row that a subtransaction wrote has its number.
            WHEN t.xmin <> pg_current_xact_id()::xid

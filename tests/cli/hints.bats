@@ -641,3 +641,18 @@ may_be_nobody() {
   same 'the hints' 'hint: free some space there
 hint: name another one with --runtime-dir, before anything is drawn' "$output"
 }
+
+@test "a folder of a host that has no room left for the record of what was granted" {
+  on_sqlite
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  mkdir -m 700 "$LEAFCTL_RUNTIME_DIR"
+  for what in order '--snowflake --no-host-buffer --worker-name a' '--snowflake --worker-name b'; do
+    export what
+    # shellcheck disable=SC2016 # for the other shell
+    run unshare --mount bash -uc 'mount -t tmpfs -o size=8k,mode=700 none "$LEAFCTL_RUNTIME_DIR"
+      case $what in *no-host*) head -c 4096 /dev/zero >"$LEAFCTL_RUNTIME_DIR/ballast" ;; esac
+      leafctl next $what 2>&1 >ids'
+    contains "$output" "would not notice a restored store: no file can be created in folder '$LEAFCTL_RUNTIME_DIR': its file system is full"
+    contains "$output" 'hint: free some space there'
+  done
+}

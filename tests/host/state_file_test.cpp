@@ -71,6 +71,16 @@ ino_t inode_of(const fs::path& path) {
 
 }  // namespace
 
+TEST_CASE("state file: who gives up rights after opening the folder is not told to remove a file") {
+  if (geteuid() != 0) return;
+  StateFileFixture fixture;
+  REQUIRE(seteuid(65501) == 0);
+  const std::string text = error_text([&] { fixture.open(); });
+  REQUIRE(seteuid(0) == 0);
+  CHECK(text.find("folder '" + fixture.folder.path() + "' is closed to the user") != std::string::npos);
+  CHECK(text.find("remove it") == std::string::npos);
+}
+
 TEST_CASE("state file: whoever opens it again maps the same memory") {
   StateFileFixture fixture;
   const auto again = fixture.open();

@@ -533,7 +533,7 @@ Scenario::Scenario(Random& random, const Plan& plan)
       step(),
       draws_singly(plan.model != Model::none),
       has_another_store(random.one_in(4)),
-      takes_time(random.one_in(8)) {
+      takes_time(random.one_in(32)) {
   // A few kinds at once meet more often than all.
   for (std::int64_t i = random.between(1, 4); i > 0; --i)
     kinds.push_back(static_cast<ActorKind>(random.below(8)));
@@ -578,7 +578,7 @@ void Scenario::keep_to(Subject about, Random& random) {
       faults &= only({Fault::repoint, Fault::kill, Fault::stop, Fault::network});
       hosts = 1;
       has_another_store = true;
-      takes_time = takes_time || random.one_in(8);
+      takes_time = takes_time || random.one_in(16);
       // Whoever fetches notices it too.
       if (takes_time && random.one_in(2)) step = 1'000'000;
       return;
@@ -644,12 +644,14 @@ Process& launch(const Place& place, ActorKind kind) {
 }
 
 int start_probes(const Place& place, Time deadline) {
-  for (int tag = 0; tag < place.scenario.tags; ++tag)
-    make_program(place, [tag, deadline](const Actor& actor) { actor.probe_tag(tag, deadline); });
-  make_program(place, [deadline](const Actor& actor) { actor.probe_snowflakes(deadline); });
-  if (!place.scenario.has_many_workers()) return place.scenario.tags + 1;
-  make_program(place, [deadline](const Actor& actor) { actor.probe_own_snowflakes(deadline); });
-  return place.scenario.tags + 2;
+  Random& random = Scheduler::the().random();
+  const int tag = static_cast<int>(random.below(place.scenario.tags));
+  const bool is_own = place.scenario.has_many_workers() && random.one_in(2);
+  make_program(place, [tag, deadline](const Actor& actor) { actor.probe_tag(tag, deadline); });
+  make_program(place, [is_own, deadline](const Actor& actor) {
+    is_own ? actor.probe_own_snowflakes(deadline) : actor.probe_snowflakes(deadline);
+  });
+  return 2;
 }
 
 HostOptions host_options(bool fetch_ahead) {

@@ -94,7 +94,8 @@ struct Place {
 /// Starts a program.
 Process& launch(const Place& place, ActorKind kind);
 /// Starts programs that draw until they have an ID, or the deadline has come, and take the remedies that
-/// errors propose. Returns how many there are; each that has an ID counts in Tally::good_probes.
+/// errors propose: one of a tag, one of a worker. Returns how many there are; each that has an ID counts in
+/// Tally::good_probes.
 int start_probes(const Place& place, Time deadline);
 
 /// The options of all who use that host's runtime folder.

@@ -30,16 +30,19 @@ class Atomic {
   }
   void store(T value, std::memory_order = std::memory_order_seq_cst) noexcept {
     point();
+    note_write(this);
     value_ = value;
   }
   T exchange(T value, std::memory_order = std::memory_order_seq_cst) noexcept {
     point();
+    note_write(this);
     return std::exchange(value_, value);
   }
   bool compare_exchange_strong(T& expected, T desired, std::memory_order = std::memory_order_seq_cst,
                                std::memory_order = std::memory_order_seq_cst) noexcept {
     point();
     if (value_ == expected) {
+      note_write(this);
       value_ = desired;
       return true;
     }
@@ -52,10 +55,12 @@ class Atomic {
   }
   T fetch_add(T more, std::memory_order = std::memory_order_seq_cst) noexcept {
     point();
+    note_write(this);
     return std::exchange(value_, static_cast<T>(value_ + more));
   }
   T fetch_sub(T less, std::memory_order = std::memory_order_seq_cst) noexcept {
     point();
+    note_write(this);
     return std::exchange(value_, static_cast<T>(value_ - less));
   }
   T operator++() noexcept { return static_cast<T>(fetch_add(1) + 1); }

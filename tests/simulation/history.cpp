@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "simulation/actors.hpp"
 #include "simulation/arena.hpp"
 #include "simulation/faults.hpp"
 #include "simulation/host_records.hpp"
+#include "simulation/point.hpp"
 
 namespace leaf::simulation {
 
@@ -110,7 +112,7 @@ class History {
   void start_processes() {
     for (Slot& slot : slots_) {
       if (slot.process != nullptr) {
-        if (!slot.process->is_dead && scheduler_.has_threads(*slot.process)) continue;
+        if (!slot.process->is_dead && slot.process->threads > 0) continue;
         end(*slot.process);
         slot.process = nullptr;
         slot.starts_at = scheduler_.now() + random_.spread(microsecond, 200 * millisecond);
@@ -130,12 +132,13 @@ class History {
   bool all_ended() {
     return !faults_.is_restoring() && std::ranges::none_of(hosts_, [&](const auto& host) {
       return std::ranges::any_of(host->processes,
-                                 [&](const Process* process) { return scheduler_.has_threads(*process); });
+                                 [](const Process* process) { return process->threads > 0; });
     });
   }
 
   /// At any moment a process may die, and another one goes on with what the host has written down.
   void require_records() {
+    if (!std::exchange(has_written, false)) return;
     if (faults_.counts()[static_cast<std::size_t>(Fault::damage)] > 0) return;
     const Process* const ran = scheduler_.last();
     if (ran == nullptr) return;

@@ -1,11 +1,22 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace leaf::simulation {
 
 /// How many more points the fiber that runs passes before another one may.
 extern std::int64_t points_left;
+/// What the files of all hosts lie in.
+extern std::byte* const files_begin;
+inline constexpr std::size_t files_room = std::size_t{64} << 20;
+/// Whether a file was written to, or has come into a folder, since this was set to false.
+extern bool has_written;
+/// Said of an atomic.
+inline void note_write(const void* place) {
+  if (static_cast<std::size_t>(static_cast<const std::byte*>(place) - files_begin) < files_room)
+    has_written = true;
+}
 /// Called at the last of them.
 void preempt();
 

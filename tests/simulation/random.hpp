@@ -21,7 +21,9 @@ class Random {
   }
   /// From 0 to `bound` - 1.
   std::int64_t below(std::int64_t bound) noexcept {
-    return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(bound));
+    // Quicker than a remainder. Source: https://arxiv.org/abs/1805.10941
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::int64_t>(Wide{next()} * static_cast<std::uint64_t>(bound) >> 64);
   }
   /// From `first` to `last`.
   std::int64_t between(std::int64_t first, std::int64_t last) noexcept {

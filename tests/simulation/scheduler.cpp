@@ -125,6 +125,7 @@ void run_body(context::transfer_t from) {
     Scheduler::the().on_escape(*fiber.process, error.what());
   }
   fiber.state = Fiber::State::done;
+  --fiber.process->threads;
   Scheduler::the().wake_all(&fiber);
   context::jump_fcontext(main_at, nullptr);
   std::abort();
@@ -159,6 +160,7 @@ Fiber& Scheduler::start(Process& process, std::function<void()> body) {
   fiber->stack = take_stack();
   fiber->at = context::make_fcontext(fiber->stack + stack_size, stack_size - page, &run_body);
   fibers_.push_back(fiber);
+  ++process.threads;
   return *fiber;
 }
 
@@ -172,16 +174,11 @@ bool Scheduler::is_done(const Fiber& fiber) noexcept {
 
 void Scheduler::kill(Process& process) {
   process.is_dead = true;
+  process.threads = 0;
   for (Fiber* const fiber : fibers_) {
     if (fiber->process == &process) fiber->state = Fiber::State::done;
   }
   has_ended_ = true;
-}
-
-bool Scheduler::has_threads(const Process& process) const {
-  return std::ranges::any_of(fibers_, [&](const Fiber* fiber) {
-    return fiber->process == &process && fiber->state != Fiber::State::done;
-  });
 }
 
 Process& Scheduler::process() const noexcept {

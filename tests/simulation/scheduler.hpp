@@ -31,6 +31,7 @@ struct Process {
   int number;
   Host* host;
   bool is_dead = false;
+  int threads = 0;         ///< that have not ended
   Time stopped_until = 0;  ///< not scheduled before, as after SIGSTOP
   /// Who holds the mutexes that the library has once for a process: here all processes share their places.
   std::map<const void*, Fiber*> static_mutexes{};
@@ -75,8 +76,6 @@ class Scheduler {
   void run(const std::function<bool()>& is_over);
   /// None of its threads runs again.
   void kill(Process& process);
-  bool has_threads(const Process& process) const;
-  /// Whether a thread of that process has not ended, and whether it is that one.
   static bool is_done(const Fiber& fiber) noexcept;
 
   // In a thread:

@@ -34,6 +34,20 @@ extern char _end;
 
 namespace leaf::simulation {
 
+namespace {
+
+std::byte* reserve_files() {
+  void* const memory =
+      mmap(nullptr, files_room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+std::byte* const files_begin = reserve_files();
+bool has_written = false;
+
 Kernel* Kernel::the_ = nullptr;
 
 Kernel::Kernel(Log& told) : log(told) {
@@ -41,6 +55,15 @@ Kernel::Kernel(Log& told) : log(told) {
 }
 Kernel::~Kernel() {
   the_ = nullptr;
+}
+
+std::byte* Kernel::allot(std::size_t size) {
+  constexpr std::size_t page = 4096;
+  std::byte* const memory = files_begin + allotted_;
+  allotted_ += (size + page - 1) / page * page;
+  if (allotted_ > files_room) std::abort();  // no history makes so many
+  std::fill_n(memory, size, std::byte{0});
+  return memory;
 }
 
 namespace {
@@ -211,7 +234,7 @@ void put_back(Host& host, const KeptFile& kept, KeptAs as) {
   if (!is_open) file->number = kept.inode;
   if (as == KeptAs::itself || is_open) file->born = kept.born;
   file->size = kept.content.size();
-  file->memory = new (std::align_val_t{64}) std::byte[file->size];
+  file->memory = kernel().allot(file->size);
   std::ranges::copy(kept.content, file->memory);
   std::shared_ptr<Inode>& entry = folder->entries[kept.name];
   if (entry) entry->links = 0;
@@ -371,6 +394,7 @@ int __wrap_linkat(int, const char* from, int folder, const char* name, int) {
   if (into->inode->links == 0) return fail(ENOENT);
   if (!into->inode->entries.emplace(name, file->inode).second) return fail(EEXIST);
   ++file->inode->links;
+  has_written = true;
   kernel().log.note("file is made", process().number, static_cast<std::int64_t>(file->inode->number));
   kernel().log.say("its name", process().number, name);
   return 0;
@@ -397,6 +421,27 @@ int __wrap_fstat(int descriptor, struct stat* status) {
   return 0;
 }
 
+/// All hosts have the same namespaces.
+int __real_stat(const char* path, struct stat* status);
+int __wrap_stat(const char* path, struct stat* status) {
+  if (!Scheduler::in_thread()) return __real_stat(path, status);
+  point();
+  fill({.number = 1}, *status);
+  return 0;
+}
+
+int __real_access(const char* path, int mode);
+int __wrap_access(const char* path, int mode) {
+  if (!Scheduler::in_thread()) return __real_access(path, mode);
+  return fail(ENOENT);
+}
+
+int __real_socket(int domain, int type, int protocol);
+int __wrap_socket(int domain, int type, int protocol) {
+  if (!Scheduler::in_thread()) return __real_socket(domain, type, protocol);
+  return fail(EAFNOSUPPORT);
+}
+
 int __wrap_lstat(const char* path, struct stat* status) {
   point();
   const auto folder = found_by(path);
@@ -415,8 +460,9 @@ int __wrap_fstatat(int folder, const char* name, struct stat* status, int) {
 
 int __real_statx(int folder, const char* name, int flags, unsigned mask, struct statx* status);
 int __wrap_statx(int folder, const char* name, int flags, unsigned mask, struct statx* status) {
-  if (folder < first_descriptor) return __real_statx(folder, name, flags, mask, status);
+  if (!Scheduler::in_thread()) return __real_statx(folder, name, flags, mask, status);
   point();
+  if (folder == AT_FDCWD) return fail(ENOENT);
   const OpenFile* const file = open_file(folder);
   if (file == nullptr) return fail(EBADF);
   *status = {};
@@ -446,7 +492,7 @@ int __wrap_posix_fallocate(int descriptor, off_t, off_t size) {
   OpenFile* const file = open_file(descriptor);
   if (file == nullptr) return EBADF;
   const auto bytes = static_cast<std::size_t>(size);
-  file->inode->memory = new (std::align_val_t{64}) std::byte[bytes]();
+  file->inode->memory = kernel().allot(bytes);
   file->inode->size = bytes;
   return 0;
 }

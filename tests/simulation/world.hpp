@@ -44,12 +44,16 @@ class Kernel {
   static Kernel& the() noexcept { return *the_; }
 
   std::vector<std::unique_ptr<OpenFile>> open{};
+  /// Memory for a file, of zeros; it is not used again in this history.
+  std::byte* allot(std::size_t size);
+
   std::uint64_t last_inode = 0;
   std::int64_t removed_files = 0;
   Log& log;
 
  private:
   static Kernel* the_;
+  std::size_t allotted_ = 0;
 };
 
 /// One running system: a clock, and the file system that the runtime folder lies in.

@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
@@ -15,6 +17,7 @@
 #include "support/worker_request.hpp"
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
 using leaf::Layout;
 using leaf::Store;
 using leaf::test::SqliteStore;
@@ -23,31 +26,36 @@ namespace {
 
 constexpr std::chrono::milliseconds window{100};
 
-/// Does something when it is looked at for the n-th time.
+/// Does something when it is looked at for the n-th time, and perhaps something else later on.
 class AlarmClock final : public leaf::test::ManualClock {
  public:
   std::chrono::steady_clock::time_point steady_now() override {
     if (left_ > 0 && --left_ == 0) ring();
+    if (left_again_ > 0 && --left_again_ == 0) ring_again();
     return ManualClock::steady_now();
   }
   void set(int looks) { left_ = looks; }
-  bool has_rung() const { return left_ == 0; }
+  void set_again(int looks) { left_again_ = looks; }
+  bool has_rung() const { return left_ == 0 && left_again_ == 0; }
 
   std::function<void()> ring;
+  std::function<void()> ring_again;
 
  private:
   int left_ = 0;
+  int left_again_ = 0;
 };
 
-/// A name that leads to the first of two stores, which have different layouts, until it is turned.
+/// A name that leads to the first of two stores until it is turned.
 struct TurnedName {
-  TurnedName() {
-    Store(second.options()).set_layout(Layout::parse("cosid"));
+  explicit TurnedName(const std::string& layout_of_second) {
+    Store(second.options()).set_layout(Layout::parse(layout_of_second));
     for (const SqliteStore* store : {&first, &second}) {
       Store opened(store->options());
       layouts[opened.identity().deployment] = opened.layout().text();
     }
     clock.ring = [this] { turn(second); };
+    clock.ring_again = [this] { turn(first); };
     turn(first);
   }
 
@@ -87,7 +95,7 @@ TEST_CASE("windows: each has the layout of the store that leased it, whenever th
   bool was_turned = true;
   for (int at = 1; was_turned; ++at) {
     CAPTURE(at);
-    TurnedName name;
+    TurnedName name("cosid");
     try {
       std::optional<leaf::SnowflakeGenerator> generator;
       if (follows) {
@@ -110,4 +118,41 @@ TEST_CASE("windows: each has the layout of the store that leased it, whenever th
   }
   CHECK(drawn > 0);
   CHECK(drawn + refused > 10);
+}
+
+TEST_CASE("windows: a store whose name led elsewhere for a moment leases none before the end of the last") {
+  constexpr int units_left = 5;
+  int fetched = 0;
+  bool was_turned = true;
+  for (int at = 1; was_turned; ++at) {
+    for (int again = at + 1; again < at + 12; ++again) {
+      CAPTURE(at);
+      CAPTURE(again);
+      TurnedName name("leaf");
+      leaf::SnowflakeGenerator generator(name.store_options(), name.snowflake());
+      generator.next();
+      name.clock.advance(window - units_left * 1ms);
+      const std::int64_t last = generator.next();
+      name.clock.set(at);
+      name.clock.set_again(again);
+      bool is_good = false;
+      try {
+        generator.fetch();
+        ++fetched;
+        was_turned = name.clock.has_rung();
+        // All that is left of the window. Whoever comes next has not seen them.
+        const Layout layout = generator.layout();
+        const std::int64_t ids_left = units_left * (layout.max_sequence() + 1) - layout.sequence_of(last) - 1;
+        std::vector<std::int64_t> ids(static_cast<std::size_t>(ids_left));
+        generator.next(ids);
+        name.clock.set_back((units_left - 1) * 1ms);
+        is_good = leaf::SnowflakeGenerator(name.store_options(), name.snowflake()).next() > ids.back();
+      } catch (const leaf::Error& error) {
+        was_turned = name.clock.has_rung();
+        is_good = error.code() == leaf::ErrorCode::unavailable || error.code() == leaf::ErrorCode::refused;
+      }
+      CHECK(is_good);
+    }
+  }
+  CHECK(fetched > 0);
 }

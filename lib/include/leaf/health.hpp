@@ -119,6 +119,7 @@ struct StoreHealth {
   std::string schema;
   std::vector<StoreFunctions> functions;     ///< for SQL, by schema
   std::vector<std::string> unlogged_tables;  ///< which a crash of the server empties
+  std::vector<std::string> subscriptions{};  ///< which write what another server has into the tables
   std::vector<StoreSetting> settings;
   /// Commits wait for a synchronous standby that is away, or have for seconds: none is acknowledged.
   bool commits_wait = false;

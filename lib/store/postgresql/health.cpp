@@ -88,6 +88,7 @@ StoreHealth inspect(Connection& connection, const std::string&, milliseconds tim
   for (const Row& row : connection.execute(health_sql.settings, {}, timeout))
     health.settings.push_back({row.text(0), row.text(1), row.text(2)});
   health.commits_wait = only_row(connection.execute(health_sql.commits_wait, {}, timeout)).integer(0) == 1;
+  health.subscriptions = texts(connection, health_sql.subscriptions, timeout);
   health.unlogged_tables = texts(connection, health_sql.unlogged_tables, timeout);
   for (const Row& row : connection.execute(connection.sql().schema_creators, {}, timeout)) {
     health.schema_creators.push_back(row.text(0));

@@ -20,6 +20,8 @@ struct HealthSql {
   /// -> name, value, source
   const char* settings;
   const char* commits_wait;  ///< for a synchronous standby: 1, else 0
+  /// -> names of those that write into the tables
+  const char* subscriptions;
   /// -> tables
   const char* unlogged_tables;
   /// -> what the present role may not do but has to, in words

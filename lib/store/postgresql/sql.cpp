@@ -27,14 +27,16 @@
 // an operator may say that none was lost. `remote_write` waits, and a role may have it. Where warnings are
 // not sent, nobody is told that a wait for a synchronous standby was given up. In the role of a replica no
 // trigger runs. Databases without the settings have no such modes. Unlogged tables cannot be published; to
-// ask that costs a tenth of a look into pg_class.
+// ask that costs a tenth of a look into pg_class. A subscription writes what another server has, and no
+// trigger runs.
 #define DURABILITY(further)                                                    \
   "CASE WHEN current_setting('synchronous_commit', true) = 'off'"              \
   " OR current_setting('client_min_messages', true) = 'error' THEN 0"          \
   " WHEN current_setting('synchronous_commit', true) = 'local'"                \
   " AND current_setting('synchronous_standby_names', true) <> '' THEN 5"       \
   " WHEN current_setting('session_replication_role', true) = 'replica' THEN 4" \
-  " WHEN NOT pg_relation_is_publishable(tableoid) THEN 2" further " ELSE 1 END"
+  " WHEN NOT pg_relation_is_publishable(tableoid) THEN 2"                      \
+  " WHEN tableoid IN (SELECT srrelid FROM pg_subscription_rel) THEN 6" further " ELSE 1 END"
 #define IS_DURABLE DURABILITY("")
 // A table that was made anew without the triggers keeps the name of the one that it was copied from.
 #define IS_DURABLE_GRANT \

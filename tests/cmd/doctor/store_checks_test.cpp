@@ -205,8 +205,8 @@ TEST_CASE("store checks: where commits wait for a standby that is away, nobody i
   CHECK(found(health).name == "durability");
   CHECK(found(health).state == CheckState::failed);
   CHECK(found(health).detail ==
-        "commits wait for a standby that synchronous_standby_names names ('one') and that is away or slow: "
-        "nothing is granted, and each attempt leaves out what it asked for");
+        "nothing is granted: commits wait for a standby named in synchronous_standby_names ('one'), and none "
+        "confirms them; each attempt leaves a gap");
   CHECK(
       found(health).hint ==
       "start one that it names; or, if none will come back, run 'ALTER SYSTEM SET synchronous_standby_names "
@@ -226,6 +226,14 @@ TEST_CASE("store checks: what stops grants fails, what only a crash shows is a w
   SUBCASE("full_page_writes") {
     health.settings[3].value = "off";
     CHECK(found(health).state == CheckState::warning);
+  }
+  SUBCASE("subscriptions") {
+    health.subscriptions = {"a", "\"B\""};
+    CHECK(found(health).state == CheckState::failed);
+    CHECK(found(health).detail ==
+          "subscriptions write into the tables: a, \"B\"; what they bring may set IDs back, so no IDs are "
+          "drawn");
+    CHECK(found(health).hint.find("'DROP SUBSCRIPTION a; DROP SUBSCRIPTION \"B\"'") != std::string::npos);
   }
   SUBCASE("unlogged tables") {
     health.unlogged_tables = {"leaf_alloc", "leaf_meta"};

@@ -83,6 +83,8 @@ TEST_CASE("tag checks: the greatest ID of all is a limit that nothing raises") {
   CHECK(checks[0].detail == "tag 'a' has 1 ID left up to its limit 9223372036854775806");
   CHECK(checks[0].hint == "go on with another tag: no ID is greater");
   CHECK(leafctl::tag_checks({tag("a", leaf::max_id + 1)}, {})[0].state == CheckState::failed);
+  // Also where somebody has set it.
+  CHECK(leafctl::tag_checks({tag("a", leaf::max_id, leaf::max_id)}, {})[0].hint == checks[0].hint);
 }
 
 TEST_CASE("tag checks: at the pace measured a tag has to last for a month") {
