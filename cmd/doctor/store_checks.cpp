@@ -228,8 +228,8 @@ Checks check_durability(const StoreHealth& health) {
          fmt::format("subscriptions write into the tables: {}; what they bring may set IDs back, so "
                      "no IDs are drawn",
                      fmt::join(health.subscriptions, ", ")),
-         fmt::format("once nothing is drawn from the server that they follow, run '{}', and go on "
-                     "as after a restore"_hint,
+         fmt::format("once nothing is drawn from the server that they follow, run '{}'; "
+                     "leafctl-operations(7) says how to go on"_hint,
                      fmt::join(statements, "; "))});
   }
   if (!health.unlogged_tables.empty()) {

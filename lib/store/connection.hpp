@@ -123,8 +123,8 @@ inline Advice unlogged_advice() {
 /// What is done about a table that follows another server's.
 inline Advice subscription_advice() {
   return advice(
-      "find it{}; once nothing is drawn from the server that it follows, drop it with DROP SUBSCRIPTION, and "
-      "go on as after a restore"_hint,
+      "find it{}; once nothing is drawn from the server that it follows, drop it with DROP SUBSCRIPTION; "
+      "leafctl-operations(7) says how to go on"_hint,
       Remedy{Remedy::Kind::check_store});
 }
 

@@ -35,8 +35,8 @@ BEGIN
   IF FOUND THEN
     RAISE EXCEPTION 'a subscription writes into table %: what it brings may set IDs back', changed::regclass
       USING ERRCODE = 'LF002',
-        HINT = format('once nothing is drawn from the server that it follows, run ''DROP SUBSCRIPTION %I'', and go on as'
-                      ' after a restore', subscription);
+        HINT = format('once nothing is drawn from the server that it follows, run ''DROP SUBSCRIPTION %I'';'
+                      ' leafctl-operations(7) says how to go on', subscription);
   END IF;
   RETURN true;
 END
