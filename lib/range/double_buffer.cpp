@@ -140,7 +140,8 @@ std::int64_t DoubleBuffer::close() noexcept {
 
 bool DoubleBuffer::is_closed() const noexcept {
   const std::uint64_t word = word_.load(std::memory_order_acquire);
-  return offset_of(word) == UINT32_MAX && !names(generation_of(word));
+  const std::uint32_t generation = generation_of(word);
+  return offset_of(word) == UINT32_MAX && !names(generation) && !is_published(generation + 1);
 }
 
 std::int64_t DoubleBuffer::published_end() const noexcept {

@@ -106,7 +106,9 @@ TEST_CASE("range: of a closed buffer nothing is taken, nor of what is published 
     gives_nothing();
     buffer.publish({1000, 1000 + DoubleBuffer::max_size}, 10, 0, turn);
     gives_nothing();
+    CHECK(buffer.is_closed());
     buffer.publish({2000, 2010}, 1);  // a later turn counts again
+    CHECK_FALSE(buffer.is_closed());
     CHECK(buffer.take(100).range == Range{2000, 2010});
     CHECK_FALSE(buffer.is_closed());
   }

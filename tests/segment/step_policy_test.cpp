@@ -92,3 +92,14 @@ TEST_CASE(
   CHECK(after(minutes(31), true) == 7500);
   CHECK(after(minutes(31), true) == 4000);
 }
+
+TEST_CASE("step policy: a history that was damaged leads to no longer step than the maximum") {
+  for (const std::int64_t damaged : {std::int64_t{1} << 31, std::int64_t{1} << 62, std::int64_t{-1} << 62}) {
+    const StepPolicy policy({.max_step = 1000, .max_starved_step = 2000},
+                            {.step = damaged, .tag_step = damaged, .fetches = 2});
+    for (const minutes pause : {minutes(0), minutes(20), minutes(40)}) {
+      CHECK(policy.wish(StepPolicy::Time{} + pause) >= 0);
+      CHECK(policy.wish(StepPolicy::Time{} + pause) <= 2000);
+    }
+  }
+}

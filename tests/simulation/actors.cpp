@@ -396,7 +396,7 @@ class Actor {
       SnowflakeOptions options = snowflake_options(false, false);
       options.timeout = probe_timeout;
       {
-        SnowflakeGenerator generator(store_options(), options);
+        SnowflakeGenerator generator(marked_store(), options);
         const std::int64_t id = generator.next();
         note({.order = nullptr}, Ledger::snowflakes, {id, id + 1}, true);
       }

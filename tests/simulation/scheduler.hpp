@@ -76,6 +76,7 @@ class Scheduler {
   void run(const std::function<bool()>& is_over);
   /// None of its threads runs again.
   void kill(Process& process);
+  /// Whether that thread has ended.
   static bool is_done(const Fiber& fiber) noexcept;
 
   // In a thread:

@@ -144,7 +144,7 @@ class LEAF_EXPORT DoubleBuffer {
   /// is ever taken of it. For whoever cannot wait for a publisher that has stopped. Returns the end of what
   /// was taken before; 0 if it was closed already, or nothing was ever published.
   std::int64_t close() noexcept;
-  /// True from then on until something is taken of a later range. What was taken before is not known.
+  /// True from then on until a later range is published. What was taken before is not known.
   bool is_closed() const noexcept;
 
  private:
