@@ -265,7 +265,7 @@ class Actor {
     std::map<std::string, Ledger::Order> own_orders;
     const auto draw_some = [&] {
       std::map<int, Unnoticed> unnoticed;
-      for (std::int64_t calls = some_calls(); calls > 0; --calls) {
+      for (std::int64_t calls = some_calls(); calls > 0 && !place_.tally.is_over; --calls) {
         const int tag = some_tag();
         Ledger::Order& order_of = is_shared ? order(host().number, name_of(tag)) : own_orders[name_of(tag)];
         SegmentTag handle;
@@ -299,7 +299,7 @@ class Actor {
   }
   void draw_directly() const {
     Store store(marked_store());
-    for (std::int64_t calls = random().spread(1, 6); calls > 0; --calls) {
+    for (std::int64_t calls = random().spread(1, 6); calls > 0 && !place_.tally.is_over; --calls) {
       const int tag = some_tag();
       call("next --direct", [&] {
         const Ledger::Call begun = Ledger::begin(&order(0, name_of(tag)));
@@ -322,7 +322,7 @@ class Actor {
       Ledger::Order& order_of =
           is_shared ? order(host().number, owner_of(host()) + (is_pinned ? " pinned" : "")) : own_order;
       const auto draw_some = [&] {
-        for (std::int64_t calls = some_calls(); calls > 0; --calls) {
+        for (std::int64_t calls = some_calls(); calls > 0 && !place_.tally.is_over; --calls) {
           draw(generator, order_of, !is_shared);
           think();
         }

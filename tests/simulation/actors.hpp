@@ -75,6 +75,7 @@ struct Tally {
   std::uint64_t calls = 0;
   std::uint64_t failed_calls = 0;
   std::uint64_t processes = 0;
+  bool is_over = false;  ///< who draws again and again comes to an end
   int good_probes = 0;
   std::string last_error{};
   /// By host and tag, or by host and owner; host 0 is that of all.

@@ -148,6 +148,7 @@ class History {
   /// Once nothing is broken any more, whoever draws gets IDs.
   void require_progress() {
     scheduler_.between = nullptr;
+    tally_.is_over = true;
     faults_.end();
     const Time settled = scheduler_.now() + 2 * minute;
     scheduler_.run([&] { return ledger_.broken() || all_ended() || scheduler_.now() > settled; });
