@@ -81,14 +81,15 @@ void SharedRanges::go_to(const StoreIdentity& store) {
   identity_ = store;
 }
 
-std::shared_ptr<StateFile> SharedRanges::current_file() {
+std::shared_ptr<StateFile> SharedRanges::current_file(const std::optional<StoreIdentity>& of) {
   const auto folder = folder_.get();
   const std::lock_guard lock(files_mutex_);
-  if (!identity_) return nullptr;
-  if (!file_ || file_->identity() != *identity_ || !file_->is_current(*folder) || !file_->is_intact()) {
+  const std::optional<StoreIdentity>& store = of ? of : identity_;
+  if (!store) return nullptr;
+  if (!file_ || file_->identity() != *store || !file_->is_current(*folder) || !file_->is_intact()) {
     FileKey key = key_;
-    key.shown_store = name_.shown_for(*identity_);
-    key.identity = *identity_;
+    key.shown_store = name_.shown_for(*store);
+    key.identity = *store;
     file_ = StateFile::open(*folder, key);
   }
   return file_;
@@ -277,7 +278,7 @@ void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
   }
 }
 
-void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& lock) {
+void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& lock, bool may_ask_again) {
   SharedState& state = file.state();
   const std::uint32_t turn = state.buffer.next_turn();
   if (!file.is_current(*folder_.get())) return;  // it was taken away, and this turn comes after that
@@ -286,28 +287,28 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
       store, {state.buffer, file.identity(), state.origin.get(), record_of(state), order_end(file)});
   const bool is_of_store = !leads_elsewhere(granted.store, file, before);
   const bool is_of_origin = state.origin.empty() || state.origin.get() == granted.origin;
-  if (is_of_store && is_of_origin && file.is_current(*folder_.get())) {
-    put_in_place(state, granted, turn);
+  if (is_of_store && is_of_origin) {
+    // Where it was taken away, higher IDs may have been drawn since, from a file that has gone as well: then
+    // this grant is lost.
+    if (file.is_current(*folder_.get())) put_in_place(state, granted, turn);
     return;
   }
   if (is_of_store) {
-    // Where it was taken away, higher IDs may have been drawn since, from a file that has gone as well: this
-    // grant is lost. Otherwise what is left is lower than what others have been granted since.
-    if (is_of_origin) return;
+    // What is left is lower than what others have been granted since.
     state.buffer.close();
     if (!file.throw_away(*folder_.get(), lock)) return;
   }
-  const auto another = current_file();
-  // Another thread may have found meanwhile that the name leads to a third store.
-  if (another->identity() != granted.store) return;
+  const auto another = current_file(granted.store);
   const auto its_lock = another->try_lock(*folder_.get());
   if (!its_lock) return;
-  // Somebody may have been faster, through this buffer, beside it, or in one that has gone since: then this
-  // grant is lost.
   SharedState& its_state = another->state();
-  const std::int64_t others_had_up_to =
-      std::max(its_state.buffer.published_end(), its_state.tag.granted_end.load(std::memory_order_relaxed));
-  if (others_had_up_to > granted.range.lo || granter().is_surpassed(granted)) return;
+  if (granter().may_be_lost()) {
+    if (may_ask_again && its_state.buffer.wants_next())
+      fetch_locked(store, *another, *its_lock, /*may_ask_again=*/false);
+    return;
+  }
+  // Somebody may have been faster.
+  if (its_state.buffer.published_end() > granted.range.lo) return;
   if (!its_state.origin.empty() && its_state.origin.get() != granted.origin) return;
   // As above: its turn, and then whether the file was taken away.
   const std::uint32_t its_turn = its_state.buffer.next_turn();

@@ -76,9 +76,9 @@ class SharedRanges : public range::RangeSource {
     Time since{};
   };
 
-  /// The file to fetch into, of the store that the name leads to and in the folder as it is now; null if that
-  /// store is not known yet.
-  std::shared_ptr<StateFile> current_file();
+  /// The file to fetch into, of store `of` or the one that the name leads to, in the folder as it is now; null
+  /// if that store is not known yet.
+  std::shared_ptr<StateFile> current_file(const std::optional<StoreIdentity>& of = {});
   /// Has takers draw from the current file, once there is something in it.
   void go_to_current_file();
   void go_to(const StoreIdentity& store);
@@ -92,7 +92,7 @@ class SharedRanges : public range::RangeSource {
   /// How far takers have come of a file that goes, so that what is put into another one comes behind it.
   void note_order(const StateFile& file, std::int64_t end) const;
   std::int64_t order_end(const StateFile& file) const;
-  void fetch_locked(Store& store, StateFile& file, const FetchLock& lock);
+  void fetch_locked(Store& store, StateFile& file, const FetchLock& lock, bool may_ask_again = true);
   void put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn);
   void tell(const std::string& failure, const Advice& advice) const;
   void note_failure(StateFile& file, const FetchLock& lock, const Error& error);

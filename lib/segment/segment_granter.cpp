@@ -44,8 +44,4 @@ range::Granted SegmentGranter::grant(Store& store, const range::Filled& filled) 
           .record = record};
 }
 
-bool SegmentGranter::is_surpassed(const range::Granted& granted) const {
-  return marks_ && marks_->highest(granted.store.deployment, mark_of(tag_)) > granted.range.hi;
-}
-
 }  // namespace leaf::segment

@@ -104,6 +104,20 @@ TEST_CASE("host tag: many IDs whose file is taken away meanwhile come after thos
   CHECK(ranges.front().lo > drawn);
 }
 
+TEST_CASE(
+    "host tag: what is granted of a tag that was made anew is lost once, since it may be raised by then") {
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
+  CHECK(tag.next() == 1);
+  host.admin.remove_tag(host.order);
+  add_tag(host.admin, "order", 10);
+  const std::int64_t begin = host.admin.tag(host.order).next_id;
+  tag.fetch();
+  CHECK(tag.next() == begin + 10);
+}
+
 TEST_CASE("host tag: what is left is what the store has left and what is buffered here") {
   SegmentHost host;
   host.admin.add_tag({.name = host.order, .step = 1000, .limit = 10});
