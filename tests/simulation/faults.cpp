@@ -168,7 +168,7 @@ void Faults::end_order_of_snowflakes(const Host& host) {
 /// What was buffered below a floor is given up where the tag is raised. A failover may lose that.
 void Faults::raise_order(const Host& host, const std::string& tag, std::int64_t floor) {
   if (scenario_.may(Fault::failover) || scenario_.may(Fault::restore)) return;
-  const std::int64_t copy = server_.model.here.tables;
+  const std::int64_t copy = server_.copy_number();
   Ledger::Reached& reached =
       tally_.orders[{host.number, tag}].of_stores[static_cast<std::size_t>(server_.store())];
   if (reached.copy == copy || reached.highest < 0)

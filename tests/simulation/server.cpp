@@ -220,6 +220,13 @@ Server::Reply Server::run(const char* statement, StoreModel::Parameters paramete
   return reply;
 }
 
+std::int64_t Server::copy_number() {
+  const std::pair here(model.here.system, model.here.tables);
+  auto known = std::ranges::find(copies_, here);
+  if (known == copies_.end()) known = copies_.insert(copies_.end(), here);
+  return known - copies_.begin();
+}
+
 void Server::tell_grants(const char* statement, StoreModel::Parameters parameters,
                          const StoreModel::Rows& rows, int host, int process) {
   if (rows.empty()) return;
@@ -229,7 +236,7 @@ void Server::tell_grants(const char* statement, StoreModel::Parameters parameter
     const auto name = std::ranges::find(tag_names, std::get<std::string>(parameters[0]));
     const Range ids{row.integer(0), row.integer(1)};
     ledger_.tag_granted(static_cast<int>(name - tag_names.begin()), ids, host, process,
-                        {.store = store_, .copy = model.here.tables});
+                        {.store = store_, .copy = copy_number()});
     log_.note("granted of " + *name, process, ids.lo, ids.hi);
     std::int64_t& longest = longest_steps_.try_emplace(*name, longest_segment).first->second;
     longest = std::max(longest, row.integer(2));
@@ -239,7 +246,7 @@ void Server::tell_grants(const char* statement, StoreModel::Parameters parameter
   } else if (statement == sql.renew || statement == sql.acquire_held || statement == sql.acquire_new ||
              statement == sql.acquire_silent || statement == sql.acquire_this) {
     const Range time{row.integer(1), row.integer(2)};
-    ledger_.worker_granted(row.integer(0), time, host, process, {.store = store_, .copy = model.here.tables});
+    ledger_.worker_granted(row.integer(0), time, host, process, {.store = store_, .copy = copy_number()});
     log_.note("leased", process, row.integer(0), time.lo);
     log_.note("until", process, row.integer(0), time.hi);
     say_lease(statement == sql.renew ? "renewed" : "acquired", process, row.integer(0));

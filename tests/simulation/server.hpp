@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulation/ledger.hpp"
@@ -56,6 +57,8 @@ class Server {
   /// The other store is a copy of this one from now on. It counts as another server, which leaves out a guard
   /// at first; or, as where an operator said that it lost nothing, it goes on as if it were the same.
   void copy(bool lost_nothing);
+  /// Which copy the name leads to, a higher number for a later one. Hosts have a buffer for each.
+  std::int64_t copy_number();
   /// 0, or 1 for the other one.
   int store() const noexcept { return store_; }
   /// Another number once something has kept anybody from looking where the name leads.
@@ -110,6 +113,7 @@ class Server {
   Aside aside_{};
   Time down_until_ = 0;
   int disturbances_ = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> copies_{};  ///< their servers and tables
   std::map<std::string, std::int64_t> longest_steps_{};
 };
 
