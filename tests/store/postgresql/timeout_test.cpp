@@ -68,6 +68,7 @@ TEST_CASE_FIXTURE(LockedRow, "timeout: the server's statement_timeout is out of 
   const leaf::Error error = error_of([&] { store.grant(order, 1); });
   CHECK(error.code() == leaf::ErrorCode::unavailable);
   CHECK(error.sqlstate() == "57014");
+  CHECK(error.hint().find("raise that timeout for this role and database") != std::string::npos);
   release();
   CHECK(store.grant(order, 1).range == leaf::Range{1, 2});
 }
