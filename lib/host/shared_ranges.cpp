@@ -302,16 +302,16 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   const auto its_lock = another->try_lock(*folder_.get());
   if (!its_lock) return;
   SharedState& its_state = another->state();
-  if (granter().may_be_lost()) {
+  const std::uint32_t its_turn = its_state.buffer.next_turn();
+  // Here it comes late: others may have had more since, or have been told that it is given up. From now on
+  // whoever tells them finds this file.
+  if (!granter().is_newest(store, granted)) {
     if (may_ask_again && its_state.buffer.wants_next())
       fetch_locked(store, *another, *its_lock, /*may_ask_again=*/false);
     return;
   }
-  // Somebody may have been faster.
   if (its_state.buffer.published_end() > granted.range.lo) return;
   if (!its_state.origin.empty() && its_state.origin.get() != granted.origin) return;
-  // As above: its turn, and then whether the file was taken away.
-  const std::uint32_t its_turn = its_state.buffer.next_turn();
   if (another->is_current(*folder_.get())) put_in_place(its_state, granted, its_turn);
 }
 

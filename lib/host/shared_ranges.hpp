@@ -76,8 +76,8 @@ class SharedRanges : public range::RangeSource {
     Time since{};
   };
 
-  /// The file to fetch into, of store `of` or the one that the name leads to, in the folder as it is now; null
-  /// if that store is not known yet.
+  /// The file to fetch into, of store `of` or the one that the name leads to, in the folder as it is now;
+  /// null if that store is not known yet.
   std::shared_ptr<StateFile> current_file(const std::optional<StoreIdentity>& of = {});
   /// Has takers draw from the current file, once there is something in it.
   void go_to_current_file();

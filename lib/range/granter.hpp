@@ -80,9 +80,8 @@ class Granter {
   virtual std::string what() const = 0;
   /// Has `store` grant what comes after `filled`. Throws Error.
   virtual Granted grant(Store& store, const Filled& filled) const = 0;
-  /// True if what was granted for a buffer that is not the right one any more is asked for again in the right
-  /// one. There it would come late: others may have had more since, or have been told that it is given up.
-  virtual bool may_be_lost() const { return false; }
+  /// Whether `store` has granted nothing behind `granted`, and did not move on in another way. Throws Error.
+  virtual bool is_newest(Store& /*store*/, const Granted& /*granted*/) const { return true; }
   /// Which store a name leads to now. Throws Error as Store::identity().
   virtual StoreIdentity identify(Store& store) const { return store.identity(); }
   /// Throws Error (refused) if takers cannot go on with ranges of the origin `next` after those of `last`.

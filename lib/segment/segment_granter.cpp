@@ -44,4 +44,8 @@ range::Granted SegmentGranter::grant(Store& store, const range::Filled& filled) 
           .record = record};
 }
 
+bool SegmentGranter::is_newest(Store& store, const range::Granted& granted) const {
+  return store.tag(tag_).next_id == granted.range.hi;
+}
+
 }  // namespace leaf::segment

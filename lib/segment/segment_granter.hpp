@@ -23,7 +23,7 @@ class SegmentGranter final : public range::Granter {
   std::string what() const override;
   /// Throws Error as Store::grant_segment().
   range::Granted grant(Store& store, const range::Filled& filled) const override;
-  bool may_be_lost() const override { return true; }
+  bool is_newest(Store& store, const range::Granted& granted) const override;
 
  private:
   const TagName tag_;

@@ -104,18 +104,28 @@ TEST_CASE("host tag: many IDs whose file is taken away meanwhile come after thos
   CHECK(ranges.front().lo > drawn);
 }
 
-TEST_CASE(
-    "host tag: what is granted of a tag that was made anew is lost once, since it may be raised by then") {
+TEST_CASE("host tag: what is granted of a tag that was made anew is lost if the tag is raised by then") {
   SegmentHost host;
   add_tag(host.admin, "order", 10);
-  SegmentAllocator allocator = host.allocator();
+  WatchedClock clock;
+  leaf::StoreOptions store = host.store_options();
+  store.clock = &clock;
+  SegmentAllocator allocator(store, {.timeout = 1s, .host = host.host_options()});
   leaf::SegmentTag tag = allocator.tag(host.order);
   CHECK(tag.next() == 1);
   host.admin.remove_tag(host.order);
   add_tag(host.admin, "order", 10);
   const std::int64_t begin = host.admin.tag(host.order).next_id;
+  std::int64_t floor = begin;
+  SUBCASE("and not otherwise") {}
+  SUBCASE("raised") {
+    clock.on_look = [&] {
+      if (floor != begin || host.admin.tag(host.order).next_id == begin) return;
+      floor = host.admin.update_tag(host.order, {.raise_to = begin + 1000}).next_id;
+    };
+  }
   tag.fetch();
-  CHECK(tag.next() == begin + 10);
+  CHECK(tag.next() == floor);
 }
 
 TEST_CASE("host tag: what is left is what the store has left and what is buffered here") {

@@ -170,11 +170,12 @@ TEST_CASE("links: what one call is granted by the store that a link is turned to
   linked.turn_to("v2");
   CHECK(tag.next_ranges(2000).front().lo >= start_of_other);
   CHECK(tag.next() >= start_of_other);
-  // What the former store grants to who fetches for the other one is lost, and comes once more behind what is
-  // buffered of it.
+  // What the former store grants to who fetches for the other one follows on what is buffered of it.
   linked.turn_to("v1");
   tag.fetch();
-  CHECK(tag.next_ranges(1999) == std::vector{leaf::Range{2, 1001}, leaf::Range{2001, 3001}});
+  const auto ranges = tag.next_ranges(1999);
+  REQUIRE(ranges.size() == 1);
+  CHECK(ranges.front() == leaf::Range{2, 2001});
 }
 
 TEST_CASE("links: what fills one array comes from one store, in whatever memory") {

@@ -58,7 +58,7 @@ struct Plan {
   std::function<void()> before_grant = [] {};
   std::function<void()> before_identify = [] {};
   bool takes_over = true;
-  bool may_be_lost = false;
+  bool is_newest = true;
   int asked = 0;
   const leaf::Store* asked_of = nullptr;
 };
@@ -87,7 +87,7 @@ class PlannedGranter final : public leaf::range::Granter {
     return {plan_.deployment, ""};
   }
   bool may_take_over() const override { return plan_.takes_over; }
-  bool may_be_lost() const override { return plan_.may_be_lost; }
+  bool is_newest(leaf::Store&, const leaf::range::Granted&) const override { return plan_.is_newest; }
 
  private:
   const std::string name_;
@@ -330,19 +330,19 @@ TEST_CASE(
     CHECK(one.draw() == 21);
     CHECK(one.draw() == 200);
   }
-  SUBCASE("where it may be lost") {
-    one.may_be_lost = true;
+  SUBCASE("where the store has moved on") {
+    one.is_newest = false;
     one.fetch();
     CHECK(one.asked == 3);
     CHECK(one.draw() == 200);
   }
 }
 
-TEST_CASE("shared ranges: what was granted of a tag that was made anew meanwhile may be lost") {
+TEST_CASE("shared ranges: what was granted of a tag that was made anew is lost once the store has moved on") {
   SharedRangesFixture fixture;
   Buffer buffer(fixture);
   buffer.grants = {{1, 10}, {20, 30}, {40, 50}};
-  buffer.may_be_lost = true;
+  buffer.is_newest = false;
   CHECK(buffer.draw() == 1);
   buffer.incarnation = "o2";
   SUBCASE("and is asked for again at once") {

@@ -62,9 +62,10 @@ Meaning meaning_of(std::string_view state) {
   // What names the server cannot be asked of a standby.
   if (state == "55000") return {ErrorCode::unavailable, read_only_hint};
   if (state == sqlstate::timed_out || state == sqlstate::idle_too_long)
-    return {ErrorCode::unavailable,
-            "a timeout of the server or an administrator ended it; try again, and raise that timeout for this "
-            "role and database if it goes on"_hint};
+    return {
+        ErrorCode::unavailable,
+        "a timeout of the server or an administrator ended it; try again, and raise that timeout for this "
+        "role and database if it goes on"_hint};
   if (state == "55P03")
     return {ErrorCode::unavailable,
             advice("try again; see who holds a lock{}"_hint, Remedy{Remedy::Kind::check_store})};
