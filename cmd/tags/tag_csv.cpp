@@ -31,11 +31,12 @@ std::string lower(std::string text) {
 }
 
 /// Whether the first line names a column as tags_as_csv() does, and Leaf's table does not.
-bool has_own_header(std::string_view first_line) {
+bool has_own_header(std::string_view first_line, char separator) {
   while (!first_line.empty()) {
-    const std::size_t comma = std::min(first_line.find(','), first_line.size());
-    if (lower(std::string(first_line.substr(0, comma))) == "next_id") return true;
-    first_line.remove_prefix(std::min(comma + 1, first_line.size()));
+    const std::size_t end = std::min(first_line.find(separator), first_line.size());
+    const std::string name = lower(std::string(first_line.substr(0, end)));
+    if (name == "next_id" || name == "\"next_id\"") return true;
+    first_line.remove_prefix(std::min(end + 1, first_line.size()));
   }
   return false;
 }
@@ -43,9 +44,9 @@ bool has_own_header(std::string_view first_line) {
 DelimitedForm form_of(std::string_view text) {
   const std::string_view first_line = text.substr(0, text.find_first_of("\r\n"));
   if (first_line.find('\t') != std::string_view::npos) {
-    return {.separator = '\t', .has_quotes = false, .is_mysql = true};
+    return {.separator = '\t', .has_quotes = false, .is_mysql = !has_own_header(first_line, '\t')};
   }
-  return {.separator = ',', .has_quotes = true, .is_mysql = !has_own_header(first_line)};
+  return {.separator = ',', .has_quotes = true, .is_mysql = !has_own_header(first_line, ',')};
 }
 
 FilePlace place_of(const InputFile& file, const DelimitedField& field) {

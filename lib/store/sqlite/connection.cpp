@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
@@ -122,6 +123,13 @@ class SqliteConnection final : public Connection {
     return connection.is_in_transaction() && steady_clock::now() >= connection.deadline_ ? 1 : 0;
   }
 
+  /// SQLite tells here of each commit that went into a WAL: it does as whoever switched the file's mode last
+  /// wants, also on connections that were open before.
+  static int note_wal(void* self, sqlite3*, const char*, int) {
+    static_cast<SqliteConnection*>(self)->wrote_wal_ = true;
+    return SQLITE_OK;
+  }
+
   /// SQLite opens devices too, and another database's journal, which that one cuts off at its next commit.
   void require_usable_name() const {
     const auto refuse = [&](const char* why) {
@@ -179,6 +187,7 @@ class SqliteConnection final : public Connection {
     sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
     constexpr int steps = 10'000;  // of SQLite's machine: a millisecond or so
     sqlite3_progress_handler(db, steps, &SqliteConnection::ends_late, this);
+    sqlite3_wal_hook(db, &SqliteConnection::note_wal, this);
     if (pretend) return;
     // By SQLite's own name of it: a link on the way may have been turned since.
     const auto opened = look_at(sqlite3_db_filename(db, "main"));
@@ -226,6 +235,12 @@ class SqliteConnection final : public Connection {
   Error exchanged() {
     usable_ = false;
     return {ErrorCode::unavailable, fmt::format("the file of store '{}' was replaced", path_),
+            "try again"_hint, sqlstate::connection_lost};
+  }
+
+  Error switched() {
+    usable_ = false;
+    return {ErrorCode::unavailable, fmt::format("store '{}' was switched to WAL mode", path_),
             "try again"_hint, sqlstate::connection_lost};
   }
 
@@ -282,6 +297,8 @@ class SqliteConnection final : public Connection {
     for (; step == SQLITE_ROW; step = sqlite3_step(statement.get())) rows.push_back(row_of(statement.get()));
     // Only SQLITE_DONE says that the statement's own transaction was committed.
     if (step != SQLITE_DONE) throw error(step);
+    // A copy of the file lacks it: it is given up, and the next connection switches the mode back.
+    if (std::exchange(wrote_wal_, false)) throw switched();
     // What a file that was taken away meanwhile has granted, the one in its place may grant again.
     if (is_alone || !is_in_transaction()) require_same_file();
     return rows;
@@ -334,6 +351,7 @@ class SqliteConnection final : public Connection {
   std::optional<FileIdentity> file_;  ///< the one that is open; none for what only pretends to be one
   std::string journal_;               ///< beside it, if there is one
   bool usable_ = true;
+  bool wrote_wal_ = false;
   bool made_way_ = false;  ///< the last statement gave up, so that fork() could go on
 };
 

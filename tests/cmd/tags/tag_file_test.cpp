@@ -60,6 +60,14 @@ TEST_CASE("tag CSV: Leaf's table is read as MySQL gives it, with or without a he
   CHECK(csv("").empty());
 }
 
+TEST_CASE("tag CSV: with a column next_id, quoted or between tabs, nothing is read as MySQL writes it") {
+  const std::string tag = "order 5 'C:\\new, NULL'\n";
+  CHECK(csv("tag,next_id,description\norder,5,\"C:\\new, NULL\"\n") == tag);
+  CHECK(csv("\"tag\",\"next_id\",\"description\"\n\"order\",\"5\",\"C:\\new, NULL\"\n") == tag);
+  CHECK(csv("tag\tnext_id\tdescription\norder\t5\tC:\\new, NULL\n") == tag);
+  CHECK(csv("tag\tnext_id\nNULL\t5\n") == "NULL 5\n");
+}
+
 TEST_CASE("tag CSV: a tag may be called like a column") {
   CHECK(csv("tag,1,10\nmax_id,2,20\n") == "tag 1 step 10\nmax_id 2 step 20\n");
 }

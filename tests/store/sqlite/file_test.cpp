@@ -153,6 +153,26 @@ TEST_CASE("sqlite: a store that is held open in WAL mode says so, and works once
   CHECK(other.value("PRAGMA journal_mode") == "delete");  // of a connection of its own
 }
 
+TEST_CASE("sqlite: a store that is switched to WAL mode meanwhile gives nothing out that its file lacks") {
+  SqliteStore store;
+  auto options = store.options();
+  options.timeout = 50ms;
+  Store one(options), other(options);
+  leaf::test::add_tag(one, "order", 1);
+  const TagName order("order");
+  CHECK(other.grant(order, 1).range.lo == 1);
+  REQUIRE(SqliteSession(store.path()).value("PRAGMA journal_mode = WAL") == "wal");
+  CHECK(other.tag(order).next_id == 2);  // it has the WAL open now, which keeps the mode
+  CHECK(error_code([&] { one.grant(order, 5); }) == ErrorCode::unavailable);
+  for (int time = 0; time < 3; ++time) {
+    const leaf::Range range = (time == 1 ? one : other).grant(order, 5).range;
+    const std::string copy = store.path() + ".copy";
+    std::filesystem::copy_file(store.path(), copy, std::filesystem::copy_options::overwrite_existing);
+    CHECK(SqliteSession(copy).value("SELECT max_id FROM leaf_alloc") == std::to_string(range.hi));
+  }
+  CHECK_FALSE(std::filesystem::exists(store.path() + "-wal"));
+}
+
 TEST_CASE("sqlite: a store that was opened without the right to write goes on once there is that right") {
   SqliteStore store;
   Store admin = store.open();
