@@ -115,7 +115,7 @@ report_tree() {
   prints ''
   page=$(<"$tree/docs/testing.md")
   contains "$page" '> No ID of a tag, and no snowflake ID of a store, is returned twice: '
-  contains "$page" 'With `--direct`, IDs of a tag are in this order'
+  contains "$page" 'Calls with `--direct` are in this order across hosts'
   contains "$page" 'there are 3 **mutants**'
   contains "$page" '| [Unique](#unique): no ID is returned twice | 1 | `clock_test` 1 |'
   contains "$page" '- [clock_stops](../tests/mutants/clock_stops.patch): the clock stops (`clock_test`)'
