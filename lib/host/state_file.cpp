@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -41,8 +40,8 @@ const std::string& boot_id() {
   static const std::string& id = *new std::string([] {
     constexpr const char* boot_file = "/proc/sys/kernel/random/boot_id";
     const Descriptor file(::open(boot_file, O_RDONLY | O_CLOEXEC));
-    std::array<char, sizeof FileHeader::boot> text{};
-    const ssize_t length = file ? read(file.get(), text.data(), text.size() - 1) : -1;
+    char text[sizeof FileHeader::boot] = {};
+    const ssize_t length = file ? read(file.get(), text, sizeof text - 1) : -1;
     if (length <= 0) {
       const int error = errno;
       throw Error(
@@ -52,7 +51,7 @@ const std::string& boot_id() {
               ? shortage_hint(error)
               : advice("go without the host's buffer{}"_hint, Remedy{Remedy::Kind::do_without_host}));
     }
-    return std::string(text.data(), strcspn(text.data(), "\n"));
+    return std::string(text, strcspn(text, "\n"));
   }());
   return id;
 }

@@ -80,7 +80,8 @@ class Granter {
   virtual std::string what() const = 0;
   /// Has `store` grant what comes after `filled`. Throws Error.
   virtual Granted grant(Store& store, const Filled& filled) const = 0;
-  /// Whether `store` has granted nothing behind `granted`, and did not move on in another way. Throws Error.
+  /// Whether `store` still stands where `granted` ends: a tag may have been drawn from since, or raised. A
+  /// worker's time only its holder moves on. Throws Error.
   virtual bool is_newest(Store& /*store*/, const Granted& /*granted*/) const { return true; }
   /// Which store a name leads to now. Throws Error as Store::identity().
   virtual StoreIdentity identify(Store& store) const { return store.identity(); }

@@ -19,10 +19,9 @@ struct Sql {
   const char* locked_rows;
   /// -> what the log of changes lacks, in words; it takes a schema that has one.
   const char* missing_events;
-  /// -> triggers of the store's tables, 1 or 0: does it run, and what turns it on; absent where none can be
-  /// turned off or dropped by itself
+  /// -> triggers of the store's tables, 1 or 0: does it run, and what turns it on
   const char* triggers;
-  /// -> keys that the store's tables lack, in words, and what makes them; absent like that
+  /// -> keys that the store's tables lack, in words, and what makes them; absent where none can be dropped
   const char* missing_keys;
   /// Leads the migration that makes the log, where it is run again; placed like that.
   const char* drop_event_triggers;

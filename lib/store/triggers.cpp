@@ -6,6 +6,18 @@
 
 namespace leaf::store {
 
+namespace {
+
+/// The statement that `sql` begins with: one that makes a trigger, whose body SQLite has in it.
+std::string_view statement_of(std::string_view sql) {
+  constexpr std::string_view body = "\nBEGIN\n", body_end = "\nEND;";
+  std::string_view statement = sql.substr(0, sql.find(';') + 1);
+  if (statement.find(body) != sql.npos) statement = sql.substr(0, sql.find(body_end) + body_end.size());
+  return statement;
+}
+
+}  // namespace
+
 std::map<std::string, std::string> triggers_of(std::span<const Migration> migrations) {
   constexpr std::string_view create = "CREATE TRIGGER ", drop = "DROP TRIGGER ", if_exists = "IF EXISTS ";
   std::map<std::string, std::string> triggers;
@@ -20,7 +32,7 @@ std::map<std::string, std::string> triggers_of(std::span<const Migration> migrat
       if (line.starts_with(if_exists)) line.remove_prefix(if_exists.size());
       const std::string name(line.substr(0, line.find_first_of(" \n")));
       if (is_made) {
-        triggers[name] = sql.substr(begin, sql.find(';', begin) + 1 - begin);
+        triggers[name] = statement_of(sql.substr(begin));
       } else {
         triggers.erase(name);
       }
@@ -32,10 +44,11 @@ std::map<std::string, std::string> triggers_of(std::span<const Migration> migrat
 std::vector<StoppedTrigger> stopped_triggers(Connection& connection, std::span<const Migration> migrations,
                                              int version, std::chrono::milliseconds timeout) {
   std::vector<StoppedTrigger> stopped;
-  if (connection.sql().triggers == nullptr) return stopped;
   // First: what the triggers do to one row they would do to each that has its key.
-  for (const Row& row : connection.execute(connection.sql().missing_keys, {}, timeout))
-    stopped.push_back({row.text(0), row.text(1)});
+  if (connection.sql().missing_keys != nullptr) {
+    for (const Row& row : connection.execute(connection.sql().missing_keys, {}, timeout))
+      stopped.push_back({row.text(0), row.text(1)});
+  }
   std::size_t applied = 0;
   while (applied < migrations.size() && migrations[applied].number <= version) ++applied;
   auto missing = triggers_of(migrations.first(applied));

@@ -493,6 +493,20 @@ events() { leafctl log order | cut -f 4 | xargs; }
     "$(psql -AtX -d "$test_database" -c "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'O'")"
 }
 
+@test "doctor names a trigger that somebody dropped from a SQLite store, and init-db makes it anew" {
+  on_sqlite
+  leafctl -q add-tag order
+  run_sql 'DROP TRIGGER leaf_alloc_never_back'
+  run_sql 'DROP TRIGGER leaf_worker_never_back'
+  expect 1 leafctl doctor --exit-code
+  contains "$output" 'are turned off or missing: leaf_alloc_never_back, leaf_worker_never_back'
+  contains "$output" "'leafctl init-db'"
+  expect 0 leafctl init-db
+  contains "$stderr" 'restored triggers or keys that were off or missing'
+  expect 0 leafctl doctor --exit-code
+  if run_sql "UPDATE leaf_alloc SET max_id = 0 WHERE biz_tag = 'order'" 2>/dev/null; then return 1; fi
+}
+
 @test "doctor names the right that the guard lacks, and init-db refuses without it" {
   on_postgresql
   local role=guarded_$$ url

@@ -104,6 +104,8 @@ report_tree() {
   printf 'order_is_lost\t7\n' >"$tree/tests/simulation/caught.tsv"
   echo '# breaks: the clock stops / caught by: clock_test, clock: it, too, goes* / promise: unique' >"$tree/tests/mutants/clock_stops.patch"
   echo '# breaks: order is lost / caught by: range_test, range: x / promise: ordered' >"$tree/tests/mutants/order_is_lost.patch"
+  printf 'rarely_lost\tseed 23 of names\n' >>"$tree/tests/simulation/caught.tsv"
+  echo '# breaks: order is rarely lost / caught by: range_test, range: x / promise: ordered' >"$tree/tests/mutants/rarely_lost.patch"
   printf 'row_is_lost\tstore model\n' >>"$tree/tests/simulation/caught.tsv"
   echo '# breaks: a row is lost / caught by: range_test, range: x / promise: ordered' >"$tree/tests/mutants/row_is_lost.patch"
   printf '+++ b/lib/range/range.cpp\n' >>"$tree/tests/mutants/order_is_lost.patch"
@@ -116,11 +118,12 @@ report_tree() {
   page=$(<"$tree/docs/testing.md")
   contains "$page" '> No ID of a tag, and no snowflake ID of a store, is returned twice: '
   contains "$page" 'Calls with `--direct` are in this order across hosts'
-  contains "$page" 'there are 3 **mutants**'
+  contains "$page" 'there are 4 **mutants**'
   contains "$page" '| [Unique](#unique): no ID is returned twice | 1 | `clock_test` 1 |'
   contains "$page" '- [clock_stops](../tests/mutants/clock_stops.patch): the clock stops (`clock_test`)'
   contains "$page" 'order is lost (`range_test`; 7 simulated histories)'
-  contains "$page" 'It catches 1 mutant, '
+  contains "$page" 'order is rarely lost (`range_test`; the simulated history of seed 23 of names)'
+  contains "$page" 'It catches 2 mutants, '
   contains "$page" 'a row is lost (`range_test`; the store model)'
   contains "$page" 'It notices 1 mutant of the SQL.'
   contains "$page" 'It notices 0 mutants that'

@@ -82,50 +82,54 @@ class WatchedClock : public leaf::test::ManualClock {
   std::function<void()> on_look;
 };
 
+/// A tag that one ID is drawn of, and what happens when the time is looked at.
+struct WatchedTag : SegmentHost {
+  WatchedTag() {
+    add_tag(admin, "order", 10);
+    tag = watched.tag(order);
+    CHECK(tag.next() == 1);
+  }
+  leaf::StoreOptions options() {
+    leaf::StoreOptions options = store_options();
+    options.clock = &watch;
+    return options;
+  }
+
+  WatchedClock watch;
+  SegmentAllocator watched{options(), {.timeout = 1s, .host = host_options()}};
+  leaf::SegmentTag tag;
+};
+
 }  // namespace
 
 TEST_CASE("host tag: many IDs whose file is taken away meanwhile come after those that others draw then") {
-  SegmentHost host;
-  add_tag(host.admin, "order", 10);
-  WatchedClock clock;
-  leaf::StoreOptions store = host.store_options();
-  store.clock = &clock;
-  SegmentAllocator allocator(store, {.timeout = 1s, .host = host.host_options()});
-  leaf::SegmentTag tag = allocator.tag(host.order);
-  CHECK(tag.next() == 1);
+  WatchedTag host;
   std::int64_t drawn = 0;
-  clock.on_look = [&] {
+  host.watch.on_look = [&] {
     if (drawn != 0 || host.admin.tag(host.order).next_id < 100) return;
     fs::remove(leaf::test::state_file_in(host.run));
     drawn = host.allocator().tag(host.order).next();
   };
-  std::vector<Range> ranges = tag.next_ranges(200);
+  std::vector<Range> ranges = host.tag.next_ranges(200);
   REQUIRE(drawn != 0);
   CHECK(ranges.front().lo > drawn);
 }
 
 TEST_CASE("host tag: what is granted of a tag that was made anew is lost if the tag is raised by then") {
-  SegmentHost host;
-  add_tag(host.admin, "order", 10);
-  WatchedClock clock;
-  leaf::StoreOptions store = host.store_options();
-  store.clock = &clock;
-  SegmentAllocator allocator(store, {.timeout = 1s, .host = host.host_options()});
-  leaf::SegmentTag tag = allocator.tag(host.order);
-  CHECK(tag.next() == 1);
+  WatchedTag host;
   host.admin.remove_tag(host.order);
   add_tag(host.admin, "order", 10);
   const std::int64_t begin = host.admin.tag(host.order).next_id;
   std::int64_t floor = begin;
   SUBCASE("and not otherwise") {}
   SUBCASE("raised") {
-    clock.on_look = [&] {
+    host.watch.on_look = [&] {
       if (floor != begin || host.admin.tag(host.order).next_id == begin) return;
       floor = host.admin.update_tag(host.order, {.raise_to = begin + 1000}).next_id;
     };
   }
-  tag.fetch();
-  CHECK(tag.next() == floor);
+  host.tag.fetch();
+  CHECK(host.tag.next() == floor);
 }
 
 TEST_CASE("host tag: what is left is what the store has left and what is buffered here") {

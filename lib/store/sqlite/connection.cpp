@@ -123,8 +123,8 @@ class SqliteConnection final : public Connection {
     return connection.is_in_transaction() && steady_clock::now() >= connection.deadline_ ? 1 : 0;
   }
 
-  /// SQLite tells here of each commit that went into a WAL: it does as whoever switched the file's mode last
-  /// wants, also on connections that were open before.
+  /// SQLite calls this after each commit to a WAL. A connection follows whoever switches the file's mode,
+  /// even if it was opened before.
   static int note_wal(void* self, sqlite3*, const char*, int) {
     static_cast<SqliteConnection*>(self)->wrote_wal_ = true;
     return SQLITE_OK;

@@ -58,7 +58,7 @@ const Sql sql{
         "\"leaf_alloc_added_again\",\"leaf_alloc_changed\",\"leaf_worker_freed\"]')) AS wanted"
         " WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema AS s WHERE s.type = wanted.type AND s.name = wanted.name)"
         " ORDER BY 1",
-    .triggers = nullptr,
+    .triggers = "SELECT name, 1, '' FROM sqlite_schema WHERE type = 'trigger'",
     .missing_keys = nullptr,
     .drop_event_triggers = R"(DROP TRIGGER IF EXISTS leaf_event_kept;
 DROP TRIGGER IF EXISTS leaf_alloc_added;

@@ -173,6 +173,37 @@ TEST_CASE("sqlite: a store that is switched to WAL mode meanwhile gives nothing 
   CHECK_FALSE(std::filesystem::exists(store.path() + "-wal"));
 }
 
+TEST_CASE("sqlite: each trigger that somebody drops is named, and is there again after the next migration") {
+  SqliteStore store;
+  Store admin = store.open();
+  SqliteSession sql(store.path());
+  const auto trigger = [&](int number) {
+    return sql.value("SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name LIMIT 1 OFFSET " +
+                     std::to_string(number));
+  };
+  const auto text_of = [&](const std::string& name) {
+    return sql.value("SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = '" + name + "'");
+  };
+  int counters = 0, number = 0;
+  for (std::string name = trigger(0); !name.empty(); name = trigger(++number)) {
+    CAPTURE(name);
+    const std::string text = text_of(name);
+    REQUIRE(sql.run("DROP TRIGGER " + name));
+    const leaf::StoreHealth health = admin.health();
+    const bool is_of_log = health.stopped_triggers.empty();
+    const std::string found = is_of_log ? health.missing_events.at(0) : health.stopped_triggers.at(0);
+    CHECK(found == (is_of_log ? "trigger " : "") + name);
+    CHECK(health.missing_events.size() + health.stopped_triggers.size() == 1);
+    CHECK(admin.migrate().size() == 1);
+    CHECK_FALSE(text_of(name).empty());
+    if (is_of_log) continue;
+    CHECK(text_of(name) == text);
+    ++counters;
+  }
+  CHECK(counters == 6);
+  CHECK(number == 11);
+}
+
 TEST_CASE("sqlite: a store that was opened without the right to write goes on once there is that right") {
   SqliteStore store;
   Store admin = store.open();
