@@ -122,7 +122,6 @@ void print_snowflake_ids(std::int64_t count, std::optional<leaf::IdTemplate> for
   IdLines lines(session.output, layout, std::move(form));
   std::vector<std::int64_t> ids(batch_size(count, layout));
   OneStore store;
-  store.require(generator.store(), 0);
   while (count > 0) {
     const auto batch = std::span(ids).first(std::min(ids.size(), static_cast<std::size_t>(count)));
     InterruptibleClock::run([&] { generator.next(batch); });

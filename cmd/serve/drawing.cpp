@@ -18,8 +18,8 @@ bool is_of_store(const leaf::Error& error) {
   return error.retryable() || error.code() == leaf::ErrorCode::usage;
 }
 
-leaf::StoreIdentity store_of(const leaf::SegmentTag& tag, const leaf::SnowflakeGenerator* generator) {
-  return generator != nullptr ? generator->store() : tag.store();
+std::uint64_t store_changes_of(const leaf::SegmentTag& tag, const leaf::SnowflakeGenerator* generator) {
+  return generator != nullptr ? generator->store_changes() : tag.store_changes();
 }
 
 }  // namespace
@@ -81,9 +81,9 @@ bool Drawing::take_from_memory(Source& source, Draw& draw) {
 /// IDs of two stores, as where the store was put back or its name led to another one meanwhile, would be no
 /// answer: then they are lost.
 bool Drawing::is_of_one_store(Source& source, Draw& draw) {
-  const leaf::StoreIdentity now = store_of(source.ids, source.generator);
-  if (now == source.store || draw.count == 1) return true;
-  source.store = now;
+  const std::uint64_t now = store_changes_of(source.ids, source.generator);
+  if (now == source.store_changes || draw.count == 1) return true;
+  source.store_changes = now;
   draw.ranges.clear();
   return false;
 }
@@ -150,7 +150,7 @@ void Drawing::finish_look(const std::vector<std::string>& names,
     if (found[i]) {
       source.ids = found[i]->ids;
       source.step = found[i]->step;
-      source.store = source.ids.store();
+      source.store_changes = source.ids.store_changes();
       source.is_open = true;
       take_waiting(source, 0, ended);
     }
@@ -187,13 +187,17 @@ Jobs::Job Drawing::job_for_first(Source& source) {
                       .ranges = first->ranges}]() mutable {
     try {
       if (name.empty()) {
-        if (!work.is_open) work.generator = &shared_.generator();
+        if (!work.is_open) {
+          work.generator = &shared_.generator();
+          work.store_changes = work.generator->store_changes();
+        }
         SharedDrawing::draw(*work.generator, work.count, work.ranges);
       } else {
         if (!work.is_open) {
           SharedDrawing::OpenTag opened = shared_.tag(leaf::TagName(name));
           work.ids = opened.ids;
           work.step = opened.step;
+          work.store_changes = work.ids.store_changes();
           if (work.count == Draw::one_step) work.count = static_cast<std::uint64_t>(work.step);
         }
         SharedDrawing::draw(work.ids, work.count, work.shape, work.ranges);
@@ -214,7 +218,7 @@ void Drawing::finish_job(Source& source, Work& work) {
     source.ids = work.ids;
     source.generator = work.generator;
     source.step = work.step;
-    source.store = store_of(source.ids, source.generator);
+    source.store_changes = work.store_changes;
     source.is_open = true;
   }
   // Who is told may ask for more at once: so all else is done first.

@@ -76,7 +76,7 @@ class Drawing {
     leaf::SegmentTag ids{};
     leaf::SnowflakeGenerator* generator = nullptr;
     std::int64_t step = 0;
-    leaf::StoreIdentity store{};  ///< as it was before anything was taken that is not given out yet
+    std::uint64_t store_changes = 0;  ///< before anything was taken that is not given out yet
     std::deque<std::shared_ptr<Draw>> waiting{};
     bool is_looked_for = false;  ///< in the buffer of the host
     Jobs::Ticket job = 0;        ///< that sees to the first of them; it may end after that has gone
@@ -94,6 +94,7 @@ class Drawing {
     leaf::SegmentTag ids{};
     leaf::SnowflakeGenerator* generator = nullptr;
     std::int64_t step = 0;
+    std::uint64_t store_changes = 0;  ///< before anything was taken
     std::uint64_t count = 1;
     Shape shape = Shape::any;
     IdRanges ranges{};

@@ -75,6 +75,7 @@ void note_fetcher(SharedState& state) {
   const std::int64_t self = getpid();
   state.fetch.fetcher.store(self, std::memory_order_relaxed);
   state.fetcher_seal.store(process_seal(self), std::memory_order_relaxed);
+  state.locks_taken.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool note_success(SharedState& state, std::uint64_t granted, Clock& clock) {

@@ -53,6 +53,8 @@ range::GrantRecord SharedRanges::record() const {
 }
 
 StoreIdentity SharedRanges::granted_by() const {
+  const SharedState& drawn_from = state();
+  if (&drawn_from != &nowhere_) return identity_of(drawn_from.header);
   const std::lock_guard lock(files_mutex_);
   return identity_.value_or(StoreIdentity());
 }
@@ -84,19 +86,26 @@ void SharedRanges::go_to(const StoreIdentity& store) {
 std::shared_ptr<StateFile> SharedRanges::current_file(const std::optional<StoreIdentity>& of) {
   const auto folder = folder_.get();
   const std::lock_guard lock(files_mutex_);
-  const std::optional<StoreIdentity>& store = of ? of : identity_;
-  if (!store) return nullptr;
-  if (!file_ || file_->identity() != *store || !file_->is_current(*folder) || !file_->is_intact()) {
+  return current_file(*folder, of ? of : identity_);
+}
+
+std::shared_ptr<StateFile> SharedRanges::current_file(const Folder& folder,
+                                                      const std::optional<StoreIdentity>& of) {
+  if (!of) return nullptr;
+  if (!file_ || file_->identity() != *of || !file_->is_current(folder) || !file_->is_intact()) {
     FileKey key = key_;
-    key.shown_store = name_.shown_for(*store);
-    key.identity = *store;
-    file_ = StateFile::open(*folder, key);
+    key.shown_store = name_.shown_for(*of);
+    key.identity = *of;
+    file_ = StateFile::open(folder, key);
   }
   return file_;
 }
 
+/// Found and gone to in one go: another thread may have learned meanwhile that the name leads elsewhere.
 void SharedRanges::go_to_current_file() {
-  const auto current = current_file();
+  const auto folder = folder_.get();
+  const std::lock_guard lock(files_mutex_);
+  const auto current = current_file(*folder, identity_);
   go_to(current && current->state().buffer.published_end() != 0 ? current->shared_state() : nullptr);
 }
 
@@ -105,13 +114,16 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
   if (&to == &state()) return;
   if (next) {
     const std::string origin = next->origin.get();
-    const std::lock_guard lock(files_mutex_);
     if (!origin_.empty()) granter().require_alike(origin_, origin);
     origin_ = origin;
     if (std::ranges::find(drawn_from_, next) == drawn_from_.end()) drawn_from_.push_back(next);
   }
+  // Who has drawn nothing yet has nothing of another store.
+  const bool is_change = &state() != &nowhere_;
+  if (is_change) store_changes_.fetch_add(1, std::memory_order_acq_rel);
   state_.store(&to, std::memory_order_release);
   draw_from(to.buffer);
+  if (is_change) store_changes_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void SharedRanges::find_store(Time deadline) {
@@ -140,16 +152,16 @@ void SharedRanges::check_name(Store& store) {
   go_to_current_file();
 }
 
-void SharedRanges::check(Store& store) {
+bool SharedRanges::check() {
   buffer().note();
   go_to_current_file();
   const range::DoubleBuffer& drawn_from = buffer();
   const std::pair now_at(&drawn_from, drawn_from.view().word);  // two stores' words may be alike
-  if (std::exchange(checked_at_, now_at) == now_at || !is_known()) return;
+  if (std::exchange(checked_at_, now_at) == now_at || !is_known()) return false;
   const auto known = name_.look_up(*folder_.get(), now());
   if (known) go_to(known->store);
-  if ((!known || known->check_is_due) && name_.claim_check(*folder_.get(), now())) check_name(store);
   go_to_current_file();
+  return (!known || known->check_is_due) && name_.claim_check(*folder_.get(), now());
 }
 
 SharedState& SharedRanges::known_state() {
@@ -201,7 +213,8 @@ std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& fi
     return lock;
   }
   const Time now = clock().steady_now();
-  if (wait.file != file) wait = {.file = file, .since = now};
+  const std::int64_t taken = file->state().locks_taken.load(std::memory_order_relaxed);
+  if (wait.file != file || wait.locks_taken != taken) wait = {file, taken, now};
   if (granter().may_take_over() && now - wait.since >= timeout_ * 2 / 5)
     file->take_from_holder(*folder, [&](std::int64_t end) { note_order(*file, end); });
   return std::nullopt;

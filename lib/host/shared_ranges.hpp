@@ -46,8 +46,12 @@ class SharedRanges : public range::RangeSource {
   bool is_check_due() override;
   void fetch() override;
   void fetch(Store& store) override;
-  /// Leaves a file or folder that was removed, and a store that the name does not lead to any more.
-  void check(Store& store) override;
+  std::uint64_t store_changes() const noexcept override {
+    return store_changes_.load(std::memory_order_acquire);
+  }
+  /// Leaves a file or folder that was removed, and a store that others have seen the name lead away from.
+  bool check() override;
+  void check_name(Store& store) override;
 
  protected:
   /// What takers draw from, and all that is known of it.
@@ -70,15 +74,17 @@ class SharedRanges : public range::RangeSource {
  private:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// How long another process has held the lock of one file while a caller waits for it.
+  /// How long one who took the lock of a file has held it while a caller waits for it.
   struct LockWait {
     std::shared_ptr<StateFile> file{};
+    std::int64_t locks_taken = 0;
     Time since{};
   };
 
   /// The file to fetch into, of store `of` or the one that the name leads to, in the folder as it is now;
   /// null if that store is not known yet.
   std::shared_ptr<StateFile> current_file(const std::optional<StoreIdentity>& of = {});
+  std::shared_ptr<StateFile> current_file(const Folder& folder, const std::optional<StoreIdentity>& of);
   /// Has takers draw from the current file, once there is something in it.
   void go_to_current_file();
   void go_to(const StoreIdentity& store);
@@ -86,7 +92,6 @@ class SharedRanges : public range::RangeSource {
   bool is_known();
   /// Asks the store which one it is, if that is not known.
   void find_store(Time deadline);
-  void check_name(Store& store);
   void try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait);
   std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
   /// How far takers have come of a file that goes, so that what is put into another one comes behind it.
@@ -99,7 +104,7 @@ class SharedRanges : public range::RangeSource {
   StorePool::Borrowed store_until(Time deadline);
   void pause(Time deadline, std::chrono::milliseconds& length);
   Error timed_out(const std::optional<Error>& failure);
-  /// Has takers draw from there, or from nowhere if it is null.
+  /// Has takers draw from there, or from nowhere if it is null; the files' mutex is held.
   void go_to(const std::shared_ptr<SharedState>& next);
   /// Where to draw, looked up where nobody knew it when this was made.
   SharedState& known_state();
@@ -120,8 +125,9 @@ class SharedRanges : public range::RangeSource {
   /// Takers may be in each of them at any time, so their mappings stay; but no descriptors, and nothing of a
   /// file that another one replaced before anything was in it, as again and again while a store is silent.
   std::vector<std::shared_ptr<SharedState>> drawn_from_;
-  std::string origin_;                          ///< of what was drawn from last
-  std::atomic<SharedState*> state_{&nowhere_};  ///< its buffer is what takers draw from
+  std::string origin_;                           ///< of what was drawn from last
+  std::atomic<std::uint64_t> store_changes_{0};  ///< odd while takers are sent elsewhere
+  std::atomic<SharedState*> state_{&nowhere_};   ///< its buffer is what takers draw from
   /// The buffer and its word: tell whether anything was taken since the last check.
   std::pair<const range::DoubleBuffer*, std::uint64_t> checked_at_{};
 

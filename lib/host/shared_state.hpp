@@ -126,6 +126,9 @@ struct SharedState {
   std::array<CopyRecord, 8> copies{};  ///< of `mark`
   /// process_seal() of `fetch.fetcher`, as the fetcher sees it: its number means nothing to others.
   Shared<std::uint64_t> fetcher_seal{0};
+  /// Where the takers of a buffer that was closed had come; 0: it was not.
+  Shared<std::int64_t> end_of_taken{0};
+  Shared<std::int64_t> locks_taken{0};  ///< ever, of this file
 };
 
 /// 0 where there is none.

@@ -354,15 +354,37 @@ std::string StateFile::shown_store() const {
   return text_of(state_->header.shown_store);
 }
 
-StoreIdentity StateFile::identity() const {
-  return {.deployment = text_of(state_->header.deployment), .copy = text_of(state_->header.copy)};
+StoreIdentity identity_of(const FileHeader& header) {
+  return {.deployment = text_of(header.deployment), .copy = text_of(header.copy)};
 }
+
+StoreIdentity StateFile::identity() const {
+  return identity_of(state_->header);
+}
+
+namespace {
+
+/// Closes the buffer, and returns where its takers had come; 0 if nobody ever drew from it. That is noted
+/// first, should this process die before anybody is told.
+std::int64_t close(SharedState& state) {
+  for (;;) {
+    const range::DoubleBuffer::View seen = state.buffer.view();
+    const std::int64_t end = range::DoubleBuffer::end_of_taken(seen);
+    std::int64_t known = state.end_of_taken.load(std::memory_order_acquire);
+    while (known < end && !state.end_of_taken.compare_exchange_weak(known, end)) continue;
+    if (!state.buffer.close(seen)) continue;
+    const std::int64_t reached = std::max(known, end);
+    return reached <= state.buffer.published_end() ? reached : 0;  // else it is damaged
+  }
+}
+
+}  // namespace
 
 bool StateFile::take_from_holder(const Folder& folder, const std::function<void(std::int64_t)>& note_end) {
   // Closed before, should this process die in between; and after, since who fetches makes sure that the file
   // has its name once it has its turn.
   return take_name(folder, [&] {
-    const std::int64_t end = state_->buffer.close();
+    const std::int64_t end = close(*state_);
     if (end != 0) note_end(end);
   });
 }

@@ -28,6 +28,9 @@ struct FileKey {
   std::string file_name() const;
 };
 
+/// The store that `header` names.
+StoreIdentity identity_of(const FileHeader& header);
+
 /// One mapped file. The mapping is for all threads, and stays where it is until the object goes, and all that
 /// have shared_state().
 class StateFile {

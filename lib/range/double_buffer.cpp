@@ -126,16 +126,19 @@ std::uint32_t DoubleBuffer::next_turn() const noexcept {
   return is_published(next) ? next + 1 : next;
 }
 
-std::int64_t DoubleBuffer::close() noexcept {
+void DoubleBuffer::close() noexcept {
+  while (!close(view())) continue;
+}
+
+bool DoubleBuffer::close(const View& seen) noexcept {
   // No turn that somebody has reaches so far; and no offset is left in a slot, whatever its size becomes.
   constexpr std::uint32_t past_all_turns = 3;
-  for (;;) {
-    const View seen = view();
-    const bool is_first = offset_of(seen.word) != UINT32_MAX && generation_of(seen.word) != 0;
-    std::uint64_t word = seen.word;
-    if (swap(word, word_of(generation_of(word) + past_all_turns, UINT32_MAX)))
-      return is_first ? seen.rest.lo : 0;
-  }
+  std::uint64_t word = seen.word;
+  return swap(word, word_of(generation_of(word) + past_all_turns, UINT32_MAX));
+}
+
+std::int64_t DoubleBuffer::end_of_taken(const View& seen) noexcept {
+  return offset_of(seen.word) == UINT32_MAX || generation_of(seen.word) == 0 ? 0 : seen.rest.lo;
 }
 
 bool DoubleBuffer::is_closed() const noexcept {

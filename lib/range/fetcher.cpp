@@ -70,18 +70,19 @@ void Fetcher::enqueue(RangeSource& source, Time due, const Lock&) {
 bool Fetcher::fetch_now(RangeSource& source, const Lock& lock) {
   enqueue(source, clock_.steady_now(), lock);
   work_.notify_one();
-  // A thread that was told of other work and has not woken yet still counts as idle.
-  if (have_thread(queue_.size() > static_cast<std::size_t>(idle_threads_))) return true;
+  if (have_threads(lock)) return true;
   queue_.erase({source.fetch_.due, &source});
   source.fetch_.queued = false;
   source.fetch_.requested.store(false, std::memory_order_relaxed);
   return false;
 }
 
-bool Fetcher::have_thread(bool all_busy) {
-  if (!all_busy || threads_.size() >= static_cast<std::size_t>(options_.max_threads)) return true;
+bool Fetcher::have_threads(const Lock&) {
+  const std::size_t to_ask = static_cast<std::size_t>(asking_) + queue_.size() + name_checks_.size();
+  const std::size_t wanted =
+      std::min(to_ask, static_cast<std::size_t>(options_.max_threads)) + (is_watching_ ? 1 : 0);
   try {
-    threads_.emplace_back([this] { run(); });
+    while (threads_.size() < wanted) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
     return !threads_.empty();
   }
@@ -91,7 +92,8 @@ bool Fetcher::have_thread(bool all_busy) {
 void Fetcher::watch(RangeSource& source) {
   const Lock lock(mutex_);
   checks_.emplace(clock_.steady_now() + check_every, &source);
-  have_thread(threads_.empty());
+  is_watching_ = true;
+  have_threads(lock);
   work_.notify_one();
 }
 
@@ -121,26 +123,31 @@ void Fetcher::await(RangeSource& source, const std::function<bool()>& ready) {
 Fetcher::Task Fetcher::next_due(Lock& lock) {
   while (!stopping_) {
     const Time now = clock_.steady_now();
-    if (!queue_.empty() && queue_.begin()->first <= now) {
+    const bool may_ask = asking_ < options_.max_threads;
+    if (may_ask && !queue_.empty() && queue_.begin()->first <= now) {
       RangeSource* const source = queue_.begin()->second;
       queue_.erase(queue_.begin());
       source->fetch_.queued = false;
-      return {.source = source};
+      return {.source = source, .work = Work::fetch};
     }
     if (!checks_.empty() && checks_.begin()->first <= now) {
       RangeSource* const source = checks_.begin()->second;
       checks_.erase(checks_.begin());
-      return {.source = source, .is_check = true};
+      return {.source = source, .work = Work::check};
     }
-    ++idle_threads_;
-    if (queue_.empty() && checks_.empty()) {
+    if (may_ask && !name_checks_.empty()) {
+      RangeSource* const source = name_checks_.front();
+      name_checks_.pop_front();
+      return {.source = source, .work = Work::check_name};
+    }
+    const Time fetch_at = may_ask && !queue_.empty() ? queue_.begin()->first : Time::max();
+    const Time check_at = checks_.empty() ? Time::max() : checks_.begin()->first;
+    const Time next = std::min(fetch_at, check_at);
+    if (next == Time::max()) {
       work_.wait(lock);
     } else {
-      const Time fetch_at = queue_.empty() ? Time::max() : queue_.begin()->first;
-      const Time check_at = checks_.empty() ? Time::max() : checks_.begin()->first;
-      clock_.wait_until(lock, work_, std::min(fetch_at, check_at));
+      clock_.wait_until(lock, work_, next);
     }
-    --idle_threads_;
   }
   return {};
 }
@@ -149,23 +156,44 @@ void Fetcher::run() {
   Store store(store_options_);
   Lock lock(mutex_);
   for (Task task = next_due(lock); task.source != nullptr; task = next_due(lock)) {
-    if (task.is_check) {
-      check(*task.source, store, lock);
-    } else {
-      fetch(*task.source, store, lock);
+    if (task.work == Work::check) {
+      check(*task.source, lock);
+      continue;
     }
+    ++asking_;
+    if (task.work == Work::fetch) {
+      fetch(*task.source, store, lock);
+    } else {
+      check_name(*task.source, store, lock);
+    }
+    --asking_;
   }
 }
 
-void Fetcher::check(RangeSource& source, Store& store, Lock& lock) {
+void Fetcher::check(RangeSource& source, Lock& lock) {
   lock.unlock();
+  bool asks = false;
   try {
-    source.check(store);
+    asks = source.check();
   } catch (const std::exception&) {
-    // The store is away, or a folder is: whoever needs a range is told.
+    // A folder is away: whoever needs a range is told.
   }
   lock.lock();
+  if (asks && !stopping_) {  // no thread starts once the others are waited for
+    name_checks_.push_back(&source);
+    have_threads(lock);
+  }
   checks_.emplace(clock_.steady_now() + check_every, &source);
+}
+
+void Fetcher::check_name(RangeSource& source, Store& store, Lock& lock) {
+  lock.unlock();
+  try {
+    source.check_name(store);
+  } catch (const std::exception&) {
+    // The store is away, which is what the buffer is for.
+  }
+  lock.lock();
 }
 
 void Fetcher::fetch(RangeSource& source, Store& store, Lock& lock) {

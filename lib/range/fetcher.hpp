@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -30,7 +31,7 @@ class Fetcher {
  public:
   struct Options {
     std::chrono::milliseconds timeout;  ///< how long await() waits
-    int max_threads = 1;                ///< each with a connection of its own
+    int max_threads = 1;                ///< that ask the store, each by a connection of its own
     /// Called from a background thread, never at the same time twice, when a fetch failed; may be empty.
     std::function<void(const RangeSource&, const Error&)> on_failure;
   };
@@ -58,15 +59,17 @@ class Fetcher {
   void enqueue(RangeSource& source, Time due, const Lock&);
   /// False if there is no thread to do it, and none could be started.
   bool fetch_now(RangeSource& source, const Lock& lock);
+  enum class Work { fetch, check, check_name };
   struct Task {
     RangeSource* source = nullptr;  ///< null: the fetcher ends
-    bool is_check = false;
+    Work work = Work::fetch;
   };
-  /// False if there is no thread, and none could be started.
-  bool have_thread(bool all_busy);
+  /// As many threads as there is work for. False if there is none, and none could be started.
+  bool have_threads(const Lock&);
   Task next_due(Lock& lock);
-  void check(RangeSource& source, Store& store, Lock& lock);
   void run();
+  void check(RangeSource& source, Lock& lock);
+  void check_name(RangeSource& source, Store& store, Lock& lock);
   void fetch(RangeSource& source, Store& store, Lock& lock);
 
   const StoreOptions store_options_;
@@ -78,8 +81,10 @@ class Fetcher {
   std::condition_variable work_;
   std::set<std::pair<Time, RangeSource*>> queue_;
   std::set<std::pair<Time, RangeSource*>> checks_;
+  std::deque<RangeSource*> name_checks_;
   std::vector<std::thread> threads_;
-  int idle_threads_ = 0;
+  bool is_watching_ = false;
+  int asking_ = 0;  ///< threads that wait for the store; one is left for checks, which need none
   bool stopping_ = false;
 };
 

@@ -49,11 +49,15 @@ void OwnRanges::fetch(Store& store) {
   own_buffer_.publish(granted.range, granted.mark, granted.label);
 }
 
-void OwnRanges::check(Store& store) {
+bool OwnRanges::check() {
   const auto now = store_options_.clock->steady_now();
   const std::uint64_t word = own_buffer_.view().word;
-  if (now - checked_at_ < name_lasts || std::exchange(checked_word_, word) == word) return;
+  if (now - checked_at_ < name_lasts || std::exchange(checked_word_, word) == word) return false;
   checked_at_ = now;
+  return true;
+}
+
+void OwnRanges::check_name(Store& store) {
   const StoreIdentity here = granter().identify(store);
   const std::lock_guard lock(last_mutex_);
   if (has_ranges_of_another(here, last_.origin)) drain();

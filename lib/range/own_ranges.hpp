@@ -20,12 +20,16 @@ class OwnRanges final : public RangeSource {
   /// The store that granted what is buffered; empty if nothing was.
   StoreIdentity granted_by() const override;
 
+  std::uint64_t store_changes() const noexcept override { return static_cast<std::uint64_t>(moves()); }
+
   void await(const std::function<bool()>& ready) override { fetcher_.await(*this, ready); }
   void request_fetch() override { fetcher_.request(*this); }
   void fetch() override;
   void fetch(Store& store) override;
-  /// Gives up what is buffered if the store's name leads to another one now; asked twice a minute.
-  void check(Store& store) override;
+  /// True twice a minute, while IDs are drawn.
+  bool check() override;
+  /// Gives up what is buffered if the store's name leads to another one now.
+  void check_name(Store& store) override;
 
  protected:
   int moves() const noexcept override { return moves_.load(std::memory_order_acquire); }

@@ -60,6 +60,9 @@ class RangeSource {
   virtual std::string origin() const = 0;
   /// The one that what is drawn now comes from; empty before the first grant.
   virtual StoreIdentity granted_by() const = 0;
+  /// Another number whenever takers may have come to what another store granted: whoever takes an answer
+  /// piece by piece looks before the first and after the last one.
+  virtual std::uint64_t store_changes() const noexcept = 0;
 
   /// Returns once `ready()` is true, having had ranges fetched until then. Throws the Error of a fetch that
   /// waiting does not cure, `unavailable` after the timeout.
@@ -78,9 +81,12 @@ class RangeSource {
   /// Has `store` grant the next range and puts it in place, also where what is buffered is of no use to
   /// whoever waits. Called from one thread at a time. Throws Error.
   virtual void fetch(Store& store) = 0;
-  /// Looks whether what is buffered may still be drawn. Called each second from one thread at a time, perhaps
-  /// during a fetch. Errors are of no consequence.
-  virtual void check(Store&) {}
+  /// Looks whether what is buffered may still be drawn, without asking the store. Called each second from one
+  /// thread at a time, perhaps during a fetch. True if the store is to be asked.
+  virtual bool check() { return false; }
+  /// Looks whether the store's name still leads to the same one; perhaps during a fetch. Errors are of no
+  /// consequence, neither here nor there.
+  virtual void check_name(Store&) {}
 
  protected:
   /// Another number once the same buffer holds what another store granted.

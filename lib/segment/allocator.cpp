@@ -59,6 +59,10 @@ StoreIdentity SegmentTag::store() const {
   return source_->granted_by();
 }
 
+std::uint64_t SegmentTag::store_changes() const noexcept {
+  return source_->store_changes();
+}
+
 bool SegmentTag::is_fetch_due() {
   return source_->is_fetch_due();
 }

@@ -101,6 +101,8 @@ class SnowflakeGenerator::Impl {
 
   enum class Patience { waits, never_waits };
 
+  /// Makes all of `ids`, of one store; returns how many. Fewer where it would have to wait and must not.
+  std::size_t draw_all(std::span<std::int64_t> ids, Patience patience);
   /// Makes at least one of `ids`; returns how many. 0 where it would have to wait and must not.
   std::size_t draw(std::span<std::int64_t> ids, Patience patience);
   /// The same by the thread's last reading of the clock; 0 where that does not serve any more. Never waits.
@@ -183,6 +185,17 @@ void SnowflakeGenerator::Impl::give_back(const range::OwnRanges& windows) {
     }
   } catch (const Error&) {
     // The worker is free when its window is over.
+  }
+}
+
+std::size_t SnowflakeGenerator::Impl::draw_all(std::span<std::int64_t> ids, Patience patience) {
+  for (;;) {
+    const std::uint64_t store_changes = windows_->store_changes();
+    std::size_t made = 0;
+    for (std::size_t more = 1; made < ids.size() && more > 0; made += more)
+      more = draw(ids.subspan(made), patience);
+    // IDs of two stores would be no answer: they are lost.
+    if (windows_->store_changes() == store_changes) return made;
   }
 }
 
@@ -346,26 +359,11 @@ bool SnowflakeGenerator::try_next(std::int64_t& id) noexcept {
 }
 
 void SnowflakeGenerator::next(std::span<std::int64_t> ids) {
-  // IDs of two stores would be no answer.
-  for (bool is_one = false; !is_one;) {
-    const DoubleBuffer* from = nullptr;
-    is_one = true;
-    for (std::span<std::int64_t> left = ids; !left.empty() && is_one;) {
-      left = left.subspan(impl_->draw(left, Impl::Patience::waits));
-      is_one = from == nullptr || from == unit_in_use.buffer;
-      from = unit_in_use.buffer;
-    }
-  }
+  impl_->draw_all(ids, Impl::Patience::waits);
 }
 
 std::size_t SnowflakeGenerator::try_next(std::span<std::int64_t> ids) {
-  std::size_t made = 0;
-  while (made < ids.size()) {
-    const std::size_t more = impl_->draw(ids.subspan(made), Impl::Patience::never_waits);
-    if (more == 0) break;
-    made += more;
-  }
-  return made;
+  return impl_->draw_all(ids, Impl::Patience::never_waits);
 }
 
 const Layout& SnowflakeGenerator::layout() const noexcept {
@@ -374,6 +372,10 @@ const Layout& SnowflakeGenerator::layout() const noexcept {
 
 StoreIdentity SnowflakeGenerator::store() const {
   return impl_->windows().granted_by();
+}
+
+std::uint64_t SnowflakeGenerator::store_changes() const noexcept {
+  return impl_->windows().store_changes();
 }
 
 std::int64_t SnowflakeGenerator::worker() const noexcept {

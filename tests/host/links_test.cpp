@@ -16,6 +16,7 @@
 #include "support/manual_clock.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/wait_for.hpp"
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -196,6 +197,27 @@ TEST_CASE("links: what fills one array comes from one store, in whatever memory"
   }
 }
 
+TEST_CASE("links: what snowflakes fill one array come from one store, in whatever memory") {
+  for (const bool is_shared : {true, false}) {
+    CAPTURE(is_shared);
+    LinkedHost linked;
+    // There the first worker is another host's, and here this one's.
+    SnowflakeGenerator elsewhere = linked.generator("v1/leaf.db", "elsewhere");
+    leaf::SnowflakeOptions snowflake;
+    snowflake.worker.owner = "here";
+    snowflake.worker.window = 20ms;
+    if (is_shared) snowflake.host = linked.host();
+    SnowflakeGenerator running(linked.options("cur.db"), snowflake);
+    CHECK(running.layout().worker_of(running.next()) == 1);
+    linked.turn_to("v2");
+    std::vector<std::int64_t> ids(200'000);  // more than the windows have that were leased before
+    running.next(ids);
+    const auto is_of_second = [&](std::int64_t id) { return running.layout().worker_of(id) == 0; };
+    CHECK(std::ranges::all_of(ids, is_of_second));
+    CHECK(std::ranges::is_sorted(ids));
+  }
+}
+
 TEST_CASE("links: who draws looks once a second where a link leads") {
   const fs::path name = linked_name();
   if (name.empty()) return;
@@ -211,12 +233,15 @@ TEST_CASE("links: who draws looks once a second where a link leads") {
     linked.clock.wait_for_sleepers(1);
     linked.turn_to("v2");
     CHECK(tag.next() == 2);
-    linked.clock.advance(1s);
-    linked.clock.wait_for_sleepers(1);
+    const auto goes_to = [&](const std::string& version) {
+      linked.clock.wait_for_sleepers(1);
+      linked.clock.advance(1s);
+      return leaf::test::wait_for([&] { return tag.store() == linked.store(version).identity(); });
+    };
+    CHECK(goes_to("v2"));
     CHECK(tag.next() == start_of_other + (is_known ? 1 : 0));
     linked.turn_to("v1");
-    linked.clock.advance(1s);
-    linked.clock.wait_for_sleepers(1);
+    CHECK(goes_to("v1"));
     CHECK(tag.next() == 3);
   }
 }

@@ -40,6 +40,15 @@ using leaf::test::TemporaryFolder;
 
 namespace {
 
+/// Does something whenever somebody sleeps.
+struct BusyClock final : ManualClock {
+  void sleep_for(std::chrono::nanoseconds duration) override {
+    ManualClock::sleep_for(duration);
+    on_sleep();
+  }
+  std::function<void()> on_sleep = [] {};
+};
+
 /// The name of a store that nobody connects to, a folder of host state, and time.
 struct SharedRangesFixture {
   leaf::StoreOptions store_options() { return {.url = "postgresql://h/ids", .clock = &clock}; }
@@ -47,7 +56,7 @@ struct SharedRangesFixture {
 
   TemporaryFolder home;
   fs::path run = home.path() / "run";
-  ManualClock clock;
+  BusyClock clock;
 };
 
 /// What a granter that the test makes up grants, and how.
@@ -120,6 +129,17 @@ class Buffer : public Plan, public SharedRanges {
     on_note(state);
   }
 };
+
+ino_t inode_of(const fs::path& file) {
+  struct stat found {};
+  REQUIRE(stat(file.c_str(), &found) == 0);
+  return found.st_ino;
+}
+
+/// As a fetcher does each second.
+void check(Buffer& buffer, leaf::Store& store) {
+  if (buffer.check()) buffer.check_name(store);
+}
 
 /// Holds the lock of the only file of host state, as a process does that fetches.
 class HeldLock {
@@ -297,7 +317,7 @@ TEST_CASE("shared ranges: a name that leads elsewhere takes its users to that st
   SUBCASE("found by the check of each minute") {
     fixture.clock.advance(61s);
     leaf::Store store(fixture.store_options());
-    one.check(store);
+    check(one, store);
   }
   CHECK(one.draw() == 1);
   Buffer other(fixture);
@@ -358,6 +378,26 @@ TEST_CASE("shared ranges: what was granted of a tag that was made anew is lost o
   }
 }
 
+TEST_CASE("shared ranges: who draws piece by piece sees that the name led to another store in between") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
+  const std::uint64_t before = one.store_changes();
+  one.grants = {{1000, 1003}};
+  CHECK(one.draw() == 1000);
+  CHECK(one.store_changes() == before);
+  one.deployment = "d2";
+  one.grants = {{1, 10}};
+  one.fetch();
+  CHECK(one.draw() == 1);
+  CHECK(one.store_changes() != before);
+  CHECK(one.granted_by().deployment == "d2");
+  one.deployment = "d1";
+  one.grants = {{2000, 2010}};
+  one.fetch();
+  CHECK(one.granted_by().deployment == "d1");
+  CHECK(one.store_changes() != before);
+}
+
 TEST_CASE("shared ranges: a name is checked twice a minute, by one process, while something is drawn") {
   SharedRangesFixture fixture;
   int asked = 0;
@@ -369,14 +409,14 @@ TEST_CASE("shared ranges: a name is checked twice a minute, by one process, whil
   CHECK(other.draw() == 2);
   CHECK(asked == 1);
   fixture.clock.advance(29s);
-  one.check(store);
+  check(one, store);
   CHECK(asked == 1);
   fixture.clock.advance(2s);
-  one.check(store);
+  check(one, store);
   CHECK(asked == 1);  // nothing was drawn since
   CHECK(one.draw() == 3);
-  one.check(store);
-  other.check(store);
+  check(one, store);
+  check(other, store);
   CHECK(asked == 2);
 }
 
@@ -440,6 +480,23 @@ TEST_CASE("shared ranges: who has stopped while it fetches is waited for, then o
   CHECK(stopped.draw() == 102);  // what it was granted meanwhile is lower, and lost
   CHECK_FALSE(other.state().buffer.view().has_next);
   CHECK(Buffer(fixture).draw() == 103);
+}
+
+TEST_CASE("shared ranges: who waits leaves the file to others while they take turns with its lock") {
+  for (const bool is_stopped : {false, true}) {
+    CAPTURE(is_stopped);
+    SharedRangesFixture fixture;
+    Buffer one(fixture);
+    one.grants = {{1, 2}};
+    CHECK(one.draw() == 1);
+    const auto inode = inode_of(state_file_in(fixture.run));
+    const HeldLock held(fixture.run);
+    // As if a process that fetches had let go of it, and another one had been quicker to take it.
+    if (!is_stopped) fixture.clock.on_sleep = [&] { ++one.state().locks_taken; };
+    Buffer other(fixture);
+    CHECK(error_code([&] { other.draw(); }) == ErrorCode::unavailable);
+    CHECK((inode_of(state_file_in(fixture.run)) == inode) == !is_stopped);
+  }
 }
 
 TEST_CASE(
@@ -532,7 +589,7 @@ TEST_CASE(
   CHECK(anew.draw() == 100);
   CHECK(old.draw() == 2);
   leaf::Store store(fixture.store_options());
-  old.check(store);
+  check(old, store);
   CHECK(old.draw() == 101);
   CHECK(anew.draw() == 102);
 }

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <set>
+#include <stdexcept>
 #include <vector>
 
 #include "host/state_patch.hpp"
@@ -429,6 +430,28 @@ TEST_CASE("state file: there is no lock of one that was removed or replaced, and
   CHECK(another->try_lock(fixture.folder));
   CHECK(fixture.first->state().buffer.take(1).range == leaf::Range{100, 101});
   CHECK(inode_of(fixture.path) != 0);
+}
+
+TEST_CASE("state file: who takes one after somebody who died over it is told where the takers had come too") {
+  StateFileFixture fixture;
+  StateFile& file = *fixture.first;
+  file.state().buffer.take(7);
+  const auto dies = [](std::int64_t) { throw std::runtime_error("killed"); };
+  CHECK_THROWS(file.take_from_holder(fixture.folder, dies));
+  CHECK(fixture.is_found());
+  const auto told = [&] {
+    std::int64_t end = 0;
+    CHECK(fixture.open()->take_from_holder(fixture.folder, [&](std::int64_t reached) { end = reached; }));
+    CHECK_FALSE(fixture.is_found());
+    return end;
+  };
+  SUBCASE("as it was") {
+    CHECK(told() == 107);
+  }
+  SUBCASE("not what a flipped bit makes of it") {
+    file.state().end_of_taken ^= std::int64_t{1} << 40;
+    CHECK(told() == 0);
+  }
 }
 
 TEST_CASE("state file: one that does not count and whose lock is held is waited for, not taken away") {

@@ -58,7 +58,7 @@ struct Failing {
   std::latch let_go{1};
 };
 
-/// Ranges of ten, with a mark at the first, whose fetches do something before they are over.
+/// Ranges of ten, with a mark at the first, whose questions to the store do something before they are over.
 class Interrupted final : public leaf::range::RangeSource {
  public:
   Interrupted(Fetcher& fetcher, std::function<void()> at_the_end)
@@ -70,6 +70,7 @@ class Interrupted final : public leaf::range::RangeSource {
   leaf::range::GrantRecord record() const override { return {}; }
   std::string origin() const override { return {}; }
   StoreIdentity granted_by() const override { return {}; }
+  std::uint64_t store_changes() const noexcept override { return 0; }
   void await(const std::function<bool()>& ready) override { fetcher_.await(*this, ready); }
   void request_fetch() override { fetcher_.request(*this); }
   void fetch() override {}
@@ -79,8 +80,17 @@ class Interrupted final : public leaf::range::RangeSource {
     ++fetches;
     at_the_end_();
   }
+  bool check() override {
+    ++checks;
+    return asks_for_name;
+  }
+  void check_name(Store&) override {
+    ++name_checks;
+    at_the_end_();
+  }
 
-  std::atomic<int> fetches{0};
+  std::atomic<int> fetches{0}, checks{0}, name_checks{0};
+  std::atomic<bool> asks_for_name{false};
 
  private:
   Fetcher& fetcher_;
@@ -136,13 +146,18 @@ TEST_CASE(
     OwnRanges source(std::make_unique<MadeUp>(grant), options, fetcher);
     source.fetch();
     source.buffer().advance(source.buffer().view());
-    source.check(here);
+    const std::uint64_t store_changes = source.store_changes();
+    const auto check = [&] {
+      if (source.check()) source.check_name(here);
+    };
+    check();
     source.buffer().take(1);
     clock.advance(leaf::range::name_lasts);
-    source.check(here);
+    check();
     source.buffer().take(1);
-    source.check(here);
+    check();
     CHECK(source.buffer().view().rest.empty() == (granted_by != here.identity()));
+    CHECK((source.store_changes() != store_changes) == (granted_by != here.identity()));
     return source.buffer().view().rest.size();
   };
   CHECK(left_after(here.identity()) == 98);
@@ -163,4 +178,36 @@ TEST_CASE("fetcher: a range whose mark is reached before its fetch is over has t
   };
   source.take(1);
   CHECK(leaf::test::wait_for([&] { return source.fetches == 3; }));
+}
+
+TEST_CASE("fetcher: what is buffered is checked each second while the store does not answer") {
+  const SqliteStore file;
+  file.open();
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  std::latch asked(1), answered(1);
+  Fetcher fetcher(options, {.timeout = 5s, .max_threads = 1, .on_failure = {}});
+  Interrupted source(fetcher, [&] {
+    if (!asked.try_wait()) asked.count_down();
+    answered.wait();
+  });
+  fetcher.watch(source);
+  SUBCASE("which was asked for a range") {
+    fetcher.request(source);
+  }
+  SUBCASE("which was asked for its name") {
+    source.asks_for_name = true;
+    clock.wait_for_sleepers(1);
+    clock.advance(1s);
+  }
+  asked.wait();
+  const int before = source.checks;
+  for (int second = 0; second < 3; ++second) {
+    clock.wait_for_sleepers(1);
+    clock.advance(1s);
+    CHECK(leaf::test::wait_for([&] { return source.checks > before + second; }));
+  }
+  CHECK(source.fetches + source.name_checks == 1);
+  answered.count_down();
 }

@@ -45,6 +45,12 @@ struct Unnoticed {
   Time overdue_at = 0;
 };
 
+/// When IDs of each of two stores were drawn last, and of which the last were.
+struct Trail {
+  std::array<Time, 2> drawn_at{};
+  int store = 0;
+};
+
 class Actor;
 /// Starts a program that does `work`.
 Process& make_program(const Place& place, std::function<void(const Actor&)> work);
@@ -125,6 +131,27 @@ class Actor {
                       number(), drawn_from));
   }
 
+  /// Whoever starts looks where the name leads, if nobody has for long. Not who does not wait.
+  void require_checked(Time began, int drawn_from) const {
+    constexpr Time most = 75 * second;
+    const Server& server = Server::the();
+    if (server.store() != drawn_from && began - server.disturbed_at() > most)
+      place_.ledger.fail(
+          fmt::format("process {} starts and draws from store {}, which its name has not led to for a minute",
+                      number(), drawn_from));
+  }
+
+  /// Who has seen that the name leads elsewhere does not go back before it leads back.
+  void require_no_return(Trail& trail, int drawn_from) const {
+    const Server& server = Server::the();
+    const Time last =
+        std::exchange(trail.drawn_at[static_cast<std::size_t>(drawn_from)], Scheduler::the().now());
+    if (std::exchange(trail.store, drawn_from) != drawn_from && last != 0 && server.store() != drawn_from &&
+        server.left_other_at() < last)
+      place_.ledger.fail(fmt::format("process {} goes back to store {}, which its name has not led to since",
+                                     number(), drawn_from));
+  }
+
   /// Two copies may have granted the same.
   void require_one_store(std::optional<int>& of_call, int drawn_from) const {
     if (of_call && of_call != drawn_from && scenario().subject != Subject::copies)
@@ -135,6 +162,12 @@ class Actor {
   void require_as_many(std::int64_t wanted, std::int64_t got) const {
     if (got != wanted)
       place_.ledger.fail(fmt::format("process {} asked for {} IDs and got {}", number(), wanted, got));
+  }
+
+  /// The IDs of one call ascend.
+  void require_above(std::int64_t end, std::int64_t id) const {
+    if (id < end)
+      place_.ledger.fail(fmt::format("process {} has ID {} after {} from one call", number(), id, end - 1));
   }
 
   /// No ID is ahead of its host's clock by more than `max_backward`, or the unit that is open.
@@ -172,10 +205,12 @@ class Actor {
           return noted(tag.next_range(static_cast<std::uint64_t>(count)));  // or fewer
         case 1: {
           const std::int64_t wanted = count * (random().one_in(4) ? 20 : 1);
-          std::int64_t got = 0;
+          std::int64_t got = 0, end = 0;
           for (const Range ids : tag.next_ranges(static_cast<std::uint64_t>(wanted))) {
             noted(ids);
             got += ids.hi - ids.lo;
+            require_above(end, ids.lo);
+            end = ids.hi;
           }
           return require_as_many(wanted, got);
         }
@@ -183,6 +218,7 @@ class Actor {
           std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
           tag.next(ids);
           for (const std::int64_t id : ids) noted({id, id + 1});
+          for (std::size_t i = 1; i < ids.size(); ++i) require_above(ids[i - 1] + 1, ids[i]);
           return;
         }
         default: {
@@ -207,13 +243,17 @@ class Actor {
       const std::int64_t count = scenario().draws_singly ? 1 : random().spread(1, 30);
       const std::int64_t clock_sets = host().clock_sets;
       const auto noted = [&](const Ledger::Call& by, std::int64_t id) {
-        note(by, Ledger::snowflakes, {id, id + 1}, is_own);
+        const int drawn_from = note(by, Ledger::snowflakes, {id, id + 1}, is_own);
         if (host().clock_sets == clock_sets) require_near(generator.layout(), id);
+        return drawn_from;
       };
       if (random().one_in(3)) {
         std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
         generator.next(ids);
-        for (const std::int64_t id : ids) noted(begun, id);
+        std::optional<int> of_call;
+        for (const std::int64_t id : ids) require_one_store(of_call, noted(begun, id));
+        if (promised != nullptr)
+          for (std::size_t i = 1; i < ids.size(); ++i) require_above(ids[i - 1] + 1, ids[i]);
         return;
       }
       for (std::int64_t i = 0; i < count; ++i) {
@@ -241,7 +281,11 @@ class Actor {
     if (is_shared) options.host = host_options(fetch_ahead);
     return options;
   }
-  milliseconds some_timeout() const { return random().one_in(8) ? milliseconds(0) : milliseconds(5000); }
+  /// Whoever waits for long asks again and again, which makes a history slow.
+  milliseconds some_timeout() const {
+    constexpr std::array<int, 8> timeouts{0, 5000, 5000, 1000, 1000, 1000, 1000, 1000};
+    return milliseconds(timeouts[static_cast<std::size_t>(random().below(timeouts.size()))]);
+  }
   StoreOptions marked_store() const {
     StoreOptions store = store_options();
     // Only the host knows that a copy has granted the same before.
@@ -265,14 +309,17 @@ class Actor {
     std::map<std::string, Ledger::Order> own_orders;
     const auto draw_some = [&] {
       std::map<int, Unnoticed> unnoticed;
+      std::map<int, Trail> trails;
       for (std::int64_t calls = some_calls(); calls > 0 && !place_.tally.is_over; --calls) {
         const int tag = some_tag();
         Ledger::Order& order_of = is_shared ? order(host().number, name_of(tag)) : own_orders[name_of(tag)];
         SegmentTag handle;
         int drawn_from = 0;
         if (try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); }) &&
-            draw(handle, tag, order_of, !is_shared, drawn_from) && scenario().takes_time)
-          require_noticed(unnoticed[tag], drawn_from);
+            draw(handle, tag, order_of, !is_shared, drawn_from)) {
+          if (scenario().takes_time) require_noticed(unnoticed[tag], drawn_from);
+          if (scenario().subject == Subject::names) require_no_return(trails[tag], drawn_from);
+        }
         think();
       }
     };
@@ -282,11 +329,15 @@ class Actor {
   /// As `leafctl next` does: the child that fetches is another process.
   void draw_once() const {
     const int tag = some_tag();
-    SegmentAllocator allocator(store_options(), segment_options(true, false));
+    const Time began = Scheduler::the().now();
+    const SegmentOptions options = segment_options(true, false);
+    SegmentAllocator allocator(store_options(), options);
     SegmentTag handle;
     if (!try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); })) return;
     int drawn_from = 0;
-    draw(handle, tag, order(host().number, name_of(tag)), false, drawn_from);
+    if (draw(handle, tag, order(host().number, name_of(tag)), false, drawn_from) && scenario().takes_time &&
+        options.timeout > milliseconds::zero())
+      require_checked(began, drawn_from);
     try_to("claim", [&] {
       if (handle.claim_fetch()) make_program(place_, [tag](const Actor& child) { child.fetch(tag); });
     });
@@ -563,6 +614,7 @@ void Scenario::keep_to_two_stores() {
   kinds.push_back(ActorKind::host_segments);
   if (!takes_time) return;
   longest = 4 * minute;
+  calls = 150;  // so that programs start until then
   network = {};
 }
 
@@ -603,6 +655,13 @@ void Scenario::keep_to(Subject about, Random& random) {
       hosts = 1;
       has_another_store = true;
       takes_time = false;
+      return;
+    case Subject::fetches:
+      faults &=
+          only({Fault::kill, Fault::stop, Fault::clock, Fault::store_clock, Fault::recycle, Fault::network});
+      hosts = 1;
+      keep_kinds({ActorKind::host_segments, ActorKind::short_segments, ActorKind::host_snowflakes,
+                  ActorKind::short_snowflakes});
       return;
   }
 }

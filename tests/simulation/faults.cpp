@@ -151,6 +151,16 @@ Process* Faults::some_process() {
   return process->threads > 0 ? process : nullptr;
 }
 
+Process* Faults::some_fetcher() {
+  std::vector<Process*> fetchers;
+  for (const auto& [path, folder] : some_host().folders) {
+    for (const auto& [name, file] : folder->entries) {
+      if (file->lock != nullptr) fetchers.push_back(file->lock->process);
+    }
+  }
+  return fetchers.empty() ? nullptr : fetchers[static_cast<std::size_t>(random_.below(std::ssize(fetchers)))];
+}
+
 void Faults::end_order(const Host* host, bool for_good) {
   for (auto& [of, order] : tally_.orders) {
     if (host == nullptr || of.first == host->number) order = {.life = order.life + 1};
@@ -176,7 +186,7 @@ void Faults::raise_order(const Host& host, const std::string& tag, std::int64_t 
 }
 
 bool Faults::kill_one() {
-  Process* const process = some_process();
+  Process* const process = some_victim();
   if (process == nullptr) return false;
   log_.note("kill", process->number);
   server_.note_disturbance();
@@ -185,7 +195,7 @@ bool Faults::kill_one() {
 }
 
 bool Faults::stop_one() {
-  Process* const process = some_process();
+  Process* const process = some_victim();
   if (process == nullptr) return false;
   const Time duration = random_.spread(millisecond, random_.one_in(8) ? 10 * minute : 10 * second);
   log_.note("stop", process->number, duration);
@@ -244,9 +254,11 @@ bool Faults::damage() {
   }
   if (buffers.empty()) return false;
   const auto& damaged = buffers[static_cast<std::size_t>(random_.below(std::ssize(buffers)))];
-  const std::array<std::pair<std::size_t, std::size_t>, 3> parts{{{0, sizeof(host::FileHeader)},
-                                                                  {position, sizeof(range::DoubleBuffer)},
-                                                                  {0, sizeof(host::SharedState)}}};
+  const std::array<std::pair<std::size_t, std::size_t>, 4> parts{
+      {{0, sizeof(host::FileHeader)},
+       {position, sizeof(range::DoubleBuffer)},
+       {offsetof(host::SharedState, tag), sizeof(host::TagRecord)},
+       {0, sizeof(host::SharedState)}}};
   const auto& [part, size] = parts[static_cast<std::size_t>(random_.below(std::ssize(parts)))];
   const std::size_t place = part + static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(size)));
   if (place >= position && place < position_end) return false;
@@ -262,7 +274,12 @@ bool Faults::damage() {
 bool Faults::set_clock() {
   Host& host = some_host();
   const Time furthest = random_.one_in(4) ? 3 * 60 * minute : 8 * second;
-  host.clock_offset = random_.one_in(3) ? 0 : random_.spread(0, furthest) * (random_.one_in(2) ? -1 : 1);
+  if (scenario_.subject == Subject::fetches) {
+    // Where it goes back by more than two seconds nobody draws for a while.
+    host.clock_offset = random_.between(-second, second);
+  } else {
+    host.clock_offset = random_.one_in(3) ? 0 : random_.spread(0, furthest) * (random_.one_in(2) ? -1 : 1);
+  }
   host.furthest_ahead = std::max(host.furthest_ahead, host.clock_offset);
   ++host.clock_sets;
   server_.note_disturbance();

@@ -53,6 +53,9 @@ class Faults {
   bool copy_folder();
 
   Process* some_process();
+  /// Who holds the lock of a buffer's file.
+  Process* some_fetcher();
+  Process* some_victim() { return scenario_.subject == Subject::fetches ? some_fetcher() : some_process(); }
   Host& some_host();
   Place place_of(Host& host) { return {host, scenario_, ledger_, log_, tally_}; }
   std::size_t some_lag(std::int64_t most);

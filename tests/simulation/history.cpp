@@ -115,7 +115,9 @@ class History {
         if (!slot.process->is_dead && slot.process->threads > 0) continue;
         end(*slot.process);
         slot.process = nullptr;
-        slot.starts_at = scheduler_.now() + random_.spread(microsecond, 200 * millisecond);
+        slot.starts_at =
+            scheduler_.now() + (scenario_.takes_time ? random_.between(second, 90 * second)
+                                                     : random_.spread(microsecond, 200 * millisecond));
       }
       if (slot.starts_at > scheduler_.now()) continue;
       slot.process = &launch(place_of(*slot.host), some_kind());

@@ -62,8 +62,10 @@ enum class Subject : std::uint8_t {
   windows,   ///< snowflakes; clocks are set, workers recycled and released
   folders,   ///< runtime folders are removed, damaged, put back, or outlive a reboot
   copies,    ///< the store's name leads to a copy of the store, and back
+  fetches,   ///< who fetches is stopped or dies; clocks are set, workers recycled
 };
-inline constexpr std::array subject_names{"everything", "names", "removals", "windows", "folders", "copies"};
+inline constexpr std::array subject_names{"everything", "names",  "removals", "windows",
+                                          "folders",    "copies", "fetches"};
 
 /// All that a history is made of.
 struct Plan {

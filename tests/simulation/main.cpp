@@ -164,6 +164,7 @@ int run(const Options& options) {
 
 int main(int count, char** arguments) {
   const Options options = parse(count, arguments);
+  clearenv();  // PGHOST and the like are no part of a history
   if (!options.is_shown) return run(options);
   return run_history(options.plan, stdout).is_good() ? 0 : 1;
 }

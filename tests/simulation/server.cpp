@@ -146,7 +146,7 @@ bool Server::is_down() const {
 void Server::go_down(Time duration) {
   ++session_;
   ++aside_.session;
-  ++disturbances_;
+  note_disturbance();
   down_until_ = Scheduler::the().now() + duration;
 }
 
@@ -158,10 +158,16 @@ void Server::exchange() noexcept {
   store_ = 1 - store_;
 }
 
+void Server::note_disturbance() noexcept {
+  ++disturbances_;
+  disturbed_at_ = Scheduler::the().now();
+}
+
 void Server::repoint(bool breaks_connections) {
   if (breaks_connections) ++session_;
   exchange();
-  ++disturbances_;
+  left_other_at_ = breaks_connections ? Scheduler::the().now() : never;
+  note_disturbance();
 }
 
 void Server::copy(bool lost_nothing) {
@@ -178,7 +184,7 @@ void Server::copy(bool lost_nothing) {
 
 void Server::become(const Tables& tables, const ServerName& name) {
   ++session_;
-  ++disturbances_;
+  note_disturbance();
   model.tables = Tables(tables);
   model.here = name;
   forget_commits();

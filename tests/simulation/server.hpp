@@ -63,7 +63,10 @@ class Server {
   int store() const noexcept { return store_; }
   /// Another number once something has kept anybody from looking where the name leads.
   int disturbances() const noexcept { return disturbances_; }
-  void note_disturbance() noexcept { ++disturbances_; }
+  Time disturbed_at() const noexcept { return disturbed_at_; }
+  void note_disturbance() noexcept;
+  /// Since when nobody reaches the other store; `never` where former connections still lead there.
+  Time left_other_at() const noexcept { return left_other_at_; }
   /// Takes the place of what is there, such as a standby that lacks the last commits. Connections break.
   void become(const Tables& tables, const ServerName& name);
 
@@ -113,6 +116,8 @@ class Server {
   Aside aside_{};
   Time down_until_ = 0;
   int disturbances_ = 0;
+  Time disturbed_at_ = 0;
+  Time left_other_at_ = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> copies_{};  ///< their servers and tables
   std::map<std::string, std::int64_t> longest_steps_{};
 };

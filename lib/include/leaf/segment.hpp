@@ -106,6 +106,9 @@ class LEAF_EXPORT SegmentTag {
   /// The store that IDs are drawn from. If its deployment is not that of the last call, IDs come from another
   /// sequence and may equal earlier ones. Empty before the first ID.
   StoreIdentity store() const;
+  /// Another number whenever IDs may have come to be another store's. Whoever draws one answer in several
+  /// calls looks before the first and after the last of them: IDs of two stores may be equal.
+  std::uint64_t store_changes() const noexcept;
 
   /// With HostOptions::fetch_ahead off: true if the next segment is due and no process of this host is
   /// fetching it.

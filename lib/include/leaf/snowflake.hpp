@@ -74,10 +74,11 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// The next ID, if the thread's last reading of the clock still serves. If false, call next(), which may
   /// wait; always false for a thread that does not draw one ID after the other.
   bool try_next(std::int64_t& id) noexcept;
-  /// As many of `ids` as can be made at once, in the order of next(); returns how many. 0 where next() would
-  /// wait: for the next unit of time, or for a window. Throws Error as next(), but never `unavailable`.
+  /// As many of `ids` as can be made at once, as next() does; returns how many. 0 where that would wait: for
+  /// the next unit of time, or for a window. Throws Error as next(), but never `unavailable`.
   std::size_t try_next(std::span<std::int64_t> ids);
-  /// Fills `ids` in the order of next(). Throws as next(); what it had made before is lost.
+  /// Fills `ids` in the order of next(), with IDs of one store. Throws as next(); what it had made before is
+  /// lost.
   void next(std::span<std::int64_t> ids);
 
   /// With HostOptions::fetch_ahead off: true if the next window is due and no process of this host is leasing
@@ -96,6 +97,9 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// The store that leased the time in use. If its deployment is not that of the last call, IDs may equal
   /// earlier ones.
   StoreIdentity store() const;
+  /// Another number whenever IDs may have come to be another store's. Whoever makes one answer in several
+  /// calls looks before the first and after the last of them: IDs of two stores may be equal.
+  std::uint64_t store_changes() const noexcept;
   /// The worker in use. Another one takes its place if it is recycled.
   std::int64_t worker() const noexcept;
 

@@ -141,9 +141,13 @@ class LEAF_EXPORT DoubleBuffer {
   }
 
   /// Gives up what is left of both ranges, and what is published later in a turn that was had before: nothing
-  /// is ever taken of it. For whoever cannot wait for a publisher that has stopped. Returns the end of what
-  /// was taken before; 0 if it was closed already, or nothing was ever published.
-  std::int64_t close() noexcept;
+  /// is ever taken of it. For whoever cannot wait for a publisher that has stopped.
+  void close() noexcept;
+  /// The same, unless something was taken since `seen` was looked at; returns false then. What was taken
+  /// before ends at end_of_taken(seen).
+  bool close(const View& seen) noexcept;
+  /// 0 if it was closed when `seen` was looked at, or nothing was ever published.
+  static std::int64_t end_of_taken(const View& seen) noexcept;
   /// True from then on until a later range is published. What was taken before is not known.
   bool is_closed() const noexcept;
 
