@@ -9,6 +9,7 @@
 #include "support/postgresql_cluster.hpp"
 #include "support/sql_session.hpp"
 #include "support/test_database.hpp"
+#include "support/wait_for.hpp"
 
 using leaf::test::error_of;
 using leaf::test::PostgresqlCluster;
@@ -205,9 +206,12 @@ TEST_CASE("loss: rows that come one by one, from several at once, are all counte
   one.run("BEGIN; INSERT INTO leaf_alloc (biz_tag, step) VALUES ('a', 1), ('b', 1)");
   PGconn* waiting = PQconnectdb(database.url().c_str());
   REQUIRE(PQsendQuery(waiting, "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('c', 1)") == 1);
+  CHECK(leaf::test::wait_for(
+      [&] { return database.sql().value("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1"; }));
   one.run("COMMIT");
   PQclear(PQgetResult(waiting));
   PQfinish(waiting);
+  CHECK(database.sql().value("SELECT tags FROM leaf_meta") == "3");
   store.add_tag(new_tag("d"));
   CHECK(database.sql().value("SELECT tags FROM leaf_meta") == "4");
   store.remove_tag(leaf::TagName("d"));

@@ -637,6 +637,31 @@ TEST_CASE(
   CHECK(tag->next() == 2);
 }
 
+TEST_CASE(
+    "host tag: many IDs of one call are as many as it asked for, also where the file is taken meanwhile") {
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  bool is_taken = true;
+  auto store = host.store_options();
+  store.while_asked = [&] {
+    return std::shared_ptr<void>(nullptr, [&](void*) {
+      if (!std::exchange(is_taken, true)) fs::remove(leaf::test::state_file_in(host.run));
+    });
+  };
+  SegmentAllocator allocator(store, {.timeout = 1s, .host = host.host_options()});
+  leaf::SegmentTag tag = allocator.tag(host.order);
+  const std::int64_t first = tag.next();
+  is_taken = false;
+  std::int64_t end = first, count = 0;
+  for (const leaf::Range range : tag.next_ranges(5000)) {
+    CHECK(range.lo > end);
+    end = range.hi;
+    count += range.hi - range.lo;
+  }
+  CHECK(is_taken);
+  CHECK(count == 5000);
+}
+
 TEST_CASE("host tag: what a program without standard streams prints reaches no buffer") {
   SegmentHost host;
   add_tag(host.admin, "order", 10);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "host/state_patch.hpp"
@@ -21,6 +22,7 @@ using namespace std::chrono_literals;
 using leaf::ErrorCode;
 using leaf::SnowflakeGenerator;
 using leaf::SnowflakeOptions;
+using leaf::UnixTime;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
@@ -334,6 +336,41 @@ TEST_CASE(
   host.clock.set_back(1s);
   leaf::drop_host_windows_ahead(host.open().identity(), host.host_options(), "here", {}, 0ms, 1s, host.clock);
   CHECK(generator()->next() < ids.back());
+}
+
+TEST_CASE("host windows: what follows a stopped process begins in no unit of time that was drawn from") {
+  SnowflakeHost host;
+  // The worker has the last bits: whatever it is, the order is that of the sequence.
+  const auto layout = leaf::Layout::parse("time:39,sequence:8,machine:16/10ms@1409529600000");
+  host.open().set_layout(layout);
+  SnowflakeOptions options = host.snowflake();
+  options.worker.window = 20ms;
+  const auto generator = [&] { return std::make_unique<SnowflakeGenerator>(host.store_options(), options); };
+  std::int64_t last = generator()->next();
+  const UnixTime end = host.buffers().at(0).window_end;
+  while (layout.time_of(last) + layout.unit() < end || layout.sequence_of(last) < layout.max_sequence())
+    last = generator()->next();
+  host.clock.set_back(1500ms);
+  const HeldLock stopped(leaf::test::state_file_in(host.run));
+  host.clock.advance(1s);
+  CHECK(generator()->next() > last);
+}
+
+TEST_CASE(
+    "host windows: a thread that draws one after the other takes no place of another file for its own") {
+  SnowflakeHost host;
+  SnowflakeGenerator running = host.generator();
+  std::vector<std::int64_t> ids;
+  for (int i = 0; i < 500; ++i) ids.push_back(running.next());
+  fs::remove(leaf::test::state_file_in(host.run));
+  // By a thread of its own, as by another process. Time stands still.
+  std::thread([&] {
+    SnowflakeGenerator other = host.generator();
+    for (int i = 0; i < 150; ++i) ids.push_back(other.next());
+  }).join();
+  running.fetch();
+  for (int i = 0; i < 50; ++i) ids.push_back(running.next());
+  CHECK(std::set(ids.begin(), ids.end()).size() == ids.size());
 }
 
 TEST_CASE("host windows: a lease that was noted but not published is not taken to begin before it did") {

@@ -105,6 +105,21 @@ TEST_CASE("workers on PostgreSQL: 1,100 claimants get 1,024 different ones, 76 a
   CHECK(repeated == 0);
 }
 
+TEST_CASE(
+    "workers on PostgreSQL: who finds a free worker that another is about to take does not wait for it") {
+  AuditedWorkers fixture;
+  Store store(fixture.options());
+  const WorkerLease leases[] = {store.acquire_worker(request_of("a")), store.acquire_worker(request_of("b"))};
+  for (const WorkerLease& lease : leases) store.release_worker(lease, lease.begin);
+  REQUIRE(leaf::test::wait_for([&] { return store.workers().at(1).silent_for > 2ms; }));
+  leaf::test::SqlSession& another = fixture.database().sql();
+  another.run("BEGIN; SELECT FROM leaf_worker WHERE worker_id = 0 FOR UPDATE");
+  leaf::StoreOptions options = fixture.options();
+  options.timeout = 2s;  // by which one who waits fails
+  CHECK(Store(options).acquire_worker(request_of("c")).worker == 1);
+  another.run("COMMIT");
+}
+
 TEST_CASE("workers on PostgreSQL: owners that come once and release their worker share one") {
   AuditedWorkers fixture;
   Store store(fixture.options());
