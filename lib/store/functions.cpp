@@ -9,6 +9,7 @@
 #include "layout/layout_text.hpp"
 #include "leaf/error.hpp"
 #include "leaf/layout.hpp"
+#include "store/dollar_quotes.hpp"
 #include "store/migrations.hpp"
 #include "store/store_impl.hpp"
 #include "text/hint.hpp"
@@ -32,7 +33,7 @@ constexpr std::string_view names =
 /// What stands for @NAME@ in the functions.
 using Places = std::map<std::string, std::string, std::less<>>;
 
-/// In one pass, so that nothing that is put in is looked at again; what is put in a literal is quoted there.
+/// In one pass, so that nothing that is put in is looked at again.
 std::string filled(std::string_view form, const Places& places) {
   std::string text;
   for (auto at = form.find('@'); at != std::string_view::npos; at = form.find('@')) {
@@ -45,11 +46,17 @@ std::string filled(std::string_view form, const Places& places) {
       form.remove_prefix(at + 1);
       continue;
     }
-    const bool is_quoted = text.ends_with('\'');
-    for (const char c : found->second) text.append(is_quoted && c == '\'' ? 2 : 1, c);
+    text += found->second;
     form.remove_prefix(end + 1);
   }
   return text.append(form);
+}
+
+/// A text in SQL, also for a session that reads backslashes.
+std::string literal(std::string_view text) {
+  std::string result = text.find('\\') == text.npos ? "'" : "E'";
+  for (const char c : text) result.append(c == '\'' || c == '\\' ? 2 : 1, c);
+  return result + '\'';
 }
 
 /// As PostgreSQL reads it whatever its settings are; also after the year 9999.
@@ -173,18 +180,21 @@ Home home_of(Connection& connection, const std::string& schema, milliseconds tim
 
 /// The functions without a transaction of their own.
 std::string functions_for(const Connection& connection, const Layout& layout, const Home& home, int newest) {
+  const std::string store = connection.schema();
+  const std::string put_in = store + home.lead;
   Places places = places_of(layout);
-  std::string literal = "'";
-  for (const char c : home.text) literal.append(c == '\'' ? 2 : 1, c);
-  places.insert({{"store", connection.schema()},
+  places.insert({{"store", store},
+                 {"meta_text", literal(store + "leaf_meta")},
+                 {"alloc_text", literal(store + "leaf_alloc")},
                  {"here", home.lead},
-                 {"here_text", literal + "'"},
+                 {"here_text", literal(home.text)},
+                 {"unused", store::unused_ending(put_in)},
                  {"names", std::string(names)},
                  {"marker", fmt::format("-- leaf functions {}, schema {}, layout {}", functions_version,
                                         newest, layout.text())},
                  {"schema_version", std::to_string(newest)},
                  {"most", std::to_string(most_at_once)}});
-  return filled(connection.sql().functions, places);
+  return filled(store::apart_from(connection.sql().functions, put_in), places);
 }
 
 Layout layout_of(Connection& connection, milliseconds timeout) {

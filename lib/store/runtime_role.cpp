@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "leaf/store.hpp"
+#include "store/dollar_quotes.hpp"
 #include "store/store_impl.hpp"
 #include "text/hint.hpp"
 
@@ -41,7 +42,8 @@ std::string runtime_grants(const Connection& connection, const std::string& role
     throw Error(ErrorCode::usage, "'public' stands for all roles and is not one",
                 "name a role of its own"_hint);
   }
-  return fmt::format(fmt::runtime(connection.sql().runtime_grants), fmt::arg("role", quoted(role, '"')),
+  const std::string form = store::apart_from(connection.sql().runtime_grants, role + connection.schema());
+  return fmt::format(fmt::runtime(form), fmt::arg("role", quoted(role, '"')),
                      fmt::arg("role_text", quoted(role, '\'')), fmt::arg("schema", connection.schema()));
 }
 

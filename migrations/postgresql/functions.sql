@@ -1,13 +1,15 @@
 -- For those who look at IDs in SQL. Made for one layout and one deployment; made again, it replaces what is there.
--- @store@ leads the names of the store's tables, @here@ those of the functions. They run as who calls them, who needs the
--- rights of a runtime role to draw IDs and none to read them. Bodies that PostgreSQL puts in the place of a call see the
--- search_path of the caller: there each name, operator and type is told in full.
+-- Between at signs, `store` leads the names of the store's tables, `here` those of the functions, and `unused` ends words
+-- that are in none of these names: for them something is put in while this runs. No name stands in a comment, which a line
+-- in it would end. The functions run as who calls them, who needs the rights of a runtime role to draw IDs and none to
+-- read them. Bodies that PostgreSQL puts in the place of a call see the search_path of the caller: there each name,
+-- operator and type is told in full.
 
 DO $check$
 DECLARE
   found text;
 BEGIN
-  IF NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = '@store@leaf_meta'::regclass), 'MEMBER') THEN
+  IF NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = @meta_text@::regclass), 'MEMBER') THEN
     RAISE EXCEPTION 'permission denied: the tables of the store are another role''s' USING ERRCODE = 'insufficient_privilege';
   END IF;
   SELECT layout INTO found FROM @store@leaf_meta;
@@ -138,7 +140,7 @@ SELECT CASE WHEN @in_order@
 $body$;
 
 -- A grant, as the program takes it: the same statement, and what the program looks at in the answer. What it cannot know
--- is how the transaction ends: that is the caller's. The deployment takes the place of the UUID of zeros.
+-- is how the transaction ends: that is the caller's. The deployment is put in.
 DO $grant$
 BEGIN
   EXECUTE replace($function$
@@ -221,10 +223,10 @@ BEGIN
         HINT = 'draw before the savepoint, or before the block with EXCEPTION; or, where no ID is used after going back,'
         ' say ''SET leaf.draw_in_savepoints = on''';
   ELSIF durability <> 1 THEN
-    PERFORM @store@leaf_require_durable('@store@leaf_alloc'::regclass::oid);
+    PERFORM @store@leaf_require_durable(@alloc_text@::regclass::oid);
     RAISE EXCEPTION 'table leaf_alloc is not published: a crash of the server may empty it' USING ERRCODE = 'LF002';
   END IF;
-  IF deployment IS DISTINCT FROM '00000000-0000-0000-0000-000000000000' THEN
+  IF deployment IS DISTINCT FROM 'DEPLOYMENT@unused@' THEN
     SELECT m.deployment, m.min_reader INTO deployment, reader FROM @store@leaf_meta AS m;
     IF deployment IS NULL THEN
       RAISE EXCEPTION 'table leaf_meta has lost its row: the other tables may have lost some too'
@@ -233,7 +235,7 @@ BEGIN
       RAISE EXCEPTION 'the store asks for functions that know schema version %; these know @schema_version@', reader
         USING ERRCODE = 'LF008', HINT = 'install them again with ''leafctl init-db --functions''';
     END IF;
-    RAISE EXCEPTION 'the store is deployment % now, and the functions are for 00000000-0000-0000-0000-000000000000', deployment
+    RAISE EXCEPTION 'the store is deployment % now, and the functions are for DEPLOYMENT@unused@', deployment
       USING ERRCODE = 'LF008', HINT = 'look which store it is; if it is the right one, install them again with'
         ' ''leafctl init-db --functions''';
   END IF;
@@ -242,7 +244,7 @@ BEGIN
   END IF;
   RETURN first;
 END
-$body$$function$, '00000000-0000-0000-0000-000000000000', (SELECT deployment::text FROM @store@leaf_meta));
+$body$$function$, 'DEPLOYMENT@unused@', (SELECT deployment::text FROM @store@leaf_meta));
 END
 $grant$;
 
@@ -256,25 +258,25 @@ DECLARE
 BEGIN
   FOREACH tag IN ARRAY ARRAY['text', 'varchar'] LOOP
     EXECUTE replace($function$
-CREATE OR REPLACE FUNCTION @here@leaf_next(tag pg_catalog.TAG) RETURNS bigint LANGUAGE sql VOLATILE AS $body$
+CREATE OR REPLACE FUNCTION @here@leaf_next(tag pg_catalog.TAG@unused@) RETURNS bigint LANGUAGE sql VOLATILE AS $body$
 @marker@
 SELECT @here@leaf_grant_ids($1::pg_catalog.text, 1::bigint)
 $body$;
-COMMENT ON FUNCTION @here@leaf_next(pg_catalog.TAG) IS
+COMMENT ON FUNCTION @here@leaf_next(pg_catalog.TAG@unused@) IS
   'the next ID of a tag. A rollback gives it back, and somebody else gets it: show it to nobody before the commit. Until then'
-  ' everybody else who draws from this tag waits'$function$, 'TAG', tag);
+  ' everybody else who draws from this tag waits'$function$, 'TAG@unused@', tag);
     FOREACH n IN ARRAY ARRAY['int2', 'int4', 'int8', 'text'] LOOP
       EXECUTE replace(replace($function$
-CREATE OR REPLACE FUNCTION @here@leaf_next(tag pg_catalog.TAG, n pg_catalog.NUMBER) RETURNS SETOF bigint LANGUAGE sql VOLATILE
-AS $body$
+CREATE OR REPLACE FUNCTION @here@leaf_next(tag pg_catalog.TAG@unused@, n pg_catalog.NUMBER@unused@) RETURNS SETOF bigint
+LANGUAGE sql VOLATILE AS $body$
 @marker@
 SELECT pg_catalog.generate_series(granted.first,
   granted.first OPERATOR(pg_catalog.+) $2::bigint OPERATOR(pg_catalog.-) 1::bigint)
 FROM (SELECT @here@leaf_grant_ids($1::pg_catalog.text, $2::bigint) OFFSET 0) AS granted (first)
 $body$;
-COMMENT ON FUNCTION @here@leaf_next(pg_catalog.TAG, pg_catalog.NUMBER) IS
+COMMENT ON FUNCTION @here@leaf_next(pg_catalog.TAG@unused@, pg_catalog.NUMBER@unused@) IS
   'the next n IDs of a tag, in order. A rollback gives them back, and somebody else gets them: show them to nobody before the'
-  ' commit. Until then everybody else who draws from this tag waits'$function$, 'TAG', tag), 'NUMBER', n);
+  ' commit. Until then everybody else who draws from this tag waits'$function$, 'TAG@unused@', tag), 'NUMBER@unused@', n);
     END LOOP;
   END LOOP;
 END

@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "store/dollar_quotes.hpp"
+
 namespace leaf::store::postgresql {
 
 namespace {
@@ -42,7 +44,7 @@ std::string in_schema(std::string_view statement, const std::string& schema) {
 
 std::string migration_in_schema(std::string_view migration, const std::string& schema) {
   constexpr std::string_view placeholder = "leaf.";
-  return led(migration, placeholder, placeholder.size(), schema);
+  return led(apart_from(migration, schema), placeholder, placeholder.size(), schema);
 }
 
 }  // namespace leaf::store::postgresql

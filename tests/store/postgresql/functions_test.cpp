@@ -359,6 +359,78 @@ TEST_CASE_FIXTURE(Stage, "functions: those of another layout, deployment or rele
   database.sql().run("DROP OWNED BY " + other.name());
 }
 
+TEST_CASE("functions: no name of a schema is taken for anything else, neither the store's nor theirs") {
+  const std::string foreign_code = "a$function$,'','')||e.f($function$";
+  const std::string names[] = {"NUMBER",
+                               "TAG",
+                               "NUMBER_0",
+                               "TAG_0",
+                               "$body$",
+                               "$body_0$",
+                               "$check$",
+                               "$function$",
+                               "$takeover$",
+                               "$way$",
+                               "$lock$",
+                               "$foreign$",
+                               "DEPLOYMENT_0",
+                               "00000000-0000-0000-0000-000000000000",
+                               "two\nlines; SELECT * FROM nothing; --",
+                               "it's",
+                               "back\\",
+                               "back\\'||e.f('','x','')||'",
+                               "@here@",
+                               "@unused@",
+                               "{role}",
+                               "per%cent",
+                               foreign_code,
+                               "a$body$ LANGUAGE sql; SELECT e.f('', 'x', ''); --"};
+  const auto quoted = [](const std::string& name) {
+    std::string text = "\"";
+    for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+    return text + '"';
+  };
+  const TestRole role("LOGIN PASSWORD 'right'");
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    TestDatabase database;
+    SqlSession& sql = database.sql();
+    sql.run(
+        "CREATE SCHEMA e; CREATE TABLE e.ran (as_x text); CREATE FUNCTION e.f(s text, x text, y text) "
+        "RETURNS text"
+        " LANGUAGE plpgsql AS $$ BEGIN INSERT INTO e.ran VALUES (x); RETURN ''; END $$;"
+        "CREATE SCHEMA ids; CREATE SCHEMA app; ALTER DATABASE " +
+        database.name() + " SET search_path = ids");
+    leaf::Store store({.url = database.url()});
+    store.migrate();
+    store.add_tag({.name = leaf::TagName("order"), .step = {}, .start = {}, .limit = {}, .description = {}});
+    sql.run("ALTER SCHEMA app RENAME TO " + quoted(name));
+    const auto draws = [&](const std::string& schema) {
+      CHECK(store.install_functions(schema) == schema);
+      const auto installed = store.health().functions;
+      REQUIRE(installed.size() == 1);
+      CHECK(installed[0].schema == schema);
+      CHECK(installed[0].state == State::current);
+      CHECK(!sql.value("SELECT " + quoted(schema) + ".leaf_next('order')").empty());
+      CHECK(sql.value("SELECT count(*) FROM " + quoted(schema) + ".leaf_next('order', 3)") == "3");
+      CHECK(sql.value("SELECT leaf_time IS NOT NULL FROM " + quoted(schema) + ".leaf_time(1)") == "t");
+    };
+    draws(name);
+    CHECK(sql.value("SELECT count(*) FROM e.ran") == "0");
+
+    // The tables' schema likewise: by the functions, the rights of a runtime role and all migrations.
+    sql.run("DROP SCHEMA " + quoted(name) + " CASCADE; DROP SCHEMA ids CASCADE; CREATE SCHEMA " +
+            quoted(name) + "; ALTER DATABASE " + database.name() + " SET search_path = " + quoted(name));
+    store = leaf::Store({.url = database.url()});
+    CHECK(!store.migrate().empty());
+    store.grant_runtime_role(role.name());
+    store.add_tag({.name = leaf::TagName("order"), .step = {}, .start = {}, .limit = {}, .description = {}});
+    draws(name);
+    CHECK(sql.value("SELECT count(*) FROM e.ran") == "0");
+    sql.run("DROP OWNED BY " + role.name());
+  }
+}
+
 TEST_CASE_FIXTURE(Stage,
                   "functions: a schema that is not there, and names that others have taken, are refused") {
   CHECK(error_of([&] { store.install_functions("nowhere"); }).code() == ErrorCode::usage);
