@@ -189,6 +189,14 @@ TEST_CASE("schema: what a program knows is enough for a later one, and ends when
   }
   CHECK(another.health().schema_version == newest + 1);
   CHECK(another.health().minimum_reader == needed);
+  // A later schema may have other triggers, keys, functions and another log: nobody misses those of this one.
+  database.sql().run(
+      "ALTER TRIGGER leaf_alloc_guarded ON leaf_alloc RENAME TO leaf_alloc_guarded_later;"
+      "ALTER TRIGGER leaf_alloc_added ON leaf_alloc RENAME TO leaf_alloc_added_later;"
+      "ALTER FUNCTION leaf_require_whole(oid) RENAME TO leaf_require_whole_later");
+  CHECK(another.health().stopped_triggers.empty());
+  CHECK(another.health().missing_events.empty());
+  CHECK(another.migrate().empty());
   // It does not know all rights that later programs need.
   const leaf::Error rights = error_of([&] { another.grant_runtime_role(role.name()); });
   CHECK(rights.code() == leaf::ErrorCode::usage);
