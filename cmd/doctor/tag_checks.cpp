@@ -56,6 +56,15 @@ std::optional<Check> check_limit(const Tag& tag, const TagOutlook& outlook) {
                measures_of(outlook)};
 }
 
+/// As from a table that was made for Leaf, which takes any.
+Check check_name(const Tag& tag) {
+  return {
+      "tags", CheckState::warning,
+      fmt::format("tag '{}' has a name that is refused here: only Leaf draws from it", tag.name),
+      "once nothing draws from it, add another with 'leafctl add-tag TAG --start ID' and an ID above all that it gave"_hint,
+      tag.name};
+}
+
 std::string names_of(const std::vector<Tag>& tags) {
   constexpr std::size_t most = 3;
   std::vector<std::string> names;
@@ -86,6 +95,10 @@ Checks tag_checks(const std::vector<Tag>& tags, const std::vector<TagOnHost>& on
   const Tag* shortest = nullptr;
   TagOutlook shortest_outlook;
   for (const Tag& tag : tags) {
+    if (!leaf::TagName::is_valid(tag.name)) {
+      checks.push_back(check_name(tag));
+      continue;
+    }
     const TagOutlook outlook = outlook_of(tag, on_host);
     if (auto check = check_limit(tag, outlook)) checks.push_back(std::move(*check));
     if (outlook.seconds && (shortest == nullptr || *outlook.seconds < *shortest_outlook.seconds)) {

@@ -66,6 +66,15 @@ TEST_CASE("tag checks: a tenth left is a warning, nothing left a failure") {
             .hint.find("'leafctl tags update --limit ID -- -a'") != std::string::npos);
 }
 
+TEST_CASE("tag checks: a name that Leaf took and no command takes is a warning, and no reason to run one") {
+  const Check odd = only(leafctl::tag_checks({tag("shop/order", 1001, 1000), tag("b", 1)}, {}));
+  CHECK(odd.state == CheckState::warning);
+  CHECK(odd.detail == "tag 'shop/order' has a name that is refused here: only Leaf draws from it");
+  CHECK(odd.hint ==
+        "once nothing draws from it, add another with 'leafctl add-tag TAG --start ID' and an ID above all "
+        "that it gave");
+}
+
 TEST_CASE("tag checks: what this host has buffered is left too") {
   const Check last = only(leafctl::tag_checks({tag("a", 1001, 1000)}, {{.tag = "a", .buffered = 50}}));
   CHECK(last.state == CheckState::warning);
