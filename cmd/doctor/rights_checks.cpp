@@ -46,6 +46,19 @@ std::optional<Check> check_creators(const StoreHealth& health) {
                revoke_creation(health.schema, roles)};
 }
 
+std::string change_owner(const std::string& schema, const std::string& owner) {
+  return fmt::format("as a superuser, run 'ALTER SCHEMA {} OWNER TO {}'"_hint, schema, owner);
+}
+
+/// An owner drops what others have made in its schema.
+std::optional<Check> check_owners(const StoreHealth& health) {
+  if (health.schema_owners.empty()) return std::nullopt;
+  return Check{"rights", CheckState::warning,
+               fmt::format("{} may replace the functions and triggers of the store, by owning schema {}",
+                           fmt::join(health.schema_owners, ", "), health.schema),
+               change_owner(health.schema, health.table_owner)};
+}
+
 /// An identifier in SQL.
 std::string quoted(const std::string& name) {
   std::string text = "\"";
@@ -63,6 +76,12 @@ Checks check_rivals(const leaf::StoreFunctions& functions) {
                      functions.creators, functions.schema),
          revoke_creation(quoted(functions.schema), functions.creators)});
   }
+  if (!functions.schema_owner.empty()) {
+    found.push_back({"rights", CheckState::warning,
+                     fmt::format("{} may replace the functions in schema '{}', which it owns",
+                                 functions.schema_owner, functions.schema),
+                     change_owner(quoted(functions.schema), functions.owner)});
+  }
   if (!functions.others.empty()) {
     found.push_back({"rights", CheckState::warning,
                      fmt::format("schema '{}' has functions of the same names that are not the store's: {}",
@@ -77,6 +96,7 @@ Checks check_rivals(const leaf::StoreFunctions& functions) {
 Checks rights_checks(const StoreHealth& health) {
   Checks checks;
   if (health.schema_version != 0) checks.push_back(check_rights(health));
+  if (const auto check = check_owners(health)) checks.push_back(*check);
   if (const auto check = check_creators(health)) checks.push_back(*check);
   for (const leaf::StoreFunctions& functions : health.functions)
     std::ranges::move(check_rivals(functions), std::back_inserter(checks));

@@ -133,10 +133,11 @@ std::optional<Check> check_events(const StoreHealth& health) {
 /// IDs are drawn, but nothing keeps a counter from going back, nor notices a failover.
 std::optional<Check> check_triggers(const StoreHealth& health) {
   if (health.stopped_triggers.empty()) return std::nullopt;
-  return Check{"schema", CheckState::failed,
-               fmt::format("triggers and keys that keep IDs from coming again are turned off or missing: {}",
-                           fmt::join(health.stopped_triggers, ", ")),
-               "find out who did that, and restore them with 'leafctl init-db'"_hint};
+  return Check{
+      "schema", CheckState::failed,
+      fmt::format("triggers, functions or keys that keep IDs from coming again are turned off or missing: {}",
+                  fmt::join(health.stopped_triggers, ", ")),
+      "find out who did that, and restore them with 'leafctl init-db'"_hint};
 }
 
 /// What they were made for is another store, or was.
@@ -148,6 +149,8 @@ Check check_functions(const leaf::StoreFunctions& functions) {
         return fmt::format("take IDs apart in layout {}, which is not the store's", functions.layout);
       case State::other_deployment:
         return "are for another deployment: leaf_next draws no IDs";
+      case State::other_schema:
+        return "look for the tables in a schema where they lay before: leaf_next draws no IDs";
       case State::refused:
         return "are of an earlier release than the store asks for: leaf_next draws no IDs";
       case State::older:

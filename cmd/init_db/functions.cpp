@@ -32,12 +32,21 @@ std::vector<std::string> renew_functions(leaf::Store& store, Messages& messages)
 
 void warn_of_creators(leaf::Store& store, Messages& messages) {
   const leaf::StoreHealth health = store.health();
+  if (!health.schema_owners.empty()) {
+    messages.warning(
+        fmt::format("{} may replace the functions and triggers of the store, by owning schema {}",
+                    fmt::join(health.schema_owners, ", "), health.schema));
+  }
   // What they create is not called, but is in the way of a later version's tables.
   if (!health.schema_creators.empty()) {
     messages.warning(fmt::format("{} may create objects beside the tables, in schema {}",
                                  fmt::join(health.schema_creators, ", "), health.schema));
   }
   for (const leaf::StoreFunctions& functions : health.functions) {
+    if (!functions.schema_owner.empty()) {
+      messages.warning(fmt::format("{} may replace the functions in schema '{}', which it owns",
+                                   functions.schema_owner, functions.schema));
+    }
     if (functions.creators.empty()) continue;
     messages.warning(
         fmt::format("{} may create functions beside those in schema '{}', and have a call run them",

@@ -43,7 +43,7 @@ void report(const InitOutcome& outcome, bool created, Messages& messages) {
                   outcome.store, outcome.deployment, outcome.layout,
                   outcome.has_all_workers ? "" : ", workers " + format_worker_range(outcome.workers)));
   if (outcome.made_log) messages.info("recreated the log of changes");
-  if (outcome.turned_on) messages.info("restored triggers or keys that were off or missing");
+  if (outcome.turned_on) messages.info("restored triggers, functions or keys that were off or missing");
   if (!outcome.applied.empty()) messages.info(fmt::format("applied {}", fmt::join(outcome.applied, ", ")));
   if (!outcome.applied.empty() && !created) {
     messages.info(fmt::format("programs that know schema version {} keep working, older ones are refused",

@@ -216,9 +216,13 @@ std::vector<StoreFunctions> store::find_functions(Connection& connection, int ne
                              .layout = row.text(3),
                              .may_be_replaced = row.integer(7) == 1,
                              .creators = row.is_null(8) ? "" : row.text(8),
-                             .others = row.is_null(9) ? "" : row.text(9)};
+                             .others = row.is_null(9) ? "" : row.text(9),
+                             .schema_owner = row.is_null(10) ? "" : row.text(10),
+                             .owner = row.text(11)};
     if (functions.layout != row.text(5)) {
       functions.state = State::other_layout;
+    } else if (row.integer(12) == 1) {
+      functions.state = State::other_schema;
     } else if (row.integer(4) == 0) {
       functions.state = State::other_deployment;
     } else if (knows < row.integer(6)) {

@@ -7,6 +7,7 @@
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "store/foreign_objects.hpp"
+#include "store/own_functions.hpp"
 #include "store/triggers.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -164,6 +165,10 @@ bool has_events(int version, std::span<const Migration> migrations) {
 
 std::map<std::string, std::string> event_triggers(std::span<const Migration> migrations) {
   return triggers_of({&events_of(migrations), 1});
+}
+
+std::map<std::string, std::string> event_functions(std::span<const Migration> migrations) {
+  return functions_of({&events_of(migrations), 1});
 }
 
 std::vector<Migration> wanted(Connection& connection, const Schema& schema,

@@ -72,6 +72,7 @@ bool has_events(int version, std::span<const Migration> migrations);
 
 /// The triggers of the log of changes, as triggers_of().
 std::map<std::string, std::string> event_triggers(std::span<const Migration> migrations);
+std::map<std::string, std::string> event_functions(std::span<const Migration> migrations);
 
 /// What migrate() applies: what pending() gives, and in front of it what makes the log of changes and
 /// triggers anew where these are not whole. Throws Error (usage) if the schema asks for a later release.

@@ -23,6 +23,8 @@ struct Sql {
   const char* triggers;
   /// -> keys that the store's tables lack, in words, and what makes them; absent where none can be dropped
   const char* missing_keys;
+  /// -> functions beside the store's tables, as NAME/ARGUMENTS. Null: there are none.
+  const char* functions_there;
   /// Leads the migration that makes the log, where it is run again; placed like that.
   const char* drop_event_triggers;
   /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables, which may do without.
@@ -60,6 +62,9 @@ struct Sql {
   const char* refuse_foreign_objects;
   /// -> roles and PUBLIC, other than the owner, that may create in the schema of the tables, and that schema
   const char* schema_creators;
+  /// -> roles that own that schema, or may draw and are members of its owner, though the tables and servers
+  /// are not theirs; the schema, and the owner of the tables
+  const char* schema_owners;
 
   // The functions for SQL. Null: the store can have none.
 
@@ -73,7 +78,9 @@ struct Sql {
   const char* layout_text;
   /// $1 what leads the names of the tables -> for each schema that has functions for these: its name, their
   /// version, the schema version and the layout that they were made for, 1 if they were for this deployment,
-  /// the store's layout and minimum reader, 1 if the present role may replace them
+  /// the store's layout and minimum reader, 1 if the present role may replace them, who may create beside
+  /// them, what others have made, who else owns the schema, their owner, 1 if they look for the tables
+  /// elsewhere
   const char* functions_found;
 
   /// -> the store's clock. Null: it has none but this host's.

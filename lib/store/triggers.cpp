@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "store/migrations.hpp"
+#include "store/own_functions.hpp"
 
 namespace leaf::store {
 
@@ -51,6 +52,15 @@ std::vector<StoppedTrigger> stopped_triggers(Connection& connection, std::span<c
   }
   std::size_t applied = 0;
   while (applied < migrations.size() && migrations[applied].number <= version) ++applied;
+  // Before the triggers, which run them.
+  if (connection.sql().functions_there != nullptr) {
+    auto functions = functions_of(migrations.first(applied));
+    for (const auto& [name, statements] : event_functions(migrations)) functions.erase(name);
+    for (const Row& row : connection.execute(connection.sql().functions_there, {}, timeout))
+      functions.erase(row.text(0));
+    for (const auto& [name, statements] : functions)
+      stopped.push_back({"function " + name.substr(0, name.find('/')), statements});
+  }
   auto missing = triggers_of(migrations.first(applied));
   for (const auto& [name, statement] : event_triggers(migrations)) missing.erase(name);
   for (const Row& row : connection.execute(connection.sql().triggers, {}, timeout)) {

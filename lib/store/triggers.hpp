@@ -14,7 +14,7 @@ namespace leaf::store {
 /// The triggers that these have made and not dropped: names, and the statements that make them.
 std::map<std::string, std::string> triggers_of(std::span<const Migration> migrations);
 
-/// A trigger that keeps IDs from coming again, and does not run, or a key that is missing.
+/// A trigger that keeps IDs from coming again, and does not run, or a key or function that is missing.
 struct StoppedTrigger {
   std::string name;
   std::string again;  ///< the SQL that has it run, placed like that of a migration

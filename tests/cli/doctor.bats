@@ -483,11 +483,11 @@ events() { leafctl log order | cut -f 4 | xargs; }
   psql -qX -d "$test_database" -c 'ALTER TABLE leaf_alloc DISABLE TRIGGER ALL' -c 'ALTER TABLE leaf_worker DISABLE TRIGGER USER' \
     -c 'ALTER TABLE leaf_meta ENABLE REPLICA TRIGGER leaf_meta_other_server'
   expect 1 leafctl doctor --exit-code
-  contains "$output" 'triggers and keys that keep IDs from coming again are turned off or missing: leaf_alloc_counted, leaf_alloc_guarded, '
+  contains "$output" 'triggers, functions or keys that keep IDs from coming again are turned off or missing: leaf_alloc_counted, leaf_alloc_guarded, '
   contains "$output" ', leaf_meta_other_server, '
   contains "$output" "'leafctl init-db'"
   expect 0 leafctl init-db
-  contains "$stderr" 'restored triggers or keys that were off or missing'
+  contains "$stderr" 'restored triggers, functions or keys that were off or missing'
   expect 0 leafctl doctor --exit-code
   same 'triggers that are off' 0 \
     "$(psql -AtX -d "$test_database" -c "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'O'")"
@@ -502,7 +502,7 @@ events() { leafctl log order | cut -f 4 | xargs; }
   contains "$output" 'are turned off or missing: leaf_alloc_never_back, leaf_worker_never_back'
   contains "$output" "'leafctl init-db'"
   expect 0 leafctl init-db
-  contains "$stderr" 'restored triggers or keys that were off or missing'
+  contains "$stderr" 'restored triggers, functions or keys that were off or missing'
   expect 0 leafctl doctor --exit-code
   if run_sql "UPDATE leaf_alloc SET max_id = 0 WHERE biz_tag = 'order'" 2>/dev/null; then return 1; fi
 }

@@ -431,6 +431,12 @@ settings() { printf "$1" >settings.yaml; }
   hinted 5 'revoke that from PUBLIC and from the roles that it is a member of' leafctl init-db --runtime-role "$role"
   run_sql 'REVOKE DELETE ON leaf_alloc FROM PUBLIC'
   expect 0 leafctl init-db --runtime-role "$role"
+  run_sql "ALTER SCHEMA public OWNER TO $role"
+  mends=$(leafctl doctor | grep 'by owning schema public' | cut -f 4)
+  hinted 5 "$mends" leafctl init-db --runtime-role "$role"
+  run_sql "$(told 1)"
+  expect 0 leafctl init-db --runtime-role "$role"
+  lacks "$(leafctl doctor)" 'by owning schema'
   run_sql 'GRANT CREATE ON SCHEMA public TO PUBLIC'
   mends=$(leafctl doctor | awk -F '\t' '$1 == "rights" && $2 == "warning" { print $4 }' | cut -d "'" -f 2)
   run_sql "$mends"

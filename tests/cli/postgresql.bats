@@ -168,7 +168,7 @@ SQL
   expect 5 leafctl next order --direct
   sql 'DELETE FROM leaf_alloc AS a USING leaf_alloc AS b WHERE a.biz_tag = b.biz_tag AND a.ctid < b.ctid'
   expect 0 leafctl init-db
-  contains "$stderr" 'restored triggers or keys'
+  contains "$stderr" 'restored triggers, functions or keys'
   lacks "$(leafctl doctor)" 'turned off or missing'
   expect 0 leafctl failover settle --yes
   expect 0 leafctl next order --direct

@@ -100,6 +100,14 @@ hint: create it with CREATE SCHEMA, or name another one"
   hinted "SELECT leaf_next('order')" "look which store it is; if it is the right one, install them again with 'leafctl init-db --functions'"
   leafctl -q init-db --functions
   same 'the first ID' 1 "$(ask "SELECT leaf_next('order')")"
+  ask "ALTER SCHEMA public RENAME TO ids; ALTER DATABASE $test_database SET search_path = ids"
+  expect 0 leafctl doctor
+  contains "$output" "the functions in schema 'ids' look for the tables in a schema where they lay before: leaf_next draws no IDs"
+  expect 0 leafctl init-db
+  contains "$stderr" "renewed the functions in schema 'ids'"
+  contains "$stderr" "renewed the functions in schema 'my app'"
+  lacks "$(leafctl doctor)" functions
+  same 'the second ID' 2 "$(ask "SELECT \"my app\".leaf_next('order')")"
 }
 
 @test "functions of another owner stay, and are named with what renews them" {
@@ -197,6 +205,10 @@ hint: create it with CREATE SCHEMA, or name another one"
   ask "$(leafctl doctor | grep 'may create functions' | cut -f 4 | cut -d "'" -f 2)"
   contains "$(leafctl doctor)" 'drop them with DROP FUNCTION'
   ask 'DROP FUNCTION "my app".leaf_next(name)'
+  ask "ALTER SCHEMA \"my app\" OWNER TO $role"
+  expect 0 leafctl init-db --functions 'my app'
+  contains "$stderr" "$role may replace the functions in schema 'my app', which it owns"
+  ask "$(leafctl doctor | grep 'may replace the functions' | cut -f 4 | cut -d "'" -f 2)"
   lacks "$(leafctl doctor)" $'rights\twarning'
   ask "DROP OWNED BY $role; DROP ROLE $role"
 }

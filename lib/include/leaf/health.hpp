@@ -67,6 +67,7 @@ struct StoreFunctions {
     refused,           ///< likewise, but the store now requires later ones: they draw no IDs
     other_layout,      ///< than the store's: they take its IDs apart wrongly
     other_deployment,  ///< than this one: they draw no IDs
+    other_schema,      ///< than the one that has the tables now: they draw no IDs
   };
 
   std::string schema;
@@ -77,6 +78,9 @@ struct StoreFunctions {
   /// tables lie too: see StoreHealth::schema_creators.
   std::string creators{};
   std::string others{};  ///< functions with the same names, made by others
+  /// A role that owns this schema, and neither these nor the tables: it may replace them; empty likewise.
+  std::string schema_owner{};
+  std::string owner{};
 };
 
 /// What a store is and how it is set up, as the current login sees it; nothing is judged. What a kind of
@@ -117,6 +121,10 @@ struct StoreHealth {
   /// Roles, and PUBLIC, that may create objects beside the tables though they do not own them, and where.
   std::vector<std::string> schema_creators;
   std::string schema;
+  /// Roles that own that schema, or may draw and are members of its owner, though the tables are not theirs:
+  /// they may replace the store's functions and triggers.
+  std::vector<std::string> schema_owners{};
+  std::string table_owner{};                 ///< where there are any
   std::vector<StoreFunctions> functions;     ///< for SQL, by schema
   std::vector<std::string> unlogged_tables;  ///< which a crash of the server empties
   std::vector<std::string> subscriptions{};  ///< which write what another server has into the tables

@@ -94,6 +94,11 @@ StoreHealth inspect(Connection& connection, const std::string&, milliseconds tim
     health.schema_creators.push_back(row.text(0));
     health.schema = row.text(1);
   }
+  for (const Row& row : connection.execute(connection.sql().schema_owners, {}, timeout)) {
+    health.schema_owners.push_back(row.text(0));
+    health.schema = row.text(1);
+    health.table_owner = row.text(2);
+  }
   health.missing_rights = texts(connection, health_sql.missing_rights, timeout);
   return health;
 }

@@ -21,7 +21,14 @@ DECLARE
                      to_regprocedure('pg_current_wal_insert_lsn()'), to_regprocedure('pg_relation_filepath(regclass)'),
                      to_regprocedure('pg_postmaster_start_time()')]) AS asked
                    WHERE NOT has_function_privilege({role_text}, asked, 'EXECUTE'));
+  owned oid := (SELECT nspowner FROM pg_namespace WHERE oid = home);
+  owner name := (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = (SELECT tableoid FROM {schema}leaf_meta));
 BEGIN
+  -- It drops what others have made there, and has other functions and triggers run in its place.
+  IF pg_has_role({role_text}, owned, 'MEMBER') THEN
+    RAISE EXCEPTION 'role ''%'' can do more than it needs: it owns schema %, or is a member of the owner', {role_text}, home
+      USING ERRCODE = 'LF009', HINT = format('as a superuser, run ''ALTER SCHEMA %s OWNER TO %I''', home, owner);
+  END IF;
   IF refused IS NOT NULL THEN
     RAISE EXCEPTION 'role ''%'' may not ask which server this is: it would draw no ID', {role_text}
       USING ERRCODE = 'LF009', HINT = format('as a superuser, run ''GRANT EXECUTE ON FUNCTION %s TO %I''', refused, {role_text});
@@ -60,8 +67,17 @@ const char* const schema_creators =
     " JOIN pg_namespace n ON n.oid = c.relnamespace"
     " CROSS JOIN LATERAL aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS g"
     " LEFT JOIN pg_roles r ON r.oid = g.grantee"
-    " WHERE c.oid = to_regclass('leaf_meta') AND g.privilege_type = 'CREATE'"
+    " WHERE c.oid = to_regclass('leaf_meta') AND g.privilege_type = 'CREATE' AND g.grantee <> n.nspowner"
     " AND (g.grantee = 0 OR NOT r.rolsuper AND r.oid <> c.relowner AND r.rolname <> 'pg_database_owner')"
     " ORDER BY 1";
+
+const char* const schema_owners =
+    "SELECT quote_ident(r.rolname), n.oid::regnamespace, quote_ident(pg_get_userbyid(c.relowner)) FROM "
+    "pg_class c"
+    " JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " JOIN pg_roles r ON NOT r.rolsuper AND NOT pg_has_role(r.oid, c.relowner, 'MEMBER')"
+    " AND pg_has_role(r.oid, n.nspowner, 'MEMBER')"
+    " WHERE c.oid = to_regclass('leaf_meta') AND (r.oid = " SCHEMA_OWNER
+    " OR has_column_privilege(r.oid, to_regclass('leaf_alloc'), 'max_id', 'UPDATE')) ORDER BY 1";
 
 }  // namespace leaf::store::postgresql

@@ -122,6 +122,8 @@ const Sql sql{
         " JOIN pg_attribute a ON a.attrelid = home AND a.attname = named AND a.attnum > 0"
         " WHERE NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = home AND i.indisunique AND i.indisvalid"
         " AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum) ORDER BY 1",
+    .functions_there = "SELECT proname || '/' || pronargs FROM pg_proc p JOIN pg_class c ON relnamespace = pronamespace"
+                       " WHERE c.oid = to_regclass('leaf_meta')",
     .drop_event_triggers = R"(DROP TRIGGER IF EXISTS leaf_event_kept ON leaf.leaf_event;
 DROP TRIGGER IF EXISTS leaf_alloc_added ON leaf.leaf_alloc;
 DROP TRIGGER IF EXISTS leaf_alloc_changed ON leaf.leaf_alloc;
@@ -150,32 +152,41 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
     .lock_tables = lock_tables,
     .refuse_foreign_objects = refuse_foreign_objects,
     .schema_creators = schema_creators,
+    .schema_owners = schema_owners,
     .functions = functions,
     .schema_named = "SELECT quote_ident(nspname), nspname FROM pg_namespace"
         " WHERE CASE WHEN $2::integer = 1 THEN oid = to_regnamespace($1::text) ELSE nspname::text = $1::text END",
     .layout_text = "SELECT layout FROM leaf_meta",
-    // Of an owner who is trusted, for anybody may make what looks like these. The name is in two pieces, lest it be led
-    // by the schema's. LIMIT tells the planner that leaf_meta has one row: for hundreds it would compile all this first.
+    // Of an owner who is trusted, for anybody may make what looks like these; also those that name a schema of before,
+    // where there is no store now. Names are in two pieces, lest they be led by the schema's. LIMIT tells the planner that
+    // leaf_meta has one row: for hundreds it would compile all this first.
     .functions_found =
         R"(SELECT n.nspname, made[1], made[2], made[3], (strpos(p.prosrc, meta.deployment::text) > 0)::integer,
  meta.layout, meta.min_reader, (pg_has_role(me.oid, o.oid, 'MEMBER') AND (o.rolsuper OR o.oid = me.oid OR NOT me.rolsuper))::integer,
  CASE WHEN n.oid <> c.relnamespace THEN
   (SELECT string_agg(DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC'), ', ')
    FROM aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS g LEFT JOIN pg_roles r ON r.oid = g.grantee
-   WHERE g.privilege_type = 'CREATE' AND (g.grantee = 0 OR NOT r.rolsuper AND r.oid <> c.relowner AND r.oid <> o.oid
-    AND r.rolname <> 'pg_database_owner')) END,
+   WHERE g.privilege_type = 'CREATE' AND g.grantee <> n.nspowner
+    AND (g.grantee = 0 OR NOT r.rolsuper AND r.oid <> c.relowner AND r.oid <> o.oid AND r.rolname <> 'pg_database_owner')) END,
  (SELECT string_agg(format('%s of role %L', f.oid::regprocedure, fo.rolname), ', ' ORDER BY f.oid)
   FROM pg_proc f JOIN pg_roles fo ON fo.oid = f.proowner
   WHERE f.pronamespace = n.oid AND f.proname = ANY ($2::name[])
-   AND (f.proowner <> o.oid AND f.proowner <> c.relowner AND NOT fo.rolsuper OR strpos(f.prosrc, E'\n-- leaf functions ') <> 1))
+   AND (f.proowner <> o.oid AND f.proowner <> c.relowner AND NOT fo.rolsuper OR strpos(f.prosrc, E'\n-- leaf functions ') <> 1)),
+ CASE WHEN n.oid <> c.relnamespace THEN
+  (SELECT quote_ident(r.rolname) FROM pg_roles r WHERE NOT r.rolsuper AND r.oid <> c.relowner AND r.oid <> o.oid
+   AND r.oid =)" SCHEMA_OWNER R"() END, quote_ident(o.rolname), away::integer
  FROM (SELECT deployment, layout, min_reader FROM leaf_meta LIMIT 1) AS meta
  JOIN pg_class c ON c.oid = 'leaf_meta'::regclass JOIN pg_roles me ON me.rolname = current_user
  JOIN pg_proc p ON p.prorettype = 'bigint'::regtype AND p.pronargs = 2 AND pg_has_role(p.proowner, c.relowner, 'MEMBER')
-  AND strpos(p.prosrc, 'UPDATE ' || $1::text || 'leaf' || '_alloc AS t SET ') > 0
  JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_roles o ON o.oid = p.proowner
+ CROSS JOIN LATERAL (SELECT strpos(p.prosrc, ' UPDATE ' || $1::text || 'leaf' || '_alloc AS t SET ') = 0) AS moved (away)
  CROSS JOIN LATERAL regexp_match(p.prosrc,
   E'^\n-- leaf functions ([0-9]{1,9}), schema ([0-9]{1,9}), layout ([^[:space:]]+)\n') AS made
- WHERE made IS NOT NULL ORDER BY 1)",
+ CROSS JOIN LATERAL regexp_match(p.prosrc, ' UPDATE (.+?)leaf' || '_alloc AS t SET ') AS place
+ WHERE made IS NOT NULL AND (NOT away OR strpos(p.prosrc, meta.deployment::text) > 0 AND NOT EXISTS (
+  SELECT FROM pg_namespace h JOIN pg_class t ON t.relnamespace = h.oid AND t.relname = 'leaf' || '_meta'
+  WHERE place[1] IN (h.nspname || '.', quote_ident(h.nspname) || '.')))
+ ORDER BY 1)",
     .clock = "SELECT " CLOCK,
     .guard_steps = "SELECT guard_steps FROM leaf_meta",
     .set_guard_steps = "UPDATE leaf_meta SET guard_steps = $1::integer WHERE " MAY_CHANGE("leaf_meta"),

@@ -15,6 +15,10 @@
   " AND worker_table IS NOT DISTINCT FROM leaf_worker_table('leaf_meta'::regclass::oid))"
 #define TABLES "to_regclass('leaf_alloc'), to_regclass('leaf_worker'), to_regclass('leaf_meta')"
 #define PARTITIONS "(SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc'))"
+// Of the namespace n. Since PostgreSQL 15 whoever owns the database owns schema public, by way of this role.
+#define SCHEMA_OWNER                                          \
+  "CASE pg_get_userbyid(n.nspowner) WHEN 'pg_database_owner'" \
+  " THEN (SELECT datdba FROM pg_database WHERE datname = current_database()) ELSE n.nspowner END"
 // What a runtime role may write; the same as in runtime_grants.
 #define RUNTIME_COLUMNS                                                                \
   "(VALUES (to_regclass('leaf_alloc'), ARRAY['max_id', 'last_grant', 'update_time'])," \

@@ -60,6 +60,7 @@ const Sql sql{
         " ORDER BY 1",
     .triggers = "SELECT name, 1, '' FROM sqlite_schema WHERE type = 'trigger'",
     .missing_keys = nullptr,
+    .functions_there = nullptr,
     .drop_event_triggers = R"(DROP TRIGGER IF EXISTS leaf_event_kept;
 DROP TRIGGER IF EXISTS leaf_alloc_added;
 DROP TRIGGER IF EXISTS leaf_alloc_added_again;
@@ -85,6 +86,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
     .lock_tables = nullptr,
     .refuse_foreign_objects = nullptr,
     .schema_creators = nullptr,
+    .schema_owners = nullptr,
     .functions = nullptr,
     .schema_named = nullptr,
     .layout_text = nullptr,

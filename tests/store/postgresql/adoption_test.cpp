@@ -212,3 +212,42 @@ TEST_CASE_FIXTURE(Stage, "adoption: what others put beside a store is named") {
   CHECK(who_ran() == "");
   CHECK(store.health().schema_creators == std::vector<std::string>{intruder.name()});
 }
+
+TEST_CASE_FIXTURE(Stage, "adoption: a function of the store that another role has replaced is made again") {
+  leaf::Store store({.url = url});
+  store.migrate();
+  store.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
+  const auto functions = [&] {
+    return database.sql().value(
+        "SELECT string_agg(md5(pg_get_functiondef(oid) || proowner || coalesce(nullif(proacl::text, ''), "
+        "'')), ' '"
+        " ORDER BY proname, pronargs) FROM pg_proc WHERE proname LIKE 'leaf%'");
+  };
+  const std::string before = functions();
+  const auto each = database.sql().rows(
+      "SELECT oid::regprocedure, proname, pg_get_function_identity_arguments(oid), prorettype::regtype, "
+      "proretset FROM"
+      " pg_proc WHERE proname LIKE 'leaf%' AND prorettype <> 'trigger'::regtype ORDER BY 1");
+  REQUIRE(each.size() > 4);
+  for (const auto& row : each) {
+    CAPTURE(row[0]);
+    database.sql().run("DROP FUNCTION " + row[0] + " CASCADE");
+    CHECK(store.health().stopped_triggers.at(0) == "function " + row[1]);
+    as_intruder("CREATE FUNCTION " + row[1] + "(" + row[2] +
+                ") RETURNS integer LANGUAGE plpgsql AS $$ BEGIN"
+                " RETURN public.evil(); END $$");
+    CHECK(names(error_of([&] { store.migrate(); }), "function public." + row[0]));
+    CHECK(!store.migrate(store.foreign_objects()).empty());
+    CHECK(functions() == before);
+    CHECK(store.health().stopped_triggers.empty());
+    store.update_tag(order, {.step = 20});
+    store.grant(order, 5);
+  }
+  // Those of triggers take the triggers with them.
+  database.sql().run("DROP FUNCTION leaf_alloc_guard() CASCADE");
+  CHECK(store.health().stopped_triggers.size() == 2);
+  CHECK(!store.migrate().empty());
+  CHECK(functions() == before);
+  CHECK(store.health().stopped_triggers.empty());
+  CHECK(who_ran() == "");
+}

@@ -359,6 +359,49 @@ TEST_CASE_FIXTURE(Stage, "functions: those of another layout, deployment or rele
   database.sql().run("DROP OWNED BY " + other.name());
 }
 
+TEST_CASE_FIXTURE(Stage,
+                  "functions: those that look for the tables where they lay before are known as such") {
+  SqlSession& sql = database.sql();
+  sql.run("CREATE SCHEMA app; CREATE SCHEMA copy");
+  store.add_tag({.name = leaf::TagName("order"), .step = {}, .start = {}, .limit = {}, .description = {}});
+  store.install_functions();
+  store.install_functions("app");
+  sql.run("ALTER SCHEMA public RENAME TO before; ALTER DATABASE " + database.name() +
+          " SET search_path = before");
+  store = leaf::Store({.url = database.url()});
+  REQUIRE(installed().size() == 2);
+  for (const auto& functions : installed()) {
+    CAPTURE(functions.schema);
+    CHECK(functions.state == State::other_schema);
+    CHECK(functions.may_be_replaced);
+    store.install_functions(functions.schema);
+  }
+  REQUIRE(installed().size() == 2);
+  for (const auto& functions : installed()) CHECK(functions.state == State::current);
+  SqlSession session(database.url());
+  CHECK(session.value("SELECT app.leaf_next('order') + leaf_next('order')") == "3");
+  // Those of another store are its own, also where that is of the same deployment.
+  sql.run(
+      "CREATE TABLE copy.leaf_worker AS TABLE before.leaf_worker; CREATE TABLE copy.leaf_meta AS TABLE "
+      "before.leaf_meta; CREATE TABLE copy.leaf_alloc AS TABLE "
+      "before.leaf_alloc");
+  leaf::Store other({.url = database.url("options='-c search_path=copy'")});
+  CHECK(other.health().functions.empty());
+}
+
+TEST_CASE_FIXTURE(Stage, "functions: another owner of their schema could replace them, and is named") {
+  const TestRole other("NOLOGIN");
+  SqlSession& sql = database.sql();
+  sql.run("CREATE SCHEMA app AUTHORIZATION " + other.name());
+  store.install_functions("app");
+  REQUIRE(installed().size() == 1);
+  CHECK(installed()[0].schema_owner == other.name());
+  CHECK(installed()[0].owner == sql.value("SELECT quote_ident(current_user)"));
+  CHECK(installed()[0].creators.empty());
+  sql.run("ALTER SCHEMA app OWNER TO CURRENT_USER");
+  CHECK(installed()[0].schema_owner.empty());
+}
+
 TEST_CASE("functions: no name of a schema is taken for anything else, neither the store's nor theirs") {
   const std::string foreign_code = "a$function$,'','')||e.f($function$";
   const std::string names[] = {"NUMBER",

@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
@@ -98,6 +100,57 @@ TEST_CASE("runtime role: rights that come by another way are refused by name") {
   stage.database.sql().run("DROP OWNED BY " + group.name());
   CHECK(error.code() == leaf::ErrorCode::refused);
   CHECK(std::string(error.what()).ends_with("can do more than it needs: UPDATE of leaf_alloc.step"));
+}
+
+TEST_CASE(
+    "runtime role: who could replace the store's functions as an owner of the schema is refused, and is "
+    "named") {
+  Stage stage;
+  SqlSession& sql = stage.database.sql();
+  const TestRole group("NOLOGIN");
+  const std::string owner = sql.value("SELECT quote_ident(current_user)");
+  const std::string role = stage.role.name();
+  const std::string mended = "ALTER SCHEMA public OWNER TO " + owner;
+  std::vector<std::string> ways{
+      "ALTER SCHEMA public OWNER TO " + role,
+      "GRANT " + group.name() + " TO " + role + "; ALTER SCHEMA public OWNER TO " + group.name()};
+  // The owner of the database, by way of a role that has no other member.
+  if (stage.database.server_version() >= 14)
+    ways.push_back("ALTER SCHEMA public OWNER TO pg_database_owner; ALTER DATABASE " + stage.database.name() +
+                   " OWNER TO " + role);
+  const auto owners = [&] { return stage.owner.health().schema_owners; };
+  CHECK(owners().empty());
+  for (const std::string& way : ways) {
+    CAPTURE(way);
+    sql.run("DROP OWNED BY " + role);
+    sql.run(way);
+    const bool is_group = way.starts_with("GRANT");
+    // Also before anything is given to it: whoever owns the schema can do so.
+    CHECK(owners() == std::vector<std::string>{is_group ? group.name() : role});
+    const leaf::Error error = error_of([&] { stage.owner.grant_runtime_role(role); });
+    CHECK(error.code() == leaf::ErrorCode::refused);
+    CHECK(std::string(error.what())
+              .ends_with("role '" + role +
+                         "' can do more than it needs: it owns schema public, or is a member of the owner"));
+    CHECK(error.hint() == "as a superuser, run '" + mended + "'");
+    CHECK_THROWS(sql.run(stage.owner.runtime_role_script(role)));
+    sql.run("ROLLBACK");
+    SqlSession session(stage.role_url());
+    CHECK_FALSE(can(session, "UPDATE leaf_alloc SET max_id = max_id"));
+    sql.run(mended);
+    CHECK(owners().empty());
+    stage.owner.grant_runtime_role(role);
+    CHECK_FALSE(can(session, "DROP FUNCTION leaf_require_durable(oid)"));
+    // It comes to own it later.
+    sql.run(way);
+    CHECK(std::ranges::count(owners(), role) == 1);
+    CHECK(stage.owner.health().schema == "public");
+    CHECK(stage.owner.health().table_owner == owner);
+    CHECK(stage.owner.health().schema_creators.empty());
+    sql.run(mended);
+    CHECK(owners().empty());
+  }
+  sql.run("DROP OWNED BY " + role);
 }
 
 TEST_CASE("runtime role: who owns the tables, or is nobody, is refused and loses nothing") {
