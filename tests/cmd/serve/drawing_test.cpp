@@ -1,0 +1,139 @@
+// What one client asks for comes from one store, whenever the store's name is turned to another one, and
+// back.
+#include "serve/drawing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <set>
+
+#include "leaf/layout.hpp"
+#include "leaf/snowflake.hpp"
+#include "serve/serve.hpp"
+#include "serve/shared_drawing.hpp"
+#include "support/manual_clock.hpp"
+#include "support/sqlite_store.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/worker_request.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using namespace leafctl::serve;
+using namespace std::chrono_literals;
+using leaf::test::SqliteStore;
+
+/// Two IDs a millisecond: many take a while.
+const leaf::Layout layout = leaf::Layout::parse("time:41,worker:10,sequence:1/1ms@1600000000000");
+
+/// Does something at its N-th look at the time, and something else later on.
+class AlarmClock final : public leaf::test::ManualClock {
+ public:
+  void set(int looks, std::function<void()> ring, int later, std::function<void()> ring_again) {
+    ring_ = std::move(ring);
+    ring_again_ = std::move(ring_again);
+    rings_at_ = looks_ + looks;
+    rings_again_at_ = rings_at_ + later;
+  }
+  std::chrono::system_clock::time_point now() override {
+    const int look = ++looks_;
+    if (look == rings_at_) ring_();
+    if (look == rings_again_at_) ring_again_();
+    return ManualClock::now();
+  }
+
+ private:
+  std::atomic<int> looks_{0}, rings_at_{0}, rings_again_at_{0};
+  std::function<void()> ring_, ring_again_;
+};
+
+/// A server's draws by a name that leads to the first of two stores; there the first worker is another's.
+class TurnedServer final : public Drawer {
+ public:
+  TurnedServer() {
+    for (const SqliteStore* store : {&first_, &second_}) leaf::Store(store->options()).set_layout(layout);
+    first_.open().acquire_worker(leaf::test::request_of("another"));
+    turn_to(first_);
+  }
+
+  /// As many snowflakes as a client asks for, while the name is turned, and back if it is.
+  std::set<std::int64_t> workers_of(std::uint64_t count, int looks, bool comes_back) {
+    clock_.set(
+        looks, [this] { turn_to(second_); }, 400,
+        [this, comes_back] {
+          if (comes_back) turn_to(first_);
+        });
+    const auto draw = draw_all(count);
+    REQUIRE_FALSE(draw->error);
+    REQUIRE(count_of(draw->ranges) == count);
+    std::set<std::int64_t> workers;
+    for (const leaf::Range range : draw->ranges) {
+      for (std::int64_t id = range.lo; id < range.hi; ++id) workers.insert(layout.worker_of(id));
+    }
+    return workers;
+  }
+  std::shared_ptr<Draw> draw_all(std::uint64_t count) {
+    const auto draw = std::make_shared<Draw>();
+    draw->count = count;
+    draw->drawer = this;
+    if (drawing_.begin("", draw)) return draw;
+    const auto stays = boost::asio::make_work_guard(loop_);
+    loop_.restart();
+    loop_.run();
+    return draw;
+  }
+  void on_drawn() override { loop_.stop(); }
+
+ private:
+  void turn_to(const SqliteStore& store) const {
+    fs::create_symlink(store.path(), folder_.path() / "new");
+    fs::rename(folder_.path() / "new", folder_.path() / "leaf.db");
+  }
+  Options options() {
+    Options options;
+    options.store = first_.options();
+    options.store.url = "sqlite:" + (folder_.path() / "leaf.db").string();
+    options.store.clock = &clock_;
+    options.snowflakes.worker.owner = "here";
+    options.snowflakes.worker.window = 100ms;
+    options.snowflakes.host = leaf::HostOptions{.folder = folder_.path() / "run"};
+    return options;
+  }
+
+  const SqliteStore first_, second_;
+  const leaf::test::TemporaryFolder folder_;
+  AlarmClock clock_;
+  const Options options_ = options();
+  SharedDrawing shared_{options_};
+  boost::asio::io_context loop_;
+  DrawingJobs jobs_;
+  Drawing drawing_{loop_, jobs_, shared_};
+};
+
+}  // namespace
+
+TEST_CASE("drawing: what is asked for comes from one store, whenever its name is turned") {
+  bool is_warm = false, comes_back = false;
+  SUBCASE("by the first who asks") {}
+  SUBCASE("and back, by the first who asks") {
+    comes_back = true;
+  }
+  SUBCASE("by others") {
+    is_warm = true;
+  }
+  SUBCASE("and back, by others") {
+    is_warm = comes_back = true;
+  }
+  for (int looks = 1; looks < 3000; looks += 150) {
+    CAPTURE(looks);
+    TurnedServer server;
+    if (is_warm) server.draw_all(2);
+    CHECK(server.workers_of(1500, looks, comes_back).size() == 1);
+  }
+}
