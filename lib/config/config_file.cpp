@@ -92,7 +92,7 @@ YamlText parse_text(const Environment& environment, const std::string& text) {
         ErrorCode::usage,
         fmt::format("'libleaf-yaml.so' of version {}, which reads configuration files, is not installed",
                     LEAF_VERSION),
-        "install libleaf again"_hint);
+        "if packages were upgraded while this program ran, start it again; else install libleaf again"_hint);
   }
   return yaml->parse(text);
 }

@@ -33,7 +33,13 @@ milliseconds pause_after(int failures, bool retryable) {
 
 Fetcher::Fetcher(StoreOptions store, Options options)
     : store_options_(std::move(store)), options_(std::move(options)), clock_(*store_options_.clock) {
-  const Store checks_the_url(store_options_);
+  Store checks_the_url(store_options_);
+  if (options_.max_threads == 0) return;
+  try {
+    checks_the_url.load_driver();
+  } catch (const Error&) {
+    // A fetch tells, if it is still so.
+  }
 }
 
 Fetcher::~Fetcher() {

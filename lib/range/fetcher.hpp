@@ -31,11 +31,12 @@ class Fetcher {
  public:
   struct Options {
     std::chrono::milliseconds timeout;  ///< how long await() waits
-    int max_threads = 1;                ///< that ask the store, each by a connection of its own
+    int max_threads = 1;  ///< that ask the store, each by a connection of its own; 0: it is asked for nothing
     /// Called from a background thread, never at the same time twice, when a fetch failed; may be empty.
     std::function<void(const RangeSource&, const Error&)> on_failure;
   };
 
+  /// Loads the store's driver, if that can be: it may belong to another version by the first fetch.
   Fetcher(StoreOptions store, Options options);
   /// Ends the threads; a fetch under way ends first.
   ~Fetcher();

@@ -109,8 +109,10 @@ range::Fetcher::Options fetcher_options(const SegmentOptions& options) {
     throw Error(ErrorCode::usage, fmt::format("max_starved_step is not from 1 to {}", max_segment));
   }
   if (options.max_connections < 1) throw Error(ErrorCode::usage, "max_connections is below 1");
-  range::Fetcher::Options result{
-      .timeout = options.timeout, .max_threads = options.max_connections, .on_failure = {}};
+  const bool fetches_ahead = !options.host || options.host->fetch_ahead;
+  range::Fetcher::Options result{.timeout = options.timeout,
+                                 .max_threads = fetches_ahead ? options.max_connections : 0,
+                                 .on_failure = {}};
   if (options.on_fetch_failure) {
     result.on_failure = [report = options.on_fetch_failure](const range::RangeSource& source,
                                                             const Error& error) {

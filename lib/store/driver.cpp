@@ -25,8 +25,11 @@ const Driver& load(const std::string& name) {
   }
   const auto* driver = static_cast<const Driver*>(module->symbol("leaf_store_driver"));
   if (driver == nullptr || std::string_view(driver->built_with) != LEAF_VERSION) {
-    throw Error(ErrorCode::usage, fmt::format("driver '{}' is not of version {}", module->file, LEAF_VERSION),
-                fmt::format("install the same version of libleaf and libleaf-{}"_hint, name));
+    throw Error(
+        ErrorCode::usage, fmt::format("driver '{}' is not of version {}", module->file, LEAF_VERSION),
+        fmt::format("if packages were upgraded while this program ran, start it again; else install the "
+                    "same version of libleaf and libleaf-{}"_hint,
+                    name));
   }
   return *driver;
 }

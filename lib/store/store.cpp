@@ -119,6 +119,10 @@ std::string Store::migration_script(const std::vector<ForeignObject>& adopted) {
       });
 }
 
+void Store::load_driver() {
+  static_cast<void>(impl_->driver());
+}
+
 void Store::connect_by(std::uint64_t files) {
   impl_->connect_by(files);
 }

@@ -3,13 +3,19 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <latch>
 #include <optional>
+#include <string>
 
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
+#include "support/process.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
 
@@ -210,4 +216,23 @@ TEST_CASE("fetcher: what is buffered is checked each second while the store does
   }
   CHECK(source.fetches + source.name_checks == 1);
   answered.count_down();
+}
+
+TEST_CASE("loading apart: with a fetcher that has asked no store yet" * doctest::skip()) {
+  const int threads = std::atoi(std::getenv("TEST_THREADS"));
+  Fetcher fetcher({.url = "sqlite:/nowhere/ids.db"},
+                  {.timeout = 1s, .max_threads = threads, .on_failure = {}});
+  std::ifstream maps("/proc/self/maps");
+  const std::string mapped{std::istreambuf_iterator(maps), {}};
+  CHECK((mapped.find("/libleaf-sqlite.so") != std::string::npos) == (threads > 0));
+}
+
+TEST_CASE("fetcher: the driver is loaded before there is anything to fetch, and not where nothing will be") {
+  for (const char* threads : {"1", "0"}) {
+    CAPTURE(threads);
+    setenv("TEST_THREADS", threads, 1);
+    // In a process that has not loaded it for another test.
+    CHECK_NOTHROW(leaf::test::run({std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip",
+                                   "--test-case=loading apart*"}));
+  }
 }
