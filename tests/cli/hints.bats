@@ -214,9 +214,10 @@ settings() { printf "$1" >settings.yaml; }
     hinted 2 'name another file with --store sqlite:PATH' leafctl --store "sqlite:$store" next order
   done
   echo 'no database, but long enough to be taken for one' >text
-  hinted 2 'name another file with --store sqlite:PATH' leafctl --store sqlite:text next order
+  local restore_first='if it ever was a store, restore it from a backup and raise each tag above all IDs drawn; only if it never was, name another file with --store sqlite:PATH'
+  hinted 2 "$restore_first" leafctl --store sqlite:text next order
   sqlite3 other.db 'CREATE TABLE cats (name)'
-  hinted 2 'name another file with --store sqlite:PATH' leafctl --store sqlite:other.db init-db
+  hinted 2 "$restore_first" leafctl --store sqlite:other.db init-db
   hinted 2 "create it with mkdir, or check the path: '~' is not replaced here" leafctl --store sqlite:new/leaf.db init-db
   mkdir new
   expect 0 leafctl --store sqlite:new/leaf.db init-db
@@ -661,4 +662,18 @@ hint: name another one with --runtime-dir, before anything is drawn' "$output"
     contains "$output" "would not notice a restored store: no file can be created in folder '$LEAFCTL_RUNTIME_DIR': its file system is full"
     contains "$output" 'hint: free some space there'
   done
+}
+
+@test "a damaged file of a store is restored, not replaced by one that begins anew" {
+  on_sqlite
+  local file=${LEAFCTL_STORE#sqlite:} backup=$BATS_TEST_TMPDIR/backup.db
+  cp "$file" "$backup"
+  leafctl next --no-host-buffer order -n 5 >/dev/null
+  dd if=/dev/zero of="$file" bs=100 count=1 conv=notrunc status=none
+  hinted 2 'if it ever was a store, restore it from a backup and raise each tag above all IDs drawn; *' leafctl next --no-host-buffer order
+  cp "$backup" "$file.new" && mv "$file.new" "$file"
+  leafctl -q tags update order --raise-to 6
+  same 'the next' 6 "$(leafctl next --no-host-buffer order)"
+  perl -e 'open(F, "+<", $ARGV[0]); seek(F, 100, 0); print F "\xff" x 3000' "$file"
+  hinted 1 'restore it from a backup, and raise each tag above all IDs drawn' leafctl next --no-host-buffer order
 }

@@ -248,7 +248,7 @@ class SqliteConnection final : public Connection {
     const bool empty = only_row(run("SELECT count(*) FROM sqlite_schema")).integer(0) == 0;
     if (empty || only_row(run("PRAGMA application_id")).integer(0) == application_id) return;
     throw Error(ErrorCode::usage, fmt::format("store '{}' is a database of another program", path_),
-                name_another_file());
+                restore_or_name_another_file());
   }
 
   void use_rollback_journal() {

@@ -83,7 +83,10 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
       return unwritable(describe("cannot be written"));
     case SQLITE_NOTADB:
       return {ErrorCode::usage, fmt::format("store '{}' is not a SQLite database", source.path),
-              name_another_file()};
+              restore_or_name_another_file()};
+    case SQLITE_CORRUPT:
+      return {ErrorCode::failed, describe("failed"),
+              "restore it from a backup, and raise each tag above all IDs drawn"_hint};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return timed_out(fmt::format("store '{}' stayed locked by {}", source.path,
@@ -112,6 +115,13 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
 Advice name_another_file() {
   return advice("name another file{}"_hint,
                 Remedy{.kind = Remedy::Kind::choose_store, .name = "sqlite:PATH"});
+}
+
+Advice restore_or_name_another_file() {
+  return advice(
+      "if it ever was a store, restore it from a backup and raise each tag above all IDs drawn; only if it "
+      "never was, name another file{}"_hint,
+      Remedy{.kind = Remedy::Kind::choose_store, .name = "sqlite:PATH"});
 }
 
 }  // namespace leaf::store::sqlite

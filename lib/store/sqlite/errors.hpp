@@ -19,7 +19,11 @@ struct ErrorSource {
 /// The error for a result code of SQLite; `db`, where there is one, still holds its message.
 Error error_of(int result, sqlite3* db, const ErrorSource& source);
 
-/// What to do about a file that is none of ours.
+/// What to do about a name that no store's file can have.
 Advice name_another_file();
+
+/// What to do about a file that is no store, or is none any more: a new one would give out the same IDs
+/// again.
+Advice restore_or_name_another_file();
 
 }  // namespace leaf::store::sqlite
