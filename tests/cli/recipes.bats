@@ -361,13 +361,17 @@ containers='variables=(PATH="$PATH") folders=() user=0:0
     stand_in scp 'echo "scp $*" >>"$HERE/done"'
     stand_in ssh 'echo "ssh $1" >>"$HERE/done"; [ "$1" != "${SICK:-}" ] || LEAFCTL_STORE=sqlite:/nowhere/leaf.db; sh -c "$2"'
     stand_in apt-get 'echo "apt-get $*" >>"$HERE/done"'
+    stand_in systemctl '[ "$*" = "-q is-failed leafctl*.service" ] && [ -n "${FAILED:-}" ]'
   }
-  touch leafctl_2_amd64.deb libleaf0_2_amd64.deb other.deb
+  touch leafctl_2_amd64.deb leafctl-serve_2_amd64.deb python3-leaf_2_amd64.deb other.deb
   expect 0 follow 'Upgrade hosts one by one'
   same 'hosts' 'web-1 web-2 web-3' "$(sed -n 's/^ssh //p' done | xargs)"
-  same 'files' 'scp leafctl_2_amd64.deb libleaf0_2_amd64.deb web-1:' "$(head -n 1 done)"
-  same 'packages' 'apt-get install -y ./leafctl_2_amd64.deb ./libleaf0_2_amd64.deb' "$(sed -n 3p done)"
+  same 'files' 'scp ./leafctl-serve_2_amd64.deb ./leafctl_2_amd64.deb ./python3-leaf_2_amd64.deb web-1:' "$(head -n 1 done)"
+  same 'packages' 'apt-get install -y -o APT::Get::Only-Upgrade=1 ./leafctl-serve_2_amd64.deb ./leafctl_2_amd64.deb ./python3-leaf_2_amd64.deb' "$(sed -n 3p done)"
   rm done
   SICK=web-2 expect 0 follow 'Upgrade hosts one by one'
   same 'hosts' 'web-1 web-2' "$(sed -n 's/^ssh //p' done | xargs)"
+  rm done
+  FAILED=yes expect 0 follow 'Upgrade hosts one by one'
+  same 'hosts' 'web-1' "$(sed -n 's/^ssh //p' done | xargs)"
 }
