@@ -24,6 +24,10 @@ Check check_rights(const StoreHealth& health) {
   }
   const std::string missing = fmt::format("{}", fmt::join(health.missing_rights, ", "));
   if (health.medium != StoreMedium::server) {
+    if (health.is_read_only) {
+      return {"rights", CheckState::failed, "the store's file system is read-only",
+              "find out why in the kernel's log, and mount it for writing"_hint};
+    }
     return {"rights", CheckState::failed, "this user lacks " + missing,
             "let this user write there with 'chown' or 'chmod', or use the store as its owner"_hint};
   }

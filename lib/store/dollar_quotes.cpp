@@ -1,10 +1,12 @@
 #include "store/dollar_quotes.hpp"
 
+#include <fmt/format.h>
+
 namespace leaf::store {
 
 std::string unused_ending(std::string_view text) {
   std::string ending = "_0";
-  for (int n = 1; text.find(ending) != text.npos; ++n) ending = "_" + std::to_string(n);
+  for (int n = 1; text.find(ending) != text.npos; ++n) ending = fmt::format("_{}", n);
   return ending;
 }
 

@@ -632,6 +632,25 @@ may_be_nobody() {
 1'
 }
 
+@test "a store whose file system is read-only" {
+  on_sqlite
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  mkdir fs
+  # shellcheck disable=SC2016 # for the other shell
+  expect 0 unshare --mount bash -uc 'mount -t tmpfs none fs
+    export LEAFCTL_STORE=sqlite:$PWD/fs/leaf.db
+    leafctl -q init-db
+    leafctl -q add-tag order
+    mount -o remount,ro fs
+    leafctl next order --direct 2>&1 | grep ^hint
+    leafctl doctor | grep -c "mount it for writing"
+    mount -o remount,rw fs
+    leafctl next order --direct'
+  prints "hint: its file system is read-only: find out why in the kernel's log, and mount it for writing
+1
+1"
+}
+
 @test "a folder of a host that is full, or that accepts no writes" {
   on_sqlite
   unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'

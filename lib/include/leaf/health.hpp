@@ -95,7 +95,7 @@ struct StoreHealth {
   std::string role;           ///< the one that is logged in
 
   bool is_standby = false;
-  bool is_read_only = false;      ///< transactions cannot write unless they ask for it
+  bool is_read_only = false;  ///< transactions cannot write unless they ask for it, or the file system cannot
   std::string system_identifier;  ///< of the server's cluster; empty also if the role may not know
   std::optional<int> timeline;    ///< of the server's cluster
   /// What is left out if the server is not the one of the last change; absent: nothing is noticed.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -35,7 +36,12 @@ int cause_of(int result, sqlite3* db, const std::string& path) {
   return cause == 0 && (result & 0xFF) == SQLITE_IOERR && is_near_size_limit(path) ? EFBIG : cause;
 }
 
-Error unwritable(const std::string& what) {
+Error unwritable(const std::string& what, const std::string& path) {
+  struct statvfs system {};
+  if (statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_RDONLY) != 0) {
+    return {ErrorCode::usage, what,
+            "its file system is read-only: find out why in the kernel's log, and mount it for writing"_hint};
+  }
   return {ErrorCode::usage, what, "check who may write to the file, its '-journal' and its folder"_hint};
 }
 
@@ -80,7 +86,7 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      return unwritable(describe("cannot be written"));
+      return unwritable(describe("cannot be written"), source.absolute_path);
     case SQLITE_NOTADB:
       return {ErrorCode::usage, fmt::format("store '{}' is not a SQLite database", source.path),
               restore_or_name_another_file()};
@@ -97,7 +103,8 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
       return {ErrorCode::unavailable, describe("failed"), "free some space there"_hint};
     case SQLITE_IOERR:
       // SQLite opens a journal that it may not write for reading, and writes all the same.
-      if (cause == EBADF || cause == EACCES) return unwritable(describe("cannot be written"));
+      if (cause == EBADF || cause == EACCES)
+        return unwritable(describe("cannot be written"), source.absolute_path);
       if (cause == EFBIG) {
         return {ErrorCode::unavailable, describe("failed"),
                 "allow this process larger files: 'ulimit -f unlimited'"_hint};

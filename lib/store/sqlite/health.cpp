@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <sqlite3.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -52,6 +53,7 @@ void look_at_file_system(StoreHealth& health, const std::string& path) {
   struct statfs system {};
   if (statfs(path.c_str(), &system) != 0) return;
   const auto blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
+  health.is_read_only = (static_cast<unsigned long>(system.f_flags) & ST_RDONLY) != 0;
   health.bytes_left = static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(system.f_bsize);
   for (const KnownFileSystem& known : known_file_systems) {
     // The field is signed, and on some machines narrower than the numbers.
