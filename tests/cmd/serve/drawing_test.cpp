@@ -65,7 +65,7 @@ class TurnedServer final : public Drawer {
   /// As many snowflakes as a client asks for, while the name is turned, and back if it is.
   std::set<std::int64_t> workers_of(std::uint64_t count, int looks, bool comes_back) {
     clock_.set(
-        looks, [this] { turn_to(second_); }, 400,
+        looks, [this] { turn_to(second_); }, 20'000,
         [this, comes_back] {
           if (comes_back) turn_to(first_);
         });
@@ -130,7 +130,7 @@ TEST_CASE("drawing: what is asked for comes from one store, whenever its name is
   SUBCASE("and back, by others") {
     is_warm = comes_back = true;
   }
-  for (int looks = 1; looks < 3000; looks += 150) {
+  for (int looks = 1; looks < 100'000; looks += 10'000) {
     CAPTURE(looks);
     TurnedServer server;
     if (is_warm) server.draw_all(2);
