@@ -15,6 +15,11 @@ struct OwnFunction {
   std::string rights;
 };
 
+std::string_view after_line(std::string_view sql) {
+  const auto end = sql.find('\n');
+  return end == sql.npos ? std::string_view() : sql.substr(end + 1);
+}
+
 /// The statement that `sql` begins with; what is between dollar quotes does not end it.
 std::string_view statement_of(std::string_view sql) {
   std::size_t at = sql.find_first_of("$;");
@@ -43,7 +48,7 @@ std::vector<std::string> named(std::string_view statement, std::string_view lead
 std::map<std::string, std::string> functions_of(std::span<const Migration> migrations) {
   std::map<std::string, OwnFunction> functions;
   for (const Migration& migration : migrations) {
-    for (std::string_view sql = migration.sql; !sql.empty(); sql.remove_prefix(sql.find('\n') + 1)) {
+    for (std::string_view sql = migration.sql; !sql.empty(); sql = after_line(sql)) {
       const auto is = [&](std::string_view beginning) { return sql.starts_with(beginning); };
       const bool is_made = is("CREATE FUNCTION ") || is("CREATE OR REPLACE FUNCTION ");
       const bool is_block = is("DO ");
