@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "host/shared_state.hpp"
 #include "leaf/host.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
@@ -141,13 +142,26 @@ class Actor {
                       number(), drawn_from));
   }
 
-  /// Who has seen that the name leads elsewhere does not go back before it leads back.
-  void require_no_return(Trail& trail, int drawn_from) const {
+  /// Whether the host has noted where the name leads now.
+  bool is_noted() const {
+    const std::string deployment = Server::the().model.tables.meta.deployment.text();
+    for (const auto& [path, folder] : host().folders) {
+      for (const auto& [name, file] : folder->entries) {
+        if (!name.starts_with("store-") || file->size < sizeof(host::FileHeader)) continue;
+        if (deployment == reinterpret_cast<const host::FileHeader*>(file->memory)->deployment) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Who has seen that the name leads elsewhere does not go back before it leads back, or before an answer of
+  /// the former store that came late has the host believe so.
+  void require_no_return(Trail& trail, int drawn_from, bool was_noted) const {
     const Server& server = Server::the();
     const Time last =
         std::exchange(trail.drawn_at[static_cast<std::size_t>(drawn_from)], Scheduler::the().now());
     if (std::exchange(trail.store, drawn_from) != drawn_from && last != 0 && server.store() != drawn_from &&
-        server.left_other_at() < last)
+        server.left_other_at() < last && was_noted && is_noted())
       place_.ledger.fail(fmt::format("process {} goes back to store {}, which its name has not led to since",
                                      number(), drawn_from));
   }
@@ -315,10 +329,11 @@ class Actor {
         Ledger::Order& order_of = is_shared ? order(host().number, name_of(tag)) : own_orders[name_of(tag)];
         SegmentTag handle;
         int drawn_from = 0;
+        const bool was_noted = scenario().subject == Subject::names && is_noted();
         if (try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); }) &&
             draw(handle, tag, order_of, !is_shared, drawn_from)) {
           if (scenario().takes_time) require_noticed(unnoticed[tag], drawn_from);
-          if (scenario().subject == Subject::names) require_no_return(trails[tag], drawn_from);
+          if (scenario().subject == Subject::names) require_no_return(trails[tag], drawn_from, was_noted);
         }
         think();
       }
