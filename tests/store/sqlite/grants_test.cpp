@@ -162,10 +162,9 @@ TEST_CASE("grants: a row whose commit fails is not given out, and its IDs go to 
   SqliteStore store;
   leaf::Store admin = store.open();
   leaf::test::add_tag(admin, "order", 10);
-  auto options = store.options();
-  options.timeout = std::chrono::milliseconds(50);
-  leaf::Store waiting(options);
+  leaf::Store waiting = store.open();
   CHECK(waiting.grant(TagName("order"), 1).range == Range{1, 2});
+  waiting.set_timeout(std::chrono::milliseconds(50));
   // Somebody who reads lets others write, but not commit.
   leaf::test::SqliteSession reader(store.path());
   REQUIRE(reader.run("BEGIN; SELECT * FROM leaf_alloc"));
