@@ -73,8 +73,8 @@ struct Plan {
   std::optional<Subject> subject{};                       ///< absent: chance picks one
   std::uint32_t faults = (1U << fault_names.size()) - 1;  ///< a bit for each that may happen
   int most_hosts = 3;
-  int most_slots = 6;   ///< programs at once
-  int most_calls = 20;  ///< by all of them
+  int most_slots = 5;   ///< programs at once
+  int most_calls = 16;  ///< by all of them
   Control control = Control::none;
   Model model = Model::none;
 

@@ -33,8 +33,12 @@ class Random {
   std::int64_t spread(std::int64_t first, std::int64_t last) noexcept {
     const std::int64_t span = last - first + 1;
     const int bits = std::min(62, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(span - 1))));
-    const std::int64_t bound = std::int64_t{1} << below(bits + 1);
-    return first + below(bound < span ? bound : span);
+    // One number does for both, as the bits below those that choose the power have not been looked at.
+    __extension__ using Wide = unsigned __int128;
+    const Wide chosen = Wide{next()} * static_cast<std::uint64_t>(bits + 1);
+    const std::int64_t bound = std::min(span, std::int64_t{1} << static_cast<int>(chosen >> 64));
+    return first + static_cast<std::int64_t>(
+                       Wide{static_cast<std::uint64_t>(chosen)} * static_cast<std::uint64_t>(bound) >> 64);
   }
   bool one_in(std::int64_t n) noexcept { return below(n) == 0; }
 
