@@ -348,6 +348,25 @@ TEST_CASE("marks: of two copies that lease a worker for the same time at the sam
   CHECK(error_code([&] { one.acquire_worker({.owner = "a"}); }) == ErrorCode::refused);
 }
 
+TEST_CASE("marks: a holder's window is not refused for what the same holder was leased beyond it meanwhile") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  const leaf::WorkerRequest request{.owner = "a"};
+  const leaf::WorkerLease lease = admin.acquire_worker(request);
+  const auto marks = leaf::host_marks(host.host_options());
+  auto options = host.store_options();
+  // By another thread, from a server that was started anew.
+  options.marks = std::make_shared<MarksWithInterloper>(marks, [&] {
+    const std::string& deployment = lease.store.deployment;
+    const std::string worker = "worker 0";
+    const auto own = marks->mark(deployment, worker);
+    static_cast<void>(marks->claim({.deployment = deployment, .copy = "as it runs now"}, worker,
+                                   {own.end, own.end + 1}, own.holder));
+  });
+  leaf::Store one(options);
+  CHECK(one.renew_worker(lease, request).begin == lease.end);
+}
+
 TEST_CASE("marks: more copies than there is room for are told apart from those that granted last") {
   MarkingHost host;
   leaf::Store admin = host.process();

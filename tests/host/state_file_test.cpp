@@ -454,6 +454,34 @@ TEST_CASE("state file: who takes one after somebody who died over it is told whe
   }
 }
 
+TEST_CASE("state file: of two processes that take one at once, one leaves it to the other") {
+  StateFileFixture fixture;
+  fixture.first->state().buffer.take(7);
+  int asks[2], answers[2];
+  REQUIRE(pipe(asks) == 0);
+  REQUIRE(pipe(answers) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto same = fixture.open();
+    char took = 0;
+    if (read(asks[0], &took, 1) != 1) _exit(1);
+    took = same->take_from_holder(fixture.folder, [](std::int64_t) {}) ? 'y' : 'n';
+    fixture.open();  // a new one, where the name is free
+    _exit(write(answers[1], &took, 1) == 1 ? 0 : 1);
+  }
+  char took = 0;
+  const auto let_the_child_try = [&](std::int64_t) {
+    if (took != 0) return;
+    REQUIRE(write(asks[1], "?", 1) == 1);
+    REQUIRE(read(answers[0], &took, 1) == 1);
+  };
+  CHECK(fixture.first->take_from_holder(fixture.folder, let_the_child_try));
+  CHECK(took == 'n');
+  CHECK_FALSE(fixture.is_found());
+  waitpid(child, nullptr, 0);
+  for (const int end : {asks[0], asks[1], answers[0], answers[1]}) close(end);
+}
+
 TEST_CASE("state file: one that does not count and whose lock is held is waited for, not taken away") {
   StateFileFixture fixture;
   const auto lock = fixture.first->try_lock(fixture.folder);

@@ -85,6 +85,20 @@ TEST_CASE("grant: below what this process was granted nothing is, and nothing is
   CHECK(store.grant(order, 1).range == leaf::Range{116, 117});
 }
 
+TEST_CASE("grant: what a trigger of somebody else lowers is not given out") {
+  leaf::test::TestDatabase database;
+  leaf::Store store = migrated(database.url());
+  store.add_tag({.name = order, .step = 10});
+  CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
+  database.sql().run(
+      "CREATE FUNCTION lower() RETURNS trigger LANGUAGE plpgsql AS"
+      " 'BEGIN NEW.max_id := NEW.last_grant + 1; RETURN NEW; END';"
+      "CREATE TRIGGER zz_after_those_of_the_store BEFORE UPDATE ON leaf_alloc"
+      " FOR EACH ROW EXECUTE FUNCTION lower()");
+  CHECK(error_of([&] { store.grant(order, 1); }).code() == leaf::ErrorCode::refused);
+  CHECK(error_of([&] { store.grant_segment(order); }).code() == leaf::ErrorCode::refused);
+}
+
 TEST_CASE_FIXTURE(Fixture, "grant: a step that changes meanwhile moves both ends") {
   add(10);
   leaf::test::SqlSession other(database.url());
