@@ -97,7 +97,7 @@ std::string newer(const Schema& schema, std::span<const Migration> migrations) {
 
 Error lost_meta_row() {
   return {ErrorCode::refused, "table 'leaf_meta' has lost its row: the other tables may have lost some too",
-          "restore the store from a backup; a new one would repeat IDs"_hint};
+          "restore the store from a backup as leafctl-operations(7) says; a new one would repeat IDs"_hint};
 }
 
 Error several_rows() {

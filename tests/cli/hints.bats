@@ -214,7 +214,7 @@ settings() { printf "$1" >settings.yaml; }
     hinted 2 'name another file with --store sqlite:PATH' leafctl --store "sqlite:$store" next order
   done
   echo 'no database, but long enough to be taken for one' >text
-  local restore_first='if it ever was a store, restore it from a backup and raise each tag above all IDs drawn; only if it never was, name another file with --store sqlite:PATH'
+  local restore_first='if it ever was a store, restore it from a backup as leafctl-operations(7) says, raising each tag above all IDs drawn; only if it never was, name another file with --store sqlite:PATH'
   hinted 2 "$restore_first" leafctl --store sqlite:text next order
   sqlite3 other.db 'CREATE TABLE cats (name)'
   hinted 2 "$restore_first" leafctl --store sqlite:other.db init-db
@@ -689,10 +689,10 @@ hint: name another one with --runtime-dir, before anything is drawn' "$output"
   cp "$file" "$backup"
   leafctl next --no-host-buffer order -n 5 >/dev/null
   dd if=/dev/zero of="$file" bs=100 count=1 conv=notrunc status=none
-  hinted 2 'if it ever was a store, restore it from a backup and raise each tag above all IDs drawn; *' leafctl next --no-host-buffer order
+  hinted 2 'if it ever was a store, restore it from a backup as leafctl-operations(7) says, *' leafctl next --no-host-buffer order
   cp "$backup" "$file.new" && mv "$file.new" "$file"
   leafctl -q tags update order --raise-to 6
   same 'the next' 6 "$(leafctl next --no-host-buffer order)"
   perl -e 'open(F, "+<", $ARGV[0]); seek(F, 100, 0); print F "\xff" x 3000' "$file"
-  hinted 1 'restore it from a backup, and raise each tag above all IDs drawn' leafctl next --no-host-buffer order
+  hinted 1 'restore it from a backup as leafctl-operations(7) says: raise each tag above all IDs drawn, and wait before making snowflake IDs' leafctl next --no-host-buffer order
 }

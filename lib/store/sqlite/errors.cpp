@@ -91,8 +91,10 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
       return {ErrorCode::usage, fmt::format("store '{}' is not a SQLite database", source.path),
               restore_or_name_another_file()};
     case SQLITE_CORRUPT:
-      return {ErrorCode::failed, describe("failed"),
-              "restore it from a backup, and raise each tag above all IDs drawn"_hint};
+      return {
+          ErrorCode::failed, describe("failed"),
+          "restore it from a backup as leafctl-operations(7) says: raise each tag above all IDs drawn, and "
+          "wait before making snowflake IDs"_hint};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return timed_out(fmt::format("store '{}' stayed locked by {}", source.path,
@@ -126,8 +128,8 @@ Advice name_another_file() {
 
 Advice restore_or_name_another_file() {
   return advice(
-      "if it ever was a store, restore it from a backup and raise each tag above all IDs drawn; only if it "
-      "never was, name another file{}"_hint,
+      "if it ever was a store, restore it from a backup as leafctl-operations(7) says, raising each "
+      "tag above all IDs drawn; only if it never was, name another file{}"_hint,
       Remedy{.kind = Remedy::Kind::choose_store, .name = "sqlite:PATH"});
 }
 
