@@ -339,6 +339,14 @@ class Actor {
       }
     };
     in_some_threads(draw_some);
+    if (!outlives_the_faults()) return;
+    const int tag = some_tag();
+    probe(place_.tally.patience_ends, [&] {
+      Ledger::Order& order_of = is_shared ? order(host().number, name_of(tag)) : own_orders[name_of(tag)];
+      const Ledger::Call begun = Ledger::begin(&order_of);
+      const std::int64_t id = allocator.tag(TagName(name_of(tag))).next();
+      note(begun, tag, {id, id + 1}, !is_shared);
+    });
   }
 
   /// As `leafctl next` does: the child that fetches is another process.
@@ -394,6 +402,14 @@ class Actor {
         }
       };
       in_some_threads(draw_some);
+      // Where workers are scarce, others may hold them all.
+      if (is_pinned || !scenario().has_many_workers() || !outlives_the_faults()) return;
+      probe(place_.tally.patience_ends, [&] {
+        const Ledger::Call begun = Ledger::begin(&order_of);
+        const std::int64_t id = generator.next();
+        note(generator.layout().ordered_by_time() ? begun : Ledger::Call{.order = nullptr},
+             Ledger::snowflakes, {id, id + 1}, !is_shared);
+      });
     });
   }
 
@@ -432,6 +448,12 @@ class Actor {
 
   // Once all faults have ended.
 
+  /// Whether this program, which has been there all the time, has to get IDs from what it has open.
+  bool outlives_the_faults() const {
+    if (!place_.tally.is_over || scenario().draws_singly || !random().one_in(2)) return false;
+    ++place_.tally.probes;
+    return true;
+  }
   void probe_tag(int tag, Time deadline) const {
     probe(deadline, [&] {
       SegmentOptions options = segment_options(true, false);
@@ -717,7 +739,7 @@ Process& launch(const Place& place, ActorKind kind) {
   return make_program(place, [kind](const Actor& actor) { actor.run(kind); });
 }
 
-int start_probes(const Place& place, Time deadline) {
+void start_probes(const Place& place, Time deadline) {
   Random& random = Scheduler::the().random();
   const int tag = static_cast<int>(random.below(place.scenario.tags));
   const bool is_own = place.scenario.has_many_workers() && random.one_in(2);
@@ -725,7 +747,7 @@ int start_probes(const Place& place, Time deadline) {
   make_program(place, [is_own, deadline](const Actor& actor) {
     is_own ? actor.probe_own_snowflakes(deadline) : actor.probe_snowflakes(deadline);
   });
-  return 2;
+  place.tally.probes += 2;
 }
 
 HostOptions host_options(bool fetch_ahead) {

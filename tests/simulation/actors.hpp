@@ -75,8 +75,10 @@ struct Tally {
   std::uint64_t calls = 0;
   std::uint64_t failed_calls = 0;
   std::uint64_t processes = 0;
-  bool is_over = false;  ///< who draws again and again comes to an end
-  int good_probes = 0;
+  bool is_over = false;    ///< who draws again and again comes to an end
+  Time patience_ends = 0;  ///< until when who has lived through the faults asks again
+  int probes = 0;          ///< programs that have to get IDs once all faults have ended
+  int good_probes = 0;     ///< and have got some
   std::string last_error{};
   /// By host and tag, or by host and owner; host 0 is that of all.
   std::map<std::pair<int, std::string>, Ledger::Order> orders{};
@@ -95,9 +97,8 @@ struct Place {
 /// Starts a program.
 Process& launch(const Place& place, ActorKind kind);
 /// Starts programs that draw until they have an ID, or the deadline has come, and take the remedies that
-/// errors propose: one of a tag, one of a worker. Returns how many there are; each that has an ID counts in
-/// Tally::good_probes.
-int start_probes(const Place& place, Time deadline);
+/// errors propose: one of a tag, one of a worker.
+void start_probes(const Place& place, Time deadline);
 
 /// The options of all who use that host's runtime folder.
 HostOptions host_options(bool fetch_ahead);

@@ -152,21 +152,21 @@ class History {
     scheduler_.between = nullptr;
     tally_.is_over = true;
     faults_.end();
-    const Time settled = scheduler_.now() + 2 * minute;
-    scheduler_.run([&] { return ledger_.broken() || all_ended() || scheduler_.now() > settled; });
+    scheduler_.calm_down();
+    tally_.patience_ends = scheduler_.now() + scenario_.patience();
+    scheduler_.run([&] { return ledger_.broken() || all_ended() || is_out_of_patience(); });
     if (ledger_.broken()) return;
     for (const auto& host : hosts_) {
       for (Process* const process : std::vector(host->processes)) end(*process);
     }
-    int left = 0;
-    scheduler_.calm_down();
-    const Time deadline = scheduler_.now() + scenario_.patience();
-    for (const auto& host : hosts_) left += start_probes(place_of(*host), deadline);
-    scheduler_.run([&] { return ledger_.broken() || all_ended() || scheduler_.now() > deadline; });
-    if (!ledger_.broken() && tally_.good_probes != left)
+    tally_.patience_ends = scheduler_.now() + scenario_.patience();
+    for (const auto& host : hosts_) start_probes(place_of(*host), tally_.patience_ends);
+    scheduler_.run([&] { return ledger_.broken() || all_ended() || is_out_of_patience(); });
+    if (!ledger_.broken() && tally_.good_probes != tally_.probes)
       ledger_.fail(fmt::format("{} of {} who ask for IDs get none although nothing is broken any more: {}",
-                               left - tally_.good_probes, left, tally_.last_error));
+                               tally_.probes - tally_.good_probes, tally_.probes, tally_.last_error));
   }
+  bool is_out_of_patience() const { return scheduler_.now() > tally_.patience_ends; }
 
   /// Where all draw single IDs and no reply is lost, nothing is granted in vain but what the buffer has left,
   /// a segment in the hands of each process that was killed or stopped, and what lay in a buffer, or was
