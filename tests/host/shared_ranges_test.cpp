@@ -443,6 +443,24 @@ TEST_CASE("shared ranges: a process that starts checks a name that nobody has ch
                                std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now())));
 }
 
+TEST_CASE("shared ranges: a name that was checked, or claimed, in what is the future now is checked again") {
+  SharedRangesFixture fixture;
+  Buffer first(fixture);
+  first.grants = {{1, 100}};
+  CHECK(first.draw() == 1);
+  CHECK_FALSE(first.is_check_due());
+  const leaf::host::StoreName name(fixture.store_options().url, fixture.host_options());
+  const auto claim_check = [&] {
+    return name.claim_check(leaf::host::Folder::open(fixture.host_options()),
+                            std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now()));
+  };
+  CHECK(claim_check());
+  CHECK_FALSE(claim_check());
+  fixture.clock.set_back(24h);
+  CHECK(first.is_check_due());
+  CHECK(claim_check());
+}
+
 TEST_CASE("shared ranges: users of a tag that was removed leave its buffer at once, in order") {
   SharedRangesFixture fixture;
   Buffer old(fixture), anew(fixture);
