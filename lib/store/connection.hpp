@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -98,6 +99,15 @@ class Connection {
   /// database itself the outcome is unknown.
   virtual std::vector<Row> execute(const char* statement, std::span<const Value> parameters,
                                    std::chrono::milliseconds timeout) = 0;
+
+  /// As execute(), of a statement whose last parameter is what `floor()` was before the call. A database that
+  /// takes its locks in this process asks again once it has them: what others were granted while this one
+  /// waited counts too.
+  virtual std::vector<Row> execute_above(const char* statement, std::span<const Value> parameters,
+                                         const std::function<std::int64_t()>& /*floor*/,
+                                         std::chrono::milliseconds timeout) {
+    return execute(statement, parameters, timeout);
+  }
 
   /// Runs several statements, parted by semicolons, without parameters, and returns their rows, if the
   /// database has any in scripts; the transaction is the script's business.

@@ -87,17 +87,21 @@ class Store::Impl {
   /// Runs one statement that grants. `make_parameters(deployment)` gives its parameters; `read(row,
   /// identity)` what it granted, the row's identity being in the two columns from `first` on. Nothing where
   /// no row came back, after `look(connection, time left)`, which may throw Error to have it tried again. A
-  /// grant of another deployment than was connected to is given up, and asked for again.
+  /// grant of another deployment than was connected to is given up, and asked for again. `floor` is that of
+  /// Connection::execute_above(), if the statement has one.
   template <typename MakeParameters, typename Look>
   std::optional<std::pair<store::Row, StoreIdentity>> grant(const char* store::Sql::*statement,
                                                             std::size_t identity_column,
-                                                            MakeParameters make_parameters, Look look) {
+                                                            MakeParameters make_parameters, Look look,
+                                                            const std::function<std::int64_t()>& floor = {}) {
     return attempt(
         store::IfMissing::fail, true,
         [&](store::Connection& connection,
             std::chrono::milliseconds left) -> std::optional<std::pair<store::Row, StoreIdentity>> {
           const std::vector<store::Value> parameters = make_parameters(deployment_);
-          auto rows = connection.execute(connection.sql().*statement, parameters, left);
+          const char* const text = connection.sql().*statement;
+          auto rows = floor ? connection.execute_above(text, parameters, floor, left)
+                            : connection.execute(text, parameters, left);
           if (rows.empty()) {
             // The parameters may be of another deployment than the one that answered.
             const auto found = connection.execute(connection.sql().identity, {}, left);

@@ -371,19 +371,20 @@ Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& 
   const std::int64_t needed = statement == &store::Sql::grant_exactly ? count : 1;
   std::int64_t mark = 0;
   FoundTag found;
+  // Read before the store is asked, or in its turn: what other threads and processes are granted afterwards
+  // is no sign of its having gone back.
+  const auto look_at_mark = [&] { return mark = marks_->highest(deployment_, subject); };
   const auto granted = grant(
       statement, 6,
-      [&](const std::string& deployment) {
-        // Read before the store is asked: what other threads and processes are granted meanwhile is no sign
-        // of its having gone back.
-        mark = marks_->highest(deployment, subject);
-        return std::vector<Value>{name.str(), count, mark};
+      [&](const std::string&) {
+        return std::vector<Value>{name.str(), count, look_at_mark()};
       },
       [&](store::Connection& connection, milliseconds left) {
         found = found_in(look_why(connection, left, name, [&](const std::vector<Row>& seen) {
           return may_be_granted(found_in(seen), needed, mark);
         }));
-      });
+      },
+      look_at_mark);
   if (!granted) {
     if (found.tag) throw found.tag->next_id < mark ? gone_back(name, mark) : store::too_few_left(*found.tag);
     throw store::is_lost(found, mark) ? lost_tag(ErrorCode::not_found, name, mark) : no_such_tag(name);

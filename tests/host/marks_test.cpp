@@ -348,6 +348,32 @@ TEST_CASE("marks: of two copies that lease a worker for the same time at the sam
   CHECK(error_code([&] { one.acquire_worker({.owner = "a"}); }) == ErrorCode::refused);
 }
 
+TEST_CASE("marks: a file that is overwritten by a backup while a call waits for it grants nothing again") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  leaf::test::add_tag(admin, "order", 10);
+  for (const bool is_segment : {false, true}) {
+    CAPTURE(is_segment);
+    fs::remove(host.store.path() + ".backup");
+    host.back_up();
+    leaf::Store other = host.process();
+    auto options = host.store_options();
+    std::int64_t next = 0;
+    options.marks =
+        std::make_shared<MarksWithInterloper>(leaf::host_marks(host.host_options()), nullptr, [&] {
+          next = other.grant(host.order, 3).range.hi;
+          host.put_back();
+        });
+    leaf::Store waiting(options);
+    const auto grant = [&] {
+      return is_segment ? waiting.grant_segment(host.order) : waiting.grant(host.order, 3);
+    };
+    CHECK(error_code(grant) == ErrorCode::refused);
+    admin.update_tag(host.order, {.raise_to = next});
+    CHECK(grant().range.lo == next);
+  }
+}
+
 TEST_CASE("marks: a holder's window is not refused for what the same holder was leased beyond it meanwhile") {
   MarkingHost host;
   leaf::Store admin = host.process();

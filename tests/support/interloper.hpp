@@ -10,21 +10,27 @@
 
 namespace leaf::test {
 
-/// Has another process granted something between a grant and the look at the marks that follows it.
+/// Has another process granted something between a grant and the look at the marks that follows it, or
+/// between the first look and what is asked of the store then.
 class MarksWithInterloper final : public leaf::GrantMarks {
  public:
-  MarksWithInterloper(std::shared_ptr<leaf::GrantMarks> marks, std::function<void()> interlope)
-      : marks_(std::move(marks)), interlope_(std::move(interlope)) {}
+  MarksWithInterloper(std::shared_ptr<leaf::GrantMarks> marks, std::function<void()> before_the_claim,
+                      std::function<void()> after_the_look = nullptr)
+      : marks_(std::move(marks)),
+        before_the_claim_(std::move(before_the_claim)),
+        after_the_look_(std::move(after_the_look)) {}
 
   Mark mark(const std::string& deployment, const std::string& subject) override {
-    return marks_->mark(deployment, subject);
+    const Mark seen = marks_->mark(deployment, subject);
+    if (after_the_look_) std::exchange(after_the_look_, nullptr)();
+    return seen;
   }
   std::vector<std::string> subjects(const std::string& deployment) override {
     return marks_->subjects(deployment);
   }
   bool claim(const leaf::StoreIdentity& store, const std::string& subject, leaf::Range granted,
              leaf::MarkHolder holder) override {
-    if (interlope_) std::exchange(interlope_, nullptr)();
+    if (before_the_claim_) std::exchange(before_the_claim_, nullptr)();
     return marks_->claim(store, subject, granted, holder);
   }
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
@@ -38,7 +44,8 @@ class MarksWithInterloper final : public leaf::GrantMarks {
 
  private:
   std::shared_ptr<leaf::GrantMarks> marks_;
-  std::function<void()> interlope_;
+  std::function<void()> before_the_claim_;
+  std::function<void()> after_the_look_;
 };
 
 }  // namespace leaf::test

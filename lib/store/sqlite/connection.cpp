@@ -73,6 +73,21 @@ class SqliteConnection final : public Connection {
     return run(text, parameters);
   }
 
+  std::vector<Row> execute_above(const char* text, std::span<const Value> parameters,
+                                 const std::function<std::int64_t()>& floor, milliseconds timeout) override {
+    floor_ = &floor;
+    floor_failure_ = nullptr;
+    try {
+      auto rows = execute(text, parameters, timeout);
+      floor_ = nullptr;
+      return rows;
+    } catch (...) {
+      floor_ = nullptr;
+      if (floor_failure_) std::rethrow_exception(floor_failure_);
+      throw;
+    }
+  }
+
   std::vector<Row> run_script(const std::string& script, milliseconds timeout) override {
     deadline_ = steady_clock::now() + timeout;
     for (const char* rest = script.c_str(); *rest != '\0';) run(rest, {}, &rest);
@@ -173,6 +188,18 @@ class SqliteConnection final : public Connection {
     sqlite3_result_text(context, name.c_str(), static_cast<int>(name.size()), SQLITE_TRANSIENT);
   }
 
+  /// leaf_floor(FLOOR) in SQL: FLOOR, or what it has become. The file is locked when SQLite asks.
+  static void raise_floor(sqlite3_context* context, int, sqlite3_value** arguments) {
+    auto& connection = *static_cast<SqliteConnection*>(sqlite3_user_data(context));
+    try {
+      const std::int64_t now = connection.floor_ != nullptr ? (*connection.floor_)() : 0;
+      sqlite3_result_int64(context, std::max<std::int64_t>(sqlite3_value_int64(arguments[0]), now));
+    } catch (...) {
+      connection.floor_failure_ = std::current_exception();
+      sqlite3_result_error(context, "the floor is not known", -1);
+    }
+  }
+
   void open() {
     const Call call(*this);
     const bool pretend = if_missing_ == IfMissing::assume_empty && !std::filesystem::exists(path_);
@@ -183,6 +210,8 @@ class SqliteConnection final : public Connection {
     db_.reset(db);
     if (result != SQLITE_OK) throw error(result);
     sqlite3_create_function(db, "leaf_user", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, nullptr, &name_user, nullptr,
+                            nullptr);
+    sqlite3_create_function(db, "leaf_floor", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, this, &raise_floor, nullptr,
                             nullptr);
     sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
     constexpr int steps = 10'000;  // of SQLite's machine: a millisecond or so
@@ -350,6 +379,8 @@ class SqliteConnection final : public Connection {
   Database db_;
   std::optional<FileIdentity> file_;  ///< the one that is open; none for what only pretends to be one
   std::string journal_;               ///< beside it, if there is one
+  const std::function<std::int64_t()>* floor_ = nullptr;  ///< of execute_above(), while it runs
+  std::exception_ptr floor_failure_;                      ///< what it threw
   bool usable_ = true;
   bool wrote_wal_ = false;
   bool made_way_ = false;  ///< the last statement gave up, so that fork() could go on

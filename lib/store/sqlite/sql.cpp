@@ -11,7 +11,8 @@
   "biz_tag, max_id, step, start_id, id_limit, description," \
   " " MS("coalesce(changed_at, update_time)") ", incarnation," \
   " CASE WHEN last_grant > 0 THEN " MS("update_time") " END"
-// leaf_user() is the driver's own: who runs this program.
+// The driver's own: leaf_user() is who runs this program, leaf_floor(FLOOR) what this host knows to be
+// granted.
 #define FIELD(name) "json_extract(value, '$." name "')"
 // The triggers tell a change by this program from one by hand by the time, which has to be another one.
 #define CHANGED                                                   \
@@ -101,7 +102,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
 
     .grant_exactly = "UPDATE leaf_alloc SET max_id = max_id + $2, last_grant = $2, update_time = " NOW
                      " WHERE biz_tag = $1 AND removed_at IS NULL AND $2 - 1 <= coalesce(id_limit, " NO_LIMIT
-                     ") - max_id AND max_id >= $3"
+                     ") - max_id AND max_id >= leaf_floor($3)"
                      " RETURNING " GRANT,
     .grant_segment = "UPDATE leaf_alloc SET update_time = " NOW
                      ","
@@ -110,7 +111,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
                      " last_grant = min(max(step, $2, 1), coalesce(id_limit, " NO_LIMIT
                      ") - max_id + 1)"
                      " WHERE biz_tag = $1 AND removed_at IS NULL AND max_id <= coalesce(id_limit, " NO_LIMIT
-                     ") AND max_id >= $3"
+                     ") AND max_id >= leaf_floor($3)"
                      " RETURNING " GRANT,
 
     .add_tag =
