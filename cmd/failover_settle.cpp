@@ -90,10 +90,13 @@ class FailoverSettle : public Command {
     };
     tell(State::left_out, "left out the guard");
     tell(State::kept, "left out nothing");
-    messages.info(now.leases_from
-                      ? fmt::format("workers are leased from {} on; hosts whose window is not over go on",
-                                    leaf::detail::format_rfc3339(*now.leases_from))
-                      : "workers are leased");
+    messages.info(
+        now.leases_from
+            ? fmt::format(
+                  "workers are leased from {} on; a host whose window is not over goes on, unless the "
+                  "tables were restored",
+                  leaf::detail::format_rfc3339(*now.leases_from))
+            : "workers are leased");
     const std::int64_t without_room = count_of(settled, State::no_room);
     if (all_there_ && (now.leases_from || count_of(settled, State::left_out) + without_room > 0)) {
       messages.info(

@@ -29,11 +29,11 @@ DelimitedForm form_of(char separator) {
 /// Any one character that is not in an ID in some form, nor ends a line.
 char parse_separator(std::string_view text) {
   if (text == "tab" || text == "\\t") return '\t';
-  const bool fits = text.size() == 1 && (text[0] == '\t' || (text[0] >= ' ' && text[0] <= '~')) &&
-                    !is_digit(text[0]) && (text[0] < 'A' || text[0] > 'Z') &&
+  const bool fits = text.size() == 1 && text[0] > '\0' && text[0] <= '~' && text[0] != '\n' &&
+                    text[0] != '\r' && !is_digit(text[0]) && (text[0] < 'A' || text[0] > 'Z') &&
                     (text[0] < 'a' || text[0] > 'z') && text[0] != '"';
   if (fits) return text[0];
-  throw usage(fmt::format("'--separator' takes one character, not '{}'", text),
+  throw usage(fmt::format("'--separator' takes one ASCII character, not '{}'", text),
               "choose one that is not a letter, digit or quote, such as , ; | or the word tab"_hint);
 }
 

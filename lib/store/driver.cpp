@@ -26,10 +26,11 @@ const Driver& load(const std::string& name) {
   const auto* driver = static_cast<const Driver*>(module->symbol("leaf_store_driver"));
   if (driver == nullptr || std::string_view(driver->built_with) != LEAF_VERSION) {
     throw Error(
-        ErrorCode::usage, fmt::format("driver '{}' is not of version {}", module->file, LEAF_VERSION),
-        fmt::format("if packages were upgraded while this program ran, start it again; else install the "
-                    "same version of libleaf and libleaf-{}"_hint,
-                    name));
+        ErrorCode::unavailable, fmt::format("driver '{}' is not of version {}", module->file, LEAF_VERSION),
+        fmt::format(
+            "if packages are being upgraded, try again; if they were while this program ran, start it "
+            "again; else install the same version of libleaf and libleaf-{}"_hint,
+            name));
   }
   return *driver;
 }

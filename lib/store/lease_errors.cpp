@@ -43,12 +43,10 @@ Error no_lease_before(UnixTime from, UnixTime now) {
             "that server lost no commit, saying so{} ends the wait"_hint,
             time, settle)};
   }
-  return {
-      ErrorCode::unavailable, told,
-      advice(
-          "wait until then; hosts whose window is not over go on. If that server lost no commit, saying so{} "
-          "ends the wait"_hint,
-          settle)};
+  return {ErrorCode::unavailable, told,
+          advice("wait until then; a host whose window is not over goes on, unless the tables were restored. "
+                 "If that server lost no commit, saying so{} ends the wait"_hint,
+                 settle)};
 }
 
 Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {

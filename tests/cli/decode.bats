@@ -160,8 +160,10 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
   run -2 leafctl decode --column '' </dev/null
   for separator in '' ab x 7 '"' ö $'\n'; do
     run -2 --separate-stderr leafctl decode --column 1 --separator "$separator" </dev/null
-    [[ "$stderr" == "leafctl: '--separator' takes one character, not '"* ]]
+    [[ "$stderr" == "leafctl: '--separator' takes one ASCII character, not '"* ]]
   done
+  local separated=$'a\x01655100625837948928'
+  run -0 --separate-stderr leafctl decode --column 2 --separator $'\x01' <<<"$separated"
   run -2 --separate-stderr leafctl decode --header </dev/null
   [ "$stderr" = "leafctl: '--header' requires '--column'" ]
   run -2 --separate-stderr leafctl decode --separator , </dev/null

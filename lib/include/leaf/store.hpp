@@ -141,8 +141,9 @@ class LEAF_EXPORT Store {
   /// Asks the store for its identity.
   StoreIdentity identity();
   /// Loads the driver of the store's database, which the first call does otherwise: packages may then be
-  /// upgraded while the program runs. Asks the store nothing. Throws Error (usage) if the driver is not
-  /// installed or belongs to another version of the library.
+  /// upgraded while the program runs. Asks the store nothing. Throws Error: `usage` if the driver is
+  /// not installed, `unavailable` if it belongs to another version of the library, as it may for a moment
+  /// while packages are upgraded.
   void load_driver();
   /// The next call connects anew if the last one was not made with these `files`: a number that identifies
   /// the state of the files with which the URL is resolved.
