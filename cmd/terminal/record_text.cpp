@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "leaf/detail/rfc3339.hpp"
 #include "text/color.hpp"
@@ -121,6 +122,42 @@ std::size_t columns_beside(const std::vector<Row>& rows, const std::vector<std::
   return count;
 }
 
+/// Of `texts`, a header and rows, but for the rows that `without` numbers.
+std::vector<std::size_t> widths_of(const std::vector<std::vector<std::string>>& texts,
+                                   const std::set<std::size_t>& without) {
+  std::vector<std::size_t> widths(texts.front().size());
+  for (std::size_t r = 0; r < texts.size(); ++r) {
+    if (without.contains(r)) continue;
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(texts[r][i]));
+  }
+  return widths;
+}
+
+/// The rows of `texts` whose remarks go below alone, so that those of the others stay beside; few, or none.
+std::set<std::size_t> rows_too_wide(const std::vector<std::vector<std::string>>& texts, std::size_t beside,
+                                    std::size_t line_width) {
+  constexpr std::size_t least_share = 4;
+  std::set<std::size_t> wide;
+  while (wide.size() < (texts.size() - 1) / least_share) {
+    std::size_t widest = 0;
+    std::size_t greatest = 0;
+    for (std::size_t r = 1; r < texts.size(); ++r) {
+      std::size_t width = 0;
+      for (const std::string& text : texts[r]) width += display_width(text);
+      if (wide.contains(r) || width <= greatest) continue;
+      widest = r;
+      greatest = width;
+    }
+    wide.insert(widest);
+    const std::vector<std::size_t> widths = widths_of(texts, wide);
+    if (sum_of(widths, widths.size()) > line_width) continue;
+    const std::vector<std::size_t> all = widths_of(texts, {});
+    return sum_of(all, beside) <= line_width ? wide : std::set<std::size_t>();
+  }
+  return {};
+}
+
 std::string line_below(const std::string& key, const std::string& text, std::size_t line_width) {
   return std::string(indent_below, ' ') +
          block(key + ": " + text, indent_below, std::min(line_width, usual_line_width));
@@ -152,11 +189,15 @@ std::string table(Keys keys, const std::vector<Row>& rows, bool color, std::size
       if (is_number(row[i])) right[i] = true;
     }
   }
-  std::vector<std::size_t> widths(keys.size());
-  for (const auto& cells : texts) {
-    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], display_width(cells[i]));
+  std::vector<std::size_t> widths = widths_of(texts, {});
+  std::size_t count = columns_beside(rows, widths, line_width);
+  const std::size_t count_beside = count;
+  std::set<std::size_t> wide;
+  if (count < keys.size()) wide = rows_too_wide(texts, count, line_width);
+  if (!wide.empty()) {
+    widths = widths_of(texts, wide);
+    count = keys.size();
   }
-  const std::size_t count = columns_beside(rows, widths, line_width);
 
   std::string result;
   if (sum_of(widths, count) > line_width) {
@@ -165,17 +206,18 @@ std::string table(Keys keys, const std::vector<Row>& rows, bool color, std::size
     return result;
   }
   for (std::size_t r = 0; r < texts.size(); ++r) {
+    const std::size_t beside = wide.contains(r) ? count_beside : count;
     std::string line;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t padding = widths[i] - display_width(texts[r][i]);
+    for (std::size_t i = 0; i < beside; ++i) {
+      const std::size_t padding = widths[i] - std::min(widths[i], display_width(texts[r][i]));
       if (right[i]) pad(line, padding);
       line += texts[r][i];
-      if (i + 1 == count) break;
+      if (i + 1 == beside) break;
       pad(line, (right[i] ? 0 : padding) + gap);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     result += paint(bold, line, color && r == 0) + "\n";
-    for (std::size_t i = count; r > 0 && i < keys.size(); ++i) {
+    for (std::size_t i = beside; r > 0 && i < keys.size(); ++i) {
       if (is_remark(rows[r - 1][i])) result += line_below(texts[0][i], texts[r][i], line_width);
     }
   }

@@ -57,6 +57,21 @@ TEST_CASE("record: a list of texts is an array in JSON and one field elsewhere")
   CHECK(tsv_line(row) == "0001_tags,0002_workers\n");
 }
 
+TEST_CASE("record: where one row of several is too wide, its remarks alone go below") {
+  constexpr const char* three[] = {"key", "value", "origin"};
+  std::vector<Row> rows;
+  for (const char* key : {"a", "b", "c"})
+    rows.push_back({std::string(key), std::string("1"), Remark{"default"}});
+  rows.push_back({std::string("d"), std::string("of twenty characters"), Remark{"default"}});
+  CHECK(table(three, rows, false, 25) ==
+        "key  value  origin\n"
+        "a    1      default\n"
+        "b    1      default\n"
+        "c    1      default\n"
+        "d    of twenty characters\n"
+        "    origin: default\n");
+}
+
 TEST_CASE("record: a pipe gets one escaped, tab-separated line with an empty field for nothing") {
   CHECK(tsv_line(order()) == "order\t9007199254740993\t1000\t2010-11-04T01:42:54.657Z\tfür\\talle\t\n");
 }
