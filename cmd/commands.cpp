@@ -18,7 +18,7 @@ std::span<const CommandEntry> commands() {
       {"status", "show what this host has buffered", make_status},
       {"doctor", "check health, and forecast what will run out", make_doctor},
       {"log", "show who changed tags and freed workers, and when", make_log},
-      {"workers", "list, lease and free the workers of snowflake IDs", nullptr},
+      {"workers", "list, acquire, release and recycle the workers of snowflake IDs", nullptr},
       {"workers list", "list workers", make_workers_list},
       {"workers acquire", "lease a worker", make_workers_acquire},
       {"workers release", "free this host's workers", make_workers_release},

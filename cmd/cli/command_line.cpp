@@ -19,7 +19,9 @@ constexpr const char* examples =
     "Examples:\n"
     "  leafctl init-db               create the store, once\n"
     "  leafctl add-tag order         add a tag, once\n"
-    "  leafctl next order            print an ID";
+    "  leafctl next order            print an ID\n\n"
+    "Exit status: 0 success; 1 failure; 2 usage or configuration; 3 store\n"
+    "unreachable; 4 no such tag or worker; 5 refused for safety; 6 exhausted.";
 
 /// CLI11 takes the next argument for the value of `--name=`; two arguments say what was meant.
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments) {
@@ -120,7 +122,7 @@ void CommandLine::declare_global_options() {
   declaration.add_text_option("--config", "FILE", options_.config_file,
                               "settings in YAML (default: leafctl/leafctl.yaml in ~/.config, then in /etc)");
   declaration.add_flag("-q,--quiet", options_.quiet, "print only errors, no messages or warnings");
-  declaration.add_flag("-v,--verbose", options_.verbose, "print more about what is done");
+  declaration.add_flag("-v,--verbose", options_.verbose, "print more detail");
   declaration.add_examples(examples);
   app_->set_version_flag("--version", fmt::format("leafctl {}\n", leaf::version()),
                          "print the version and exit");
@@ -167,6 +169,12 @@ CLI::App& CommandLine::selected() {
 
 leaf::Error CommandLine::rejected(const std::vector<std::string>& arguments, Rejection::Reason reason,
                                   const std::exception& error) {
+  // An option of a command may be named before it.
+  if (&selected() != app_.get()) {
+    for (CLI::App* command : selected().get_subcommands([](CLI::App*) { return true; })) {
+      if (Node* const node = node_of(command)) set_up(*node);
+    }
+  }
   return usage_error(selected(), arguments, {reason, error.what(), app_->remaining(true)});
 }
 
@@ -181,7 +189,11 @@ Request CommandLine::parse(std::vector<std::string> arguments) {
   try {
     // CLI11 takes the last argument first.
     app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::CallForHelp&) {
+  } catch (const CLI::CallForHelp& help) {
+    const std::vector<std::string> left_over = app_->remaining(true);
+    const bool is_mistyped = !left_over.empty() && !left_over.front().starts_with('-');
+    if (is_mistyped && (node_of(&selected()) == nullptr || node_of(&selected())->make == nullptr))
+      throw rejected(arguments, Rejection::Reason::other, help);
     return {.text = help_text(selected(), line_width_)};
   } catch (const CLI::CallForVersion& version) {
     return {.text = version.what()};

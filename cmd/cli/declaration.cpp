@@ -100,15 +100,15 @@ void Declaration::add_integer_option(std::string_view names, std::string_view va
 }
 
 void Declaration::add_worker_argument(std::optional<std::int64_t>& target, std::string_view help) {
-  add_integer_option("ID", "WORKER", target, worker_bounds, help);
+  add_integer_option("WORKER", "WORKER", target, worker_bounds, help);
 }
 
 void Declaration::add_workers_argument(std::vector<std::int64_t>& target, std::string_view help) {
   const CLI::callback_t callback = [&target](const CLI::results_t& texts) {
-    for (const std::string& text : texts) target.push_back(parse_integer("ID", text, worker_bounds));
+    for (const std::string& text : texts) target.push_back(parse_integer("WORKER", text, worker_bounds));
     return true;
   };
-  add_many(app_, "ID", "WORKER", help, callback)->allow_extra_args();
+  add_many(app_, "WORKER", "WORKER", help, callback)->allow_extra_args();
 }
 
 void Declaration::add_tag_argument(std::optional<leaf::TagName>& target, std::string_view help,

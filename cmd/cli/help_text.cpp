@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 #include "cli/command_tree.hpp"
@@ -94,6 +95,13 @@ std::vector<Entry> command_entries(const CLI::App& app) {
   return entries;
 }
 
+/// Of a group of commands, only its summary is known.
+std::string as_sentence(std::string text) {
+  if (text.empty() || text.ends_with('.')) return text;
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
+}
+
 const CLI::App& root_of(const CLI::App& app) {
   const CLI::App* parent = parent_of(app);
   return parent == nullptr ? app : root_of(*parent);
@@ -116,28 +124,31 @@ std::string full_name(const CLI::App& app) {
 std::string help_text(const CLI::App& app, std::size_t line_width) {
   const CLI::App& root = root_of(app);
   std::string result = fold(usage(app), line_width) + "\n";
-  result += refill(description_of(app), line_width) + "\n";
+  result += refill(as_sentence(description_of(app)), line_width) + "\n";
   result += section("Commands", command_entries(app), line_width);
   result += section("Arguments", argument_entries(app), line_width);
   if (&app != &root) result += section("Options", option_entries(app), line_width);
+  std::string footer = footer_of(app);
+  // As it was written where there is room for it.
+  if (!footer.empty())
+    footer = "\n" + (line_width < usual_line_width ? refill(footer, line_width) : footer) + "\n";
+  if (&app != &root) result += footer;
+  if (&app != &root && !subcommands_of(app).empty()) {
+    result += fold(fmt::format("\nSee '{} COMMAND --help' for each of them.\n", full_name(app)), line_width);
+  }
   std::vector<Entry> global = option_entries(root);
   for (const CLI::Option* option : own_options_of(root)) {
     if (is_help(root, *option)) global.push_back({option_label(*option), description_of(*option)});
   }
   result += section("Global options", global, line_width);
-  if (&app != &root && !subcommands_of(app).empty()) {
-    result += fold(fmt::format("\nSee '{} COMMAND --help' for each of them.\n", full_name(app)), line_width);
-  }
-  if (const std::string footer = footer_of(app); !footer.empty()) {
-    // As it was written where there is room for it.
-    result += fmt::format("\n{}\n", line_width < usual_line_width ? refill(footer, line_width) : footer);
-  }
-  return result;
+  return &app == &root ? result + footer : result;
 }
 
 std::string short_help_text(const CLI::App& app, std::size_t line_width) {
   return fold(usage(app), line_width) + section("Commands", command_entries(app), line_width) +
-         fold(fmt::format("\nSee '{} --help' for options and examples.\n", full_name(app)), line_width);
+         fold(fmt::format("\nSee '{}{} --help' for options and examples.\n", full_name(app),
+                          parent_of(app) == nullptr ? "" : " COMMAND"),
+              line_width);
 }
 
 }  // namespace leafctl

@@ -31,6 +31,13 @@ std::string without_password(const std::string& argument) {
   return argument.find("://") == std::string::npos ? argument : leaf::redact_url(argument);
 }
 
+const CLI::App* first_command_with(const CLI::App& group, const std::string& option) {
+  const auto commands = subcommands_of(group);
+  const auto found = std::ranges::find_if(
+      commands, [&](const CLI::App* command) { return find_option(*command, option) != nullptr; });
+  return found == commands.end() ? nullptr : *found;
+}
+
 Error unknown_option(const CLI::App& app, const std::string& argument) {
   std::vector<std::string> names;
   for (const CLI::Option* option : options_of(app)) {
@@ -40,6 +47,14 @@ Error unknown_option(const CLI::App& app, const std::string& argument) {
   if (std::ranges::find(names, name) != names.end()) {
     return {ErrorCode::usage, fmt::format("option '{}' comes before its command", name),
             fmt::format("put it after '{}'"_hint, full_name(app))};
+  }
+  if (const CLI::App* command = first_command_with(app, name)) {
+    return {ErrorCode::usage, fmt::format("option '{}' needs a command of '{}'", name, full_name(app)),
+            fmt::format("put it after a command, such as '{}'"_hint, full_name(*command))};
+  }
+  if (name == "--step" && name_of(app) == "next") {
+    return {ErrorCode::usage, fmt::format("unknown option '{}'", name),
+            "the step belongs to the tag: set it with 'leafctl tags update TAG --step N'"_hint};
   }
   const std::string near =
       name.starts_with("--") && name.size() > 3 ? leaf::detail::nearest(name, names) : std::string();
@@ -105,7 +120,7 @@ namespace {
 struct Synonym {
   std::string_view group;  ///< "" for the program
   std::string_view word;
-  const char* command;
+  const char* command;  ///< of several, with the quotes between
 };
 constexpr Synonym synonyms[] = {
     {"", "add", "add-tag"},
@@ -147,7 +162,7 @@ constexpr Synonym synonyms[] = {
     {"workers", "rm", "workers recycle"},
     {"workers", "remove", "workers recycle"},
     {"workers", "delete", "workers recycle"},
-    {"workers", "free", "workers release"},
+    {"workers", "free", "workers release' or 'workers recycle"},
     {"workers", "lease", "workers acquire"},
     {"workers", "take", "workers acquire"},
     {"workers", "add", "workers acquire"},
@@ -156,12 +171,20 @@ constexpr Synonym synonyms[] = {
 /// What `word` was most likely meant to be: by its meaning, else by its letters. Empty if neither tells.
 std::string intended_command(const CLI::App& group, const std::string& word) {
   const std::string prefix = parent_of(group) == nullptr ? "" : name_of(group);
-  for (const Synonym& synonym : synonyms) {
-    if (synonym.group == prefix && synonym.word == word) return synonym.command;
-  }
+  const auto meaning_of = [&prefix](const std::string& text) -> std::string {
+    for (const Synonym& synonym : synonyms) {
+      if (synonym.group == prefix && synonym.word == text) return synonym.command;
+    }
+    return {};
+  };
+  if (std::string meant = meaning_of(word); !meant.empty()) return meant;
   std::vector<std::string> names;
   for (const CLI::App* command : subcommands_of(group)) names.push_back(name_of(*command));
+  for (const Synonym& synonym : synonyms) {
+    if (synonym.group == prefix) names.emplace_back(synonym.word);
+  }
   const std::string near = leaf::detail::nearest(word, names);
+  if (std::string meant = meaning_of(near); !meant.empty()) return meant;
   return near.empty() || prefix.empty() ? near : prefix + " " + near;
 }
 

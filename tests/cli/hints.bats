@@ -53,6 +53,10 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   expect 0 leafctl next "$(told 1)" order
   hinted 2 "did you mean 'next'[?]" leafctl nxt order
   expect 0 leafctl "$(told 1)" order
+  hinted 2 "put it after a command, such as 'leafctl bench segment'" leafctl bench --duration 10ms
+  expect 0 $(told 1) --duration 10ms
+  hinted 2 "the step belongs to the tag: set it with 'leafctl tags update TAG --step N'" leafctl next order --step 5
+  expect 0 $(told 1 | sed 's/TAG/order/; s/N$/5/')
   hinted 2 "see 'leafctl next --help'" leafctl next order more
   run_told
   hinted 2 "name a tag, or say '--snowflake' for IDs of no tag" leafctl next

@@ -1,10 +1,12 @@
 #include "cli/command_line.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "commands.hpp"
@@ -53,12 +55,28 @@ TEST_CASE("command line: a command that has another name here is named by its me
       {"tags rm x", "tags remove"},   {"tags add x", "add-tag"},
       {"tags delete", "tags remove"}, {"version", "--version"},
       {"list", "tags list"},          {"workers rm 3", "workers recycle"},
-      {"remove x", "tags remove"},    {"workers free", "workers release"},
+      {"lst", "tags list"},           {"remvoe x", "tags remove"},
+      {"remove x", "tags remove"},    {"workers free", "workers release' or 'workers recycle"},
   };
   for (const auto& pair : meant) {
     CAPTURE(pair.first);
     CHECK(error_of(words_of(pair.first)).ends_with("\ndid you mean '" + pair.second + "'?"));
   }
+}
+
+TEST_CASE("command line: help on a mistyped command is refused, with the nearest one") {
+  CHECK(error_of({"nxt", "--help"}) == "unknown command 'nxt'\ndid you mean 'next'?");
+  CHECK(error_of({"tags", "lst", "-h"}) == "unknown command 'tags lst'\ndid you mean 'tags list'?");
+  CHECK(error_of({"tags", "--help"}) == "no error");
+  CHECK(error_of({"next", "order", "--help"}) == "no error");
+}
+
+TEST_CASE("command line: an option of a command that is missing is told where it goes") {
+  CHECK(error_of({"bench", "--duration", "1s"}) ==
+        "option '--duration' needs a command of 'leafctl bench'\nput it after a command, such as 'leafctl "
+        "bench "
+        "segment'");
+  CHECK(error_of({"tags", "--otput", "json"}) == "unknown option '--otput'\ndid you mean '--output'?");
 }
 
 TEST_CASE("command line: a mistyped option is named even where an argument is missing too") {
@@ -156,8 +174,9 @@ TEST_CASE("command line: each setting that is not global has its flag on a comma
 TEST_CASE("command line: any number of workers is taken, and what is no number refused") {
   CHECK(error_of({"workers", "recycle"}) == "no error");
   CHECK(error_of({"workers", "recycle", "1", "2", "--force"}) == "no error");
-  CHECK(error_of({"workers", "recycle", "1", "x"}) == "'ID' takes a number from 0 to 2147483647, not 'x'");
-  CHECK(error_of({"workers", "recycle", "-1"}) == "'ID' takes a number from 0 to 2147483647, not '-1'");
+  CHECK(error_of({"workers", "recycle", "1", "x"}) ==
+        "'WORKER' takes a number from 0 to 2147483647, not 'x'");
+  CHECK(error_of({"workers", "recycle", "-1"}) == "'WORKER' takes a number from 0 to 2147483647, not '-1'");
   CHECK(error_of({"workers", "release", "1", "2"}) ==
         "unexpected argument '2'\nsee 'leafctl workers release --help'");
 }
@@ -182,6 +201,8 @@ TEST_CASE("command line: without a command the reader is shown which there are")
     CHECK(request.command == nullptr);
     CHECK(request.incomplete);
     CHECK(request.text.find("Commands:") != std::string::npos);
+    const std::string_view own = words.size() == 1 && words.front() == "tags" ? "tags COMMAND " : "";
+    CHECK(request.text.ends_with(fmt::format("See 'leafctl {}--help' for options and examples.\n", own)));
   }
 }
 
