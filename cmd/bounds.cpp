@@ -7,6 +7,8 @@
 #include "commands.hpp"
 #include "ids/layout_options.hpp"
 #include "ids/sql_column.hpp"
+#include "leaf/error.hpp"
+#include "text/hint.hpp"
 #include "text/time_text.hpp"
 
 namespace leafctl {
@@ -37,8 +39,7 @@ class Bounds : public Command {
     command.add_text_option("--from", "TIME", from_,
                             "start of the range: 2022-06-28T16:07:40.105Z, 2022-06-28 (midnight, UTC), "
                             "today, yesterday, tomorrow, now, "
-                            "now-1h, today-7d or Unix milliseconds",
-                            Presence::required);
+                            "now-1h, today-7d or Unix milliseconds (default: the epoch of the layout)");
     command.add_text_option("--to", "TIME", to_, "end of the range, not included (default: none)");
     command.add_text_option("--sql", "COLUMN", column_,
                             "print the condition for a WHERE clause, COLUMN BETWEEN first AND last");
@@ -56,10 +57,14 @@ class Bounds : public Command {
   bool uses_store() const override { return false; }
 
   void run(Session& session) override {
+    if (!from_ && !to_) {
+      throw leaf::Error(leaf::ErrorCode::usage, "option '--from' or '--to' is missing",
+                        "see 'leafctl bounds --help'"_hint);
+    }
     const auto layout = layout_.layout(session.settings());
     const auto now = current_time();
-    const auto from = parse_time("--from", *from_, now);
-    const auto bounds = to_ ? layout.bounds(from, parse_time("--to", *to_, now)) : layout.bounds(from);
+    const auto from = from_ ? parse_time("--from", *from_, now) : layout.epoch();
+    const auto bounds = to_ ? layout.bounds(from, end_after(from, now)) : layout.bounds(from);
     if (!column_) return session.output.print_one(columns, bounds);
     const Selection selection{bounds, fmt::format("{} BETWEEN {} AND {}", sql_column("--sql", *column_),
                                                   bounds.first, bounds.last)};
@@ -71,6 +76,14 @@ class Bounds : public Command {
   }
 
  private:
+  leaf::UnixTime end_after(leaf::UnixTime from, leaf::UnixTime now) const {
+    const auto to = parse_time("--to", *to_, now);
+    if (to > from) return to;
+    throw leaf::Error(leaf::ErrorCode::usage,
+                      from_ ? fmt::format("--to ('{}') must be later than --from ('{}')", *to_, *from_)
+                            : fmt::format("--to ('{}') must be later than the epoch of the layout", *to_));
+  }
+
   std::optional<std::string> from_;
   std::optional<std::string> to_;
   std::optional<std::string> column_;

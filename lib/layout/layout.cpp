@@ -169,8 +169,7 @@ IdBounds Layout::bounds(UnixTime from, UnixTime to) const {
   }
   ticks_at(from);
   if (from >= to) {
-    refuse(fmt::format("the end '{}' of the range is not after its start '{}'", to_rfc3339(to),
-                       to_rfc3339(from)));
+    refuse(fmt::format("the end '{}' must be later than the start '{}'", to_rfc3339(to), to_rfc3339(from)));
   }
   const std::int64_t first = first_ticks_from(from);
   const std::int64_t end = first_ticks_from(to);

@@ -89,9 +89,18 @@ time_of() { leafctl decode "$1" | cut -f 3; }
   [ "${stderr_lines[0]}" = "leafctl: '--sql' takes a column, not '': a part of it is empty" ]
 }
 
+@test "bounds: without a start, a range begins at the epoch of its layout; one of the two is needed" {
+  [ "$(leafctl bounds --to 2022-06-28 --layout twitter)" = "$(leafctl bounds --from 2010-11-04T01:42:54.657Z --to 2022-06-28 --layout twitter)" ]
+  run -2 --separate-stderr leafctl bounds --sql id
+  [ "$stderr" = "leafctl: option '--from' or '--to' is missing
+hint: see 'leafctl bounds --help'" ]
+  run -2 --separate-stderr leafctl bounds --to 2001-01-01
+  [ "$stderr" = "leafctl: --to ('2001-01-01') must be later than the epoch of the layout" ]
+}
+
 @test "bounds: a stretch that is empty is refused" {
   run -2 --separate-stderr leafctl bounds --from 2022-06-28T00:00:00Z --to 2022-06-28T00:00:00Z
-  [ "${stderr_lines[0]}" = "leafctl: the end '2022-06-28T00:00:00.000Z' of the range is not after its start '2022-06-28T00:00:00.000Z'" ]
+  [ "${stderr_lines[0]}" = "leafctl: --to ('2022-06-28T00:00:00Z') must be later than --from ('2022-06-28T00:00:00Z')" ]
   run -2 --separate-stderr leafctl bounds --layout baidu --from 2022-06-28T00:00:00.001Z --to 2022-06-28T00:00:01Z
   [ "${stderr_lines[1]}" = "hint: its times are 1s apart; choose a longer range" ]
 }

@@ -127,6 +127,8 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   on_sqlite
   hinted 2 'write it as now, today, yesterday, tomorrow, *' leafctl bounds --from soon
   for time in now today yesterday tomorrow; do expect 0 leafctl encode --time "$time"; done
+  hinted 2 "see 'leafctl bounds --help'" leafctl bounds --sql id
+  run_told
   hinted 2 'its times are 1s apart; choose a longer range' leafctl bounds --layout baidu --from 2020-11-20T00:00:00.1Z --to 2020-11-20T00:00:00.2Z
   expect 0 leafctl bounds --layout baidu --from 2020-11-20T00:00:00.1Z --to 2020-11-20T00:00:01.1Z
   hinted 2 "write it as in SQL, such as id, orders.id or '\"Order ID\"'" leafctl bounds --from yesterday --sql a..b
