@@ -6,9 +6,11 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "leaf/detail/nearest.hpp"
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/error.hpp"
 #include "text/hint.hpp"
@@ -31,11 +33,22 @@ const KnownLayout* find_known(std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+std::string ways_to_name_one() {
   std::string names;
   for (const auto& layout : known_layouts()) names += fmt::format("{}, ", layout.name);
-  throw Error(ErrorCode::usage, fmt::format("'{}' is not a layout: {}", text, why),
-              fmt::format("use {}or a form such as '{}'"_hint, names, known_layouts().front().text));
+  return fmt::format("use {}or a form such as '{}'"_hint, names, known_layouts().front().text);
+}
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+  throw Error(ErrorCode::usage, fmt::format("'{}' is not a layout: {}", text, why), ways_to_name_one());
+}
+
+[[noreturn]] void refuse_unknown(std::string_view text) {
+  std::vector<std::string> names;
+  for (const auto& layout : known_layouts()) names.emplace_back(layout.name);
+  const std::string near = detail::nearest(text, names);
+  throw Error(ErrorCode::usage, fmt::format("unknown layout '{}'", text),
+              near.empty() ? ways_to_name_one() : fmt::format("did you mean '{}'?"_hint, near));
 }
 
 std::optional<std::int64_t> to_number(std::string_view text) {
@@ -157,7 +170,7 @@ Layout Layout::parse(std::string_view text) {
   const auto colon = std::min(parts.fields.find(':'), parts.fields.size());
   const auto* known = find_known(parts.fields.substr(0, colon));
   if (known == nullptr && parts.fields.find_first_of("0123456789") == std::string_view::npos) {
-    refuse(text, "no known layout has that name");
+    refuse_unknown(text);
   }
   const auto base = split((known != nullptr ? *known : known_layouts().front()).text);
   auto fields = read_fields(known != nullptr ? base.fields : parts.fields, text);

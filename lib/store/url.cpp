@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/conninfo.hpp"
@@ -44,6 +45,10 @@ bool leads_somewhere(std::string_view keyword) {
 
 constexpr std::string_view sqlite = "sqlite:";
 
+bool is_like_path(std::string_view text) {
+  return text.starts_with('/') || text.starts_with('.') || text.ends_with(".db") || text.ends_with(".sqlite");
+}
+
 /// Of a URL whose type nobody knows, `TYPE:...`.
 Error unknown_type(std::string_view url, std::size_t colon, const char* hint) {
   const std::string what = fmt::format("unknown store type '{}'", url.substr(0, colon));
@@ -78,7 +83,13 @@ Url parse_url(std::string_view url) {
   }
   if (begins_with_keyword(url)) return {"postgresql", std::string(url)};
   if (const auto colon = end_of_type(url)) throw unknown_type(url, *colon, hint);
-  throw Error(ErrorCode::usage, fmt::format("store '{}' is of an unknown type", redact(url)), hint);
+  const std::string what = fmt::format("store '{}' is of an unknown type", redact(url));
+  if (is_like_path(url) && redact(url) == url) {
+    throw Error(ErrorCode::usage, what,
+                fmt::format("for a SQLite file, write '{}'"_hint,
+                            detail::shell_word(fmt::format("{}{}", sqlite, url))));
+  }
+  throw Error(ErrorCode::usage, what, hint);
 }
 
 std::string absolute_url(const std::string& url) {

@@ -201,7 +201,9 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
 
 @test "decode: what is no layout is a usage error that names the known ones" {
   run -2 --separate-stderr leafctl decode --layout leef 1
-  [ "${stderr_lines[0]}" = "leafctl: 'leef' is not a layout: no known layout has that name" ]
+  [ "${stderr_lines[0]}" = "leafctl: unknown layout 'leef'" ]
+  [ "${stderr_lines[1]}" = "hint: did you mean 'leaf'?" ]
+  run -2 --separate-stderr leafctl decode --layout zzz 1
   [[ "${stderr_lines[1]}" == *"leaf, twitter, discord"* ]]
   run -2 --separate-stderr leafctl decode --bits 42,10,12 1
   [ "${stderr_lines[0]}" = "leafctl: the fields of a layout have '64' bits, but an ID has 63" ]

@@ -113,6 +113,8 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   expect 0 leafctl encode --time now --layout twitter $(told 1)
   hinted 2 'they end with * in *' leafctl decode --layout 'time:20,worker:5,sequence:3/1s@0' 9223372036854775807
   expect 0 leafctl decode --layout 'time:20,worker:5,sequence:3/1s@0' "$(sed 's/.*with \([0-9]*\) in.*/\1/' <<<"${stderr_lines[-1]}")"
+  hinted 2 "did you mean 'twitter'[?]" leafctl decode --layout twiter 5
+  expect 0 leafctl decode --layout "$(told 1)" 5
   hinted 2 "use leaf, twitter, * or a form such as 'time:*'" leafctl decode --layout zzz 5
   expect 0 leafctl decode --layout "$(told 1)" 5
   hinted 2 'the sign bit of a 64-bit ID stays 0; take one bit off the time' leafctl decode --bits 42,10,12 5
@@ -201,6 +203,8 @@ settings() { printf "$1" >settings.yaml; }
 
 @test "names of stores" {
   on_sqlite
+  hinted 2 "for a SQLite file, write 'sqlite:$PWD/path.db'" leafctl --store "$PWD/path.db" init-db
+  expect 0 leafctl --store "$(told 1)" init-db
   hinted 2 'such as sqlite:PATH or postgresql://HOST/DATABASE' leafctl --store '' next order
   expect 0 leafctl --store "sqlite:$PWD/leaf.db" next order
   for store in sqlite: sqlite::memory: mysql://x; do

@@ -84,7 +84,7 @@ teardown() { remove_store; }
   contains "$stderr" "leafctl: the store's layout is 'twitter', not 'leaf'"
   expect 0 leafctl init-db --layout twitter
   expect 2 leafctl init-db --layout leef
-  contains "$stderr" "'leef' is not a layout"
+  contains "$stderr" "unknown layout 'leef'"
   expect 2 leafctl init-db --dry-run --layout leaf
   contains "$stderr" "hint: the SQL creates the tables; 'leafctl init-db --layout leaf' then sets the layout"
 }

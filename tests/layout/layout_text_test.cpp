@@ -57,9 +57,9 @@ TEST_CASE("layout text: a layout equals another just when their texts are the sa
 
 TEST_CASE("layout text: what is no layout is refused with the reason") {
   const std::pair<std::string, std::string> wrong[] = {
-      {"", "'' is not a layout: no known layout has that name"},
-      {"leef", "'leef' is not a layout: no known layout has that name"},
-      {"Leaf", "'Leaf' is not a layout: no known layout has that name"},
+      {"", "unknown layout ''"},
+      {"leef", "unknown layout 'leef'"},
+      {"Leaf", "unknown layout 'Leaf'"},
       {"41,10,", "'41,10,' is not a layout: '' is not a number of bits from 1 to 63"},
       {"41, 10,12", "'41, 10,12' is not a layout: ' 10' is not a number of bits from 1 to 63"},
       {"0x10,5", "'0x10,5' is not a layout: '0x10' is not a number of bits from 1 to 63"},

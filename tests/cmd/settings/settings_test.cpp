@@ -239,7 +239,7 @@ TEST_CASE("settings: nothing is assigned where a setting has no default") {
   CHECK_FALSE(configuration.settings.worker_id.worker_for("web-1"));
   CHECK(origin(configuration, "layout") == "default");
   flag(machine, "layout") = "";
-  CHECK(machine.error() == "'--layout': '' is not a layout: no known layout has that name");
+  CHECK(machine.error() == "'--layout': unknown layout ''");
 }
 
 TEST_CASE("settings: a worker is called like the host, or localhost where that name will not do") {
