@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
@@ -64,10 +66,17 @@ class Doctor : public Command {
       return;
     }
     print(checks, session.output);
-    const auto failed = std::ranges::count_if(checks, has_failed);
-    if (!exit_code_ || failed == 0) return;
+    if (!exit_code_ || std::ranges::none_of(checks, has_failed)) return;
     session.output.flush();
-    throw leaf::Error(leaf::ErrorCode::failed, fmt::format("{} of {} checks failed", failed, checks.size()));
+    // A check may print several lines.
+    std::set<std::string_view> all_names;
+    std::set<std::string_view> failed_names;
+    for (const Check& check : checks) {
+      all_names.insert(check.name);
+      if (has_failed(check)) failed_names.insert(check.name);
+    }
+    throw leaf::Error(leaf::ErrorCode::failed,
+                      fmt::format("{} of {} checks failed", failed_names.size(), all_names.size()));
   }
 
  private:

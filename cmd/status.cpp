@@ -49,14 +49,14 @@ Cell failure(const Seen& seen) {
 
 Cell pace(const Seen& seen) {
   if (!seen.buffer.ids_per_second) return {};
-  return static_cast<std::int64_t>(std::llround(*seen.buffer.ids_per_second * 60));
+  return Count{static_cast<std::int64_t>(std::llround(*seen.buffer.ids_per_second * 60))};
 }
 
 constexpr Column<Seen> tag_columns[] = {
     {"tag", [](const Seen& seen) -> Cell { return seen.buffer.name; }},
     {"left",
      [](const Seen& seen) -> Cell {
-       return static_cast<std::int64_t>(seen.buffer.current.size() + seen.buffer.next.size());
+       return Count{static_cast<std::int64_t>(seen.buffer.current.size() + seen.buffer.next.size())};
      }},
     {"next_id",
      [](const Seen& seen) -> Cell {
@@ -65,7 +65,7 @@ constexpr Column<Seen> tag_columns[] = {
        return buffer.next.empty() ? Cell() : Id{buffer.next.lo};
      }},
     {"step",
-     [](const Seen& seen) -> Cell { return seen.buffer.step == 0 ? Cell() : Cell(seen.buffer.step); }},
+     [](const Seen& seen) -> Cell { return seen.buffer.step == 0 ? Cell() : Count{seen.buffer.step}; }},
     {"per_minute", pace},
     {"fetched", fetched},
     {"state", state},
@@ -176,7 +176,8 @@ class Status : public Command {
     }
     const InterruptGuard guard;
     const bool wipes = session.output.is_terminal() && has_able_terminal(environment_of_this_process());
-    const bool parts = session.output.is_terminal() && !wipes;
+    const bool parts =
+        session.output.is_terminal() && !wipes && session.output.format() == OutputFormat::text;
     for (bool first = true; InterruptGuard::received() == 0; first = false) {
       if (wipes) session.output.print_text("\x1b[H\x1b[2J");
       if (parts && !first) session.output.print_text("\n");
@@ -258,7 +259,8 @@ class Status : public Command {
       list.push_back(std::move(seen));
     }
     print_buffers(session.output, tag_columns, tags, all_users_);
-    if (session.output.is_terminal() && !tags.empty() && !workers.empty()) session.output.print_text("\n");
+    const bool are_tables = session.output.is_terminal() && session.output.format() == OutputFormat::text;
+    if (are_tables && !tags.empty() && !workers.empty()) session.output.print_text("\n");
     print_buffers(session.output, worker_columns, workers, all_users_);
     if (tags.empty() && workers.empty()) {
       session.messages.info(fmt::format("nothing is buffered in '{}'", host.folder));

@@ -175,6 +175,9 @@ teardown() { end_host_test; }
   contains "$output" '    failure: '
   contains "$output" next_id
   contains "$output" order
+  on_terminal 'leafctl status -o json'
+  same 'the lines' 2 "$(grep -c . <<<"$output")"
+  same 'empty lines' 0 "$(grep -c '^$' <<<"$output")"
 }
 
 @test "status looks only: it neither takes an ID nor asks a store nor makes a folder" {
