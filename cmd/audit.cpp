@@ -204,6 +204,7 @@ class AuditCommand : public Command {
       return input.read_lines([&lines] { return lines->next_lines(); });
     }
     const OpenInput file(file_.value_or("-"));
+    tell_of_typed_ids(file.descriptor(), session.messages);
     widen_pipe(file.descriptor());
     LineReader reader(file.descriptor(),
                       file.descriptor() == STDIN_FILENO ? file.name() : fmt::format("'{}'", file.name()));

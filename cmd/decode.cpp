@@ -14,6 +14,7 @@
 #include "ids/decoded_record.hpp"
 #include "ids/id_form_options.hpp"
 #include "ids/layout_options.hpp"
+#include "terminal/input_file.hpp"
 #include "terminal/line_reader.hpp"
 #include "text/hint.hpp"
 
@@ -220,6 +221,7 @@ class Decode : public Command {
     for (const auto& text : ids_) {
       if (text == "-") {
         printer.flush();
+        tell_of_typed_ids(STDIN_FILENO, session.messages);
         if (column) {
           input.decode_column(*column);
         } else {

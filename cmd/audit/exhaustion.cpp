@@ -75,6 +75,14 @@ Findings layout_exhaustion(const leaf::Layout& layout, std::int64_t greatest, Un
   return findings;
 }
 
+namespace {
+
+std::string percent_of(double share) {
+  return share < 1e-4 ? "less than 0.01%" : fmt::format("{:.3g}%", 100 * share);
+}
+
+}  // namespace
+
 Findings dense_exhaustion(std::int64_t least, std::int64_t greatest, std::optional<UnixTime> since,
                           UnixTime now) {
   Findings findings;
@@ -83,7 +91,7 @@ Findings dense_exhaustion(std::int64_t least, std::int64_t greatest, std::option
     const std::int64_t left = last - greatest;
     const double used = static_cast<double>(greatest) / static_cast<double>(last);
     Finding one{.name = finding,
-                .detail = fmt::format("{:.3g}% of {} used, {} left", 100 * used, name, grouped(left)),
+                .detail = fmt::format("{} of {} used, {} left", percent_of(used), name, grouped(left)),
                 .subject = std::string(name),
                 .measures = {{"left", left}, {"used", used}}};
     if (since && *since < now && greatest > least) {

@@ -125,9 +125,10 @@ class Reporter {
 
   void add_order() {
     add({.name = "order",
-         .detail = audit_.was_ascending()
-                       ? "no ID is lower than the one before"
-                       : fmt::format("{} below the one before", counted(audit_.descents(), "ID")),
+         .detail = audit_.was_ascending() ? "no ID is lower than the one before"
+                                          : counted(audit_.descents(), "ID") +
+                                                (audit_.descents() == 1 ? " is lower than the one before it"
+                                                                        : " are lower than the one before"),
          .measures = {{"descents", number(audit_.descents())}}});
   }
 

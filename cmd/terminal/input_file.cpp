@@ -60,6 +60,10 @@ OpenInput::~OpenInput() {
   if (descriptor_ != STDIN_FILENO) close(descriptor_);
 }
 
+void tell_of_typed_ids(int descriptor, Messages& messages) {
+  if (isatty(descriptor) == 1) messages.info("reading IDs from standard input; end with Ctrl-D");
+}
+
 InputFile InputFile::read(const std::string& path) {
   const OpenInput input(path);
   InputFile file{input.name(), read_all(input.descriptor(), input.name())};

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "terminal/messages.hpp"
+
 namespace leafctl {
 
 /// A file that is open for reading, or standard input, and what errors call it.
@@ -21,6 +23,9 @@ class OpenInput {
   int descriptor_;
   std::string name_;
 };
+
+/// Tells whoever sits at the terminal that IDs are read from there, if `descriptor` is one.
+void tell_of_typed_ids(int descriptor, Messages& messages);
 
 /// A whole file, or standard input, and what errors call it.
 struct InputFile {

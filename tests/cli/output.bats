@@ -108,6 +108,15 @@ interrupt_long_output() {
   lacks "$stderr" $'\033'
 }
 
+@test "who types IDs is told how to end them, unless it is to be quiet" {
+  on_terminal 'leafctl decode --color never' $'1256557484213448722\n\004'
+  contains "$output" 'reading IDs from standard input; end with Ctrl-D'
+  on_terminal 'leafctl -q decode --color never' $'1256557484213448722\n\004'
+  lacks "$output" 'reading IDs'
+  expect 0 leafctl decode <<<1256557484213448722
+  says ''
+}
+
 @test "a terminal that only takes text gets nothing else" {
   leafctl -q next order >"$BATS_TEST_TMPDIR/id"
   local terminal command

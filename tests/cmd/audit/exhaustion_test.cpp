@@ -40,7 +40,7 @@ TEST_CASE("audit: dense IDs run out at the pace that they have had") {
   auto findings = dense_exhaustion(1, 1000, std::nullopt, now);
   REQUIRE(findings.size() == 3);
   CHECK(findings[0].subject == "int");
-  CHECK(findings[0].detail == "4.66e-05% of int used, 2,147,482,647 left");
+  CHECK(findings[0].detail == "less than 0.01% of int used, 2,147,482,647 left");
   findings = dense_exhaustion(0, 2'000'000'000, now - days(1000), now);
   CHECK(findings[0].detail ==
         "93.1% of int used, 147,483,647 left; at 2,000,000 a day they last until 2027-02-03");
