@@ -72,7 +72,7 @@ class AuditCommand : public Command {
     command.add_text_option(
         "--dsn", "URL", dsn_,
         "database for --sql, as a libpq connection string or URL (default: from PGHOST and the like)");
-    form_.declare(command, "read each ID");
+    form_.declare(command, IdFormOptions::Use::read);
     layout_.declare(command,
                     "guess, by the first 65,536 IDs and with the setting 'layout' among the candidates); or "
                     "dense, for numbers that are counted up (as those of a tag");

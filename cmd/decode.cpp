@@ -187,13 +187,13 @@ class Decode : public Command {
     command.add_texts_argument("ID", "", ids_,
                                "IDs to decode; with - or none, read from standard input, one per line");
     columns_.declare(command);
-    form_.declare(command, "read each ID");
+    form_.declare(command, IdFormOptions::Use::read);
     layout_.declare(command);
     command.add_examples(
         "Prints id, layout, time (UTC), unix_ms, then the layout's own fields such as\n"
-        "worker and sequence: tab-separated in a pipe, an object a line with -o json.\n"
+        "worker and sequence: tab-separated in a pipe, one object per line with -o json.\n"
         "An ID in another form than decimal is read only where --format or --template\n"
-        "names that form, as 'leafctl next' wrote it: a text that was cut is refused.\n"
+        "names that form, as 'leafctl next' wrote it; truncated text is refused.\n"
         "Hex and base32 are read in either case, and base32's I and L as 1, O as 0.\n"
         "A line that is no ID is reported by its number, and the exit status is 1.\n"
         "In a CSV a field may be in double quotes, which are doubled within; in a TSV\n"

@@ -26,8 +26,9 @@ class Doctor : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Checks the store, its durability and clock, this user's rights and this host's buffers, and "
-        "forecasts when tags, workers and timestamps run out. Changes nothing, except that this host notes "
-        "where the store's name leads now. If the store is out of reach, the checks that need it are left "
+        "forecasts when tags, workers and timestamps run out. Changes nothing, except that it records "
+        "which store the name currently points to. If the store is out of reach, the checks that need it are "
+        "left "
         "out.");
     command.add_flag("--exit-code", exit_code_, "exit with 1 if a check failed; warnings do not count");
     command.add_text_option("--format", "nagios", format_,

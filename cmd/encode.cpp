@@ -56,7 +56,7 @@ class Encode : public Command {
     layout_.declare(command);
     command.add_examples(
         "Prints the ID; with -o json also what it holds, as 'leafctl decode' does.\n"
-        "It takes nothing from a store, so the ID may exist already.\n\n"
+        "It does not consult a store, so the ID may exist already.\n\n"
         "Examples:\n"
         "  leafctl encode --time 2020-05-02T12:13:44.602Z --worker 619 --sequence 18\n"
         "  leafctl encode --time now --layout twitter --field datacenter=11");

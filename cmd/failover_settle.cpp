@@ -33,15 +33,16 @@ class FailoverSettle : public Command {
         "--no-commits-lost", all_there_,
         "the server has all that the previous one committed: tags go on where they were, and workers are "
         "leased at once; asks on a terminal");
-    command.add_flag("--every-server", every_server_,
-                     "with --no-commits-lost: speak of every server since the last grants, not only of the "
-                     "previous one");
+    command.add_flag(
+        "--every-server", every_server_,
+        "with --no-commits-lost: this applies to every server since the last grants, not only to the "
+        "previous one");
     command.add_flag("--yes", yes_, "do not ask; required with --no-commits-lost where there is no terminal");
     command.add_examples(
         "No commits are lost in a switchover for which the old primary was stopped\n"
         "cleanly and the standby had received everything, or with a synchronous standby.\n"
-        "If that is wrong, what the lost commits granted is granted again. What waits\n"
-        "since an earlier failover goes on waiting, or leaves out the guard.\n\n"
+        "If that is wrong, what the lost commits granted is granted again. Waits from an\n"
+        "earlier failover remain, or leave out the guard.\n\n"
         "Prints what 'leafctl failover show' does, with the states left_out, kept (the\n"
         "tag goes on where it was) and no_room (the guard goes past the tag's limit, so\n"
         "that it grants nothing).\n\n"

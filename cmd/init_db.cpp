@@ -50,11 +50,11 @@ class InitDb : public Command {
  public:
   void declare(Declaration& command) override {
     command.describe(
-        "Creates the store's tables, or upgrades them. Run again, it does nothing, except to replace a log "
-        "of changes that is gone. Leaf's own table 'leaf_alloc' is taken over with its rows.");
+        "Creates the store's tables, or upgrades them. Run again, it does nothing, except that it "
+        "recreates a missing change log. Leaf's own table 'leaf_alloc' is taken over with its rows.");
     command.add_text_option("--layout", "LAYOUT", layout_,
-                            "how snowflake IDs are divided, as for 'leafctl decode'; fixed once the first is "
-                            "made (default: unchanged, leaf in a new store)");
+                            "how snowflake IDs are divided, as for 'leafctl decode'; cannot change once a "
+                            "worker has been leased (default: unchanged, leaf in a new store)");
     command.add_text_option("--workers", "FIRST-LAST", workers_,
                             "lease only these workers, such as 0-511, or all; a store with others makes no "
                             "snowflake ID that this one makes (default: unchanged, all in a new store)");
@@ -83,14 +83,15 @@ class InitDb : public Command {
         "Programs draw IDs best as a runtime role, which is neither superuser nor the\n"
         "tables' owner. It reads the store and uses 'leafctl next' and 'leafctl workers';\n"
         "it cannot add, change or remove tags, lower a counter, or set the layout or the\n"
-        "workers. It can use counters up, and free workers or keep them from their\n"
-        "owners: that is what drawing and leasing need.\n\n"
+        "workers. It can still exhaust counters and free or withhold workers; drawing and\n"
+        "leasing require these rights.\n\n"
         "A copy of a store, such as one for tests, shares what each host remembers of IDs\n"
-        "that were granted: drawing from one has the other refused as gone back. With\n"
-        "--new-deployment in the copy they have nothing in common any more.\n\n"
+        "that were granted: after a host draws from one copy, it refuses the other as if\n"
+        "it had been restored from a backup. With --new-deployment in the copy they have\n"
+        "nothing in common any more.\n\n"
         "The functions take IDs apart as 'leafctl decode' does, and draw them in a\n"
-        "transaction of yours: DEFAULT leaf_next('order'). A rollback gives an ID back,\n"
-        "and somebody else gets it.\n\n"
+        "transaction of yours: DEFAULT leaf_next('order'). If the transaction rolls\n"
+        "back, its ID is handed out again.\n\n"
         "Examples:\n"
         "  leafctl init-db\n"
         "  leafctl init-db --layout twitter\n"

@@ -75,18 +75,19 @@ class Next : public Command {
     command.add_flag(
         "--release-on-exit", release_,
         "free the worker on exit, and use no host buffer: for --snowflake in short-lived containers");
-    form_.declare(command, "write each ID");
+    form_.declare(command, IdFormOptions::Use::write);
     command.add_examples(
         "With -o json each ID is an object, {\"tag\":\"order\",\"id\":\"1\"} of a tag and\n"
-        "{\"id\":\"1256557484213448722\"} with --snowflake. The options on layout, workers,\n"
-        "windows and clocks are for --snowflake, --direct and --ranges for tags.\n\n"
+        "{\"id\":\"1256557484213448722\"} with --snowflake.\n"
+        "Only --snowflake takes the options on layout, workers, windows and clocks.\n"
+        "Only tags take --direct and --ranges.\n\n"
         "Every form holds its ID in full and can be undone: 'leafctl decode' takes the\n"
         "--format or --template in which a snowflake ID was written. A template has {id}\n"
         "once and any number of dates:\n"
         "  {id}           decimal\n"
-        "  {id:>012}      in 12 characters at least, with zeros; {id:>12} with blanks\n"
-        "  {id:base62}    in another base; {id:>08hex} in 8 digits at least\n"
-        "  {date:%Y%m%d}  in UTC, of a snowflake ID the time in it, else of the printing;\n"
+        "  {id:>012}      at least 12 characters, padded with zeros; {id:>12} with spaces\n"
+        "  {id:base62}    in another base; {id:>08hex} in at least 8 digits\n"
+        "  {date:%Y%m%d}  in UTC: the time in a snowflake ID, otherwise that of printing;\n"
         "                 it takes %Y %m %d %H %M %S %j %y %F %T; {{ and }} are braces\n"
         "With -o json the form is in \"text\", beside the \"id\" in decimal.\n\n"
         "Examples:\n"

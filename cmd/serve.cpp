@@ -63,7 +63,7 @@ class Serve : public Command {
     command.add_integer_option("--threads", "N", threads_, {1, 64},
                                "threads that answer requests, 1 to 64 (default: 1)");
     command.add_integer_option("--coalesce", "MICROSECONDS", coalesce_, {0, 1000},
-                               "pause between looks for requests, 0 to 1000, so that fewer wake the server "
+                               "pause between polls for requests, 0 to 1000, so that fewer wake the server "
                                "(default: 0)");
     command.add_integer_option("--max-connections", "N", max_connections_, {1, 1'000'000},
                                "maximum number of open connections, 1 to 1000000 (default: 10000)");

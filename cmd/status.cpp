@@ -113,14 +113,16 @@ class Status : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Prints what this host has buffered: for each tag how many IDs are left, the next one, the step in "
-        "use, how fast they go and when they were fetched; for each worker when its windows end. The buffers "
+        "use, how many are used per minute and when they were fetched; for each worker when its windows end. "
+        "The buffers "
         "of all stores are shown. Only --forget changes anything, and only --metrics asks the store.");
     command.add_flag("--watch", watch_, "print it again and again until interrupted");
     command.add_text_option("--interval", "DURATION", interval_text_, "how often, 10ms to 24h (default: 1s)");
     command.add_flag("--all-users", all_users_, "print what all users have buffered; only root may");
     command.add_flag("--metrics", metrics_, "print it and the store's state as metrics for Prometheus");
-    command.add_flag("--forget", forget_,
-                     "give up what is buffered of STORE, or else what is failing, damaged or former");
+    command.add_flag(
+        "--forget", forget_,
+        "discard the buffers of STORE; without STORE, those that are failing, damaged or former");
     command.add_texts_argument("STORE", "URL", stores_, "with --forget: as for --store");
     command.add_examples(
         "In a pipe there is one tab-separated line for each buffer: tag, left, next_id,\n"
@@ -128,8 +130,8 @@ class Status : public Command {
         "window_end, fetched, state, failure and store. With -o json the keys are the\n"
         "same. A buffer is empty before anything was fetched; failing if the last fetch\n"
         "failed, while what is left is still drawn; damaged if something else changed its\n"
-        "file; former if its store was restored, or its name leads to another one: nobody\n"
-        "draws from it any more.\n\n"
+        "file; former if its store was restored, or its name now points to another store:\n"
+        "it is no longer used.\n\n"
         "With --metrics the configured store is asked for its tags, workers and clock.\n"
         "If it does not answer, leafctl_store_up is 0 and the rest is still printed.\n\n"
         "Examples:\n"

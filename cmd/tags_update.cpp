@@ -15,7 +15,8 @@ namespace {
 class TagsUpdate : public Command {
  public:
   void declare(Declaration& command) override {
-    command.describe("Changes a tag; values that are not given stay. Each host follows at its next grant.");
+    command.describe(
+        "Changes a tag. Options not given are unchanged. Hosts pick up the change at their next grant.");
     command.add_tag_argument(name_, "the tag to change");
     command.add_integer_option("--step", "N", change_.step, {1, leaf::max_step},
                                fmt::format("IDs that a host takes at once, 1 to {}", leaf::max_step));

@@ -50,7 +50,8 @@ class WorkersAcquire : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Leases a worker and a window of time, in which nobody else makes IDs with it: for a program with a "
-        "generator of its own. 'leafctl next --snowflake' does all this by itself.");
+        "generator of its own. Each call leases another worker, while the earlier ones are held. "
+        "'leafctl next --snowflake' does all this by itself.");
     command.add_examples(
         "Prints worker, owner, window_begin, window_end and token. IDs may be made for\n"
         "times from window_begin to just before window_end. The worker is held when the\n"

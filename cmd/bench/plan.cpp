@@ -33,7 +33,7 @@ void BenchPlanOptions::declare(Declaration& command, const Extent& extent) {
                              fmt::format("how many {} in all, instead of a duration", extent.item));
   if (extent.verify) {
     command.add_flag("--verify", verify_,
-                     "check every ID: drawn once, and above those whose calls had ended in its process");
+                     "check that no ID repeats, and that in each process a later call gets higher IDs");
   }
   if (extent.host_buffer) {
     command.add_flag("--host-buffer", host_buffer_,

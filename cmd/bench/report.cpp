@@ -100,11 +100,14 @@ leaf::Error not_verified(const BenchResult& result) {
 
 std::string bench_footer(const char* examples) {
   return fmt::format(
-      "Prints a report with a histogram on a terminal, a tab-separated line in a pipe,\n"
-      "an object with -o json. Latencies are of single calls and at most 0.8% too\n"
-      "high. Of calls that take nanoseconds, a random sample is timed, so that reading\n"
-      "the clock does not count; yet the maximum covers all calls, up to the run of\n"
-      "untimed calls around it. Ctrl-C ends the run and prints the results so far.\n\n"
+      "Prints a report with a histogram on a terminal, an object with -o json, and in a\n"
+      "pipe a tab-separated line: bench, store, tag, layout, processes, threads,\n"
+      "host_buffer, batch, elapsed_ms, calls, ids, calls_per_s, ids_per_s,\n"
+      "ceiling_per_s, ceiling_share_ppm, timed_calls, clock_ns, p50_ns, p90_ns, p99_ns,\n"
+      "p99_9_ns, p99_99_ns, max_ns, violations.\n\n"
+      "Latencies are of single calls and at most 0.8% too high. Of calls that take\n"
+      "nanoseconds only a random sample is timed, so that reading the clock does not\n"
+      "count. Ctrl-C ends the run and prints the results so far.\n\n"
       "Examples:\n"
       "{}",
       examples);
@@ -156,8 +159,8 @@ std::string bench_report(const BenchSubject& subject, const BenchPlan& plan, con
                           grouped(static_cast<std::uint64_t>(rounded(*most))));
   }
   if (plan.verify && result.violations.count() == 0) {
-    report += fmt::format("  verified: every ID was drawn once, and above those whose calls had ended {}\n",
-                          plan.host_buffer ? "on this host" : "in its process");
+    report += fmt::format("  verified: no ID repeated, and a later call {} got higher IDs\n",
+                          plan.host_buffer ? "on this host" : "in a process");
   }
   return fold(report + latency_lines(result, line_width), line_width);
 }

@@ -11,8 +11,7 @@ void ColumnOptions::declare(Declaration& command) {
                           "read a column of a CSV or TSV, by its number or its name in the first line");
   command.add_text_option("--separator", "CHAR|tab", separator_,
                           "the column separator (default: a tab, comma or semicolon, by the first line)");
-  command.add_flag("--header", header_,
-                   "the first line names the columns, also where one is told by its number");
+  command.add_flag("--header", header_, "the first line names the columns, even when --column is a number");
 }
 
 std::optional<ColumnReader::Options> ColumnOptions::options() const {

@@ -8,14 +8,16 @@
 
 namespace leafctl {
 
-void IdFormOptions::declare(Declaration& command, const std::string& purpose) {
+void IdFormOptions::declare(Declaration& command, Use use) {
+  const bool is_read = use == Use::read;
   command.add_text_option(
       "--format", "dec|hex|base32|base62", format_,
-      purpose +
-          " in dec, hex, base32 (Crockford's) or base62; all but dec in as many digits as the "
-          "greatest ID has, so that they sort as the IDs do (default: dec)");
+      is_read ? "read each ID in dec, hex, base32 (Crockford's) or base62 (default: dec)"
+              : "write each ID in dec, hex, base32 (Crockford's) or base62; all but dec are zero-padded, so "
+                "that they sort like the IDs (default: dec)");
   command.add_text_option("--template", "TEXT", template_,
-                          purpose + " in a text of your own, such as 'ORD-{date:%Y%m%d}-{id:>012}'");
+                          is_read ? "read each ID in the format of this template, as 'leafctl next' wrote it"
+                                  : "format each ID with a template, such as 'ORD-{date:%Y%m%d}-{id:>012}'");
 }
 
 std::optional<leaf::IdTemplate> IdFormOptions::form() const {

@@ -11,8 +11,10 @@ namespace leafctl {
 /// The options --format and --template, for every command that writes or reads IDs.
 class IdFormOptions {
  public:
-  /// Adds them to `command`; this has to live as long. `purpose` begins their help, such as "print each ID".
-  void declare(Declaration& command, const std::string& purpose);
+  enum class Use { read, write };
+
+  /// Adds them to `command`; this has to live as long.
+  void declare(Declaration& command, Use use);
 
   /// The form they name; none for plain decimal. Throws leaf::Error (usage).
   std::optional<leaf::IdTemplate> form() const;

@@ -149,7 +149,7 @@ constexpr Setting settings_table[] = {
      .flags = "--worker-name",
      .variable = "LEAFCTL_WORKER_NAME",
      .value_name = "NAME",
-     .help = "who owns the workers; keep it across restarts (default: this host's name)",
+     .help = "the owner's name; must stay the same across restarts (default: this host's name)",
      .default_value = host_name,
      .assign = assign_worker_name,
      .is_global = false},
@@ -157,9 +157,8 @@ constexpr Setting settings_table[] = {
      .flags = "--worker-id",
      .variable = "LEAFCTL_WORKER_ID",
      .value_name = "WORKER",
-     .help = "take this worker, a number, and no other; NAME=WORKER,NAME=WORKER, in a configuration file a "
-             "mapping, pins one for each "
-             "worker name (default: any)",
+     .help = "use only this worker; NAME=WORKER,... pins a worker to each name (in a configuration file, a "
+             "mapping) (default: any)",
      .default_value = nothing,
      .assign = assign_worker_id,
      .is_global = false},
@@ -167,7 +166,7 @@ constexpr Setting settings_table[] = {
      .flags = "--window",
      .variable = "LEAFCTL_WINDOW",
      .value_name = "DURATION",
-     .help = "the longest window of time to lease at once, 10ms to 24h (default: 10m)",
+     .help = "maximum length of a leased window, 10ms to 24h (default: 10m)",
      .default_value = [](const Environment&) { return std::string("10m"); },
      .assign = assign_duration<&Settings::window, 10>,
      .is_global = false},
@@ -208,7 +207,7 @@ constexpr Setting settings_table[] = {
      .flags = "--no-host-buffer",
      .variable = "LEAFCTL_HOST_BUFFER",
      .value_name = "",
-     .help = "ask the store each time instead of drawing from this host's buffers",
+     .help = "leave this host's buffers alone; IDs are fetched from the store for this process only",
      .is_global = false,
      .flag_stands_for = "no",
      .choice = &leaf::HostChoices::host_buffer,

@@ -77,7 +77,7 @@ nothing_is_left() {
   same 'folders' '' "$(compgen -G "$LEAFCTL_RUNTIME_DIR*" || true)"
   on_terminal 'leafctl --color never bench snowflake --host-buffer -n 1000 --verify'
   contains "$output" "bench snowflake, layout leaf, the host's buffer: 1 process of 1 thread, 1 ID a"
-  contains "$output" 'above those whose calls had ended on'
+  contains "$output" 'a later call on this host got higher IDs'
   LEAFCTL_HOST_BUFFER=no expect 2 leafctl bench segment --host-buffer -n 10
   contains "$stderr" "leafctl: '--host-buffer' is for a host whose buffers are used"
   expect 2 leafctl bench store --host-buffer -n 10
