@@ -149,7 +149,7 @@ class InitDb : public Command {
     messages.info(
         fmt::format("store '{}' is deployment {} now, and was {}", shown, now.deployment, former.deployment));
     messages.info("never mix its IDs with those of the original: they repeat");
-    messages.info("other hosts and names give up what they have buffered from it within a minute");
+    messages.info("other hosts and names discard what they have buffered from it within a minute");
     if (session.output.format() == OutputFormat::json)
       session.output.print_one(deployment_columns, NewDeployment{shown, now.deployment, former.deployment});
   }

@@ -45,15 +45,16 @@ constexpr Column<TagRange> range_columns[] = {
 
 void warn_if_nearly_used_up(const leaf::TagName& tag, const leaf::TagSupply& ids, Messages& messages) {
   if (!ids.is_low()) return;
+  const std::string left = ids.left == 0
+                               ? fmt::format("tag '{}' is used up: its limit is {}", tag.str(), ids.limit)
+                               : fmt::format("tag '{}' has only {} left (limit {})", tag.str(),
+                                             leaf::detail::counted(ids.left, "ID"), ids.limit);
   if (ids.limit == leaf::max_id) {
-    messages.warning(fmt::format("tag '{}' has {} left up to its end at {}", tag.str(),
-                                 leaf::detail::counted(ids.left, "ID"), ids.limit));
+    messages.warning(left);
     return;
   }
-  messages.warning(
-      fmt::format("tag '{}' has {} left up to its limit {}", tag.str(), leaf::detail::counted(ids.left, "ID"),
-                  ids.limit),
-      fmt::format("raise it with 'leafctl tags update {}'"_hint, tag_arguments(tag.str(), "--limit ID")));
+  messages.warning(left, fmt::format("raise it with 'leafctl tags update {}'"_hint,
+                                     tag_arguments(tag.str(), "--limit ID")));
 }
 
 class Next : public Command {
@@ -120,10 +121,10 @@ class Next : public Command {
 
   void check_usage(const Configuration& configuration) const {
     if (!tag_ && !snowflake_) {
-      throw usage("argument 'TAG' is missing", "name a tag, or say '--snowflake' for IDs of no tag"_hint);
+      throw usage("argument 'TAG' is missing", "give a tag, or '--snowflake' for IDs without one"_hint);
     }
     if (tag_ && snowflake_) {
-      throw usage(fmt::format("'--snowflake' takes no tag, such as '{}'", tag_->str()));
+      throw usage(fmt::format("'--snowflake' does not take a tag, but '{}' was given", tag_->str()));
     }
     if (snowflake_ && (direct_ || ranges_)) {
       throw usage(fmt::format("'{}' is for tags, not for '--snowflake'", direct_ ? "--direct" : "--ranges"));

@@ -219,7 +219,10 @@ class Status : public Command {
     std::size_t forgotten = stores_.empty() ? leaf::forget_failing_buffers(host, timeout) : 0;
     for (const std::string& store : stores_)
       forgotten += leaf::forget_store(session.configuration.files.url_of(store), host, timeout);
-    session.messages.info("gave up " + leaf::detail::counted(static_cast<std::int64_t>(forgotten), "buffer"));
+    session.messages.info(forgotten == 0
+                              ? "no buffers to discard"
+                              : "discarded " +
+                                    leaf::detail::counted(static_cast<std::int64_t>(forgotten), "buffer"));
     if (session.output.format() == OutputFormat::json)
       session.output.print_one(forgotten_columns, static_cast<std::int64_t>(forgotten));
   }

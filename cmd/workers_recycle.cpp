@@ -58,8 +58,9 @@ class WorkersRecycle : public Command {
     const auto recycled = store.recycle_silent_workers(silence);
     report_freed("recycled", recycled, session);
     if (recycled.empty()) {
-      session.messages.info(fmt::format("no owner was silent for {} with its window over{}",
-                                        format_duration(silence), ways_to_free(store)));
+      session.messages.info(
+          fmt::format("nothing to recycle: no owner whose window is over was silent for {}{}",
+                      format_duration(silence), ways_to_free(store)));
     }
   }
 

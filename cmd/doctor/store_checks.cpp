@@ -265,7 +265,7 @@ Checks check_durability(const StoreHealth& health) {
 }
 
 Check check_clock(const StoreHealth& health, milliseconds max_skew) {
-  if (!health.time) return {"clock", CheckState::ok, "the store's clock is this host's"};
+  if (!health.time) return {"clock", CheckState::ok, "the store uses this host's clock"};
   const milliseconds distance = std::chrono::abs(health.clock_offset);
   const Measures measures{{"offset_seconds", seconds_of(health.clock_offset)}};
   if (distance == milliseconds::zero())

@@ -43,8 +43,9 @@ std::optional<Check> check_limit(const Tag& tag, const TagOutlook& outlook) {
   const std::int64_t left = ids.left;
   const bool lasts = left > 0 && (!duration || *duration > soon_s);
   if (lasts && !ids.is_low()) return std::nullopt;
-  std::string seen = fmt::format("tag '{}' has {} left up to its limit {}", tag.name,
-                                 leaf::detail::counted(left, "ID"), ids.limit);
+  std::string seen = left == 0 ? fmt::format("tag '{}' is used up: its limit is {}", tag.name, ids.limit)
+                               : fmt::format("tag '{}' has only {} left (limit {})", tag.name,
+                                             leaf::detail::counted(left, "ID"), ids.limit);
   if (left > 0 && duration) seen += fmt::format(", for {} at this host's pace", lasting(*duration));
   return Check{"tags",
                left > 0 ? CheckState::warning : CheckState::failed,

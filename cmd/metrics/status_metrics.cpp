@@ -17,7 +17,7 @@ constexpr Metric build_info{"leafctl_build_info", gauge, "The program, by its ve
 constexpr Metric buffer_ids_left{"leafctl_buffer_ids_left", gauge,
                                  "IDs of a tag that this host has buffered."};
 constexpr Metric buffer_ids{"leafctl_buffer_drawn_ids_total", counter,
-                            "IDs of a tag that were drawn from this host's buffer, or given up."};
+                            "IDs of a tag that were drawn from this host's buffer, or discarded."};
 constexpr Metric buffer_pace{"leafctl_buffer_ids_per_second", gauge,
                              "How fast this host draws IDs of a tag, since the fetch before the last one."};
 constexpr Metric buffer_step{"leafctl_buffer_step_ids", gauge, "IDs that the last fetch asked for at least."};

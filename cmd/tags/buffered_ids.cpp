@@ -17,7 +17,7 @@ void drop(const leaf::StoreIdentity& store, const leaf::HostOptions& host, const
   const std::uint64_t dropped = leaf::drop_host_buffer(store, host, tag, floor, session.settings().timeout);
   if (dropped > 0) {
     session.messages.detail(
-        fmt::format("gave up {} IDs of tag '{}' that this host had buffered", dropped, tag.str()));
+        fmt::format("discarded {} IDs of tag '{}' that this host had buffered", dropped, tag.str()));
   }
 }
 
@@ -58,7 +58,7 @@ void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optio
   try {
     const int dropped = leaf::drop_host_windows_ahead(store.identity(), *host, owner, worker,
                                                       settings.max_backward, settings.timeout);
-    if (dropped > 0) session.messages.info("gave up what this host had buffered ahead of its clock");
+    if (dropped > 0) session.messages.info("discarded what this host had buffered ahead of its clock");
   } catch (const leaf::Error& error) {
     session.messages.warning(error.what(), hint_text(error));
   }

@@ -24,7 +24,7 @@ std::vector<leaf::Error> missing_marks(const Session& session) {
 void warn(const std::vector<leaf::Error>& missing, Messages& messages) {
   for (const leaf::Error& why : missing) {
     messages.warning(
-        fmt::format("this host does not know what it was granted, and would not notice a restored store: {}",
+        fmt::format("this host keeps no record of its grants, so it cannot detect a restored store: {}",
                     why.what()),
         hint_text(why));
   }

@@ -91,7 +91,7 @@ TagColumns leaf_columns(const InputFile& file, const DelimitedRecord& first) {
   constexpr std::size_t fewest = 3;
   if (first.size() < fewest || first.size() > columns.size()) {
     throw place_of(file, first.front())
-        .error(fmt::format("a line without a header above it has 3 to 5 fields, not {}", first.size()),
+        .error(fmt::format("expected 3 to 5 fields, found {} (the file has no header line)", first.size()),
                first.size() == 1 ? "separate the fields with commas or tabs, as 'mysql -B' does"_hint
                                  : "begin with a line of column names, or write "
                                    "biz_tag,max_id,step,description,update_time"_hint);

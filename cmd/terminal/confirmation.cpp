@@ -13,7 +13,7 @@ namespace leafctl {
 void require_terminal_to_ask(std::string_view what, const Messages& messages) {
   if (isatty(STDIN_FILENO) == 1 && messages.is_terminal()) return;
   throw leaf::Error(leaf::ErrorCode::usage, fmt::format("{} needs confirmation", what),
-                    "use '--yes' where there is no terminal to ask on"_hint);
+                    "add '--yes' to do it without being asked"_hint);
 }
 
 void require_yes(std::string_view question, std::string_view refusal, Messages& messages) {

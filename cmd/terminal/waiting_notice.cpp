@@ -42,7 +42,7 @@ void WaitingNotice::show_after_a_moment(std::chrono::milliseconds timeout) {
   if (ended_.wait_for(lock, moment, is_over)) return;
   const std::string text = timeout == std::chrono::milliseconds::zero()
                                ? "waiting for the store"
-                               : fmt::format("waiting for the store, {} at most", format_duration(timeout));
+                               : fmt::format("waiting up to {} for the store", format_duration(timeout));
   try {
     if (!messages_.shows_progress()) {
       messages_.info(text);

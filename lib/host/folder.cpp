@@ -94,7 +94,8 @@ bool holds_buffers_alone(const std::string& path) {
 
 /// Throws Error for a folder of this mode, where another one is wanted.
 [[noreturn]] void refuse_mode(const std::string& path, mode_t mode, mode_t wanted) {
-  throw Error(ErrorCode::refused, fmt::format("folder '{}' has mode {:04o}, not {:04o}", path, mode, wanted),
+  throw Error(ErrorCode::refused,
+              fmt::format("runtime folder '{}' has mode {:04o}, not {:04o}", path, mode, wanted),
               // Of four digits chmod leaves a folder its set-group-ID bit.
               holds_buffers_alone(path)
                   ? fmt::format("if nobody else has written in it, 'chmod {:05o} {}' fixes it"_hint, wanted,

@@ -95,8 +95,8 @@ IdTemplate::IdTemplate(std::string_view text) : text_(text) {
   }
   parse();
   if (base_ == nullptr) {
-    refuse(fmt::format("template '{}' has no {{id}}: all its texts would be the same", text),
-           "such as 'ORD-{date:%Y%m%d}-{id:>012}'"_hint);
+    refuse(fmt::format("template '{}' has no {{id}}: every ID would look the same", text),
+           "for example, 'ORD-{date:%Y%m%d}-{id:>012}'"_hint);
   }
 }
 

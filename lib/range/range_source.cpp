@@ -56,7 +56,7 @@ std::vector<Range> RangeSource::take_rest(const Piece& first, std::uint64_t coun
 
 Error RangeSource::timed_out(std::chrono::milliseconds waited, const std::optional<Error>& failure,
                              const std::string& hint_without_failure) const {
-  const std::string text = fmt::format("no {} came within {}", granter().what(), text_of(waited));
+  const std::string text = fmt::format("could not fetch a {} within {}", granter().what(), text_of(waited));
   if (!failure) return {ErrorCode::unavailable, text, hint_without_failure};
   return {ErrorCode::unavailable, fmt::format("{}: {}", text, failure->what()), failure->advice(),
           failure->sqlstate()};

@@ -83,16 +83,19 @@ void require_durable(const Row& row, std::size_t column) {
                 "a subscription writes into a table of the store: what it brings may set IDs back",
                 subscription_advice());
   }
-  throw Error(ErrorCode::refused,
-              "the store does not vouch for its commits: 'synchronous_commit' is off, or "
-              "'client_min_messages' hides its warnings",
-              "leave both at their defaults for this role and database, and out of PGOPTIONS"_hint);
+  throw Error(
+      ErrorCode::refused,
+      "commits may be lost in a crash: 'synchronous_commit' is off, or "
+      "'client_min_messages' hides its warnings",
+      advice("leave both at their defaults for this role and database, and out of PGOPTIONS; see which "
+             "one it is{}"_hint,
+             Remedy{Remedy::Kind::check_store}));
 }
 
 Error for_owner(const Error& error) {
   if (error.code() != ErrorCode::usage || error.sqlstate() != sqlstate::insufficient_privilege) return error;
   return {error.code(), error.what(),
-          "log in as the owner of the tables: a runtime role draws IDs and leases workers, and no more"_hint,
+          "log in as the owner of the tables: a runtime role can only draw IDs and lease workers"_hint,
           error.sqlstate()};
 }
 

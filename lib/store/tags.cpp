@@ -323,8 +323,9 @@ Error store::changed_meanwhile(const TagName& tag) {
 Error store::too_few_left(const Tag& tag, std::uint64_t buffered) {
   const TagSupply supply = supply_of(tag, buffered);
   return {ErrorCode::exhausted,
-          fmt::format("tag '{}' has {} left up to its limit {}", tag.name, detail::counted(supply.left, "ID"),
-                      supply.limit),
+          supply.left == 0 ? fmt::format("tag '{}' is used up: its limit is {}", tag.name, supply.limit)
+                           : fmt::format("tag '{}' has only {} left (limit {})", tag.name,
+                                         detail::counted(supply.left, "ID"), supply.limit),
           supply.limit < max_id
               ? advice("raise it{}"_hint, Remedy{.kind = Remedy::Kind::change_limit, .name = tag.name})
               : "go on with another tag: no ID is greater"_hint};

@@ -67,8 +67,7 @@ void Store::recycle_worker(std::int64_t worker, bool force) {
   throw Error(
       ErrorCode::refused,
       fmt::format("worker {} is held by '{}' until {}", worker, held.owner, to_rfc3339(held.window_end)),
-      advice("wait until then, or free it all the same{}: no ID can repeat, its holder takes another "
-             "worker"_hint,
+      advice("wait until then, or free it now{}. No ID can repeat: the holder will take another worker"_hint,
              Remedy{.kind = Remedy::Kind::force_recycling, .number = worker}));
 }
 

@@ -155,6 +155,7 @@ DECLARE
   deployment uuid;
   reader integer;
   highest bigint;
+  left_over text;
   shown text;
   as_word text;
 BEGIN
@@ -194,17 +195,18 @@ BEGIN
     SELECT coalesce(t.id_limit, 9223372036854775806), t.max_id INTO highest, past
     FROM @store@leaf_alloc AS t WHERE t.biz_tag = $1 AND t.removed_at IS NULL;
     as_word := CASE WHEN left(tag, 1) = '-' THEN '-- ' ELSE '' END || tag;
+    left_over := CASE WHEN highest < past THEN format('tag ''%s'' is used up: its limit is %s', tag, highest)
+                      ELSE format('tag ''%s'' has only %s left (limit %s)', tag,
+                        CASE highest - past WHEN 0 THEN '1 ID' ELSE format('%s IDs', highest - past + 1) END, highest) END;
     IF highest IS NULL THEN
       RAISE EXCEPTION 'tag ''%'' does not exist', tag
         USING ERRCODE = 'undefined_object', HINT = format('create it with ''leafctl add-tag %s''', as_word);
     ELSIF n - 1 > highest - past AND highest < 9223372036854775806 THEN
-      RAISE EXCEPTION 'tag ''%'' has % left up to its limit %', tag,
-        CASE highest - past WHEN 0 THEN '1 ID' ELSE format('%s IDs', highest - past + 1) END, highest
+      RAISE EXCEPTION '%', left_over
         USING ERRCODE = 'sequence_generator_limit_exceeded',
           HINT = format('raise it with ''leafctl tags update --limit ID %s''', as_word);
     ELSIF n - 1 > highest - past THEN
-      RAISE EXCEPTION 'tag ''%'' has % left up to its limit %', tag,
-        CASE highest - past WHEN 0 THEN '1 ID' ELSE format('%s IDs', highest - past + 1) END, highest
+      RAISE EXCEPTION '%', left_over
         USING ERRCODE = 'sequence_generator_limit_exceeded', HINT = 'go on with another tag: no ID is greater';
     END IF;
     -- Somebody has changed it in between.

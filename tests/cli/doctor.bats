@@ -58,11 +58,11 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   leafctl -q add-tag order --limit 1000
   leafctl -q next order --direct -n 950 >"$BATS_TEST_TMPDIR/ids"
   expect 1 leafctl doctor --format nagios
-  [[ $output == "LEAFCTL WARNING - "*"tags: tag 'order' has 50 IDs left up to its limit 1000 | "*"'tags_order_ids_left'=50"* ]]
+  [[ $output == "LEAFCTL WARNING - "*"tags: tag 'order' has only 50 IDs left (limit 1000) | "*"'tags_order_ids_left'=50"* ]]
   same 'lines' 1 "$(wc -l <<<"$output")"
   leafctl -q next order --direct -n 50 >"$BATS_TEST_TMPDIR/ids"
   expect 2 leafctl doctor --format nagios --exit-code
-  [[ $output == "LEAFCTL CRITICAL - tags: tag 'order' has 0 IDs left "* ]]
+  [[ $output == "LEAFCTL CRITICAL - tags: tag 'order' is used up: its limit is "* ]]
   LEAFCTL_STORE=postgresql://127.0.0.1:1/ids expect 2 leafctl doctor --format nagios --timeout 0
   [[ $output == 'LEAFCTL CRITICAL - connection: '* ]]
   expect 2 leafctl doctor --format icinga
@@ -122,10 +122,10 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   leafctl -q add-tag order --limit 1000
   same 'the tags' 'tags: 1 tag, not near its limit' "$(checks ok | grep '^tags')"
   leafctl -q next order --direct -n 950 >"$BATS_TEST_TMPDIR/ids"
-  same 'the tag' "tags: tag 'order' has 50 IDs left up to its limit 1000" "$(checks warning | grep '^tags')"
+  same 'the tag' "tags: tag 'order' has only 50 IDs left (limit 1000)" "$(checks warning | grep '^tags')"
   expect 0 leafctl doctor --exit-code
   leafctl -q next order --direct -n 50 >"$BATS_TEST_TMPDIR/ids"
-  same 'the tag' "tags: tag 'order' has 0 IDs left up to its limit 1000" "$(checks failed)"
+  same 'the tag' "tags: tag 'order' is used up: its limit is 1000" "$(checks failed)"
   expect 1 leafctl doctor --exit-code
   command=$(command_in "$(hint tags)")
   ${command/ID/100000} -q
@@ -223,7 +223,7 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
 
 @test "doctor refuses a folder of another mode, and what it says mends it" {
   mkdir -m 755 "$LEAFCTL_RUNTIME_DIR"
-  same 'the folder' "host_buffer: folder '$LEAFCTL_RUNTIME_DIR' has mode 0755, not 0700" "$(checks failed)"
+  same 'the folder' "host_buffer: runtime folder '$LEAFCTL_RUNTIME_DIR' has mode 0755, not 0700" "$(checks failed)"
   $(command_in "$(hint host_buffer)")
   same 'those that failed' '' "$(checks failed)"
   contains "$(checks ok)" "host_buffer: 0 buffers in '$LEAFCTL_RUNTIME_DIR', of mode 0700"

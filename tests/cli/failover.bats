@@ -55,7 +55,7 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   contains "$stderr" '1 of 1 tags have no room for the guard below their limit'
   contains "$(leafctl doctor | grep '^identity')" '1 of them has no room'
   expect 2 leafctl failover settle --no-commits-lost
-  contains "$stderr" "use '--yes'"
+  contains "$stderr" "add '--yes'"
   on_terminal 'leafctl failover settle --no-commits-lost' $'n\n'
   contains "$output" 'If commits were lost, IDs repeat'
   contains "$output" 'nothing was settled'

@@ -59,13 +59,13 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   expect 0 $(told 1 | sed 's/TAG/order/; s/N$/5/')
   hinted 2 "see 'leafctl next --help'" leafctl next order more
   run_told
-  hinted 2 "name a tag, or say '--snowflake' for IDs of no tag" leafctl next
+  hinted 2 "give a tag, or '--snowflake' for IDs without one" leafctl next
   expect 0 leafctl next "$(told 1)"
   hinted 2 "leave '--format' and '--template' out" leafctl next order --ranges --format hex
   expect 0 leafctl next order --ranges
   hinted 2 "write a whole number and its unit, such as 250ms, 5s, 10m, 1h or 1d" leafctl --timeout 5x next order
   expect 0 leafctl --timeout 250ms next order
-  hinted 2 "use '--yes' where there is no terminal to ask on" from /dev/null leafctl tags remove order
+  hinted 2 "add '--yes' to do it without being asked" from /dev/null leafctl tags remove order
   expect 0 from /dev/null leafctl tags remove order "$(told 1)"
 }
 
@@ -77,7 +77,7 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   expect 0 leafctl next order --template '{date:%Y%m%d}{date:%Y %m %d %H %M %S %j %y %F %T and %%}{id}'
   hinted 2 'each ID is a line: leave newlines and tabs out' leafctl next order --template $'{id}\t'
   expect 0 leafctl next order --template '{id}'
-  hinted 2 "such as 'ORD-{date:%Y%m%d}-{id:>012}'" leafctl next order --template ORD
+  hinted 2 "for example, 'ORD-{date:%Y%m%d}-{id:>012}'" leafctl next order --template ORD
   expect 0 leafctl next order --template "$(told 1)"
   hinted 2 'a brace itself is written twice: {{ or }}' leafctl next order --template '{id}}'
   expect 0 leafctl next order --template '{{{id}}}'
@@ -365,7 +365,7 @@ settings() { printf "$1" >settings.yaml; }
   hinted 5 'wait until *, when its window is over, or take another with --worker-id' leafctl workers acquire --worker-name b --worker-id 0
   expect 0 leafctl workers acquire --worker-name b --worker-id 5
   hinted 5 "free it with 'leafctl workers recycle 0' when its window is over" leafctl workers release 0 --worker-name b
-  hinted 5 'wait until then, or free it all the same with --force: no ID can repeat, its holder takes another worker' sh -c "$(told 1)"
+  hinted 5 'wait until then, or free it now with --force. No ID can repeat: the holder will take another worker' sh -c "$(told 1)"
   expect 0 leafctl workers recycle 0 --force --yes
   leafctl -q workers acquire --worker-name c --worker-id 9 --window 10ms >lease
   until_state 9 lapsed
@@ -410,8 +410,8 @@ settings() { printf "$1" >settings.yaml; }
 
 @test "PostgreSQL: logins, databases and schemas" {
   on_postgresql
-  hinted 2 "create it with 'createdb NAME', or name another one" leafctl --store "postgresql:///${test_database}_new" init-db
-  expect 0 sh -c "$(told 1 | sed "s/NAME/${test_database}_new/")"
+  hinted 2 "create it with 'createdb ${test_database}_new', or use another database" leafctl --store "postgresql:///${test_database}_new" init-db
+  run_told
   expect 0 leafctl --store "postgresql:///${test_database}_new" init-db
   dropdb "${test_database}_new"
   PGPASSFILE=/dev/null PGPASSWORD=wrong hinted 2 'check the user and the password (PGPASSFILE)' leafctl tags list
@@ -462,7 +462,8 @@ settings() { printf "$1" >settings.yaml; }
   run_sql "$(awk -F '\t' '$1 == "durability" && $2 == "failed" { print $4 }' <<<"$output" | cut -d "'" -f 2)"
   expect 0 leafctl tags list
   for options in synchronous_commit=off client_min_messages=error; do
-    PGOPTIONS="-c $options" hinted 5 'leave both at their defaults for this role and database, and out of PGOPTIONS' leafctl next order --direct
+    PGOPTIONS="-c $options" hinted 5 "leave both at their defaults for this role and database, and out of PGOPTIONS; see which one it is with 'leafctl doctor'" leafctl next order --direct
+    contains "$(PGOPTIONS="-c $options" leafctl doctor)" "${options%=*}"
   done
   PGOPTIONS='-c session_replication_role=replica' hinted 5 'leave it at its default for this role and database, and out of PGOPTIONS' leafctl next order --direct
   expect 0 leafctl next order --direct
@@ -688,7 +689,7 @@ hint: name another one with --runtime-dir, before anything is drawn' "$output"
     run unshare --mount bash -uc 'mount -t tmpfs -o size=8k,mode=700 none "$LEAFCTL_RUNTIME_DIR"
       case $what in *no-host*) head -c 4096 /dev/zero >"$LEAFCTL_RUNTIME_DIR/ballast" ;; esac
       leafctl next $what 2>&1 >ids'
-    contains "$output" "would not notice a restored store: no file can be created in folder '$LEAFCTL_RUNTIME_DIR': its file system is full"
+    contains "$output" "it cannot detect a restored store: no file can be created in folder '$LEAFCTL_RUNTIME_DIR': its file system is full"
     contains "$output" 'hint: free some space there'
   done
 }

@@ -320,5 +320,5 @@ hint: somebody else has put it there; remove it"
   contains "$stderr" 'hint: go without the host'"'"'s buffer with --no-host-buffer'
   expect 0 without_proc next order --no-host-buffer
   prints 1
-  contains "$stderr" 'would not notice a restored store: the system does not identify its boot'
+  contains "$stderr" 'it cannot detect a restored store: the system does not identify its boot'
 }

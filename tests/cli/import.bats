@@ -296,7 +296,7 @@ hint: lower its step in the file"
 @test "a table that MySQL drew for people is refused with what parts fields" {
   printf '+---------+--------+\n| biz_tag | max_id |\n' >drawn.txt
   expect 2 leafctl tags import drawn.txt
-  says "leafctl: drawn.txt:1:1: a line without a header above it has 3 to 5 fields, not 1
+  says "leafctl: drawn.txt:1:1: expected 3 to 5 fields, found 1 (the file has no header line)
 hint: separate the fields with commas or tabs, as 'mysql -B' does"
 }
 

@@ -71,5 +71,5 @@ teardown() { end_host_test; }
   contains "$(leafctl complete -- --store '' | cut -f 1)" $'orders\nusers'
   leafctl --store users next user >"$BATS_TEST_TMPDIR/ids"
   expect 0 leafctl status --forget users
-  says 'gave up 1 buffer'
+  says 'discarded 1 buffer'
 }

@@ -41,7 +41,7 @@ teardown() { remove_store; }
   expect 0 leafctl -q next order -n 8 --direct
   expect 6 leafctl next order -n 3
   prints ''
-  contains "$stderr" 'IDs left up to its limit 10'
+  contains "$stderr" 'IDs left (limit 10)'
   same 'the last ones' '9 10' "$(leafctl -q next order -n 2 | xargs)"
   expect 6 leafctl next order
   contains "$stderr" "hint: raise it with 'leafctl tags update order --limit ID'"
@@ -53,17 +53,17 @@ teardown() { remove_store; }
   leafctl -q add-tag l2 --limit 10
   expect 6 leafctl next l2 -n 11
   prints ''
-  says "leafctl: tag 'l2' has 10 IDs left up to its limit 10
+  says "leafctl: tag 'l2' has only 10 IDs left (limit 10)
 hint: raise it with 'leafctl tags update l2 --limit ID'"
   expect 0 leafctl next l2 -n 9 --ranges
   prints $'1\t9'
-  says "leafctl: warning: tag 'l2' has 1 ID left up to its limit 10
+  says "leafctl: warning: tag 'l2' has only 1 ID left (limit 10)
 hint: raise it with 'leafctl tags update l2 --limit ID'"
-  contains "$(leafctl doctor | grep '^tags.*warning')" "tag 'l2' has 1 ID left up to its limit 10"
+  contains "$(leafctl doctor | grep '^tags.*warning')" "tag 'l2' has only 1 ID left (limit 10)"
   expect 6 leafctl next l2 -n 2
-  contains "$stderr" "tag 'l2' has 1 ID left up to its limit 10"
+  contains "$stderr" "tag 'l2' has only 1 ID left (limit 10)"
   same 'the last one' 10 "$(leafctl -q next l2)"
-  same 'doctor' "tag 'l2' has 0 IDs left up to its limit 10" "$(leafctl doctor | grep '^tags.*failed' | cut -f 3)"
+  same 'doctor' "tag 'l2' is used up: its limit is 10" "$(leafctl doctor | grep '^tags.*failed' | cut -f 3)"
 }
 
 @test "next ends at the greatest ID there is" {
@@ -75,7 +75,7 @@ hint: raise it with 'leafctl tags update l2 --limit ID'"
     for how in -q --direct --no-host-buffer; do
       expect 6 leafctl next "$tag" "$how"
       prints ''
-      says "leafctl: tag '$tag' has 0 IDs left up to its limit 9223372036854775806
+      says "leafctl: tag '$tag' is used up: its limit is 9223372036854775806
 hint: go on with another tag: no ID is greater"
     done
   done
@@ -86,7 +86,7 @@ hint: go on with another tag: no ID is greater"
   expect 0 leafctl next order -n 899 --ranges
   says ''
   expect 0 leafctl next order --ranges
-  says "leafctl: warning: tag 'order' has 100 IDs left up to its limit 1000
+  says "leafctl: warning: tag 'order' has only 100 IDs left (limit 1000)
 hint: raise it with 'leafctl tags update order --limit ID'"
   expect 0 leafctl -q next order
   says ''

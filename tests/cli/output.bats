@@ -61,7 +61,7 @@ interrupt_long_output() {
   same 'an ID' 1 "$(leafctl next small)"
   expect 6 leafctl next small -n 20000000
   prints ''
-  contains "$stderr" 'IDs left up to its limit 20000000'
+  contains "$stderr" 'IDs left (limit 20000000)'
   leafctl -q next small -n 19999999 >"$BATS_TEST_TMPDIR/ids"
   seq 2 20000000 | cmp - "$BATS_TEST_TMPDIR/ids"
 }
@@ -161,11 +161,11 @@ interrupt_long_output() {
   local away='leafctl --color never --store postgresql://127.0.0.1:1/ids --timeout 700ms'
   for command in 'next order' 'next order -o json'; do
     on_terminal "TERM=xterm $away $command"
-    [[ $output == $'\033[Kwaiting for the store, 700ms at most\033[Kleafctl: no segment'* ]] ||
+    [[ $output == $'\033[Kwaiting up to 700ms for the store\033[Kleafctl: could not fetch a segment'* ]] ||
       same 'the output' 'a notice that is taken back' "$output"
   done
   on_terminal "TERM=dumb $away next order"
-  [[ $output == $'waiting for the store, 700ms at most\nleafctl: no segment'* ]]
+  [[ $output == $'waiting up to 700ms for the store\nleafctl: could not fetch a segment'* ]]
   on_terminal "TERM=xterm $away -q next order"
   lacks "$output" waiting
   on_terminal "TERM=xterm $away --timeout 0 next order"
@@ -174,7 +174,7 @@ interrupt_long_output() {
   lacks "$stderr" waiting
   for command in 'next order --direct' 'tags list' 'add-tag x' 'tags show x' 'workers list' 'init-db' 'next --snowflake'; do
     on_terminal "TERM=dumb $away $command"
-    [[ $output == $'waiting for the store, 700ms at most\nleafctl: '* ]] || same "the output of '$command'" 'a notice' "$output"
+    [[ $output == $'waiting up to 700ms for the store\nleafctl: '* ]] || same "the output of '$command'" 'a notice' "$output"
   done
   on_terminal 'TERM=xterm leafctl next order'
   prints 1

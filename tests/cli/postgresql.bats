@@ -111,7 +111,7 @@ SQL
   wait "$writer" || ended=$?
   same 'the status' 3 "$ended"
   contains "$(cat "$BATS_TEST_TMPDIR/errors")" 'leafctl: warning: no further window yet: '
-  contains "$(tail -n 2 "$BATS_TEST_TMPDIR/errors")" 'leafctl: no window of time came within 300ms'
+  contains "$(tail -n 2 "$BATS_TEST_TMPDIR/errors")" 'leafctl: could not fetch a window of time within 300ms'
   increasing "$BATS_TEST_TMPDIR/ids"
   echo 'COMMIT; \q' >&"${LOCK[1]}"
   wait "$LOCK_PID" || true

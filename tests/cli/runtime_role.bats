@@ -171,7 +171,7 @@ refused() {
     'init-db --guard-steps 5'; do
     expect 2 as_role leafctl $command
     contains "$stderr" 'permission denied'
-    contains "$stderr" 'hint: log in as the owner of the tables: a runtime role draws IDs and leases workers, and no more'
+    contains "$stderr" 'hint: log in as the owner of the tables: a runtime role can only draw IDs and lease workers'
   done
   # One without any right may become a runtime role.
   psql -qX -d "$test_database" -c "REVOKE ALL ON leaf_alloc, leaf_worker FROM $role"

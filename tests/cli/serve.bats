@@ -303,7 +303,7 @@ readiness_after_a_draw() {
 
 @test "it says at the start that the host would not notice a restored store, where its folder cannot be made" {
   LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/none/ids serve --no-host-buffer
-  contains "$(cat "$server_messages")" 'leafctl: warning: this host does not know what it was granted'
+  contains "$(cat "$server_messages")" 'leafctl: warning: this host keeps no record of its grants'
   answers 200 1 /api/segment/get/order
 }
 

@@ -58,9 +58,9 @@ await_end() {
   leafctl -q add-tag order
   expect 2 leafctl next
   says "leafctl: argument 'TAG' is missing
-hint: name a tag, or say '--snowflake' for IDs of no tag"
+hint: give a tag, or '--snowflake' for IDs without one"
   expect 2 leafctl next order --snowflake
-  says "leafctl: '--snowflake' takes no tag, such as 'order'"
+  says "leafctl: '--snowflake' does not take a tag, but 'order' was given"
   expect 2 leafctl next --snowflake --ranges
   says "leafctl: '--ranges' is for tags, not for '--snowflake'"
   expect 2 leafctl next --snowflake --direct

@@ -236,7 +236,7 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
     exit "${PIPESTATUS[0]}"
   )
   expect 3 small leafctl next order --direct
-  contains "$output" "leafctl: warning: this host does not know what it was granted, and would not notice a restored store: no file can be created in folder '$LEAFCTL_RUNTIME_DIR': File too large
+  contains "$output" "leafctl: warning: this host keeps no record of its grants, so it cannot detect a restored store: no file can be created in folder '$LEAFCTL_RUNTIME_DIR': File too large
 hint: allow this process larger files: 'ulimit -f unlimited'"
   contains "$output" "leafctl: store '$(file)' failed: disk I/O error (File too large)
 hint: allow this process larger files: 'ulimit -f unlimited'"

@@ -320,7 +320,7 @@ make_copy() {
   says "leafctl: argument '$LEAFCTL_STORE' requires '--forget'"
   until_nobody_fetches
   expect 0 leafctl status --forget
-  says 'gave up 0 buffers'
+  says 'no buffers to discard'
   expect 0 leafctl status --forget "$LEAFCTL_STORE" -o json
   prints '{"forgotten":2}'
   same 'buffers' 0 "$(leafctl status -o json | wc -l)"
@@ -335,7 +335,7 @@ make_copy() {
   leafctl --store "sqlite:$BATS_TEST_TMPDIR/other.db" next order >/dev/null
   until_nobody_fetches
   expect 0 leafctl status --forget
-  says 'gave up 1 buffer'
+  says 'discarded 1 buffer'
   same 'what is left' ok "$(leafctl status -o json | jq -r .state)"
   unlock_store
 }
@@ -349,7 +349,7 @@ make_copy() {
   for arguments in 'order --direct' 'order --no-host-buffer' '--snowflake --no-host-buffer'; do
     # shellcheck disable=SC2086 # several words
     expect 0 leafctl next $arguments
-    contains "$stderr" 'leafctl: warning: this host does not know what it was granted, and would not notice'
+    contains "$stderr" 'leafctl: warning: this host keeps no record of its grants, so it cannot detect'
   done
   eval "$(sed -n "s/.*'\(chmod [^']*\)'.*/\1/p" <<<"$stderr")"
   expect 0 leafctl next order --direct
@@ -376,7 +376,7 @@ make_copy() {
   leafctl -q add-tag order
   back_up_store
   export LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/none/ids
-  local arguments said="this host does not know what it was granted, and would not notice a restored store: folder '$LEAFCTL_RUNTIME_DIR' cannot be made"
+  local arguments said="this host keeps no record of its grants, so it cannot detect a restored store: folder '$LEAFCTL_RUNTIME_DIR' cannot be made"
   for arguments in 'next order --direct' 'next order --no-host-buffer' 'next --snowflake --no-host-buffer' 'workers acquire'; do
     # shellcheck disable=SC2086 # several words
     expect 0 leafctl $arguments
@@ -392,7 +392,7 @@ make_copy() {
   leafctl -q add-tag order --step 10
   leafctl next order >"$ids"
   until_left order 19
-  local mark way arguments said='leafctl: warning: this host does not know what it was granted, and would not notice a restored store'
+  local mark way arguments said='leafctl: warning: this host keeps no record of its grants, so it cannot detect a restored store'
   mark=$(echo "$LEAFCTL_RUNTIME_DIR"/mark-*)
   for way in mkdir mkfifo; do
     rm -r "$mark"
@@ -519,7 +519,7 @@ make_copy() {
     leafctl next order --direct; leafctl doctor -o json | jq -r "select(.state == \"failed\").detail"'
   same 'the ID, and what failed' "1
 no file can be created in folder '$LEAFCTL_RUNTIME_DIR': its file system is full" "$output"
-  contains "$stderr" 'would not notice a restored store: no file can be created in folder'
+  contains "$stderr" 'it cannot detect a restored store: no file can be created in folder'
 }
 
 # exchanged_while TAG...: the lines of `leafctl next TAG...`, whose store is exchanged for another one after the first.

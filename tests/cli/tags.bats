@@ -201,7 +201,7 @@ hint: create it with 'leafctl add-tag order'"
   leafctl -q add-tag order
   expect 2 leafctl tags remove order </dev/null
   says "leafctl: removing tag 'order' needs confirmation
-hint: use '--yes' where there is no terminal to ask on"
+hint: add '--yes' to do it without being asked"
   expect 0 leafctl tags show order
 }
 

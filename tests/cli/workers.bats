@@ -137,12 +137,12 @@ teardown() { remove_store; }
   leafctl -q workers acquire --worker-name alive >"$BATS_TEST_TMPDIR/lease"
   until_state 0 lapsed
   expect 0 leafctl workers recycle
-  says "no owner was silent for 1h with its window over; 'leafctl workers recycle 0' frees what is over already"
+  says "nothing to recycle: no owner whose window is over was silent for 1h; 'leafctl workers recycle 0' frees what is over already"
   expect 0 leafctl workers recycle 0
   prints ''
   says 'recycled worker 0'
   expect 0 leafctl workers recycle
-  says "no owner was silent for 1h with its window over; 'leafctl workers recycle WORKER --force' frees one sooner"
+  says "nothing to recycle: no owner whose window is over was silent for 1h; 'leafctl workers recycle WORKER --force' frees one sooner"
   leafctl -q workers acquire --worker-name dead --window 10ms >"$BATS_TEST_TMPDIR/lease"
   until_state 0 lapsed
   expect 0 leafctl workers recycle --recycle-after 0s
@@ -167,11 +167,11 @@ hint: see which are held with 'leafctl workers list'"
   prints '{"worker":0}'
   contains "$stderr" 'recycled worker 0'
   contains "$stderr" "leafctl: worker 1 is held by 'alive' until 20"
-  contains "$stderr" 'hint: wait until then, or free it all the same with --force: no ID can repeat'
+  contains "$stderr" 'hint: wait until then, or free it now with --force. No ID can repeat'
   expect 4 leafctl workers recycle 0
   expect 2 leafctl workers recycle 1 --force </dev/null
   says "leafctl: recycling workers that may be in use needs confirmation
-hint: use '--yes' where there is no terminal to ask on"
+hint: add '--yes' to do it without being asked"
   same 'the state' held "$(state_of 1)"
   expect 0 leafctl workers recycle 1 --force --yes -o json
   prints '{"worker":1}'

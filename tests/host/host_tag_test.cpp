@@ -141,13 +141,13 @@ TEST_CASE("host tag: what is left is what the store has left and what is buffere
     const std::string text = error_text([&] { tag.next_ranges(count); });
     return text.substr(0, text.find(" | "));
   };
-  CHECK(refusal_of(11) == "tag 'order' has 10 IDs left up to its limit 10");
+  CHECK(refusal_of(11) == "tag 'order' has only 10 IDs left (limit 10)");
   CHECK(tag.left() == 10);
   CHECK(tag.next_ranges(9) == std::vector<Range>{{1, 10}});
-  CHECK(refusal_of(2) == "tag 'order' has 1 ID left up to its limit 10");
+  CHECK(refusal_of(2) == "tag 'order' has only 1 ID left (limit 10)");
   CHECK(tag.left() == 1);
   CHECK(tag.next() == 10);
-  CHECK(refusal_of(1) == "tag 'order' has 0 IDs left up to its limit 10");
+  CHECK(refusal_of(1) == "tag 'order' is used up: its limit is 10");
   CHECK(tag.left() == 0);
 }
 
@@ -161,9 +161,7 @@ TEST_CASE("host tag: what is left counts neither twice nor what another host has
   tag.fetch();  // 41 to 50, or to 60
   const std::int64_t granted = host.admin.tag(host.order).next_id - 1;
   CHECK(tag.left() == 9 + (granted - 40) + (100 - granted));
-  CHECK(error_text([&] {
-          tag.next_ranges(70);
-        }).starts_with("tag 'order' has 69 IDs left up to its limit 100"));
+  CHECK(error_text([&] { tag.next_ranges(70); }).starts_with("tag 'order' has only 69 IDs left (limit 100)"));
   CHECK(tag.next_ranges(69).size() == 2);
   CHECK(tag.left() == 0);
 }

@@ -192,7 +192,9 @@ TEST_CASE("shared ranges: without a timeout the attempt of another process is wa
   buffer.takes_over = false;
   const HeldLock lock(fixture.run);
   const auto begun = fixture.clock.steady_now();
-  CHECK(error_text([&] { buffer.draw(); }).starts_with("no segment of tag 'order' came within 1s | "));
+  CHECK(error_text([&] {
+          buffer.draw();
+        }).starts_with("could not fetch a segment of tag 'order' within 1s | "));
   CHECK(fixture.clock.steady_now() - begun == 1s);
   CHECK(buffer.asked == 0);
 }

@@ -101,9 +101,9 @@ TEST_CASE("ID template: a text that was cut, lengthened or changed is refused") 
 
 TEST_CASE("ID template: what cannot be a form says why") {
   const std::pair<std::string, std::string> wrong[] = {
-      {"", "template '' has no {id}: all its texts would be the same"},
-      {"ORD", "template 'ORD' has no {id}: all its texts would be the same"},
-      {"{date}", "template '{date}' has no {id}: all its texts would be the same"},
+      {"", "template '' has no {id}: every ID would look the same"},
+      {"ORD", "template 'ORD' has no {id}: every ID would look the same"},
+      {"{date}", "template '{date}' has no {id}: every ID would look the same"},
       {"{id}{id}", "template '{id}{id}' has {id} twice"},
       {"{id", "template '{id' has a '{' without its other half"},
       {"id}", "template 'id}' has a '}' without its other half"},

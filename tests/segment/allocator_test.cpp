@@ -320,7 +320,7 @@ TEST_CASE("allocator: a caller waits for a slow store until its deadline, and is
   clock.advance(5s);
   const Error timed_out = refused.get();
   CHECK(timed_out.code() == ErrorCode::unavailable);
-  CHECK(std::string(timed_out.what()).starts_with("no segment of tag 'order' came within 5s: "));
+  CHECK(std::string(timed_out.what()).starts_with("could not fetch a segment of tag 'order' within 5s: "));
 
   auto served = std::async(std::launch::async, [&] { return tag.next(); });
   clock.wait_for_sleepers(2);
@@ -447,7 +447,7 @@ TEST_CASE("allocator: without a timeout the store is tried once, and nothing wai
       const Error refused = error_of([&] { tag.next(); });
       CHECK(refused.code() == ErrorCode::unavailable);
       CHECK(std::string(refused.what()).find("locked by another process") != std::string::npos);
-      CHECK(std::string(refused.what()).find("came within") == std::string::npos);
+      CHECK(std::string(refused.what()).find("could not fetch") == std::string::npos);
     }
   }
   CHECK(tag.next() == 1);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 #include "store/redaction.hpp"
@@ -74,7 +75,6 @@ Meaning meaning_of(std::string_view state) {
   if (state == wrong_password) return {ErrorCode::usage, "check the user and the password (PGPASSFILE)"_hint};
   if (state == not_let_in)
     return {ErrorCode::usage, "check the user (user=NAME), and whom the server's pg_hba.conf lets in"_hint};
-  if (state == "3D000") return {ErrorCode::usage, "create it with 'createdb NAME', or name another one"_hint};
   if (state.starts_with("LF")) return {ErrorCode::refused, refusal_advice(state)};
   if (state == "42501") {
     return {ErrorCode::usage, advice("log in as the owner, who can let others draw IDs{}"_hint,
@@ -155,6 +155,11 @@ Meaning login_meaning(const std::vector<std::string>& reasons, const std::string
   return {ErrorCode::unavailable, "check that the server runs, and the host and port"_hint};
 }
 
+Meaning missing_database(const PGconn* connection) {
+  return {ErrorCode::usage, fmt::format("create it with 'createdb {}', or use another database"_hint,
+                                        detail::shell_word(PQdb(connection)))};
+}
+
 constexpr const char* wrong_setting =
     "set it right, or leave it out, in PGOPTIONS and in the store's options"_hint;
 
@@ -200,7 +205,7 @@ Error unresolved_error(const std::vector<std::string>& failures, const std::stri
   // What was taken for a name may be a piece of a password.
   const bool is_malformed = reasons != found;
   return {is_malformed ? ErrorCode::usage : ErrorCode::unavailable,
-          fmt::format("cannot log in to store '{}': {}", redact_url(connection_string), reasons),
+          fmt::format("cannot connect to store '{}': {}", redact_url(connection_string), reasons),
           is_malformed ? malformed_hint({reasons})
                        : "check the host's name, or give its address: hostaddr=ADDRESS"_hint,
           sqlstate::unable_to_connect};
@@ -230,7 +235,10 @@ Error login_error(const PGconn* connection, const std::string& connection_string
   }
   Meaning meaning = is_about_setting(state, reasons) ? Meaning{ErrorCode::usage, wrong_setting}
                                                      : login_meaning(reasons, state);
-  if (state.empty() && PQconnectionNeedsPassword(connection) != 0) {
+  const bool needs_password = state.empty() && PQconnectionNeedsPassword(connection) != 0;
+  const bool is_login = needs_password || state.starts_with("28");
+  if (state == "3D000") meaning = missing_database(connection);
+  if (needs_password) {
     meaning = meaning_of(wrong_password);
   } else if (state.empty() && std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {
     meaning = {ErrorCode::usage, malformed_hint(reasons)};
@@ -240,10 +248,10 @@ Error login_error(const PGconn* connection, const std::string& connection_string
       std::ranges::any_of(reasons, is_nobody_there))
     state = sqlstate::not_yet;
   if (state.empty()) state = sqlstate::unable_to_connect;
-  return {
-      meaning.code,
-      fmt::format("cannot log in to store '{}': {}", redact_url(connection_string), fmt::join(reasons, "; ")),
-      meaning.advice, state};
+  return {meaning.code,
+          fmt::format("cannot {} store '{}': {}", is_login ? "log in to" : "connect to",
+                      redact_url(connection_string), fmt::join(reasons, "; ")),
+          meaning.advice, state};
 }
 
 Error statement_error(const PGresult* result) {

@@ -59,7 +59,7 @@ TEST_CASE("tag checks: a tenth left is a warning, nothing left a failure") {
   CHECK(only(leafctl::tag_checks({tag("a", 21)}, {{.tag = "a", .buffered = 55}})).state == CheckState::ok);
   const Check near = only(leafctl::tag_checks({tag("a", 901, 1000), tag("b", 1)}, {}));
   CHECK(near.state == CheckState::warning);
-  CHECK(near.detail == "tag 'a' has 100 IDs left up to its limit 1000");
+  CHECK(near.detail == "tag 'a' has only 100 IDs left (limit 1000)");
   CHECK(near.hint == "raise it with 'leafctl tags update a --limit ID', or remove it with --limit none");
   CHECK(only(leafctl::tag_checks({tag("a", 1001, 1000)}, {})).state == CheckState::failed);
   CHECK(only(leafctl::tag_checks({tag("-a", 1001, 1000)}, {}))
@@ -78,7 +78,7 @@ TEST_CASE("tag checks: a name that Leaf took and no command takes is a warning, 
 TEST_CASE("tag checks: what this host has buffered is left too") {
   const Check last = only(leafctl::tag_checks({tag("a", 1001, 1000)}, {{.tag = "a", .buffered = 50}}));
   CHECK(last.state == CheckState::warning);
-  CHECK(last.detail == "tag 'a' has 50 IDs left up to its limit 1000");
+  CHECK(last.detail == "tag 'a' has only 50 IDs left (limit 1000)");
   CHECK(only(leafctl::tag_checks({tag("a", 901, 1000)}, {{.tag = "a", .buffered = 10}})).state ==
         CheckState::ok);
   CHECK(only(leafctl::tag_checks({tag("a", 1001, 1000)}, {{.tag = "b", .buffered = 50}})).state ==
@@ -89,7 +89,7 @@ TEST_CASE("tag checks: the greatest ID of all is a limit that nothing raises") {
   const Checks checks = leafctl::tag_checks({tag("a", leaf::max_id)}, {});
   REQUIRE(checks.size() == 2);
   CHECK(checks[0].state == CheckState::warning);
-  CHECK(checks[0].detail == "tag 'a' has 1 ID left up to its limit 9223372036854775806");
+  CHECK(checks[0].detail == "tag 'a' has only 1 ID left (limit 9223372036854775806)");
   CHECK(checks[0].hint == "go on with another tag: no ID is greater");
   CHECK(leafctl::tag_checks({tag("a", leaf::max_id + 1)}, {})[0].state == CheckState::failed);
   // Also where somebody has set it.
@@ -103,7 +103,7 @@ TEST_CASE("tag checks: at the pace measured a tag has to last for a month") {
   const Check soon = only(leafctl::tag_checks(tags, {{"b", 10.0}, {"a", 2.0}}));
   CHECK(soon.state == CheckState::warning);
   CHECK(soon.detail ==
-        "tag 'a' has 2678400 IDs left up to its limit 2678400, for about 15d 12h at this host's pace");
+        "tag 'a' has only 2678400 IDs left (limit 2678400), for about 15d 12h at this host's pace");
   CHECK(only(leafctl::tag_checks({tag("b", 1)}, {{"b", 1e9}}))
             .detail.ends_with("'b' lasts more than 100 years"));
   CHECK(only(leafctl::tag_checks({tag("b", 1)}, {{"b", 1e11}})).detail.ends_with("'b' lasts about 3 years"));

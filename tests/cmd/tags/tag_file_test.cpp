@@ -113,10 +113,10 @@ TEST_CASE("tag CSV: every line that is wrong is reported with its place") {
 TEST_CASE("tag CSV: a file without the columns that it needs is refused") {
   CHECK_THROWS_WITH_AS(csv("tag,next_id,stop\na,1,1\n"), "f:1:13: unknown column 'stop'", leaf::Error);
   CHECK_THROWS_WITH_AS(csv("tag,next_id,tag\na,1,1\n"), "f:1:13: column 'tag' appears twice", leaf::Error);
-  CHECK_THROWS_WITH_AS(csv("order\n"), "f:1:1: a line without a header above it has 3 to 5 fields, not 1",
+  CHECK_THROWS_WITH_AS(csv("order\n"), "f:1:1: expected 3 to 5 fields, found 1 (the file has no header line)",
                        leaf::Error);
   CHECK_THROWS_WITH_AS(csv("a,1,1,x,y,z\n"),
-                       "f:1:1: a line without a header above it has 3 to 5 fields, not 6", leaf::Error);
+                       "f:1:1: expected 3 to 5 fields, found 6 (the file has no header line)", leaf::Error);
   // A head without max_id is none, and so its own second field is no number.
   CHECK(csv("biz_tag,step,description\n") ==
         "error f:1:9: 'max_id' takes a number from 0 to 9223372036854775807, not 'step'\n");

@@ -112,21 +112,19 @@ TEST_CASE_FIXTURE(Stage, "draw in SQL: a limit holds to the last ID, all or none
   const auto next = [&](const std::string& arguments) {
     return verdict(sql, "SELECT max(id) FROM leaf_next(" + arguments + ") id");
   };
-  CHECK(
-      next("'few', 6") ==
-      "2200H|tag 'few' has 5 IDs left up to its limit 9|raise it with 'leafctl tags update --limit ID few'");
+  CHECK(next("'few', 6") ==
+        "2200H|tag 'few' has only 5 IDs left (limit 9)|raise it with 'leafctl tags update --limit ID few'");
   CHECK(next("'few', 4") == "8");
-  CHECK(next("'few', 2").starts_with("2200H|tag 'few' has 1 ID left up to its limit 9|"));
+  CHECK(next("'few', 2").starts_with("2200H|tag 'few' has only 1 ID left (limit 9)|"));
   CHECK(next("'few'") == "9");
-  CHECK(next("'few'").starts_with("2200H|tag 'few' has 0 IDs left up to its limit 9|"));
+  CHECK(next("'few'").starts_with("2200H|tag 'few' is used up: its limit is 9|"));
   store.update_tag(leaf::TagName("few"), {.limit = 10});
   CHECK(next("'few'") == "10");
   add("last", leaf::max_id - 1);
   CHECK(next("'last', 2") == std::to_string(leaf::max_id));
   CHECK(next("'last'") ==
-        fmt::format(
-            "2200H|tag 'last' has 0 IDs left up to its limit {}|go on with another tag: no ID is greater",
-            leaf::max_id));
+        fmt::format("2200H|tag 'last' is used up: its limit is {}|go on with another tag: no ID is greater",
+                    leaf::max_id));
   CHECK(store.tag(leaf::TagName("last")).next_id == leaf::past_max_id);
 }
 

@@ -149,7 +149,7 @@ TEST_CASE_FIXTURE(Fixture, "limit: an exact grant is all or nothing, a segment t
   CHECK(given(store.grant(order, 10).range) == leaf::Range{1, 11});
   const leaf::Error more = error_of([&] { store.grant(order, 16); });
   CHECK(more.code() == leaf::ErrorCode::exhausted);
-  CHECK(std::string(more.what()) == "tag 'order' has 15 IDs left up to its limit 25");
+  CHECK(std::string(more.what()) == "tag 'order' has only 15 IDs left (limit 25)");
   CHECK(proposes(more, {.kind = leaf::Remedy::Kind::change_limit, .name = "order"}));
   CHECK(store.tag(order).next_id == 11);
   const leaf::Grant rest = store.grant_segment(order);
@@ -179,7 +179,7 @@ TEST_CASE_FIXTURE(Fixture, "limit: a table that somebody else moved past it give
   database.sql().run("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'order'");
   const leaf::Error error = error_of([&] { store.grant_segment(order); });
   CHECK(error.code() == leaf::ErrorCode::exhausted);
-  CHECK(std::string(error.what()) == "tag 'order' has 0 IDs left up to its limit 100");
+  CHECK(std::string(error.what()) == "tag 'order' is used up: its limit is 100");
   CHECK(error_of([&] { store.grant(order, 1); }).code() == leaf::ErrorCode::exhausted);
 }
 
