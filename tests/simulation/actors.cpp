@@ -283,6 +283,7 @@ class Actor {
     SegmentOptions options;
     options.timeout = some_timeout();
     options.max_step = scenario().max_step;
+    options.max_starved_step = scenario().max_step;  // also where a damaged file says more
     if (is_shared) options.host = host_options(fetch_ahead);
     return options;
   }
