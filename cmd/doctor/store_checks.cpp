@@ -68,6 +68,18 @@ Check check_primary(const StoreHealth& health) {
             setting == health.settings.end() ? "connect to a server that accepts writes"_hint
                                              : reset(*setting, health, "off")};
   }
+  constexpr std::int64_t few = 40'000'000;  // from here on it warns, too
+  if (health.transactions_left && *health.transactions_left < few) {
+    const bool is_over = *health.transactions_left <= 0;
+    return {"primary", is_over ? CheckState::failed : CheckState::warning,
+            is_over ? fmt::format("the server accepts no writes: database '{}' must be vacuumed",
+                                  health.oldest_database)
+                    : fmt::format("database '{}' must be vacuumed: after {} more transactions the server "
+                                  "accepts no writes",
+                                  health.oldest_database, *health.transactions_left),
+            "end old transactions, also prepared ones, drop replication slots that nobody uses, then run "
+            "VACUUM in each database"_hint};
+  }
   return {"primary", CheckState::ok, "the server accepts writes"};
 }
 

@@ -43,11 +43,11 @@ void wait_past(const Layout& layout, std::int64_t ticks, Clock& clock, milliseco
   const UnixTime end = begin + layout.unit();
   for (auto now = clock.now(); now >= begin && now < end; now = clock.now()) {
     if (end - now > patience) {
-      throw Error(
-          ErrorCode::unavailable,
-          fmt::format("this unit of time has no ID left, and the next one of layout '{}' begins at {}",
-                      layout.name(), to_rfc3339(end)),
-          advice("wait until then, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}));
+      throw Error(ErrorCode::unavailable,
+                  fmt::format("no ID can be made before the next unit of time of layout '{}' begins, at {}",
+                              layout.name(), to_rfc3339(end)),
+                  advice("allow more time{}; if the host's buffer is used, waiting until then helps too"_hint,
+                         Remedy{Remedy::Kind::allow_more_time}));
     }
     if (clock.steady_now() > deadline) {
       throw Error(ErrorCode::unavailable, fmt::format("the clock stands still at {}", to_rfc3339(begin)));

@@ -290,8 +290,8 @@ in_an_hour_s_units() { leafctl -q init-db --layout "31,10,22/1h@$(($(date +%s%3N
     expect 2 leafctl next --snowflake --timeout 1s "$how"
     contains "$stderr" 'hint: set the window to 7200s or longer'
     expect 3 leafctl next --snowflake --window 7200s --timeout 1s "$how"
-    contains "$stderr" "leafctl: this unit of time has no ID left, and the next one of layout 'time:31,worker:10,sequence:22/1h@"
-    contains "$stderr" 'hint: wait until then, or allow more time with --timeout'
+    contains "$stderr" "leafctl: no ID can be made before the next unit of time of layout 'time:31,worker:10,sequence:22/1h@"
+    contains "$stderr" "hint: allow more time with --timeout; if the host's buffer is used, waiting until then helps too"
   done
 }
 

@@ -21,3 +21,14 @@ TEST_CASE("mark names: a mark has the name of him who went furthest, wherever it
     CHECK(marks->mark("deployment", "worker 1").holder == 9);
   }
 }
+
+TEST_CASE("mark names: what one store grants to two at once is lost to neither, wherever marks are kept") {
+  const leaf::test::TemporaryFolder home;
+  const leaf::HostOptions host{.folder = (home.path() / "run").string()};
+  for (const auto& marks : {leaf::host_marks(host), leaf::marks_in_memory()}) {
+    const leaf::StoreIdentity store{.deployment = "d", .copy = "c"}, copy{.deployment = "d", .copy = "c2"};
+    CHECK(marks->claim(store, "tag order", {20, 30}));
+    CHECK(marks->claim(store, "tag order", {10, 20}));
+    CHECK_FALSE(marks->claim(copy, "tag order", {10, 20}));
+  }
+}

@@ -172,6 +172,21 @@ TEST_CASE(
   CHECK(left_after(copy) == 0);
 }
 
+TEST_CASE("fetcher: pauses double, to two seconds, or to a minute where nobody expects it to help") {
+  using leaf::range::pause_after;
+  for (const bool is_retryable : {true, false}) {
+    CAPTURE(is_retryable);
+    for (int failures = 1; failures < 20; ++failures) {
+      const auto most = std::min<std::chrono::milliseconds>(100ms * (1 << std::min(failures - 1, 10)),
+                                                            is_retryable ? 2s : 60s);
+      for (int i = 0; i < 20; ++i) {
+        CHECK(pause_after(failures, is_retryable) <= most);
+        CHECK(pause_after(failures, is_retryable) >= most / 4 * 3);
+      }
+    }
+  }
+}
+
 TEST_CASE("fetcher: a range whose mark is reached before its fetch is over has the next one fetched") {
   const SqliteStore file;
   file.open();

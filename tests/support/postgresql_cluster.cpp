@@ -1,5 +1,6 @@
 #include "support/postgresql_cluster.hpp"
 
+#include <fmt/format.h>
 #include <libpq-fe.h>
 #include <signal.h>
 
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/sql_session.hpp"
 #include "support/wait_for.hpp"
 
 namespace leaf::test {
@@ -105,6 +107,27 @@ void PostgresqlCluster::set_clock(int ahead) const {
   std::ofstream(next) << std::showpos << ahead << "\n";
   fs::permissions(next, fs::perms::others_read, fs::perm_options::add);
   fs::rename(next, clock_file());
+}
+
+void PostgresqlCluster::age(std::int64_t left) {
+  constexpr std::int64_t half = 2'147'483'647, in_a_file = std::int64_t{1} << 20;
+  const std::int64_t oldest =
+      std::stoll(SqlSession(url()).value("SELECT min(datfrozenxid::text::bigint) FROM pg_database"));
+  SqlSession(url()).run("ALTER DATABASE template0 ALLOW_CONNECTIONS true");  // for vacuum()
+  stop(Stop::fast);
+  const std::int64_t next = oldest + half - left;
+  run(as_postgres(
+      {postgresql_program("pg_resetwal"), "--next-transaction-id=" + std::to_string(next), data()}));
+  // The server looks there for what became of the last one.
+  const std::string file = fmt::format("{}/pg_xact/{:04X}", data(), next / in_a_file);
+  run(as_postgres({"sh", "-c", "head -c 262144 /dev/zero >\"$1\"", "sh", file}));
+  start();
+  SqlSession(url()).run("VACUUM");  // which has it look how old the oldest one is
+}
+
+void PostgresqlCluster::vacuum() const {
+  run({postgresql_program("vacuumdb"), "--all", "--freeze", "--host=" + host(), "--port=5432",
+       "--username=postgres"});
 }
 
 void PostgresqlCluster::kill() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -41,6 +42,10 @@ class PostgresqlCluster {
   void stop(Stop how);
   /// Its clock shows so many seconds more than this machine's, or fewer.
   void set_clock(int ahead) const;
+  /// Restarts it as one that may begin `left` more transactions before their numbers wrap.
+  void age(std::int64_t left);
+  /// Vacuums each database, so that nothing of before is old.
+  void vacuum() const;
   /// kill -9 of the postmaster.
   void kill();
   /// Its process ID while it runs.

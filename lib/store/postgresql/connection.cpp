@@ -118,9 +118,16 @@ class PostgresqlConnection final : public Connection {
  private:
   static void note(void* self, const PGresult* notice) {
     const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-    if (severity == nullptr || std::string_view(severity) != "WARNING") return;
+    if (severity == nullptr || std::string_view(severity) != "WARNING" || is_about_age(notice)) return;
     const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
     static_cast<PostgresqlConnection*>(self)->warning_ = text != nullptr ? text : "(no text)";
+  }
+
+  /// Each transaction is told for days that old ones must be vacuumed, which says nothing of its commit.
+  static bool is_about_age(const PGresult* notice) {
+    const char* const file = PQresultErrorField(notice, PG_DIAG_SOURCE_FILE);
+    return file != nullptr &&
+           (std::string_view(file).ends_with("varsup.c") || std::string_view(file).ends_with("multixact.c"));
   }
 
   void require_no_warning() const {

@@ -88,6 +88,9 @@ Meaning meaning_of(std::string_view state) {
   }
   if (state == "23505")  // a key is made anew over rows that came twice, as from a dump
     return {ErrorCode::refused, "remove the rows that have granted less, then try again"_hint};
+  if (state == "54000")  // no transaction is begun before old ones are vacuumed away
+    return {ErrorCode::unavailable,
+            advice("see which database must be vacuumed{}"_hint, Remedy{Remedy::Kind::check_store})};
   if (state == "22P05")  // what no other encoding takes apart from UTF-8 is a description
     return {ErrorCode::usage, "leave out what the database's encoding cannot write"_hint};
   const std::string_view group = state.substr(0, 2);

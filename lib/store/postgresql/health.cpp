@@ -80,6 +80,8 @@ StoreHealth inspect(Connection& connection, const std::string&, milliseconds tim
   health.role = server.text(3);
   health.is_standby = server.integer(4) == 1;
   health.is_read_only = server.integer(5) == 1;
+  if (!health.is_standby) health.transactions_left = server.integer(6);
+  health.oldest_database = server.text(7);
   identify(health, connection, timeout);
   look_at_guard(health, connection, timeout);
   for (const std::string& remedy : texts(connection, health_sql.guard_remedy, timeout))

@@ -9,7 +9,11 @@ const HealthSql health_sql{
         "SELECT split_part(current_setting('server_version'), ' ', 1),"
         " (current_setting('server_version_num')::integer >= 130000)::integer, current_database(), "
         "current_user,"
-        " pg_is_in_recovery()::integer, (current_setting('transaction_read_only') = 'on')::integer",
+        " pg_is_in_recovery()::integer, (current_setting('transaction_read_only') = 'on')::integer,"
+        " 2147483647 - CASE WHEN current_setting('server_version_num')::integer < 140000 THEN 1000000 ELSE "
+        "3000000 END"
+        " - age(d.datfrozenxid)::bigint, d.datname"
+        " FROM pg_database AS d ORDER BY age(d.datfrozenxid) DESC LIMIT 1",
     .identity =
         "SELECT system_identifier, CASE WHEN pg_is_in_recovery()"
         " THEN (SELECT timeline_id FROM pg_control_checkpoint())"

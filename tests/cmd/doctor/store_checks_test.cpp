@@ -95,6 +95,21 @@ TEST_CASE("store checks: an old server, a standby and a schema of another versio
     CHECK(found(health).name == "primary");
     CHECK(found(health).hint == "run 'ALTER DATABASE \"ids\" RESET default_transaction_read_only'");
   }
+  SUBCASE("old transactions") {
+    health.oldest_database = "ids";
+    health.transactions_left = 38'000'000;
+    CHECK(found(health).name == "primary");
+    CHECK(found(health).state == CheckState::warning);
+    CHECK(found(health).detail ==
+          "database 'ids' must be vacuumed: after 38000000 more transactions the server accepts no writes");
+    health.transactions_left = -1'000'000;
+    CHECK(found(health).state == CheckState::failed);
+    CHECK(found(health).detail == "the server accepts no writes: database 'ids' must be vacuumed");
+    CHECK(
+        found(health).hint ==
+        "end old transactions, also prepared ones, drop replication slots that nobody uses, then run VACUUM "
+        "in each database");
+  }
   SUBCASE("older schema") {
     health.schema_version = 1;
     CHECK(found(health).name == "schema");
