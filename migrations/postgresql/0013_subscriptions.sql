@@ -9,7 +9,7 @@ BEGIN
   IF coalesce(current_setting('synchronous_commit', true), '') = 'off'
      OR coalesce(current_setting('client_min_messages', true), '') = 'error'
   THEN
-    RAISE EXCEPTION 'the store does not vouch for its commits: ''synchronous_commit'' is off, or'
+    RAISE EXCEPTION 'commits may be lost in a crash: ''synchronous_commit'' is off, or'
       ' ''client_min_messages'' hides its warnings'
       USING ERRCODE = 'LF002',
         HINT = 'leave both at their defaults for this role and database, and out of PGOPTIONS';

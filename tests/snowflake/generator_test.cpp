@@ -668,7 +668,7 @@ TEST_CASE(
     CHECK(error_code([&] { generator.next(); }) == ErrorCode::unavailable);
     CHECK(error_text([&] {
             generator.next();
-          }).find("the next one of layout 'time:31,worker:10,sequence:22/1h@") != std::string::npos);
+          }).find("the next unit of time of layout 'time:31,worker:10,sequence:22/1h@") != std::string::npos);
     CHECK(fixture.clock.steady_now() - before <= 1s);
   }
   options.timeout = 1801s;
