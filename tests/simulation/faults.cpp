@@ -84,7 +84,7 @@ void Faults::end() {
   server_.go_down(0);
   for (const auto& host : hosts_) {
     host->clock_offset = 0;
-    ++host->clock_sets;
+    note_clock_set(*host);
     for (Process* const process : host->processes) process->stopped_until = 0;
   }
 }
@@ -271,6 +271,11 @@ bool Faults::damage() {
 }
 
 /// Mostly by little, as a time server does; sometimes by hours, as a mistake.
+void Faults::note_clock_set(Host& host) {
+  ++host.clock_sets;
+  if (host.releases > 0) tally_.unordered.insert(host.number);
+}
+
 bool Faults::set_clock() {
   Host& host = some_host();
   const Time furthest = random_.one_in(4) ? 3 * 60 * minute : 8 * second;
@@ -281,7 +286,7 @@ bool Faults::set_clock() {
     host.clock_offset = random_.one_in(3) ? 0 : random_.spread(0, furthest) * (random_.one_in(2) ? -1 : 1);
   }
   host.furthest_ahead = std::max(host.furthest_ahead, host.clock_offset);
-  ++host.clock_sets;
+  note_clock_set(host);
   server_.note_disturbance();
   log_.note("clock", 0, host.number, host.clock_offset);
   return true;
@@ -472,12 +477,14 @@ void Faults::release(Host& host) {
   operate(host, "release", [this, &host](Store& store) {
     store.release_workers(owner_of(host));
     const milliseconds max_backward = SnowflakeOptions().max_backward;
+    ++host.releases;
     // Windows that lie ahead go, and what follows begins at the clock's time.
     if (host.furthest_ahead - host.clock_offset > Time{max_backward.count()} * millisecond)
       tally_.unordered.insert(host.number);
     HostClock clock;
     drop_host_windows_ahead(store.identity(), host_options(false), owner_of(host), {}, max_backward,
                             milliseconds(5000), clock);
+    --host.releases;
   });
 }
 

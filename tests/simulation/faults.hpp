@@ -41,6 +41,7 @@ class Faults {
   void find_relics(Host& host, std::vector<KeptFile>& files);
   bool damage();
   bool set_clock();
+  void note_clock_set(Host& host);
   bool fail_over();
   bool restore();
   ServerName some_restored();

@@ -62,6 +62,7 @@ struct Host {
   Time clock_offset = 0;    ///< its clock less true time
   Time furthest_ahead = 0;  ///< of all the offsets it had
   std::int64_t clock_sets = 0;
+  int releases = 0;  ///< of its workers, under way: what lies ahead of its clock goes
   std::map<std::string, std::shared_ptr<Inode>> folders{};
   std::vector<Process*> processes{};
 
