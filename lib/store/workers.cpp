@@ -21,12 +21,16 @@ using store::unix_ms;
 using store::Value;
 
 /// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
+Error not_held(std::int64_t number) {
+  return {ErrorCode::not_found, fmt::format("worker {} is not held", number),
+          advice("see which are held{}"_hint, Remedy{Remedy::Kind::list_workers})};
+}
+
 Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
   for (const Worker& worker : workers) {
     if (worker.id == number && !worker.owner.empty()) return worker;
   }
-  throw Error(ErrorCode::not_found, fmt::format("worker {} is not held", number),
-              advice("see which are held{}"_hint, Remedy{Remedy::Kind::list_workers}));
+  throw not_held(number);
 }
 
 std::vector<std::int64_t> numbers_of(const std::vector<Row>& rows) {
@@ -63,6 +67,7 @@ void Store::recycle_worker(std::int64_t worker, bool force) {
   const bool is_free = std::any_of(known.begin(), known.end(),
                                    [&](const Worker& one) { return one.id == worker && one.owner.empty(); });
   if (may_be_done && is_free) return;
+  if (force) throw not_held(worker);  // whoever holds it now has come since
   const Worker held = held_worker(known, worker);
   throw Error(
       ErrorCode::refused,

@@ -222,6 +222,7 @@ TEST_CASE("workers on PostgreSQL: many holders that come, renew, give up and are
             if (i % 4 == 1) store.give_up_worker(lease, lease.begin + 1ms);
           } catch (const leaf::Error& error) {
             // Taken by another one meanwhile, or all in use just now.
+            CAPTURE(std::string(error.what()));
             CHECK((error.code() == ErrorCode::exhausted || error.code() == ErrorCode::not_found));
           }
         }
