@@ -10,7 +10,7 @@
 #include "ids/id_lines.hpp"
 #include "ids/one_store.hpp"
 #include "ids/snowflake_ids.hpp"
-#include "leaf/detail/counted.hpp"
+#include "leaf/detail/supply_text.hpp"
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/tag.hpp"
@@ -45,10 +45,7 @@ constexpr Column<TagRange> range_columns[] = {
 
 void warn_if_nearly_used_up(const leaf::TagName& tag, const leaf::TagSupply& ids, Messages& messages) {
   if (!ids.is_low()) return;
-  const std::string left = ids.left == 0
-                               ? fmt::format("tag '{}' is used up: its limit is {}", tag.str(), ids.limit)
-                               : fmt::format("tag '{}' has only {} left (limit {})", tag.str(),
-                                             leaf::detail::counted(ids.left, "ID"), ids.limit);
+  const std::string left = leaf::detail::supply_text(tag.str(), ids);
   if (ids.limit == leaf::max_id) {
     messages.warning(left);
     return;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "doctor/supply_checks.hpp"
-#include "leaf/detail/counted.hpp"
+#include "leaf/detail/supply_text.hpp"
 #include "tags/tag_command.hpp"
 #include "tags/tag_supply.hpp"
 #include "text/hint.hpp"
@@ -43,9 +43,7 @@ std::optional<Check> check_limit(const Tag& tag, const TagOutlook& outlook) {
   const std::int64_t left = ids.left;
   const bool lasts = left > 0 && (!duration || *duration > soon_s);
   if (lasts && !ids.is_low()) return std::nullopt;
-  std::string seen = left == 0 ? fmt::format("tag '{}' is used up: its limit is {}", tag.name, ids.limit)
-                               : fmt::format("tag '{}' has only {} left (limit {})", tag.name,
-                                             leaf::detail::counted(left, "ID"), ids.limit);
+  std::string seen = leaf::detail::supply_text(tag.name, ids);
   if (left > 0 && duration) seen += fmt::format(", for {} at this host's pace", lasting(*duration));
   return Check{"tags",
                left > 0 ? CheckState::warning : CheckState::failed,

@@ -89,7 +89,7 @@ YamlText parse_text(const Environment& environment, const std::string& text) {
       module ? static_cast<const yaml::Module*>(module->symbol("leaf_yaml_module")) : nullptr;
   if (yaml == nullptr || std::string_view(yaml->built_with) != LEAF_VERSION) {
     throw Error(
-        ErrorCode::unavailable,
+        module ? ErrorCode::unavailable : ErrorCode::usage,
         fmt::format("'libleaf-yaml.so' of version {}, which reads configuration files, is not installed",
                     LEAF_VERSION),
         "if packages are being upgraded, try again; if they were while this program ran, start it again; "

@@ -9,11 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <new>
 
-#include "host/hash.hpp"
 #include "leaf/error.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -22,94 +20,6 @@
 namespace leaf::host {
 
 namespace {
-
-constexpr char magic[8] = {'l', 'e', 'a', 'f', 'h', 'o', 's', 't'};
-
-std::string suffix() {
-  return std::string(".v").append(std::to_string(state_format));
-}
-
-const char* prefix_of(FileKind kind) {
-  static constexpr const char* prefixes[] = {"tag-", "worker-", "mark-", "store-"};
-  return prefixes[static_cast<std::size_t>(kind)];
-}
-
-/// Names this boot of the kernel, which a process does not outlive. Never destroyed: a handler at exit may
-/// draw.
-const std::string& boot_id() {
-  static const std::string& id = *new std::string([] {
-    constexpr const char* boot_file = "/proc/sys/kernel/random/boot_id";
-    const Descriptor file(::open(boot_file, O_RDONLY | O_CLOEXEC));
-    char text[sizeof FileHeader::boot] = {};
-    const ssize_t length = file ? read(file.get(), text, sizeof text - 1) : -1;
-    if (length <= 0) {
-      const int error = errno;
-      throw Error(
-          ErrorCode::failed,
-          fmt::format("the system does not identify its boot, by '{}': {}", boot_file, std::strerror(error)),
-          is_shortage(error)
-              ? shortage_hint(error)
-              : advice("go without the host's buffer{}"_hint, Remedy{Remedy::Kind::do_without_host}));
-    }
-    return std::string(text, strcspn(text, "\n"));
-  }());
-  return id;
-}
-
-std::uint64_t checksum_of(const FileHeader& header) {
-  return Hash().add({reinterpret_cast<const char*>(&header), offsetof(FileHeader, checksum)}).value();
-}
-
-template <std::size_t size>
-void copy_text(char (&to)[size], const std::string& text) {
-  std::memcpy(to, text.data(), std::min(text.size(), size - 1));
-}
-
-template <std::size_t size>
-std::string text_of(const char (&text)[size]) {
-  return {text, strnlen(text, size)};
-}
-
-/// What no other file of this boot has: the number of an inode may come back, but at another time.
-struct Birth {
-  std::uint64_t device;
-  std::uint64_t inode;
-  std::uint64_t time_ns;
-  bool has_space;  ///< else a full file system would show by a SIGBUS
-};
-
-std::optional<Birth> birth_of(int descriptor) {
-  struct statx file {};
-  constexpr unsigned wanted = STATX_INO | STATX_BTIME | STATX_BLOCKS;
-  if (statx(descriptor, "", AT_EMPTY_PATH, wanted, &file) != 0) return std::nullopt;
-  return Birth{
-      .device = std::uint64_t{file.stx_dev_major} << 32 | file.stx_dev_minor,
-      .inode = file.stx_ino,
-      .time_ns = static_cast<std::uint64_t>(file.stx_btime.tv_sec) * 1'000'000'000 + file.stx_btime.tv_nsec,
-      .has_space = file.stx_blocks > 0};
-}
-
-FileHeader header_of(const FileKey& key, const Birth& birth, const std::string& boot) {
-  FileHeader header{};
-  std::copy(std::begin(magic), std::end(magic), header.magic);
-  header.format = state_format;
-  header.kind = key.kind;
-  header.device = birth.device;
-  header.inode = birth.inode;
-  header.birth_ns = birth.time_ns;
-  copy_text(header.boot, boot);
-  copy_text(header.name, key.name);
-  copy_text(header.shown_store, key.shown_store);
-  copy_text(header.deployment, key.identity.deployment);
-  copy_text(header.copy, key.identity.copy);
-  header.checksum = checksum_of(header);
-  return header;
-}
-
-bool is_for(const FileHeader& header, const FileKey& key) {
-  return header.kind == key.kind && text_of(header.name) == key.name &&
-         text_of(header.deployment) == key.identity.deployment && text_of(header.copy) == key.identity.copy;
-}
 
 Error cannot(const Folder& folder, const std::string& file, const char* what) {
   return {
@@ -170,17 +80,6 @@ bool has_name(const Folder& folder, const std::string& name, int descriptor) {
 
 }  // namespace
 
-// Each call from the buffer comes by: without fmt a start does not touch its library.
-std::string FileKey::file_name() const {
-  Hash hash;
-  if (kind != FileKind::store_name) hash.add(identity.deployment).add(identity.copy);
-  std::uint64_t number = hash.add(key).value();
-  std::string digits(16, '0');
-  for (auto digit = digits.rbegin(); number != 0; number >>= 4, ++digit)
-    *digit = "0123456789abcdef"[number & 15];
-  return std::string(prefix_of(kind)).append(digits).append(suffix());
-}
-
 std::shared_ptr<StateFile> StateFile::map(std::string name, Descriptor descriptor) {
   void* const memory = mmap(nullptr, state_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.get(), 0);
   if (memory == MAP_FAILED) {
@@ -196,11 +95,7 @@ StateFile::StateFile(std::string name, Descriptor descriptor, void* memory)
 
 bool StateFile::counts(const std::string& boot) const {
   const auto birth = birth_of(descriptor_.get());
-  if (!birth || !birth->has_space) return false;
-  const FileHeader& header = state_->header;
-  return std::equal(std::begin(magic), std::end(magic), header.magic) && header.format == state_format &&
-         header.checksum == checksum_of(header) && header.device == birth->device &&
-         header.inode == birth->inode && header.birth_ns == birth->time_ns && text_of(header.boot) == boot;
+  return birth && birth->has_space && is_of(state_->header, *birth, boot);
 }
 
 bool StateFile::is_intact() const {
@@ -233,7 +128,7 @@ std::optional<Error> StateFile::why_lost(const Folder& folder, const std::string
       const auto file = map(file_name, std::move(descriptor));
       if (file->counts(boot_id()) && file->is_intact()) return std::nullopt;
       const FileHeader& header = file->state().header;
-      if (header.checksum == checksum_of(header) && text_of(header.boot) != boot_id()) return std::nullopt;
+      if (is_undamaged(header) && text_of(header.boot) != boot_id()) return std::nullopt;
     }
     return Error(
         ErrorCode::failed,
@@ -354,10 +249,6 @@ std::string StateFile::shown_store() const {
   return text_of(state_->header.shown_store);
 }
 
-StoreIdentity identity_of(const FileHeader& header) {
-  return {.deployment = text_of(header.deployment), .copy = text_of(header.copy)};
-}
-
 StoreIdentity StateFile::identity() const {
   return identity_of(state_->header);
 }
@@ -411,8 +302,8 @@ std::vector<std::string> state_files(const Folder& folder, std::initializer_list
   if (listing == nullptr) throw cannot(folder, ".", "listed");
   while (const dirent* entry = readdir(listing)) {
     const std::string name = entry->d_name;
-    const auto holds = [&](FileKind kind) { return name.starts_with(prefix_of(kind)); };
-    if (name.ends_with(suffix()) && std::ranges::any_of(kinds, holds)) names.push_back(name);
+    if (std::ranges::any_of(kinds, [&](FileKind kind) { return is_file_name(name, kind); }))
+      names.push_back(name);
   }
   closedir(listing);
   std::ranges::sort(names);

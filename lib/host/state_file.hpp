@@ -9,27 +9,13 @@
 
 #include "host/descriptor.hpp"
 #include "host/fetch_lock.hpp"
+#include "host/file_header.hpp"
 #include "host/folder.hpp"
 #include "host/shared_state.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store_identity.hpp"
 
 namespace leaf::host {
-
-/// What a file is for.
-struct FileKey {
-  FileKind kind;
-  std::string name;
-  std::string key;            ///< what tells it from others of its kind and store; usually the name
-  std::string shown_store{};  ///< for people
-  StoreIdentity identity{};   ///< of a name: where it leads to, which is no part of the file's name
-
-  /// The name of its file.
-  std::string file_name() const;
-};
-
-/// The store that `header` names.
-StoreIdentity identity_of(const FileHeader& header);
 
 /// One mapped file. The mapping is for all threads, and stays where it is until the object goes, and all that
 /// have shared_state().

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "leaf/detail/counted.hpp"
+#include "leaf/detail/supply_text.hpp"
 #include "leaf/detail/utf8.hpp"
 #include "leaf/store.hpp"
 #include "store/found_tag.hpp"
@@ -322,10 +322,7 @@ Error store::changed_meanwhile(const TagName& tag) {
 
 Error store::too_few_left(const Tag& tag, std::uint64_t buffered) {
   const TagSupply supply = supply_of(tag, buffered);
-  return {ErrorCode::exhausted,
-          supply.left == 0 ? fmt::format("tag '{}' is used up: its limit is {}", tag.name, supply.limit)
-                           : fmt::format("tag '{}' has only {} left (limit {})", tag.name,
-                                         detail::counted(supply.left, "ID"), supply.limit),
+  return {ErrorCode::exhausted, detail::supply_text(tag.name, supply),
           supply.limit < max_id
               ? advice("raise it{}"_hint, Remedy{.kind = Remedy::Kind::change_limit, .name = tag.name})
               : "go on with another tag: no ID is greater"_hint};

@@ -20,12 +20,12 @@ using store::time_of;
 using store::unix_ms;
 using store::Value;
 
-/// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
 Error not_held(std::int64_t number) {
   return {ErrorCode::not_found, fmt::format("worker {} is not held", number),
           advice("see which are held{}"_hint, Remedy{Remedy::Kind::list_workers})};
 }
 
+/// The one of `workers` that has this number. Throws Error (not_found) if it is not held.
 Worker held_worker(const std::vector<Worker>& workers, std::int64_t number) {
   for (const Worker& worker : workers) {
     if (worker.id == number && !worker.owner.empty()) return worker;

@@ -53,6 +53,12 @@ struct BusyClock final : ManualClock {
 struct SharedRangesFixture {
   leaf::StoreOptions store_options() { return {.url = "postgresql://h/ids", .clock = &clock}; }
   leaf::HostOptions host_options() const { return {.folder = run, .fetch_ahead = false}; }
+  /// That of the store's name.
+  bool claim_check() {
+    const leaf::host::StoreName name(store_options().url, host_options());
+    return name.claim_check(leaf::host::Folder::open(host_options()),
+                            std::chrono::floor<std::chrono::milliseconds>(clock.now()));
+  }
 
   TemporaryFolder home;
   fs::path run = home.path() / "run";
@@ -440,9 +446,7 @@ TEST_CASE("shared ranges: a process that starts checks a name that nobody has ch
   CHECK(Buffer(fixture, "order", 1s, away).draw() == 2);
   CHECK(Buffer(fixture, "order", 1s, away).draw() == 3);
   CHECK(asked == 1);
-  const leaf::host::StoreName name(fixture.store_options().url, fixture.host_options());
-  CHECK_FALSE(name.claim_check(leaf::host::Folder::open(fixture.host_options()),
-                               std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now())));
+  CHECK_FALSE(fixture.claim_check());
 }
 
 TEST_CASE("shared ranges: a name that was checked, or claimed, in what is the future now is checked again") {
@@ -451,16 +455,11 @@ TEST_CASE("shared ranges: a name that was checked, or claimed, in what is the fu
   first.grants = {{1, 100}};
   CHECK(first.draw() == 1);
   CHECK_FALSE(first.is_check_due());
-  const leaf::host::StoreName name(fixture.store_options().url, fixture.host_options());
-  const auto claim_check = [&] {
-    return name.claim_check(leaf::host::Folder::open(fixture.host_options()),
-                            std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now()));
-  };
-  CHECK(claim_check());
-  CHECK_FALSE(claim_check());
+  CHECK(fixture.claim_check());
+  CHECK_FALSE(fixture.claim_check());
   fixture.clock.set_back(24h);
   CHECK(first.is_check_due());
-  CHECK(claim_check());
+  CHECK(fixture.claim_check());
 }
 
 TEST_CASE("shared ranges: users of a tag that was removed leave its buffer at once, in order") {

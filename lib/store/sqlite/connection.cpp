@@ -1,7 +1,6 @@
 #include "store/connection.hpp"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "store/sqlite/health.hpp"
 #include "store/sqlite/migrations.hpp"
 #include "store/sqlite/sql.hpp"
+#include "store/sqlite/sql_functions.hpp"
 #include "text/hint.hpp"
 
 namespace leaf::store::sqlite {
@@ -75,17 +75,7 @@ class SqliteConnection final : public Connection {
 
   std::vector<Row> execute_above(const char* text, std::span<const Value> parameters,
                                  const std::function<std::int64_t()>& floor, milliseconds timeout) override {
-    floor_ = &floor;
-    floor_failure_ = nullptr;
-    try {
-      auto rows = execute(text, parameters, timeout);
-      floor_ = nullptr;
-      return rows;
-    } catch (...) {
-      floor_ = nullptr;
-      if (floor_failure_) std::rethrow_exception(floor_failure_);
-      throw;
-    }
+    return functions_.above(floor, [&] { return execute(text, parameters, timeout); });
   }
 
   std::vector<Row> run_script(const std::string& script, milliseconds timeout) override {
@@ -177,29 +167,6 @@ class SqliteConnection final : public Connection {
                 "remove it if nobody needs it, and check who may write to its folder"_hint);
   }
 
-  /// leaf_user() in SQL: the name of the user who runs this program, or its number where there is no name.
-  static void name_user(sqlite3_context* context, int, sqlite3_value**) {
-    const uid_t user = geteuid();
-    passwd entry{};
-    passwd* found = nullptr;
-    char names[4096];
-    const bool has_name = getpwuid_r(user, &entry, names, sizeof names, &found) == 0 && found != nullptr;
-    const std::string name = has_name ? entry.pw_name : std::to_string(user);
-    sqlite3_result_text(context, name.c_str(), static_cast<int>(name.size()), SQLITE_TRANSIENT);
-  }
-
-  /// leaf_floor(FLOOR) in SQL: FLOOR, or what it has become. The file is locked when SQLite asks.
-  static void raise_floor(sqlite3_context* context, int, sqlite3_value** arguments) {
-    auto& connection = *static_cast<SqliteConnection*>(sqlite3_user_data(context));
-    try {
-      const std::int64_t now = connection.floor_ != nullptr ? (*connection.floor_)() : 0;
-      sqlite3_result_int64(context, std::max<std::int64_t>(sqlite3_value_int64(arguments[0]), now));
-    } catch (...) {
-      connection.floor_failure_ = std::current_exception();
-      sqlite3_result_error(context, "the floor is not known", -1);
-    }
-  }
-
   void open() {
     const Call call(*this);
     const bool pretend = if_missing_ == IfMissing::assume_empty && !std::filesystem::exists(path_);
@@ -209,10 +176,7 @@ class SqliteConnection final : public Connection {
     const int result = sqlite3_open_v2(pretend ? ":memory:" : path_.c_str(), &db, flags, nullptr);
     db_.reset(db);
     if (result != SQLITE_OK) throw error(result);
-    sqlite3_create_function(db, "leaf_user", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, nullptr, &name_user, nullptr,
-                            nullptr);
-    sqlite3_create_function(db, "leaf_floor", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, this, &raise_floor, nullptr,
-                            nullptr);
+    functions_.add_to(db);
     sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
     constexpr int steps = 10'000;  // of SQLite's machine: a millisecond or so
     sqlite3_progress_handler(db, steps, &SqliteConnection::ends_late, this);
@@ -376,11 +340,10 @@ class SqliteConnection final : public Connection {
   const IfMissing if_missing_;
   steady_clock::time_point deadline_;
   std::optional<fork_guard::Hold> hold_;
+  SqlFunctions functions_;
   Database db_;
   std::optional<FileIdentity> file_;  ///< the one that is open; none for what only pretends to be one
   std::string journal_;               ///< beside it, if there is one
-  const std::function<std::int64_t()>* floor_ = nullptr;  ///< of execute_above(), while it runs
-  std::exception_ptr floor_failure_;                      ///< what it threw
   bool usable_ = true;
   bool wrote_wal_ = false;
   bool made_way_ = false;  ///< the last statement gave up, so that fork() could go on
