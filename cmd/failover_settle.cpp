@@ -94,7 +94,7 @@ class FailoverSettle : public Command {
     messages.info(
         now.leases_from
             ? fmt::format(
-                  "workers are leased from {} on; a host whose window is not over goes on, unless the "
+                  "workers are leased from {} on; until then, hosts with an open window continue, unless the "
                   "tables were restored",
                   leaf::detail::format_rfc3339(*now.leases_from))
             : "workers are leased");

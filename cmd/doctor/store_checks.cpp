@@ -57,8 +57,8 @@ Check check_primary(const StoreHealth& health) {
                     : fmt::format("database '{}' must be vacuumed: after {} more transactions the server "
                                   "accepts no writes",
                                   health.oldest_database, *health.transactions_left),
-            "end old transactions, also prepared ones, drop replication slots that nobody uses, then run "
-            "VACUUM in each database"_hint};
+            "end old transactions, including prepared ones, drop unused replication slots, then run VACUUM "
+            "in each database"_hint};
   }
   return {"primary", CheckState::ok, "the server accepts writes"};
 }

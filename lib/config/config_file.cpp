@@ -92,8 +92,8 @@ YamlText parse_text(const Environment& environment, const std::string& text) {
         module ? ErrorCode::unavailable : ErrorCode::usage,
         fmt::format("'libleaf-yaml.so' of version {}, which reads configuration files, is not installed",
                     LEAF_VERSION),
-        "if packages are being upgraded, try again; if they were while this program ran, start it again; "
-        "else install libleaf again"_hint);
+        "if packages are being upgraded, try again; if that happened while this program was running, restart "
+        "it; otherwise install libleaf again"_hint);
   }
   return yaml->parse(text);
 }

@@ -28,8 +28,8 @@ const Driver& load(const std::string& name) {
     throw Error(
         ErrorCode::unavailable, fmt::format("driver '{}' is not of version {}", module->file, LEAF_VERSION),
         fmt::format(
-            "if packages are being upgraded, try again; if they were while this program ran, start it "
-            "again; else install the same version of libleaf and libleaf-{}"_hint,
+            "if packages are being upgraded, try again; if that happened while this program was running, "
+            "restart it; otherwise install the same version of libleaf and libleaf-{}"_hint,
             name));
   }
   return *driver;

@@ -44,8 +44,8 @@ Error no_lease_before(UnixTime from, UnixTime now) {
             time, settle)};
   }
   return {ErrorCode::unavailable, told,
-          advice("wait until then; a host whose window is not over goes on, unless the tables were restored. "
-                 "If that server lost no commit, saying so{} ends the wait"_hint,
+          advice("wait until then; hosts with an open window continue, unless the tables were restored. If "
+                 "that server lost no commit, saying so{} ends the wait"_hint,
                  settle)};
 }
 

@@ -49,7 +49,7 @@ hint: install the package 'libleaf-$TEST_STORE'"
   sed "s/$(leafctl --version | awk 'NR == 1 { print $NF }' | sed 's/\./\\./g')/9.9.9/" "$packaged" >"$driver"
   expect 3 leafctl tags list
   contains "$stderr" "leafctl: driver '$driver' is not of version "
-  contains "$stderr" "hint: if packages are being upgraded, try again; if they were while this program ran, start it again; else install the same version of libleaf and libleaf-$TEST_STORE"
+  contains "$stderr" "hint: if packages are being upgraded, try again; if that happened while this program was running, restart it; otherwise install the same version of libleaf and libleaf-$TEST_STORE"
   cp "$packaged" "$driver"
   expect 0 leafctl tags list
 }

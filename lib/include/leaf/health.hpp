@@ -140,10 +140,10 @@ struct StoreHealth {
   /// This host's clock minus the store's, as far as the time that the query took does not explain it.
   std::chrono::milliseconds clock_offset{};
 
-  /// How many more transactions the server begins, unless old ones are vacuumed away; then it accepts no
-  /// writes, lest their numbers wrap. Absent: no server, or a standby.
+  /// How many more transactions PostgreSQL begins before it stops accepting writes to avoid transaction ID
+  /// wraparound; vacuuming raises it. Absent: another database, or a standby.
   std::optional<std::int64_t> transactions_left{};
-  std::string oldest_database{};  ///< which has to be vacuumed first
+  std::string oldest_database{};  ///< the one to vacuum first
 };
 
 }  // namespace leaf

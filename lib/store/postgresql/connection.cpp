@@ -123,7 +123,7 @@ class PostgresqlConnection final : public Connection {
     static_cast<PostgresqlConnection*>(self)->warning_ = text != nullptr ? text : "(no text)";
   }
 
-  /// Each transaction is told for days that old ones must be vacuumed, which says nothing of its commit.
+  /// For days before a wraparound, each transaction gets a warning that says nothing about its commit.
   static bool is_about_age(const PGresult* notice) {
     const char* const file = PQresultErrorField(notice, PG_DIAG_SOURCE_FILE);
     return file != nullptr &&

@@ -105,10 +105,9 @@ TEST_CASE("store checks: an old server, a standby and a schema of another versio
     health.transactions_left = -1'000'000;
     CHECK(found(health).state == CheckState::failed);
     CHECK(found(health).detail == "the server accepts no writes: database 'ids' must be vacuumed");
-    CHECK(
-        found(health).hint ==
-        "end old transactions, also prepared ones, drop replication slots that nobody uses, then run VACUUM "
-        "in each database");
+    CHECK(found(health).hint ==
+          "end old transactions, including prepared ones, drop unused replication slots, then run VACUUM in "
+          "each database");
   }
   SUBCASE("older schema") {
     health.schema_version = 1;
