@@ -62,14 +62,9 @@ class HostMarks final : public GrantMarks {
   bool claim(const StoreIdentity& store, const std::string& subject, Range granted,
              MarkHolder holder) override {
     const Places places = places_of(store.deployment, subject, IfMissing::make);
-    const Mark mark{.end = granted.hi, .holder = holder};
     const std::uint64_t copy = holder_of(store.copy);
-    // The mark first: it has to name a number that the claims of no copy lie above, should this process die
-    // in between.
-    places.own.raise(mark);
-    places.shared->raise(mark);
-    const bool is_own = places.own.claim(copy, granted);
-    return places.shared->claim(copy, granted) && is_own;
+    const bool is_own = places.own.claim(copy, granted, holder);
+    return places.shared->claim(copy, granted, holder) && is_own;
   }
 
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end,

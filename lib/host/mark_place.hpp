@@ -56,9 +56,11 @@ struct MarkPlace {
     for (CopyRecord& record : *copies) lower_to(record.end, mark.end);
   }
 
-  /// Each copy writes how far it has granted before it looks at the others: of two that are granted the same
-  /// at once, the later one sees the earlier one.
-  bool claim(std::uint64_t copy, Range granted) const {
+  /// Raises the mark in the name of `by`. Each copy writes how far it has granted before it looks at the
+  /// others: of two that are granted the same at once, the later one sees the earlier one. The mark comes
+  /// first: it has to name a number that the claims of no copy lie above, should this process die in between.
+  bool claim(std::uint64_t copy, Range granted, MarkHolder by) const {
+    raise({.end = granted.hi, .holder = by});
     CopyRecord& own = record_of(copy);
     raise_to(own.end, granted.hi);
     return std::ranges::none_of(*copies, [&](const CopyRecord& other) {

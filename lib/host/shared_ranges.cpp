@@ -119,11 +119,10 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
     if (std::ranges::find(drawn_from_, next) == drawn_from_.end()) drawn_from_.push_back(next);
   }
   // Who has drawn nothing yet has nothing of another store.
-  const bool is_change = &state() != &nowhere_;
-  if (is_change) store_changes_.fetch_add(1, std::memory_order_acq_rel);
+  std::optional<range::StoreChanges::Change> change;
+  if (&state() != &nowhere_) change.emplace(store_changes_);
   state_.store(&to, std::memory_order_release);
   draw_from(to.buffer);
-  if (is_change) store_changes_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void SharedRanges::find_store(Time deadline) {

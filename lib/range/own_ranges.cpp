@@ -64,8 +64,8 @@ void OwnRanges::check_name(Store& store) {
 }
 
 void OwnRanges::drain() {
+  const StoreChanges::Change change(changes_);
   own_buffer_.drain();
-  moves_.fetch_add(1, std::memory_order_acq_rel);  // nothing else is published before
 }
 
 }  // namespace leaf::range

@@ -7,6 +7,7 @@
 
 #include "range/fetcher.hpp"
 #include "range/range_source.hpp"
+#include "range/store_changes.hpp"
 
 namespace leaf::range {
 
@@ -20,7 +21,7 @@ class OwnRanges final : public RangeSource {
   /// The store that granted what is buffered; empty if nothing was.
   StoreIdentity granted_by() const override;
 
-  std::uint64_t store_changes() const noexcept override { return static_cast<std::uint64_t>(moves()); }
+  std::uint64_t store_changes() const noexcept override { return changes_.count(); }
 
   void await(const std::function<bool()>& ready) override { fetcher_.await(*this, ready); }
   void request_fetch() override { fetcher_.request(*this); }
@@ -32,7 +33,7 @@ class OwnRanges final : public RangeSource {
   void check_name(Store& store) override;
 
  protected:
-  int moves() const noexcept override { return moves_.load(std::memory_order_acquire); }
+  std::uint64_t moves() const noexcept override { return changes_.count(); }
 
  private:
   bool has_ranges_of_another(const StoreIdentity& store, const std::string& origin) const;
@@ -42,7 +43,7 @@ class OwnRanges final : public RangeSource {
   const StoreOptions store_options_;
   Fetcher& fetcher_;
   DoubleBuffer own_buffer_;
-  std::atomic<int> moves_{0};
+  mutable StoreChanges changes_;
   std::mutex fetch_mutex_;
 
   mutable std::mutex last_mutex_;

@@ -26,7 +26,7 @@ Range RangeSource::take(std::uint64_t at_most, const DoubleBuffer*& taken_from) 
 
 RangeSource::Piece RangeSource::take_piece(std::uint64_t at_most) {
   for (;;) {
-    const int before = moves();
+    const std::uint64_t before = moves();
     const DoubleBuffer* taken_from = nullptr;
     const Range range = take(at_most, taken_from);
     if (moves() == before) return {.range = range, .place = {.buffer = taken_from, .moves = before}};

@@ -40,7 +40,7 @@ class RangeSource {
   /// What was taken at one place comes from one store.
   struct Place {
     const DoubleBuffer* buffer;
-    int moves;
+    std::uint64_t moves;
     bool operator==(const Place&) const = default;
   };
   struct Piece {
@@ -90,7 +90,7 @@ class RangeSource {
 
  protected:
   /// Another number once the same buffer holds what another store granted.
-  virtual int moves() const noexcept { return 0; }
+  virtual std::uint64_t moves() const noexcept { return 0; }
   void draw_from(DoubleBuffer& buffer) noexcept { buffer_.store(&buffer, std::memory_order_release); }
   /// For a caller that has waited that long; `failure` is of the last fetch, if that failed.
   Error timed_out(std::chrono::milliseconds waited, const std::optional<Error>& failure,

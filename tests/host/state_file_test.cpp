@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "host/state_patch.hpp"
@@ -451,6 +453,31 @@ TEST_CASE("state file: who takes one after somebody who died over it is told whe
   SUBCASE("not what a flipped bit makes of it") {
     file.state().end_of_taken ^= std::int64_t{1} << 40;
     CHECK(told() == 0);
+  }
+}
+
+TEST_CASE(
+    "state file: of one that is taken from its holder nothing more comes, also where takers are at it") {
+  StateFileFixture fixture;
+  for (int i = 0; i < 50; ++i) {
+    const auto file = fixture.open();
+    auto& buffer = file->state().buffer;
+    buffer.publish({1, 1 + std::int64_t{leaf::range::DoubleBuffer::max_size}}, 1);
+    std::atomic<std::int64_t> last{0};
+    std::atomic<bool> is_over{false};
+    std::thread taker([&] {
+      while (!is_over) {
+        const leaf::Range taken = buffer.take(1).range;
+        if (!taken.empty()) last = taken.lo;
+      }
+    });
+    while (last < 1000) continue;
+    std::int64_t told = 0;
+    CHECK(file->take_from_holder(fixture.folder, [&](std::int64_t end) { told = end; }));
+    CHECK(buffer.take(1).range.empty());
+    is_over = true;
+    taker.join();
+    CHECK(last < told);
   }
 }
 

@@ -88,13 +88,24 @@ struct FirstNotes : rl::test_suite<FirstNotes, 3> {
   Cells cells;
 };
 
-/// Two copies of a store grant the same at once: at least one of them is told.
+/// Two copies of a store grant the same at once: at least one of them is told. Who is told where to raise a
+/// tag to is told a number that no claim lies above, also where one who claims is killed.
 struct TwoCopies : rl::test_suite<TwoCopies, 2> {
   void before() { leaf_model::writes_to_live = forever; }
 
-  void thread(unsigned index) { is_good[index] = cells.place().claim(index + 1, {1, 11}); }
+  void thread(unsigned index) {
+    if (index == leaf_model::mortal_thread && rl::rand(2) == 0)
+      leaf_model::writes_to_live = static_cast<int>(rl::rand(6));
+    const bool is_told_good =
+        cells.place().claim(index + 1, {1, index == leaf_model::mortal_thread ? 21 : 11}, index + 1);
+    is_good[index] = is_told_good && (index != leaf_model::mortal_thread || leaf_model::writes_to_live >= 0);
+  }
 
-  void after() { RL_ASSERT(!is_good[0] || !is_good[1]); }
+  void after() {
+    RL_ASSERT(!is_good[0] || !is_good[1]);
+    for (const CopyRecord& record : cells.copies)
+      RL_ASSERT(record.end.load(leaf_model::memory_order_seq_cst) <= cells.place().load().end);
+  }
 
   Cells cells;
   std::array<bool, 2> is_good{};

@@ -172,6 +172,38 @@ TEST_CASE(
   CHECK(left_after(copy) == 0);
 }
 
+TEST_CASE("fetcher: no answer has IDs of two stores, whenever the name leads to another one") {
+  const SqliteStore file;
+  Store store = file.open();
+  Fetcher fetcher(file.options(), {.timeout = 60s, .max_threads = 1, .on_failure = {}});
+  // Two ranges in a row are one store's.
+  constexpr std::int64_t size = 64;
+  const auto store_of = [](std::int64_t id) { return id / (2 * size) % 2; };
+  std::int64_t lo = -size;
+  const auto grant = [&] {
+    lo += size;
+    return Granted{.range = {lo, lo + size},
+                   .mark = 1,
+                   .store = {.deployment = store_of(lo) == 0 ? "one" : "other", .copy = {}},
+                   .origin = "o",
+                   .record = {}};
+  };
+  OwnRanges source(std::make_unique<MadeUp>(grant), file.options(), fetcher);
+  source.fetch();
+  std::atomic<bool> is_over{false};
+  std::thread name([&] {
+    for (int i = 0; i < 50'000; ++i) source.fetch(store);
+    is_over = true;
+  });
+  int mixed = 0;
+  while (!is_over) {
+    const auto answer = source.take_all(3);
+    mixed += store_of(answer.front().lo) != store_of(answer.back().lo);
+  }
+  name.join();
+  CHECK(mixed == 0);
+}
+
 TEST_CASE("fetcher: pauses double, to two seconds, or to a minute where nobody expects it to help") {
   using leaf::range::pause_after;
   for (const bool is_retryable : {true, false}) {

@@ -1,11 +1,16 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -68,6 +73,29 @@ SnowflakeOptions impatient(std::chrono::milliseconds window) {
   options.worker.window = window;
   options.timeout = 0ms;
   return options;
+}
+
+/// Has something happen once another thread is about to ask the store for a lease.
+class InterruptedClock final : public ManualClock {
+ public:
+  std::chrono::system_clock::time_point now() override {
+    if (std::this_thread::get_id() != of_test_) std::call_once(happened_, [this] { happens(); });
+    return ManualClock::now();
+  }
+
+  std::function<void()> happens;
+
+ private:
+  const std::thread::id of_test_ = std::this_thread::get_id();
+  std::once_flag happened_;
+};
+
+/// Whether a thread of this process waits for something.
+bool is_asleep(pid_t thread) {
+  std::ifstream status(fmt::format("/proc/self/task/{}/stat", thread));
+  std::string number, name, state;
+  status >> number >> name >> state;
+  return state == "S";
 }
 
 std::vector<std::int64_t> draw(SnowflakeGenerator& generator, std::size_t count) {
@@ -525,6 +553,31 @@ TEST_CASE("generator: giving up leads no further back than where the holder bega
   CHECK_FALSE(by_hand.run("DELETE FROM leaf_worker"));
   auto generator = fixture.generator(options);
   CHECK(generator.next() > last);
+}
+
+TEST_CASE("generator: a window that is leased while the generator ends is given back too") {
+  GeneratorFixture fixture;
+  InterruptedClock clock;
+  auto store = fixture.store_options();
+  store.clock = &clock;
+  auto options = owned_by("a");
+  options.worker.window = 2s;
+  std::atomic<pid_t> ends{0};
+  std::atomic<bool> is_asked{false};
+  clock.happens = [&] {
+    is_asked = true;
+    CHECK(wait_for([&] { return ends != 0 && is_asleep(ends); }));
+  };
+  auto generator = std::make_unique<SnowflakeGenerator>(store, options);
+  clock.advance(1500ms);
+  for (int i = 0; i < 2; ++i) generator->next();  // half of the window was used: it asks for the next one
+  REQUIRE(wait_for([&] { return is_asked.load(); }));
+  std::thread([&] {
+    ends = gettid();
+    generator.reset();
+  }).join();
+  for (const auto& worker : fixture.store.open().workers())
+    CHECK(worker.window_end.time_since_epoch().count() == ms_of(clock.now()) + 1);
 }
 
 TEST_CASE("generator: the store away, IDs are made to the end of the window and again when it is back") {
