@@ -308,6 +308,18 @@ TEST_CASE("copies: a table of workers that is put back alone leases nobody a win
   CHECK(store.health().guard.value().leases_from >= lost.end);
 }
 
+TEST_CASE("copies: no tag is added by hand that is not counted, so that a loss of it would be noticed") {
+  TestDatabase database;
+  set_up(database.url());
+  const std::string insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('by hand', 1, 10)";
+  SqlSession other(database.url());
+  other.run("BEGIN; SELECT FROM leaf_meta FOR UPDATE");
+  CHECK_THROWS_WITH(database.sql().run("SET lock_timeout = 1; " + insert), doctest::Contains("lock timeout"));
+  other.run("ROLLBACK");
+  database.sql().run("RESET lock_timeout; " + insert);
+  CHECK(database.sql().value("SELECT tags = (SELECT count(*) FROM leaf_alloc) FROM leaf_meta") == "t");
+}
+
 TEST_CASE("copies: rows that are put back into the tables of now are noticed") {
   TestDatabase database;
   set_up(database.url());
@@ -320,6 +332,13 @@ TEST_CASE("copies: rows that are put back into the tables of now are noticed") {
     restore(dump, database.name());
   };
   SUBCASE("of tags") {
+    SUBCASE("which were drawn from last") {}
+    SUBCASE("which the server's clock says will be drawn from in an hour") {
+      database.sql().run(
+          "ALTER TABLE leaf_alloc DISABLE TRIGGER USER; UPDATE leaf_alloc SET update_time = now() + interval "
+          "'1 hour';"
+          "ALTER TABLE leaf_alloc ENABLE TRIGGER USER");
+    }
     const std::string dump = dump_of(database, {"--data-only", "--table=leaf_alloc"});
     CHECK(store.grant(order, 500).range == leaf::Range{6, 506});
     lose_and_put_back("leaf_alloc", dump);

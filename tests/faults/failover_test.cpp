@@ -236,6 +236,24 @@ TEST_CASE("failover: while the new server's clock is behind, the wait goes by th
   }
 }
 
+TEST_CASE("failover: the wait is half as long again as the longest window, and two days at most") {
+  leaf::test::TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  store.acquire_worker(request_of("held"));
+  const auto wait_for_window_of = [&](std::chrono::hours window) {
+    take_over(database,
+              "UPDATE leaf_meta SET leases_from = 0; UPDATE leaf_worker SET window_end = renewed_at + " +
+                  std::to_string(std::chrono::milliseconds(window).count()));
+    const auto before = std::chrono::system_clock::now();
+    CHECK(error_of([&] { store.acquire_worker(request_of("other")); }).code() ==
+          leaf::ErrorCode::unavailable);
+    return std::chrono::round<std::chrono::minutes>(store.failover().leases_from.value() - before);
+  };
+  CHECK(wait_for_window_of(std::chrono::hours(24)) == std::chrono::hours(36));
+  CHECK(wait_for_window_of(std::chrono::hours(40)) == std::chrono::hours(48));
+}
+
 TEST_CASE("failover: a wait does not end earlier because another server, whose clock is behind, takes over") {
   leaf::test::TestDatabase database;
   leaf::Store store({.url = database.url()});

@@ -328,6 +328,21 @@ TEST_CASE(
   CHECK(store.workers().at(0).window_end == ahead.end);
 }
 
+TEST_CASE("workers: who has given up two is leased no time before the end of either") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  WorkerRequest request = request_of("a");
+  request.max_backward = 1h;
+  leaf::UnixTime last_end{};
+  for (const std::int64_t worker : {3, 4, 5}) {
+    request.worker = worker;
+    const WorkerLease lease = store.acquire_worker(request);
+    CHECK(lease.begin >= last_end);
+    last_end = lease.begin + 1min;
+    CHECK(store.give_up_worker(lease, last_end));
+  }
+}
+
 TEST_CASE("workers: a lease that is refused writes nothing") {
   LeaseFixture fixture;
   Store store = fixture.open();

@@ -251,3 +251,20 @@ TEST_CASE_FIXTURE(Stage, "adoption: a function of the store that another role ha
   CHECK(store.health().stopped_triggers.empty());
   CHECK(who_ran() == "");
 }
+
+TEST_CASE("adoption: an index on some of the tags, or on more than their names, is no key of them") {
+  for (const std::string index : {"(biz_tag) WHERE step > 100", "(biz_tag, step)"}) {
+    CAPTURE(index);
+    TestDatabase database;
+    database.sql().run(
+        "CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL, max_id bigint NOT NULL, step integer NOT "
+        "NULL,"
+        " description varchar(256), update_time timestamptz DEFAULT now());"
+        "CREATE UNIQUE INDEX of_some ON leaf_alloc " +
+        index + "; INSERT INTO leaf_alloc VALUES ('order', 700, 10)");
+    leaf::Store({.url = database.url()}).migrate();
+    CHECK_THROWS_WITH(
+        database.sql().run("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 1, 20)"),
+        doctest::Contains("duplicate key"));
+  }
+}

@@ -137,10 +137,20 @@ TEST_CASE("durability: any other synchronous_commit is accepted") {
 TEST_CASE("durability: a table that a crash would empty is refused until it is logged") {
   TestDatabase database;
   set_up(database);
+  leaf::Store administrator({.url = database.url()});
+  CHECK(administrator.tags().size() == 1);  // it has looked at the tables
   database.sql().run("ALTER TABLE leaf_alloc SET UNLOGGED");
   const leaf::Error error = error_of([&] { leaf::Store({.url = database.url()}).grant(order, 1); });
   CHECK(error.code() == leaf::ErrorCode::refused);
   CHECK(error.hint().find("SET LOGGED") != std::string::npos);
+  for (const leaf::Error& refused : {
+           error_of([&] { administrator.update_tag(order, {.raise_to = 1'000'000}); }),
+           error_of([&] { administrator.add_tag({.name = leaf::TagName("new")}); }),
+           error_of([&] { administrator.remove_tag(order); }),
+       }) {
+    CHECK(refused.code() == leaf::ErrorCode::refused);
+    CHECK(refused.hint().find("SET LOGGED") != std::string::npos);
+  }
   database.sql().run("ALTER TABLE leaf_alloc SET LOGGED");
   CHECK(leaf::Store({.url = database.url()}).grant(order, 1).range == leaf::Range{1, 2});
 }

@@ -239,18 +239,24 @@ TEST_CASE_FIXTURE(Stage,
                 "', window_end = held_after WHERE worker_id = 0"));
   CHECK(sql().value(
             "SELECT token IS NULL AND window_end = held_after FROM leaf_worker WHERE worker_id = 0") == "t");
+  // Who takes a worker then gives up no more than that.
+  CHECK(attempt("UPDATE leaf_worker SET owner = 'host3', token = " + own_hash +
+                ", held_after = window_end, window_end = window_end + 1000 WHERE worker_id = 1"));
+  const std::string gives_up = "UPDATE leaf_worker SET token = " + own_key + ", window_end = held_after";
+  CHECK_FALSE(attempt(gives_up + " - 1 WHERE worker_id = 1"));
+  CHECK(attempt(gives_up + " WHERE worker_id = 1"));
 }
 
 TEST_CASE_FIXTURE(Stage, "rights: a holder whose token is put back is leased no time of others") {
   // As earlier programs ask, each of which believes what it gets.
-  const auto renewed = [&](std::int64_t from) {
+  const auto renewed = [&](std::int64_t from, std::int64_t clock_offset = 0) {
     return sql().rows(
         "WITH now AS (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms)"
         " UPDATE leaf_worker SET window_end = greatest(window_end, greatest($2::bigint, ms) + 1000),"
-        " renewed_at = ms, clock_offset = 0 FROM now"
+        " renewed_at = ms, clock_offset = $3::bigint FROM now"
         " WHERE worker_id = 0 AND token = left(encode(sha256(uuid_send($1::uuid)), 'hex'), 32)::uuid"
         " RETURNING greatest($2::bigint, ms), (SELECT deployment FROM leaf_meta)",
-        {keys()[0], std::to_string(from)});
+        {keys()[0], std::to_string(from), std::to_string(clock_offset)});
   };
   const auto end_of_all = [&] {
     return std::stoll(sql().value("SELECT window_end FROM leaf_worker WHERE worker_id = 0"));
@@ -267,6 +273,9 @@ TEST_CASE_FIXTURE(Stage, "rights: a holder whose token is put back is leased no 
 
   SUBCASE("by a program of before") {
     CHECK(renewed(own_end).empty());
+  }
+  SUBCASE("whose host's clock is ahead") {
+    CHECK(renewed(own_end, 86400000).empty());
   }
   SUBCASE("with a longer window of its own") {
     CHECK(attempt("UPDATE leaf_worker SET window_end = window_end + 1000 WHERE worker_id = 0"));
@@ -292,6 +301,14 @@ TEST_CASE_FIXTURE(Stage, "rights: a holder whose token is put back is leased no 
     const auto rows = renewed(own_end - 86400000);
     REQUIRE(rows.size() == 1);
     CHECK(std::stoll(rows[0][0]) >= end);
+  }
+}
+
+TEST_CASE_FIXTURE(Stage,
+                  "rights: not even the owner deletes what was granted, but by a change of the schema") {
+  for (const std::string table : {"leaf_alloc", "leaf_worker"}) {
+    CHECK_THROWS_WITH(sql().run("DELETE FROM " + table), doctest::Contains("may not be deleted"));
+    CHECK_THROWS_WITH(sql().run("TRUNCATE " + table), doctest::Contains("may not be deleted"));
   }
 }
 

@@ -334,6 +334,21 @@ TEST_CASE("workers on PostgreSQL: a lease that waits for longer than the clocks 
   when_locked([&] { store.renew_worker(lease, request); });
 }
 
+TEST_CASE("workers on PostgreSQL: who has given up two is leased no time before the end of either") {
+  AuditedWorkers fixture;
+  Store store(fixture.options());
+  WorkerRequest request = request_of("a");
+  request.max_backward = 1h;
+  leaf::UnixTime last_end{};
+  for (const std::int64_t worker : {3, 4, 5}) {
+    request.worker = worker;
+    const WorkerLease lease = store.acquire_worker(request);
+    CHECK(lease.begin >= last_end);
+    last_end = lease.begin + 1min;
+    CHECK(store.give_up_worker(lease, last_end));
+  }
+}
+
 TEST_CASE(
     "workers on PostgreSQL: a day ahead and back within a process is refused and then goes on as before") {
   AuditedWorkers fixture;
