@@ -553,6 +553,8 @@ TEST_CASE("generator: giving up leads no further back than where the holder bega
   CHECK_FALSE(by_hand.run("DELETE FROM leaf_worker"));
   auto generator = fixture.generator(options);
   CHECK(generator.next() > last);
+  CHECK_FALSE(by_hand.run("UPDATE leaf_worker SET token = NULL, window_end = held_after - 1"));
+  CHECK(by_hand.run("UPDATE leaf_worker SET token = NULL, window_end = held_after"));
 }
 
 TEST_CASE("generator: a window that is leased while the generator ends is given back too") {
