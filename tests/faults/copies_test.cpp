@@ -308,6 +308,21 @@ TEST_CASE("copies: a table of workers that is put back alone leases nobody a win
   CHECK(store.health().guard.value().leases_from >= lost.end);
 }
 
+TEST_CASE("copies: which server grants is asked again once it has started anew, whatever else is the same") {
+  TestDatabase database;
+  set_up(database.url());
+  leaf::Store store({.url = database.url()});
+  CHECK(store.grant(order, 5).range == leaf::Range{6, 11});
+  // As in a copy by pg_upgrade, of which the name and the place of the table may be those of the original.
+  database.sql().run(
+      "ALTER TABLE leaf_alloc DISABLE TRIGGER USER;"
+      "UPDATE leaf_alloc SET checked_as = replace(checked_as, granted_by, '7/1/5.6.7'), granted_by = "
+      "'7/1/5.6.7',"
+      " checked_since = checked_since - interval '1 day';"
+      "ALTER TABLE leaf_alloc ENABLE TRIGGER USER");
+  CHECK(is_behind_guard(store.grant(order, 5).range, 11, guard));
+}
+
 TEST_CASE("copies: no tag is added by hand that is not counted, so that a loss of it would be noticed") {
   TestDatabase database;
   set_up(database.url());

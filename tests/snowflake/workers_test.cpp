@@ -328,6 +328,17 @@ TEST_CASE(
   CHECK(store.workers().at(0).window_end == ahead.end);
 }
 
+TEST_CASE("workers: a renewal begins no earlier than it is asked for") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  WorkerRequest request = request_of("a");
+  const WorkerLease lease = store.acquire_worker(request);
+  request.not_before = lease.end + 1min;
+  const WorkerLease next = store.renew_worker(lease, request);
+  CHECK(next.begin == request.not_before);
+  CHECK(next.end == next.begin + request.window);
+}
+
 TEST_CASE("workers: who has given up two is leased no time before the end of either") {
   LeaseFixture fixture;
   Store store = fixture.open();
