@@ -44,8 +44,8 @@ Check check_place_for(const std::string& folder) {
   }
   if (access(parent.c_str(), W_OK | X_OK) != 0)
     return cannot(fmt::format("this user may not write in '{}'", parent.string()));
-  if (!leaf::is_local_file_system(parent))
-    return cannot(fmt::format("'{}' is not on a local file system", parent.string()));
+  if (!leaf::is_file_system_in_memory(parent))
+    return cannot(fmt::format("'{}' is not on a file system in memory (tmpfs)", parent.string()));
   return {check_name, CheckState::ok, fmt::format("nothing yet; the first call creates '{}'", folder)};
 }
 
@@ -88,8 +88,8 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
   if (!host) {
     return {
         {},
-        {check_name, CheckState::warning, "there is no local file system for it, so each call asks the store",
-         "name a folder on one with --runtime-dir, or choose --no-host-buffer"_hint}};
+        {check_name, CheckState::warning, "there is no folder in memory for it, so each call asks the store",
+         "name one on tmpfs with --runtime-dir, or choose --no-host-buffer"_hint}};
   }
   try {
     struct stat folder {};
@@ -101,11 +101,11 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
     }
     if (const auto why = leaf::why_no_host_marks(*host)) throw leaf::Error(*why);
     HostFindings found{.buffers = leaf::host_buffers(*host), .folder = {}};
-    found.folder = {.name = check_name,
-                    .detail = fmt::format("{} buffer{} in '{}', of mode {:04o}, on a local file system",
-                                          found.buffers.size(), found.buffers.size() == 1 ? "" : "s",
-                                          host->folder, folder.st_mode & 07777),
-                    .measures = {{"buffers", static_cast<std::int64_t>(found.buffers.size())}}};
+    found.folder = {
+        .name = check_name,
+        .detail = fmt::format("{} buffer{} in '{}', of mode {:04o}, in memory", found.buffers.size(),
+                              found.buffers.size() == 1 ? "" : "s", host->folder, folder.st_mode & 07777),
+        .measures = {{"buffers", static_cast<std::int64_t>(found.buffers.size())}}};
     return found;
   } catch (const leaf::Error& error) {
     return {{}, {check_name, CheckState::failed, error.what(), hint_text(error)}};
@@ -114,12 +114,10 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
 
 Checks folder_checks(const std::string& used, const Environment& environment) {
   const std::string usual = leaf::usual_runtime_dir(environment);
-  if (usual.empty() || !leaf::belongs_to_another(usual, environment) ||
-      used != leaf::own_runtime_dir(environment))
-    return {};
+  if (!used.empty() || usual.empty() || !leaf::belongs_to_another(usual, environment)) return {};
   return {
       {check_name, CheckState::warning,
-       fmt::format("'{}' belongs to another user, so the buffers are in '{}'", usual, used),
+       fmt::format("'{}' belongs to another user, so there are no buffers", usual),
        fmt::format("have root run 'install -d -m 0700 -o {0} /run/leafctl-{0}'"_hint, environment.user_id)}};
 }
 

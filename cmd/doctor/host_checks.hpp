@@ -20,7 +20,7 @@ struct HostFindings {
 /// Looks at the folder of `host`, if there is one. Makes nothing.
 HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_wanted);
 
-/// Tells where the folder that is used is not the usual one, because that belongs to another user.
+/// Tells where no folder is used because the usual one belongs to another user.
 Checks folder_checks(const std::string& used, const Environment& environment);
 
 /// A store that answers, and what was found there.

@@ -198,7 +198,7 @@ constexpr Setting settings_table[] = {
      .flags = "--runtime-dir",
      .variable = "LEAFCTL_RUNTIME_DIR",
      .value_name = "DIR",
-     .help = "folder of this host's buffers, on a local file system (default: /dev/shm/leafctl-UID; for root "
+     .help = "folder of this host's buffers, on tmpfs (default: /dev/shm/leafctl-UID; for root "
              "/run/leafctl)",
      .is_global = true,
      .choice = &leaf::HostChoices::runtime_dir,

@@ -13,8 +13,8 @@ namespace {
 
 std::vector<leaf::Error> missing_marks(const Session& session) {
   if (session.settings().runtime_dir.empty()) {
-    return {{leaf::ErrorCode::usage, "there is no local file system for its record",
-             "name a folder on one with --runtime-dir"_hint}};
+    return {{leaf::ErrorCode::usage, "there is no folder in memory for its record",
+             "name one on tmpfs with --runtime-dir"_hint}};
   }
   const leaf::HostOptions host = session.host_options();
   if (const auto why = leaf::why_no_host_marks(host)) return {*why};

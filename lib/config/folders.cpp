@@ -2,8 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
-
 #include "leaf/error.hpp"
 #include "text/hint.hpp"
 
@@ -18,13 +16,11 @@ std::optional<std::string> xdg_folder(const Environment& environment, const char
   return std::nullopt;
 }
 
-/// Any user may make folders in /dev/shm: where another one has made ours, it is in a place that only this
-/// user can write to.
+/// Any user may make folders in /dev/shm: where another one has made ours, there is none, and each call asks
+/// the store.
 std::string default_runtime_dir(const Environment& environment) {
   const std::string usual = usual_runtime_dir(environment);
-  if (!usual.starts_with("/dev/shm/") || !belongs_to_another(usual, environment)) return usual;
-  const auto own = own_runtime_dir(environment);
-  return own && environment.is_local(std::filesystem::path(*own).parent_path()) ? *own : usual;
+  return usual.starts_with("/dev/shm/") && belongs_to_another(usual, environment) ? "" : usual;
 }
 
 }  // namespace config
@@ -38,22 +34,14 @@ bool belongs_to_another(const std::string& folder, const Environment& environmen
 /// The same from a login or a timer: not in XDG_RUNTIME_DIR, which only some processes have.
 std::string usual_runtime_dir(const Environment& environment) {
   const std::string& run = environment.run_folder;
-  if (environment.is_root && environment.is_local(run)) return run + "/leafctl";
+  if (environment.is_root && environment.is_in_memory(run)) return run + "/leafctl";
   // Made for this user by root, as by systemd-tmpfiles: nobody else can have taken its name.
   const std::string given = run + "/leafctl-" + environment.user_id;
   struct stat status {};
   if (lstat(given.c_str(), &status) == 0 && !belongs_to_another(given, environment) &&
-      environment.is_local(run))
+      environment.is_in_memory(run))
     return given;
-  return environment.is_local("/dev/shm") ? "/dev/shm/leafctl-" + environment.user_id : "";
-}
-
-std::optional<std::string> own_runtime_dir(const Environment& environment) {
-  const auto state = config::xdg_folder(environment, "XDG_STATE_HOME", "/.local/state");
-  if (!state) return std::nullopt;
-  std::error_code failed;
-  std::filesystem::create_directories(*state, failed);
-  return *state + "/leafctl-run";
+  return environment.is_in_memory("/dev/shm") ? "/dev/shm/leafctl-" + environment.user_id : "";
 }
 
 std::string default_store_folder(const Environment& environment) {

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		draw(count)
 		return
 	}
-	folder, err := os.MkdirTemp("", "leaf-go-")
+	folder, err := os.MkdirTemp("/dev/shm", "leaf-go-")
 	if err != nil {
 		panic(err)
 	}
@@ -98,7 +98,7 @@ func newStore(t *testing.T, tags ...string) string {
 	for _, name := range []string{"HOME", "LEAFCTL_STORE", "LEAFCTL_RUNTIME_DIR"} {
 		t.Setenv(name, os.Getenv(name)) // restored at the end
 	}
-	folder, err := os.MkdirTemp("", "leaf-go-")
+	folder, err := os.MkdirTemp("/dev/shm", "leaf-go-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,11 +30,11 @@ Advice other_folder() {
                 Remedy{Remedy::Kind::do_without_host});
 }
 
-/// Those known to keep mappings of one file coherent between processes and to allocate ahead.
-bool is_local(const struct statfs& system) {
-  constexpr std::array<unsigned long, 6> local{TMPFS_MAGIC,     RAMFS_MAGIC,       EXT4_SUPER_MAGIC,
-                                               XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC};
-  return std::ranges::find(local, static_cast<unsigned long>(system.f_type)) != local.end();
+/// A disk may forget what was drawn, and nobody could tell: where it was not written back, after an error or
+/// before the file system is mounted again, a file is what it was before.
+bool is_in_memory(const struct statfs& system) {
+  const auto type = static_cast<unsigned long>(system.f_type);
+  return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
 }
 
 Error cannot(const std::string& what, const std::string& path) {
@@ -148,8 +148,8 @@ Folder::Folder(const HostOptions& options, Descriptor descriptor)
   struct statfs system {};
   if (fstat(descriptor_.get(), &folder) != 0 || fstatfs(descriptor_.get(), &system) != 0)
     throw cannot("looked at", path_);
-  if (!is_local(system)) {
-    throw Error(ErrorCode::usage, fmt::format("folder '{}' is not on a local file system", path_),
+  if (!is_in_memory(system)) {
+    throw Error(ErrorCode::usage, fmt::format("folder '{}' is not on a file system in memory (tmpfs)", path_),
                 other_folder());
   }
   gid_ = folder.st_gid;
@@ -195,9 +195,9 @@ bool Folder::trusts_owner_of(const struct stat& file) const noexcept {
 
 }  // namespace host
 
-bool is_local_file_system(const std::string& path) {
+bool is_file_system_in_memory(const std::string& path) {
   struct statfs system {};
-  return statfs(path.c_str(), &system) == 0 && host::is_local(system);
+  return statfs(path.c_str(), &system) == 0 && host::is_in_memory(system);
 }
 
 }  // namespace leaf

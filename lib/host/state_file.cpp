@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 
+#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -37,9 +38,12 @@ Descriptor open_trusted(const Folder& folder, const std::string& name) {
   for (;;) {
     Descriptor file(openat(folder.descriptor(), name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     if (!file && errno == ENOENT) return file;
-    const auto refuse = [&](const std::string& why) {
+    const auto refused = [&](const std::string& why, const Advice& advice) {
       return Error(ErrorCode::refused, fmt::format("buffer file '{}/{}' {}", folder.path(), name, why),
-                   "somebody else has put it there; remove it"_hint);
+                   advice);
+    };
+    const auto refuse = [&](const std::string& why) {
+      return refused(why, "somebody else has put it there; remove it"_hint);
     };
     if (!file && errno == ELOOP) throw refuse("is a symbolic link");
     if (!file && errno == EISDIR) throw refuse("is a folder");
@@ -57,8 +61,12 @@ Descriptor open_trusted(const Folder& folder, const std::string& name) {
     if (fstat(file.get(), &status) != 0) throw cannot(folder, name, "looked at");
     if (!S_ISREG(status.st_mode)) throw refuse("is no regular file");
     if (!folder.trusts_owner_of(status)) throw refuse("belongs to another user");
-    if (const mode_t mode = status.st_mode & 07777; mode != folder.file_mode())
-      throw refuse(fmt::format("has mode {:o}, not {:o}", mode, folder.file_mode()));
+    if (const mode_t mode = status.st_mode & 07777; mode != folder.file_mode()) {
+      // To remove it would lose what it says of this host.
+      throw refused(fmt::format("has mode {:o}, not {:o}", mode, folder.file_mode()),
+                    fmt::format("if nobody else has written in it, 'chmod {:o} {}' fixes it"_hint,
+                                folder.file_mode(), leaf::detail::shell_word(folder.path() + '/' + name)));
+    }
     if (status.st_nlink > 1) throw refuse("has other names too");
     if (status.st_nlink == 1) return file;
     // It was thrown away at this moment.

@@ -21,7 +21,7 @@ namespace {
 class Bench {
  public:
   Bench() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "leaf-bench-XXXXXX").string();
+    std::string pattern = "/dev/shm/leaf-bench-XXXXXX";
     folder_ = mkdtemp(pattern.data());
     const leaf::StoreOptions options{.url = "sqlite:" + (folder_ / "leaf.db").string()};
     leaf::Store store(options);

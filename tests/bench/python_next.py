@@ -41,7 +41,7 @@ def main():
     sys.path.insert(0, os.path.join(arguments.build, "lib/python"))
     import leaf
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         url = f"sqlite:{folder}/leaf.db"
         program = os.path.join(arguments.build, "bin/leafctl")
         subprocess.run([program, "-q", "--store", url, "init-db"], check=True)

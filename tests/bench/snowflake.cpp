@@ -93,7 +93,7 @@ Run run(leaf::SnowflakeGenerator& generator, int threads, std::size_t batch, Sec
 
 int main(int argc, char** argv) {
   const Seconds duration(argc > 1 ? std::atof(argv[1]) : 2.0);
-  std::string folder = (std::filesystem::temp_directory_path() / "leaf-bench-XXXXXX").string();
+  std::string folder = "/dev/shm/leaf-bench-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) return 1;
   const leaf::StoreOptions store{.url = "sqlite:" + folder + "/leaf.db"};
   {

@@ -5,8 +5,8 @@ set -euo pipefail
 kind=$1
 build=$2
 source=$(cd "$(dirname "$0")/../.." && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+work=$(mktemp -d) memory=$(mktemp -d -p /dev/shm)
+trap 'rm -rf "$work" "$memory"' EXIT
 
 programs=$build/bin
 case $kind in
@@ -31,7 +31,7 @@ esac
 "${check[@]}" "${leaks[@]}" "$programs/c_test" --test-case-exclude='*child*'
 
 unset "${!LEAFCTL_@}"
-export LEAFCTL_STORE=sqlite:$work/leaf.db LEAFCTL_RUNTIME_DIR=$work/run LEAFCTL_CONFIG=/dev/null LEAFCTL_TIMEOUT=60s
+export LEAFCTL_STORE=sqlite:$work/leaf.db LEAFCTL_RUNTIME_DIR=$memory/run LEAFCTL_CONFIG=/dev/null LEAFCTL_TIMEOUT=60s
 "$build/bin/leafctl" -q init-db
 "$build/bin/leafctl" -q add-tag order
 [ "$("${check[@]}" "${leaks[@]}" "$programs/draw_in_c" order)" = 1 ]

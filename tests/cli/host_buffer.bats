@@ -102,7 +102,7 @@ teardown() { end_host_test; }
   expect 2 leafctl next order --runtime-dir "$BATS_TEST_TMPDIR/no/such/folder"
   contains "$stderr" 'hint: name another one with --runtime-dir, or go without with --no-host-buffer'
   expect 2 leafctl next order --runtime-dir /proc/sys
-  contains "$stderr" 'is not on a local file system'
+  contains "$stderr" 'is not on a file system in memory (tmpfs)'
   expect 0 leafctl next order --no-host-buffer --runtime-dir /proc/sys
 }
 

@@ -119,7 +119,7 @@ as() {
     mount -t overlay none -o lowerdir=lower,upperdir=upper,workdir=work all || exit 77
     leafctl next order --runtime-dir "$LAYERS/all/run"'
   prints ''
-  contains "$stderr" "is not on a local file system"
+  contains "$stderr" "is not on a file system in memory (tmpfs)"
 }
 
 @test "a full file system is an error, not the end by a signal, and leaves nothing behind" {
@@ -242,9 +242,24 @@ hint: somebody else has put it there; remove it"
   contains "$stderr" 'belongs to another user'
 }
 
+@test "rights of files that somebody changed are put back as the hint says, and all goes on" {
+  leafctl -q add-tag order
+  same 'first' 1 "$(leafctl next order)"
+  chmod -R 700 "$LEAFCTL_RUNTIME_DIR"
+  local fixed=0
+  until output=$(leafctl next order 2>"$BATS_TEST_TMPDIR/why") && [ ! -s "$BATS_TEST_TMPDIR/why" ]; do
+    ((++fixed < 9))
+    sed -n "s/.*, '\(chmod [^']*\)' fixes it$/\1/p" "$BATS_TEST_TMPDIR/why" | sh -e
+  done
+  ((fixed > 0))
+  ((output > 1))
+  for file in "$LEAFCTL_RUNTIME_DIR"/{store,tag}-*; do same "$file" 600 "$(stat -c %a "$file")"; done
+  expect 0 leafctl doctor --exit-code
+}
+
 @test "doctor says what makes a folder for a user whose name for it another one has taken" {
   [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'
-  need_users
+  TMPDIR=/var/tmp need_users
   need_own_mounts
   # shellcheck disable=SC2016 # expanded by the inner shell
   in_own_mounts 'mount -t tmpfs none /run

@@ -22,7 +22,10 @@ end_server() {
   wait "$server"
   server=
 }
-teardown() { end_server; }
+teardown() {
+  end_server
+  if [ -n "${examples:-}" ]; then rm -rf "$examples"; fi
+}
 
 # run_example COMMAND SHOWN: what it prints is what the page shows; where the page shows nothing, it just works.
 run_example() {
@@ -76,8 +79,9 @@ run_example() {
   for file in "$MANUAL"/man1/*; do
     # A build without the server has its page all the same.
     [[ $file != */leafctl-serve.1 || -e $(dirname "$(command -v leafctl)")/../lib/leaf/libleaf-serve.so ]] || continue
-    mkdir "$BATS_TEST_TMPDIR/examples"
-    cd "$BATS_TEST_TMPDIR/examples"
+    examples=/var/tmp/leaf-examples-$$  # on a disk, of which doctor has nothing to say
+    mkdir "$examples"
+    cd "$examples"
     export LEAFCTL_STORE=sqlite:$PWD/leaf.db
     leafctl -q init-db
     leafctl -q add-tag order
@@ -96,8 +100,8 @@ run_example() {
     done < <(examples "$file")
     [ -z "$command" ] || run_example "$command" "$shown"
     end_server
-    cd ..
-    rm -r examples
+    cd "$BATS_TEST_TMPDIR"
+    rm -r "$examples"
   done
   [ $count -ge 25 ]
 }

@@ -142,7 +142,7 @@ interrupt_long_output() {
   local width command
   # Short names: what has no blank is not broken, so that it can be copied.
   cd "$BATS_TEST_TMPDIR"
-  export LEAFCTL_STORE=sqlite:leaf.db LEAFCTL_RUNTIME_DIR=/tmp/leafctl-$$ MANPATH=/nonexistent
+  export LEAFCTL_STORE=sqlite:leaf.db LEAFCTL_RUNTIME_DIR=/dev/shm/leafctl-$$ MANPATH=/nonexistent
   leafctl -q next order >ids
   for width in 40 80; do
     for command in 'bench decode -n 1000' 'bench segment -n 1000 --verify' 'show-config' '--help' '' \

@@ -16,7 +16,7 @@ struct Host : leaf::test::HostFiles {
     leaf::Environment result = HostFiles::environment();
     result.user_id = "1000";
     result.run_folder = path("run");
-    result.is_local = [](const std::string&) { return true; };
+    result.is_in_memory = [](const std::string&) { return true; };
     return result;
   }
   leaf::HostDefaults defaults() const {
@@ -84,7 +84,7 @@ TEST_CASE("host defaults: where no buffers are wanted, or have a place, there ar
   CHECK(host.defaults().host.folder == "/dev/shm/leafctl-1000");
   host.variables.erase("LEAFCTL_HOST_BUFFER");
   auto nowhere = host.environment();
-  nowhere.is_local = [](const std::string&) { return false; };
+  nowhere.is_in_memory = [](const std::string&) { return false; };
   CHECK_FALSE(leaf::host_defaults(leaf::HostConfiguration(), {}, nowhere).buffers());
 }
 

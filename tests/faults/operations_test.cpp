@@ -83,17 +83,18 @@ class Desk {
     const std::string home = folder_.path().string();
     const std::string path = fs::path(leaf::test::postgresql_program("pg_ctl")).parent_path().string() + ":" +
                              home + ":/usr/bin:/bin";
-    return leaf::test::run(
-        leaf::test::as_postgres({"env", "-C", home, "PATH=" + path, "LD_LIBRARY_PATH=" + home, "HOME=" + home,
-                                 "PGSERVICEFILE=" + services(), "LEAFCTL_STORE=service=ids",
-                                 "LEAFCTL_TIMEOUT=60s", "LEAFCTL_RUNTIME_DIR=" + home + "/run", "OLD=" + old_,
-                                 "NEW=" + present_, "sh", "-ec", "exec 2>&1\n" + commands}));
+    return leaf::test::run(leaf::test::as_postgres(
+        {"env", "-C", home, "PATH=" + path, "LD_LIBRARY_PATH=" + home, "HOME=" + home,
+         "PGSERVICEFILE=" + services(), "LEAFCTL_STORE=service=ids", "LEAFCTL_TIMEOUT=60s",
+         "LEAFCTL_RUNTIME_DIR=" + buffers_.path().string() + "/run", "OLD=" + old_, "NEW=" + present_, "sh",
+         "-ec", "exec 2>&1\n" + commands}));
   }
 
  private:
   std::string services() const { return folder_.path().string() + "/services"; }
 
   leaf::test::ServerFolder folder_;
+  leaf::test::ServerFolder buffers_{leaf::test::in_memory};
   std::string old_;
   std::string present_;
 };

@@ -13,6 +13,7 @@
 #include "support/grant_audit.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgresql_cluster.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/wait_for.hpp"
 
 using leaf::test::error_of;
@@ -176,7 +177,8 @@ TEST_CASE_FIXTURE(Outage, "outage: a server that is frozen is given up at the ti
 TEST_CASE_FIXTURE(
     Outage,
     "outage: the processes of a host go on from their buffer, fail in time, and resume by themselves") {
-  const leaf::HostOptions host{.folder = cluster.host() + "/run", .fetch_ahead = false};
+  const leaf::test::TemporaryFolder home;
+  const leaf::HostOptions host{.folder = home.path() / "run", .fetch_ahead = false};
   // Each as in a process of its own.
   const auto draw = [&](milliseconds timeout) {
     leaf::SegmentAllocator allocator(

@@ -19,11 +19,6 @@ using leaf::test::TestHost;
 
 namespace {
 
-/// In memory, for thousands of grants are made.
-struct HostInMemory : TestHost {
-  HostInMemory() : TestHost("/dev/shm") {}
-};
-
 /// One byte of a file, and what it becomes.
 struct Damage {
   std::size_t place;
@@ -54,7 +49,7 @@ void damage(const fs::path& file, const Damage& damage) {
   REQUIRE(bytes.put(static_cast<char>(good ^ damage.change)).flush());
 }
 
-bool is_listed_as_damaged(const HostInMemory& host) {
+bool is_listed_as_damaged(const TestHost& host) {
   const auto buffers = leaf::host_buffers(host.host_options());
   return buffers.size() == 1 && buffers.front().damaged;
 }
@@ -62,7 +57,7 @@ bool is_listed_as_damaged(const HostInMemory& host) {
 }  // namespace
 
 TEST_CASE("damage: whatever bit of a tag's file changes, no ID comes twice, out of order or ungranted") {
-  HostInMemory host;
+  TestHost host;
   leaf::Store admin(host.store_options());
   const leaf::TagName order("order");
   leaf::test::add_tag(admin, "order", 10);
@@ -103,7 +98,7 @@ TEST_CASE("damage: whatever bit of a tag's file changes, no ID comes twice, out 
 }
 
 TEST_CASE("damage: whatever bit of a worker's file changes, no ID comes twice or of another's worker") {
-  HostInMemory host;
+  TestHost host;
   leaf::Store admin(host.store_options());
   const auto layout = leaf::Layout::parse("leaf");
   std::int64_t last = 0;
@@ -149,7 +144,7 @@ TEST_CASE("damage: whatever bit of a worker's file changes, no ID comes twice or
 }
 
 TEST_CASE("damage: who has mapped a file before it was damaged leaves it as soon as another process looks") {
-  HostInMemory host;
+  TestHost host;
   leaf::Store admin(host.store_options());
   leaf::test::add_tag(admin, "order", 10);
   leaf::SegmentAllocator running(host.store_options(), {.timeout = 1s, .host = host.host_options()});

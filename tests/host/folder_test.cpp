@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,12 +126,20 @@ TEST_CASE("folder: one that is no folder, or cannot be made, is a matter of conf
   CHECK_FALSE(fs::exists(home.path() / "none"));
 }
 
-TEST_CASE("folder: a file system that is not known to be local is not accepted") {
-  CHECK_FALSE(leaf::is_local_file_system("/proc"));
-  CHECK_FALSE(leaf::is_local_file_system("/no/such/folder"));
+TEST_CASE("folder: a file system that is not in memory is not accepted") {
+  CHECK_FALSE(leaf::is_file_system_in_memory("/proc"));
+  CHECK_FALSE(leaf::is_file_system_in_memory("/no/such/folder"));
   CHECK(error_code([&] { Folder::open({.folder = "/proc/self/task"}); }) == ErrorCode::usage);
   TemporaryFolder home;
-  CHECK(leaf::is_local_file_system(home.path()));
+  CHECK(leaf::is_file_system_in_memory(home.path()));
+  // What the library was built on is a disk, unless somebody has said otherwise.
+  const fs::path built = fs::current_path();
+  struct statfs system {};
+  REQUIRE(statfs(built.c_str(), &system) == 0);
+  if (system.f_type == TMPFS_MAGIC) return;
+  CHECK_FALSE(leaf::is_file_system_in_memory(built));
+  TemporaryFolder on_disk(built);
+  CHECK(error_code([&] { Folder::open({.folder = on_disk.path() / "run"}); }) == ErrorCode::usage);
 }
 
 TEST_CASE("folder: looking makes none") {

@@ -4,8 +4,8 @@
 set -euo pipefail
 folder=$1
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+work=$(mktemp -d) memory=$(mktemp -d -p /dev/shm)
+trap 'rm -rf "$work" "$memory"' EXIT
 root=$work/root
 triple=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 # shellcheck disable=SC1091 # a file of this project, checked by itself
@@ -43,7 +43,7 @@ for file in "$root/usr/bin/leafctl" "$libraries/libleaf.so.0" "$libraries"/leaf/
   ! grep -E 'R(UN)?PATH' "$work/dynamic" >&2 || fail "'$file' has the loader search a folder of its own"
 done
 
-export LD_LIBRARY_PATH=$libraries LEAFCTL_STORE=sqlite:$work/leaf.db LEAFCTL_RUNTIME_DIR=$work/run LEAFCTL_CONFIG=/dev/null
+export LD_LIBRARY_PATH=$libraries LEAFCTL_STORE=sqlite:$work/leaf.db LEAFCTL_RUNTIME_DIR=$memory/run LEAFCTL_CONFIG=/dev/null
 leafctl() { "$root/usr/bin/leafctl" "$@"; }
 leafctl -q init-db
 leafctl -q add-tag order

@@ -5,8 +5,8 @@
 set -euo pipefail
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+work=$(mktemp -d) memory=$(mktemp -d -p /dev/shm)
+trap 'rm -rf "$work" "$memory"' EXIT
 prefix=$work/usr
 
 cmake --install "$build" --prefix "$prefix" >/dev/null
@@ -59,7 +59,7 @@ for root in "$other" "$prefix"; do
   # shellcheck disable=SC2086
   "${CC:-cc}" -std=c99 -pedantic -Wall -Wextra -Werror "$here/../c/draw.c" $flags -Wl,-rpath,"$folder" -o "$work/in-c"
   "$root/bin/leafctl" -q --store "sqlite:$work/b.db" add-tag in-c
-  LEAFCTL_RUNTIME_DIR=$work/run LEAFCTL_CONFIG=/dev/null expect 1 "$work/in-c" in-c "sqlite:$work/b.db"
+  LEAFCTL_RUNTIME_DIR=$memory/run LEAFCTL_CONFIG=/dev/null expect 1 "$work/in-c" in-c "sqlite:$work/b.db"
 done
 
 # As deep as the folder for libraries is; one outside of the prefix stays where it is.

@@ -5,10 +5,10 @@ set -euo pipefail
 build=$1
 node=$2
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+work=$(mktemp -d) memory=$(mktemp -d -p /dev/shm)
+trap 'rm -rf "$work" "$memory"' EXIT
 unset "${!LEAFCTL_@}" "${!npm_config_@}" "${!XDG_@}"
-export HOME=$work LEAFCTL_STORE=sqlite:$work/leaf.db LEAFCTL_RUNTIME_DIR=$work/run LEAFCTL_CONFIG=/dev/null
+export HOME=$work LEAFCTL_STORE=sqlite:$work/leaf.db LEAFCTL_RUNTIME_DIR=$memory/run LEAFCTL_CONFIG=/dev/null
 
 fail() {
   echo "$*" >&2

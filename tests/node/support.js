@@ -3,8 +3,6 @@
 // A home of its own for each test, with a store in SQLite that all programs go by.
 const { execFileSync, spawn } = require('child_process');
 const fs = require('fs');
-const os = require('os');
-const path = require('path');
 
 const leaf = require(process.env.LEAF_NODE_PACKAGE);
 
@@ -15,7 +13,7 @@ process.on('exit', () => {
 });
 
 function newFolder() {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'leaf-node-'));
+  const folder = fs.mkdtempSync('/dev/shm/leaf-node-');
   folders.push(folder);
   return folder;
 }

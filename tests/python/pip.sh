@@ -5,8 +5,8 @@ set -euo pipefail
 build=$1
 python=$2
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+work=$(mktemp -d) memory=$(mktemp -d -p /dev/shm)
+trap 'rm -rf "$work" "$memory"' EXIT
 
 fail() {
   echo "$*" >&2
@@ -28,7 +28,7 @@ logged "$python" -m venv --system-site-packages "$work/venv"
 pip() { logged "$work/venv/bin/python" -m pip "$@"; }
 
 # draws WHAT: `leaf` is the one of the environment, and gives the next IDs.
-export LEAFCTL_STORE=sqlite:$work/leaf.db LEAFCTL_RUNTIME_DIR=$work/run LEAFCTL_CONFIG=/dev/null
+export LEAFCTL_STORE=sqlite:$work/leaf.db LEAFCTL_RUNTIME_DIR=$memory/run LEAFCTL_CONFIG=/dev/null
 "$work/usr/bin/leafctl" -q init-db
 "$work/usr/bin/leafctl" -q add-tag order
 drawn=0

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
-#include <filesystem>
 #include <string>
 
 #include "leaf/segment.hpp"
@@ -45,8 +44,7 @@ class RaceStore {
   leaf::HostOptions host() const { return {.folder = (folder_.path() / "run").string()}; }
 
  private:
-  leaf::test::TemporaryFolder folder_{
-      std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path()};
+  leaf::test::TemporaryFolder folder_;
   leaf::StoreOptions options_;
 };
 

@@ -188,6 +188,19 @@ TEST_CASE("tag import: a removed tag goes on in another store where it ended") {
   CHECK(store.tag(gone).next_id == 801);
 }
 
+TEST_CASE(
+    "tag import: a removed tag that comes back is another one, so that nobody draws what is left of it") {
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  const leaf::TagName gone("gone");
+  const std::string first = store.add_tag({.name = gone}).incarnation;
+  store.remove_tag(gone);
+  const std::vector<leaf::ImportedTag> tags{{.name = gone, .next_id = 50}};
+  leaf::import_tags(tags, store);
+  CHECK(store.tag(gone).next_id == 50);
+  CHECK(store.tag(gone).incarnation != first);
+}
+
 TEST_CASE("tag import: a removed tag of which the store lost more than the file knows is named") {
   const leaf::test::SqliteStore file;
   leaf::Store store = store_that_lost_order(file);

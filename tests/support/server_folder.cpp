@@ -5,8 +5,7 @@
 
 namespace leaf::test {
 
-// Short, since the path of a Unix socket in it may have 107 characters at most.
-ServerFolder::ServerFolder() : TemporaryFolder("/tmp") {
+ServerFolder::ServerFolder(const std::filesystem::path& parent) : TemporaryFolder(parent) {
   if (geteuid() != 0) return;
   const passwd* user = getpwnam("postgres");
   if (user == nullptr || chown(path().c_str(), user->pw_uid, user->pw_gid) != 0) {

@@ -8,7 +8,8 @@ namespace leaf::test {
 /// programs refuse to run as root.
 class ServerFolder : public TemporaryFolder {
  public:
-  ServerFolder();
+  /// Short, since the path of a Unix socket in it may have 107 characters at most.
+  explicit ServerFolder(const std::filesystem::path& parent = "/tmp");
 };
 
 }  // namespace leaf::test

@@ -11,7 +11,7 @@ namespace leaf::test {
 /// A migrated SQLite store without tags.
 class SqliteStore {
  public:
-  explicit SqliteStore(const std::filesystem::path& parent = std::filesystem::temp_directory_path())
+  explicit SqliteStore(const std::filesystem::path& parent = in_memory)
       : folder_(parent) {
     Store(options()).migrate();
   }

@@ -8,10 +8,13 @@
 
 namespace leaf::test {
 
+/// A folder in memory: state of a host lies nowhere else.
+inline const std::filesystem::path in_memory = "/dev/shm";
+
 /// A new folder that goes with its object.
 class TemporaryFolder {
  public:
-  explicit TemporaryFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+  explicit TemporaryFolder(const std::filesystem::path& parent = in_memory) {
     std::string pattern = (parent / "leaf-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
       throw std::runtime_error("cannot make a folder in " + parent.string());

@@ -41,8 +41,8 @@ struct FetchChange {
 /// these or a checksum differs: what was buffered is then lost, never given out twice. They must not be
 /// restored from a copy while the system runs, for example by a virtual machine's snapshot or CRIU.
 struct HostOptions {
-  /// A folder on a local file system, owned by the caller, of mode 0700. Created if it does not exist; its
-  /// parents are not.
+  /// A folder on a file system in memory (tmpfs), owned by the caller, of mode 0700. Created if it does not
+  /// exist; its parents are not.
   std::string folder;
   /// Shared by a group of users: the folder has mode 2770, its files 0660. Every member of the group is
   /// trusted.
@@ -60,9 +60,9 @@ struct HostOptions {
   std::function<void(const FetchChange&)> on_fetch_change{};
 };
 
-/// True if host state may lie on the file system of `path`: a local one, neither stacked on others (overlay,
-/// FUSE) nor on a network. False if `path` does not exist.
-LEAF_EXPORT bool is_local_file_system(const std::string& path);
+/// True if host state may lie on the file system of `path`: tmpfs or ramfs, which lose nothing until the host
+/// is booted again. False if `path` does not exist.
+LEAF_EXPORT bool is_file_system_in_memory(const std::string& path);
 
 /// What a host has buffered for one tag or one worker.
 struct HostBuffer {

@@ -25,7 +25,7 @@ struct Environment {
   std::string system_file = "/etc/leafctl/leafctl.yaml";
   std::string run_folder = "/run";  ///< where root alone makes folders
   /// Whether host state may lie on the file system of this path.
-  bool (*is_local)(const std::string& path) = is_local_file_system;
+  bool (*is_in_memory)(const std::string& path) = is_file_system_in_memory;
   /// What parses configuration files; null: a module of the library, which is loaded if there is a file.
   detail::YamlParser parse_yaml = nullptr;
 
@@ -143,10 +143,6 @@ LEAF_EXPORT HostDefaults host_defaults(const HostConfiguration& configuration, c
 /// The folder for host state that every process of this user agrees on, if nobody else has occupied it; empty
 /// if the system has no file system for it.
 LEAF_EXPORT std::string usual_runtime_dir(const Environment& environment);
-
-/// The folder for host state if that one belongs to somebody else: in the user's home, which is prepared for
-/// it. None if there is no home.
-LEAF_EXPORT std::optional<std::string> own_runtime_dir(const Environment& environment);
 
 /// True if `folder` exists and does not belong to this user.
 LEAF_EXPORT bool belongs_to_another(const std::string& folder, const Environment& environment);

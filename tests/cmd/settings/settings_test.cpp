@@ -288,15 +288,14 @@ TEST_CASE("settings: a pin that is wrong is refused with its own line") {
   }
 }
 
-TEST_CASE(
-    "settings: the host's buffers lie where all processes of a user find them, on a local file system") {
+TEST_CASE("settings: the host's buffers lie where all processes of a user find them, in memory") {
   Machine machine;
   machine.variables["XDG_RUNTIME_DIR"] = "/run/user/1000";
-  const auto runtime_dir = [&](bool is_root, bool (*is_local)(const std::string&)) {
+  const auto runtime_dir = [&](bool is_root, bool (*is_in_memory)(const std::string&)) {
     machine.is_root = is_root;
     auto environment = machine.environment();
     environment.user_id = "1000";
-    environment.is_local = is_local;
+    environment.is_in_memory = is_in_memory;
     return resolve_settings({}, environment).settings.runtime_dir;
   };
   const auto everything = [](const std::string&) { return true; };
@@ -312,7 +311,7 @@ TEST_CASE(
   given.is_root = false;
   given.user_id = me;
   given.run_folder = machine.variables["HOME"];
-  given.is_local = everything;
+  given.is_in_memory = everything;
   const std::filesystem::path made = given.run_folder + "/leafctl-" + me;
   CHECK(resolve_settings({}, given).settings.runtime_dir != made);
   std::filesystem::create_directories(made);
@@ -328,12 +327,12 @@ TEST_CASE(
     auto environment = machine.environment();
     environment.is_root = false;
     environment.user_id = occupied.substr(occupied.rfind('-') + 1);
-    environment.is_local = everything;
+    environment.is_in_memory = everything;
     return resolve_settings({}, environment).settings.runtime_dir;
   };
   CHECK(runtime_dir_of_occupied() == occupied);
   std::filesystem::create_directory(occupied);
-  CHECK(runtime_dir_of_occupied() == machine.variables["HOME"] + "/.local/state/leafctl-run");
+  CHECK(runtime_dir_of_occupied().empty());
   std::filesystem::remove(occupied);
 
   machine.variables["LEAFCTL_RUNTIME_DIR"] = "run";

@@ -55,6 +55,18 @@ TEST_CASE_FIXTURE(Import, "import on PostgreSQL: one transaction adds and raises
 }
 
 TEST_CASE_FIXTURE(Import,
+                  "import on PostgreSQL: a removed tag that comes back is another one, so that nobody draws "
+                  "what is left of it") {
+  const leaf::TagName gone("gone");
+  const std::string first = store.add_tag({.name = gone}).incarnation;
+  store.remove_tag(gone);
+  const std::vector<leaf::ImportedTag> back{{.name = gone, .next_id = 50}};
+  leaf::import_tags(back, store);
+  CHECK(store.tag(gone).next_id == 50);
+  CHECK(store.tag(gone).incarnation != first);
+}
+
+TEST_CASE_FIXTURE(Import,
                   "import on PostgreSQL: what the database refuses of one tag leaves all as they were") {
   strike("RAISE 'struck'", "BEFORE INSERT", "u33");
   CHECK(error_code([&] { leaf::import_tags(tags, store); }) == ErrorCode::failed);
