@@ -11,8 +11,7 @@ namespace leaf::test {
 /// A migrated SQLite store without tags.
 class SqliteStore {
  public:
-  explicit SqliteStore(const std::filesystem::path& parent = in_memory)
-      : folder_(parent) {
+  explicit SqliteStore(const std::filesystem::path& parent = in_memory) : folder_(parent) {
     Store(options()).migrate();
   }
 

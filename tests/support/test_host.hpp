@@ -12,8 +12,7 @@ namespace leaf::test {
 
 /// A SQLite store, and a clock of the test's for who uses it.
 struct ClockedStore {
-  explicit ClockedStore(const std::filesystem::path& parent = in_memory)
-      : store(parent) {}
+  explicit ClockedStore(const std::filesystem::path& parent = in_memory) : store(parent) {}
 
   StoreOptions store_options() {
     StoreOptions options = store.options();
@@ -29,8 +28,7 @@ struct ClockedStore {
 /// A host that uses such a store: `run`, in `home`, holds its buffers, and nobody fetches behind its callers'
 /// backs.
 struct TestHost : ClockedStore {
-  explicit TestHost(const std::filesystem::path& parent = in_memory)
-      : ClockedStore(parent), home(parent) {}
+  explicit TestHost(const std::filesystem::path& parent = in_memory) : ClockedStore(parent), home(parent) {}
 
   HostOptions host_options() const { return {.folder = run, .fetch_ahead = false}; }
 
