@@ -47,11 +47,16 @@ replaced_functions() {
         in_force[folder(FILENAME), name] = FILENAME
       }
       function_at[FILENAME, FNR] = name
+      text_at[FILENAME, FNR] = $0
       next
     }
     /^\+\+\+ / { file = substr($2, 3); next }
     /^---/ { next }
     /^@@/ { split($2, from, ","); line = -from[1]; next }
+    # Its place is what git finds, whatever number the patch has.
+    /^[- ]/ {
+      for (away = 0; away < 500 && text_at[file, line] != substr($0, 2); away++) line += (away % 2 ? 1 : -1) * (away + 1)
+    }
     /^[-+]/ {
       changed = function_at[file, line]
       if (changed != "" && in_force[folder(file), changed] != file) { sub(/.*\//, "", FILENAME); print FILENAME; nextfile }
@@ -74,9 +79,11 @@ replaced_functions() {
   change() { printf '%s\n' "--- a/migrations/postgresql/$1" "+++ b/migrations/postgresql/$1" "@@ -$2 +$2 @@" -one +two; }
   change 0001_a.sql 2 >tests/mutants/replaced.patch
   change 0002_b.sql 2 >tests/mutants/in_force.patch
-  change 0001_a.sql 4 >tests/mutants/no_function.patch
+  change 0001_a.sql 9 >tests/mutants/replaced_from_elsewhere.patch
+  printf '%s\n' '--- a/migrations/postgresql/0001_a.sql' '+++ b/migrations/postgresql/0001_a.sql' '@@ -4 +4 @@' \
+    '-UPDATE t' '+UPDATE u' >tests/mutants/no_function.patch
   run replaced_functions .
-  [ "$output" = replaced.patch ]
+  [ "$output" = replaced.patch$'\n'replaced_from_elsewhere.patch ]
 }
 
 @test "docs/testing.md has the promises and mutants of now: otherwise run scripts/report" {
