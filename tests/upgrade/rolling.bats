@@ -13,8 +13,13 @@ setup_file() {
 setup() {
   new_store
   ids=$BATS_TEST_TMPDIR/ids
+  memory=$(mktemp -d -p /dev/shm)
+  export LEAFCTL_RUNTIME_DIR=$memory/run
 }
-teardown() { remove_store; }
+teardown() {
+  remove_store
+  rm -rf "$memory"
+}
 
 # installed ROOT ARGUMENT...: the program that is installed there.
 installed() {
@@ -25,8 +30,8 @@ installed() {
 }
 
 # Each with a host of its own, whose folder it keeps.
-old() { LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/run.old LEAFCTL_WORKER_NAME=old installed "$BATS_FILE_TMPDIR/old" "$@"; }
-new() { LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/run.new LEAFCTL_WORKER_NAME=new installed "$BATS_FILE_TMPDIR/new" "$@"; }
+old() { LEAFCTL_RUNTIME_DIR=$memory/run.old LEAFCTL_WORKER_NAME=old installed "$BATS_FILE_TMPDIR/old" "$@"; }
+new() { LEAFCTL_RUNTIME_DIR=$memory/run.new LEAFCTL_WORKER_NAME=new installed "$BATS_FILE_TMPDIR/new" "$@"; }
 
 # draw_in ROOT COUNT: from this test's host, tags and snowflakes.
 draw_in() {
