@@ -53,7 +53,12 @@ struct MarkPlace {
       return;  // somebody raised it
     holder->compare_exchange_strong(named, mark.holder ^ bound_to(mark.end), std::memory_order_acq_rel,
                                     std::memory_order_acquire);
-    for (CopyRecord& record : *copies) lower_to(record.end, mark.end);
+    // Not those of a copy that has been granted more since.
+    for (CopyRecord& record : *copies) {
+      std::int64_t found = highest;
+      record.end.compare_exchange_strong(found, mark.end, std::memory_order_seq_cst,
+                                         std::memory_order_seq_cst);
+    }
   }
 
   /// Raises the mark in the name of `by`. Each copy writes how far it has granted before it looks at the
@@ -61,11 +66,14 @@ struct MarkPlace {
   /// first: it has to name a number that the claims of no copy lie above, should this process die in between.
   bool claim(std::uint64_t copy, Range granted, MarkHolder by) const {
     raise({.end = granted.hi, .holder = by});
-    CopyRecord& own = record_of(copy);
+    bool is_alone = true;
+    CopyRecord& own = record_of(copy, granted.lo, is_alone);
     raise_to(own.end, granted.hi);
-    return std::ranges::none_of(*copies, [&](const CopyRecord& other) {
-      return &other != &own && other.end.load(std::memory_order_seq_cst) > granted.lo;
-    });
+    // A copy that has taken the record over by now may not have seen this.
+    is_alone = is_alone && own.copy.load(std::memory_order_seq_cst) == copy;
+    return is_alone && std::ranges::none_of(*copies, [&](const CopyRecord& other) {
+             return &other != &own && other.end.load(std::memory_order_seq_cst) > granted.lo;
+           });
   }
 
  private:
@@ -79,14 +87,9 @@ struct MarkPlace {
                                                             std::memory_order_seq_cst)) {
     }
   }
-  static void lower_to(std::atomic<std::int64_t>& value, std::int64_t target) {
-    std::int64_t found = value.load(std::memory_order_seq_cst);
-    while (found > target && !value.compare_exchange_strong(found, target, std::memory_order_seq_cst,
-                                                            std::memory_order_seq_cst)) {
-    }
-  }
-  /// The copy's own; where there is none, a free one, else that of the copy that is furthest behind.
-  CopyRecord& record_of(std::uint64_t copy) const {
+  /// The copy's own; where there is none, a free one, else that of the copy that is furthest behind. If that
+  /// one has granted beyond `lowest`, `is_alone` becomes false: nobody finds its record any more.
+  CopyRecord& record_of(std::uint64_t copy, std::int64_t lowest, bool& is_alone) const {
     for (;;) {
       CopyRecord* chosen = nullptr;
       std::uint64_t former = 0;
@@ -101,8 +104,11 @@ struct MarkPlace {
         furthest_behind = end_of_it;
       }
       if (chosen->copy.compare_exchange_strong(former, copy, std::memory_order_seq_cst,
-                                               std::memory_order_seq_cst))
+                                               std::memory_order_seq_cst)) {
+        // It may have been written to until now.
+        if (chosen->end.load(std::memory_order_seq_cst) > lowest) is_alone = false;
         return *chosen;
+      }
     }
   }
 };

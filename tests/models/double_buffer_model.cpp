@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <iostream>
 
 #include "relacy_double_buffer.hpp"
+#include "require_safe.hpp"
 
 using leaf::Range;
 using leaf::range::DoubleBuffer;
@@ -147,11 +147,5 @@ struct PublisherAndTakers : rl::test_suite<PublisherAndTakers, 3> {
 TEST_CASE(
     "range model: no ID comes twice, out of order or from outside of its range, nor seems there damage, also "
     "where a publisher is killed") {
-  std::ostream nowhere(nullptr);
-  rl::test_params params;
-  params.iteration_count = 200'000;
-  params.output_stream = &std::cerr;  // the history that led to a failure
-  params.progress_stream = &nowhere;
-  CHECK(rl::simulate<PublisherAndTakers>(params));
-  std::cout << "figure: models/double_buffer " << params.iteration_count << " random schedules\n";
+  require_safe<PublisherAndTakers>("double_buffer", 200'000);
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <iostream>
 
 #include "relacy_mark_place.hpp"
+#include "require_safe.hpp"
 
 using leaf::GrantMarks;
 using leaf::MarkHolder;
@@ -111,16 +111,28 @@ struct TwoCopies : rl::test_suite<TwoCopies, 2> {
   std::array<bool, 2> is_good{};
 };
 
-template <class Model>
-void require_safe(const char* name, std::uint64_t schedules) {
-  std::ostream nowhere(nullptr);
-  rl::test_params params;
-  params.iteration_count = static_cast<rl::iteration_t>(schedules);
-  params.output_stream = &std::cerr;  // the history that led to a failure
-  params.progress_stream = &nowhere;
-  CHECK(rl::simulate<Model>(params));
-  std::cout << "figure: models/" << name << " " << schedules << " random schedules\n";
-}
+/// As many copies as there is room for have granted before, and then two new ones and one of those are
+/// granted the same at once, whichever of the others they push out.
+struct CopiesBeyondRoom : rl::test_suite<CopiesBeyondRoom, 3> {
+  void before() {
+    leaf_model::writes_to_live = forever;
+    std::uint64_t copy = 0;
+    for (CopyRecord& record : cells.copies) {
+      record.copy.store(++copy, leaf_model::memory_order_seq_cst);
+      record.end.store(1, leaf_model::memory_order_seq_cst);
+    }
+  }
+
+  void thread(unsigned index) {
+    const std::uint64_t copy = index == 0 ? 1 + rl::rand(2) : 100 + index;
+    if (cells.place().claim(copy, {1, 11}, copy)) ++good;
+  }
+
+  void after() { RL_ASSERT(good <= 1); }
+
+  Cells cells;
+  int good = 0;
+};
 
 }  // namespace
 
@@ -135,4 +147,8 @@ TEST_CASE("mark model: what all note alike is missed by none") {
 
 TEST_CASE("mark model: of two copies that grant the same at once, one is told") {
   require_safe<TwoCopies>("two_copies", 50'000);
+}
+
+TEST_CASE("mark model: of copies that push each other out, no two are granted the same") {
+  require_safe<CopiesBeyondRoom>("copies_beyond_room", 50'000);
 }

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <iostream>
 
 #include "relacy_store_changes.hpp"
+#include "require_safe.hpp"
 
 using leaf::range::StoreChanges;
 
@@ -41,11 +41,5 @@ struct PiecewiseTakers : rl::test_suite<PiecewiseTakers, 3> {
 }  // namespace
 
 TEST_CASE("store changes model: no answer that passes has pieces of two stores") {
-  std::ostream nowhere(nullptr);
-  rl::test_params params;
-  params.iteration_count = 100'000;
-  params.output_stream = &std::cerr;  // the history that led to a failure
-  params.progress_stream = &nowhere;
-  CHECK(rl::simulate<PiecewiseTakers>(params));
-  std::cout << "figure: models/store_changes 100000 random schedules\n";
+  require_safe<PiecewiseTakers>("store_changes", 100'000);
 }
