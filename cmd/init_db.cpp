@@ -4,6 +4,7 @@
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
+#include "doctor/supply_checks.hpp"
 #include "init_db/functions.hpp"
 #include "init_db/outcome.hpp"
 #include "leaf/detail/counted.hpp"
@@ -13,6 +14,7 @@
 #include "tags/buffered_ids.hpp"
 #include "terminal/confirmation.hpp"
 #include "text/hint.hpp"
+#include "text/time_text.hpp"
 #include "workers/worker_range.hpp"
 
 namespace leafctl {
@@ -234,6 +236,7 @@ class InitDb : public Command {
     outcome.known_version = health.newest_schema_version;
     if (created) forget_former_store(session);
     report(outcome, created, session.messages);
+    if (created || layout) warn_of_time(store.layout(), session.messages);
     if (runtime_role_) {
       if (!created) store.grant_runtime_role(*runtime_role_);
       session.messages.info(
@@ -292,6 +295,15 @@ class InitDb : public Command {
     } else if (workers_) {
       store.set_worker_range(workers);
     }
+  }
+
+  /// It may have been chosen to take IDs apart, so it is not refused.
+  static void warn_of_time(const leaf::Layout& layout, Messages& messages) {
+    const Check check = layout_check(layout, {}, current_time());
+    if (check.state == CheckState::ok) return;
+    messages.warning(
+        check.detail,
+        "if snowflake IDs are to be made, choose another layout with 'leafctl init-db --layout LAYOUT'"_hint);
   }
 
   static void set_guard(leaf::Store& store, std::int64_t steps, InitOutcome& outcome) {

@@ -76,9 +76,19 @@ FiledTag tag_of(const InputFile& file, const YamlNode& node) {
 }
 
 /// Left to itself yaml-cpp writes a carriage return as it is, which a reader takes for the end of a line, and
-/// what turns the direction of a text.
-void emit(YAML::Emitter& yaml, const std::string& text) {
-  if (escape_for_terminal(text) != text) yaml << YAML::DoubleQuoted << YAML::EscapeNonAscii;
+/// what turns the direction of a text. Escaping loses code points that Unicode
+/// reserves as no characters.
+void emit(YAML::Emitter& yaml, const leaf::Tag& tag, const std::string& text) {
+  if (escape_for_terminal(text) != text) {
+    YAML::Emitter alone;
+    alone << YAML::DoubleQuoted << YAML::EscapeNonAscii << text;
+    if (YAML::Load(alone.c_str()).as<std::string>() != text) {
+      throw leaf::Error(leaf::ErrorCode::failed,
+                        fmt::format("tag '{}' has a character that YAML does not keep", tag.name),
+                        "write them as CSV, with '--format csv'"_hint);
+    }
+    yaml << YAML::DoubleQuoted << YAML::EscapeNonAscii;
+  }
   yaml << text;
 }
 
@@ -104,14 +114,14 @@ std::string tags_as_yaml(const std::vector<leaf::Tag>& tags) {
   for (const leaf::Tag& tag : tags) {
     yaml << YAML::BeginMap;
     yaml << YAML::Key << "tag" << YAML::Value;
-    emit(yaml, tag.name);
+    emit(yaml, tag, tag.name);
     yaml << YAML::Key << "next_id" << YAML::Value << tag.next_id;
     yaml << YAML::Key << "step" << YAML::Value << tag.step;
     if (tag.limit) yaml << YAML::Key << "limit" << YAML::Value << *tag.limit;
     yaml << YAML::Key << "updated" << YAML::Value << leaf::detail::format_rfc3339(tag.updated_at);
     if (!tag.description.empty()) {
       yaml << YAML::Key << "description" << YAML::Value;
-      emit(yaml, tag.description);
+      emit(yaml, tag, tag.description);
     }
     if (tag.is_removed) yaml << YAML::Key << "removed" << YAML::Value << true;
     yaml << YAML::EndMap;

@@ -12,6 +12,7 @@ namespace leafctl {
 /// leaf::Error (usage) for what is no such file.
 TagFile read_tag_yaml(const InputFile& file);
 
+/// Throws leaf::Error (failed) for a text that would not be read as it was.
 std::string tags_as_yaml(const std::vector<leaf::Tag>& tags);
 
 }  // namespace leafctl

@@ -281,6 +281,19 @@ hint: lower its step in the file"
   done
 }
 
+@test "export refuses to write as YAML what would not be read as it was" {
+  leafctl -q add-tag odd --description $'\e\xef\xbf\xbf'
+  expect 1 leafctl tags export
+  prints ''
+  says "leafctl: tag 'odd' has a character that YAML does not keep
+hint: write them as CSV, with '--format csv'"
+  leafctl tags export --format csv >odd.csv
+  expect 0 leafctl --store "sqlite:$BATS_TEST_TMPDIR/other.db" init-db
+  expect 0 leafctl --store "sqlite:$BATS_TEST_TMPDIR/other.db" tags import odd.csv
+  same 'the description' "$(leafctl -o json tags show odd | jq .description)" \
+    "$(leafctl --store "sqlite:$BATS_TEST_TMPDIR/other.db" -o json tags show odd | jq .description)"
+}
+
 @test "export takes a pattern, and prints what other programs read" {
   for tag in order-a order-b user; do leafctl -q add-tag "$tag" --description "$tag, sold"; done
   expect 0 leafctl tags export 'order*' --format csv

@@ -89,6 +89,21 @@ teardown() { remove_store; }
   contains "$stderr" "hint: the SQL creates the tables; 'leafctl init-db --layout leaf' then sets the layout"
 }
 
+@test "a layout that has ended or not begun is taken with a warning" {
+  local hint="hint: if snowflake IDs are to be made, choose another layout with 'leafctl init-db --layout LAYOUT'"
+  expect 0 leafctl init-db --layout time:30,worker:10,sequence:12/1s@0
+  contains "$stderr" "leafctl: warning: the timestamps of layout 'time:30,worker:10,sequence:12/1s@0' ended on 2004-01-10
+$hint"
+  expect 0 leafctl init-db
+  [[ $stderr != *warning* ]]
+  expect 0 leafctl init-db --layout time:41,worker:10,sequence:12@32503680000000
+  contains "$stderr" "leafctl: warning: layout 'time:41,worker:10,sequence:12/1ms@32503680000000' begins only at 3000-01-01T00:00:00.000Z
+$hint"
+  expect 0 leafctl init-db --layout leaf
+  [[ $stderr != *warning* ]]
+  expect 0 leafctl next --snowflake
+}
+
 @test "init-db --guard-steps says what tags leave out after a failover" {
   [ "$TEST_STORE" = postgresql ] || skip "its store is a file"
   expect 0 leafctl init-db -o json

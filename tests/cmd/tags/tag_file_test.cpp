@@ -239,6 +239,17 @@ TEST_CASE("tag files: no counter, limit or description is lost on the way") {
   }
 }
 
+TEST_CASE("tag files: YAML that would be read otherwise is not written") {
+  leaf::Tag tag;
+  tag.name = "order";
+  tag.step = 1;
+  tag.description = "\x1b\uffff";
+  CHECK_THROWS_WITH_AS(leafctl::tags_as_yaml({tag}), "tag 'order' has a character that YAML does not keep",
+                       leaf::Error);
+  tag.description = "\uffff";
+  CHECK(yaml(leafctl::tags_as_yaml({tag})) == shown(std::vector{tag}));
+}
+
 TEST_CASE("tag files: the format is told by the name, else by the first line") {
   const std::pair<leafctl::InputFile, TagFormat> files[] = {
       {{"x.yaml", "a,1,1"}, TagFormat::yaml},
