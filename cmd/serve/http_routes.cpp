@@ -193,7 +193,7 @@ Connection::Step HttpConnection::with_layout(const HttpRequest& request,
     if (const auto text = request.parameter("layout")) {
       layout = leaf::Layout::parse(*text);
     } else {
-      layout = loop().server().drawing().known_layout();
+      layout = loop().server().drawing().recent_layout();
     }
     if (layout) return answer(200, json_type, make(*layout), Outcome::ok, out);
   } catch (const leaf::Error& error) {

@@ -137,7 +137,7 @@ bool RedisConnection::count_in(std::string_view word, std::uint64_t& count, std:
 Connection::Step RedisConnection::decode(Words words, std::string& out) {
   const auto id = parse_resp_integer(words[1]);
   if (!id) return fail("ERR", "value is not an integer or out of range", Outcome::bad_request, out);
-  if (const auto layout = loop().server().drawing().known_layout()) {
+  if (const auto layout = loop().server().drawing().recent_layout()) {
     append_decoded(*layout, *id, out);
     return Step::handled;
   }

@@ -17,6 +17,9 @@ namespace {
 /// How often a run that others have cut short is asked for again.
 constexpr int most_attempts = 8;
 
+/// As long as what a host knows of a store's name.
+constexpr std::chrono::seconds layout_lasts{30};
+
 /// A failure that is longer ago says nothing: nobody may have asked since.
 constexpr std::chrono::seconds recent{3};
 
@@ -154,12 +157,23 @@ std::optional<leaf::Layout> SharedDrawing::known_layout() {
   return layout_;
 }
 
+std::optional<leaf::Layout> SharedDrawing::recent_layout() {
+  const std::lock_guard lock(mutex_);
+  return clock().steady_now() - layout_asked_ < layout_lasts ? layout_ : std::nullopt;
+}
+
 leaf::Layout SharedDrawing::layout() {
-  if (const auto known = known_layout()) return *known;
-  const leaf::Layout layout = BorrowedStore(*this)->layout();
+  if (const auto recent = recent_layout()) return *recent;
+  std::optional<leaf::Layout> layout = known_layout();
+  try {
+    layout = BorrowedStore(*this)->layout();
+  } catch (const leaf::Error&) {
+    if (!layout) throw;
+  }
   const std::lock_guard lock(mutex_);
   layout_ = layout;
-  return layout;
+  layout_asked_ = clock().steady_now();
+  return *layout;
 }
 
 /// A tag that is not there, or used up, says nothing of the store.

@@ -48,10 +48,12 @@ class SharedDrawing {
   leaf::SnowflakeGenerator& generator();
   static void draw(leaf::SnowflakeGenerator& generator, std::uint64_t count, IdRanges& ranges);
 
-  /// The store's.
+  /// The store's, which can change until a worker is leased; while the store is away, what it was last.
   leaf::Layout layout();
   /// The same, if it was asked for before; never waits.
   std::optional<leaf::Layout> known_layout();
+  /// The same, if that was so lately that it need not be asked for again.
+  std::optional<leaf::Layout> recent_layout();
 
   /// How a draw that needed the store has ended.
   void note_draw(const std::optional<leaf::Error>& error) noexcept;
@@ -85,6 +87,7 @@ class SharedDrawing {
   std::map<leaf::TagName, std::int64_t> steps_;  ///< of the tags that are known to exist
   std::vector<leaf::Store> stores_;              ///< that nobody uses
   std::optional<leaf::Layout> layout_;
+  std::chrono::steady_clock::time_point layout_asked_{};
   std::optional<FailedDraw> failed_draw_;  ///< if the last draw that needed the store has failed
 };
 

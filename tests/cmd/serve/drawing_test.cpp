@@ -118,6 +118,30 @@ class TurnedServer final : public Drawer {
 
 }  // namespace
 
+TEST_CASE("drawing: the store's layout is asked for again, and kept while the store is away") {
+  const SqliteStore store;
+  leaf::test::ManualClock clock;
+  Options options;
+  options.store = store.options();
+  options.store.clock = &clock;
+  options.store.timeout = 0ms;
+  SharedDrawing shared(options);
+  CHECK_FALSE(shared.known_layout());
+  CHECK(shared.layout() == leaf::Layout::parse("leaf"));
+  leaf::Store(store.options()).set_layout(layout);
+  clock.advance(29s);
+  CHECK(shared.recent_layout() == leaf::Layout::parse("leaf"));
+  clock.advance(2s);
+  CHECK_FALSE(shared.recent_layout());
+  CHECK(shared.layout() == layout);
+  CHECK(shared.recent_layout() == layout);
+  clock.advance(31s);
+  fs::rename(store.path(), store.path() + ".away");
+  CHECK(shared.layout() == layout);
+  CHECK(shared.recent_layout() == layout);
+  fs::rename(store.path() + ".away", store.path());
+}
+
 TEST_CASE("drawing: what is asked for comes from one store, whenever its name is turned") {
   bool is_warm = false, comes_back = false;
   SUBCASE("by the first who asks") {}
