@@ -39,7 +39,7 @@ class TagsRemove : public Command {
       if (!yes_) ask(store, session.messages);
       store.remove_tag(*name_);
     });
-    drop_buffered_ids(store, *name_, leaf::max_id, session);
+    drop_buffered_ids(store, *name_, leaf::past_max_id, session);
     session.messages.info(fmt::format("removed tag '{}'", name_->str()));
     if (session.output.format() == OutputFormat::json) session.output.print_one(removed_columns, *name_);
   }

@@ -58,6 +58,14 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
   same 'the next ID' 42 "$(leafctl next order)"
 }
 
+@test "a removed tag gives no ID any more, not even the last there is" {
+  leafctl -q add-tag order --start 9223372036854775805
+  same 'an ID' 9223372036854775805 "$(leafctl next order)"
+  leafctl -q tags remove order --yes
+  expect 4 leafctl next order
+  prints ''
+}
+
 @test "adding a removed tag below where it ended says which start and which limit are possible" {
   leafctl -q add-tag order
   leafctl -q next order -n 41 --direct >"$BATS_TEST_TMPDIR/ids"
