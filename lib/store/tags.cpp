@@ -309,7 +309,7 @@ Error store::lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
                       "restored from a backup, or an old standby took over",
                       name.str(), mark - 1),
           advice("add it to go on from {}{}, or from a higher number that a look at the "
-                 "tag{} names on another host"_hint,
+                 "tag{} names on another host; if it had a limit, set that again"_hint,
                  mark, Remedy{.kind = Remedy::Kind::add_tag, .name = name.str(), .number = mark},
                  Remedy{.kind = Remedy::Kind::look_at_tag, .name = name.str()})};
 }
