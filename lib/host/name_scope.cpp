@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "host/descriptor.hpp"
 #include "host/hash.hpp"
@@ -45,9 +46,11 @@ void add_network(Hash& hash) {
   hash.add_number(network.st_dev).add_number(network.st_ino);
 }
 
+constexpr unsigned unique_mount = 0x4000;  // STATX_MNT_ID_UNIQUE of Linux 6.8: no later one gets it
+constexpr const char* default_port = "5432";
+
 /// Each mount namespace has mounts of its own, with other numbers.
 void add_mounts(Hash& hash) {
-  constexpr unsigned unique_mount = 0x4000;  // STATX_MNT_ID_UNIQUE of Linux 6.8: no later one gets it
   struct statx root {};
   if (statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID | unique_mount, &root) != 0) root = {};
   hash.add_number(root.stx_mnt_id).add_number(root.stx_ino);
@@ -63,12 +66,42 @@ std::optional<std::string> variable(std::string_view name, std::string_view vari
   return std::nullopt;
 }
 
-/// The folders among `hosts`, which are separated by commas.
-void add_socket_folders(Hash& hash, std::string_view hosts) {
-  while (!hosts.empty()) {
-    const std::string host(hosts.substr(0, hosts.find(',')));
-    hosts.remove_prefix(std::min(host.size() + 1, hosts.size()));
-    if (host.starts_with('/')) add_file(hash, host.c_str());
+std::optional<std::uint64_t> mount_of(const std::string& path) {
+  struct statx file {};
+  if (statx(AT_FDCWD, path.c_str(), 0, STATX_MNT_ID | unique_mount, &file) != 0) return std::nullopt;
+  return file.stx_mnt_id;
+}
+
+/// The parts between commas; an empty text has one, which is empty.
+std::vector<std::string> parts_of(std::string_view list) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t comma = list.find(',');
+    parts.emplace_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+/// Where libpq looks if no host is named: Debian's has the first of these built in, PostgreSQL's own the
+/// second.
+std::string default_socket_folder() {
+  constexpr const char* of_debian = "/var/run/postgresql";
+  return access(of_debian, F_OK) == 0 ? of_debian : "/tmp";
+}
+
+/// The folders among `hosts`, and the sockets there that are mounted alone, as into a container. A socket in
+/// its place in its folder does not count: a server that starts anew makes another one.
+void add_sockets(Hash& hash, const std::string& hosts, const std::string& ports) {
+  for (const std::string& host : parts_of(hosts)) {
+    const std::string folder = host.empty() ? default_socket_folder() : host;
+    if (!folder.starts_with('/')) continue;
+    add_file(hash, folder.c_str());
+    const auto mount = mount_of(folder);
+    for (const std::string& port : parts_of(ports)) {
+      const std::string socket = folder + "/.s.PGSQL." + (port.empty() ? default_port : port);
+      if (const auto own = mount_of(socket); own && own != mount) hash.add(socket).add_number(*own);
+    }
   }
 }
 
@@ -79,18 +112,17 @@ std::uint64_t name_scope(const std::string& conninfo, const std::string& variabl
   add_network(hash);
   for (const char* file : {"/etc/hosts", "/etc/nsswitch.conf"}) add_file(hash, file);
   std::string hosts = variable("PGHOST", variables).value_or("");
+  std::string ports = variable("PGPORT", variables).value_or("");
   const auto parameters = store::parse_conninfo(conninfo);
   bool is_plain = parameters && !variable("PGSERVICE", variables);
   for (const store::Parameter& parameter : parameters.value_or(std::vector<store::Parameter>())) {
     if (parameter.keyword == "host") hosts = parameter.value;
+    if (parameter.keyword == "port") ports = parameter.value;
     if (parameter.keyword == "service") is_plain = false;
   }
   // What a service says is libpq's to know.
   if (!is_plain) add_mounts(hash);
-  // Debian's libpq has the first of these built in, PostgreSQL's own the second.
-  constexpr const char* of_debian = "/var/run/postgresql";
-  if (hosts.empty()) hosts = access(of_debian, F_OK) == 0 ? of_debian : "/tmp";
-  add_socket_folders(hash, hosts);
+  add_sockets(hash, hosts, ports);
   return hash.value();
 }
 

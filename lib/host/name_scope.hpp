@@ -8,7 +8,7 @@ namespace leaf::host {
 /// A number of where this process looks names up: another one where `conninfo`, a connection string of
 /// PostgreSQL, may lead to another server than in other containers of this host. `variables` are libpq's, a
 /// line NAME=value for each. An address means what the network namespace has there, a name what /etc/hosts
-/// says, a socket what is mounted on its folder.
+/// says, a socket what is mounted on it or its folder.
 std::uint64_t name_scope(const std::string& conninfo, const std::string& variables);
 
 }  // namespace leaf::host
