@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "c/versioned_struct.hpp"
+#include "host/host_marks.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host_defaults.hpp"
 #include "text/hint.hpp"
@@ -84,6 +85,7 @@ void take_host_defaults(const leaf_options& options, Settings& settings) {
                      .group = chosen(options.group, "leaf_options.group")},
                     file);
   settings.store.url = defaults.store.text;
+  settings.store.variables = defaults.host.store_key;
   settings.host = defaults.buffers();
   if (!defaults.host.folder.empty()) settings.marks_of = defaults.host;
   take_worker_of_host(options, file, settings);
@@ -107,6 +109,15 @@ void take_what_is_said(const leaf_options& options, Settings& settings) {
   settings.worker_name = options.worker_name == nullptr ? localhost : options.worker_name;
 }
 
+/// A child opens all this again, perhaps in another working folder and with other variables.
+void keep_meaning(Settings& settings) {
+  settings.store = host::to_keep(std::move(settings.store), std::nullopt);
+  settings.store.marks = nullptr;  // each process has its own
+  for (std::optional<HostOptions>* kept : {&settings.host, &settings.marks_of}) {
+    if (*kept) *kept = host::to_keep(**kept, *settings.store.variables);
+  }
+}
+
 }  // namespace
 
 Settings settings_of(const leaf_options* given) {
@@ -117,6 +128,7 @@ Settings settings_of(const leaf_options* given) {
   } else {
     take_host_defaults(options, settings);
   }
+  keep_meaning(settings);
   if (options.timeout_ms != 0) {
     settings.store.timeout =
         std::chrono::milliseconds(std::clamp<std::int64_t>(options.timeout_ms, 0, longest_timeout.count()));

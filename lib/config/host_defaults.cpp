@@ -1,7 +1,6 @@
 #include "leaf/host_defaults.hpp"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <climits>
@@ -19,30 +18,6 @@ namespace leaf {
 namespace {
 
 constexpr const char* origin_default = "default";
-
-/// As libpq has it, also without HOME.
-std::optional<std::string> home_folder(const Environment& environment) {
-  if (const auto home = environment.variable("HOME"); home && !home->empty()) return home;
-  char names[4096];
-  passwd entry{};
-  passwd* found = nullptr;
-  const auto user = static_cast<uid_t>(std::strtoul(environment.user_id.c_str(), nullptr, 10));
-  if (getpwuid_r(user, &entry, names, sizeof names, &found) != 0 || found == nullptr) return std::nullopt;
-  return found->pw_dir;
-}
-
-/// Where libpq looks for services, whether there are such files or not.
-std::vector<std::string> libpq_service_files(const Environment& environment) {
-  std::vector<std::string> files;
-  if (const auto own = environment.variable("PGSERVICEFILE")) {
-    files.push_back(*own);
-  } else if (const auto home = home_folder(environment)) {
-    files.push_back(*home + "/.pg_service.conf");
-  }
-  files.push_back(environment.variable("PGSYSCONFDIR").value_or("/etc/postgresql-common") +
-                  "/pg_service.conf");
-  return files;
-}
 
 std::string name_of_host() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -105,8 +80,8 @@ HostDefaults host_defaults(const HostConfiguration& configuration, const HostCho
   result.uses_host_buffer = detail::parse_yes_no("host_buffer", result.host_buffer.text);
   result.host = {.folder = result.runtime_dir.text,
                  .group = detail::parse_yes_no("group", result.group.text),
-                 .store_key = store::libpq_variables(environment.variable, environment.user_id),
-                 .store_files = libpq_service_files(environment)};
+                 .store_key = store::libpq_variables(environment.variable, environment.user_id)};
+  result.host.store_files = store::libpq_service_files(result.host.store_key);
   return result;
 }
 

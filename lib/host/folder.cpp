@@ -168,16 +168,12 @@ bool Folder::is_current() const {
          own.st_dev == named.st_dev && own.st_ino == named.st_ino && own.st_nlink > 0;
 }
 
-namespace {
-
 HostOptions with_absolute_folder(HostOptions options) {
   if (options.folder.empty()) throw Error(ErrorCode::usage, "no folder is named for the host's buffer");
   if (!options.folder.starts_with('/')) options.folder = std::filesystem::absolute(options.folder).string();
   while (options.folder.ends_with('/') && options.folder.size() > 1) options.folder.pop_back();
   return options;
 }
-
-}  // namespace
 
 CurrentFolder::CurrentFolder(HostOptions options)
     : options_(with_absolute_folder(std::move(options))),

@@ -13,6 +13,10 @@
 
 namespace leaf::host {
 
+/// `options` with a folder that keeps its meaning when the working folder changes. Throws Error (usage) if
+/// none is named.
+HostOptions with_absolute_folder(HostOptions options);
+
 /// The folder of a host's state, opened and found trustworthy.
 class Folder {
  public:

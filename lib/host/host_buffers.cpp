@@ -288,9 +288,9 @@ std::optional<StoreIdentity> refresh_store_name(const std::string& url, const Ho
   const host::StoreName name(url, options);
   const auto led_to = name.led_to(*folder);
   if (!led_to) return std::nullopt;
-  const auto before = name.stamp_before(store);
+  const auto question = name.ask(store, std::chrono::floor<milliseconds>(clock.now()));
   const StoreIdentity leads_to = store.identity();
-  const bool is_noted = name.note(*folder, leads_to, before, std::chrono::floor<milliseconds>(clock.now()));
+  const bool is_noted = name.note(*folder, leads_to, question, std::chrono::floor<milliseconds>(clock.now()));
   return is_noted && *led_to != leads_to ? led_to : std::nullopt;
 }
 
@@ -298,8 +298,8 @@ void remember_store_name(const std::string& url, const HostOptions& options, Sto
   const auto folder = host::Folder::find(options);
   if (!folder) return;
   const host::StoreName name(url, options);
-  const auto before = name.stamp_before(store);
-  name.note(*folder, store.identity(), before, std::chrono::floor<milliseconds>(clock.now()));
+  const auto question = name.ask(store, std::chrono::floor<milliseconds>(clock.now()));
+  name.note(*folder, store.identity(), question, std::chrono::floor<milliseconds>(clock.now()));
 }
 
 std::optional<StoreIdentity> last_known_store(const std::string& url, const HostOptions& options) {

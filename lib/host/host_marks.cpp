@@ -37,7 +37,9 @@ using host::StateFile;
 /// what needs the folder for more than this guard complains of it.
 class HostMarks final : public GrantMarks {
  public:
-  explicit HostMarks(HostOptions options) : options_(std::move(options)) {}
+  explicit HostMarks(HostOptions options)
+      : options_(options.folder.empty() ? std::move(options)
+                                        : host::with_absolute_folder(std::move(options))) {}
 
   Mark mark(const std::string& deployment, const std::string& subject) override {
     const Places places = places_of(deployment, subject, IfMissing::leave);
@@ -151,6 +153,14 @@ StoreOptions host::to_keep(StoreOptions store, const std::optional<HostOptions>&
   if (!store.variables) store.variables = store::libpq_variables();
   if (!store.marks) store.marks = host ? host_marks(*host) : marks_in_memory();
   return store;
+}
+
+HostOptions host::to_keep(HostOptions host, const std::string& variables) {
+  if (host.store_key.empty()) {
+    host.store_key = variables;
+    if (host.store_files.empty()) host.store_files = store::libpq_service_files(variables);
+  }
+  return with_absolute_folder(std::move(host));
 }
 
 std::shared_ptr<GrantMarks> host_marks(const HostOptions& options) {

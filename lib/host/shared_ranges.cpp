@@ -130,24 +130,26 @@ void SharedRanges::find_store(Time deadline) {
   const std::lock_guard store_lock(store_mutex_);
   const StorePool::Borrowed borrowed = store_until(deadline);
   Store& asked = *borrowed;
-  const auto before = stamp_before(asked);
-  const StoreIdentity store = granter().identify(asked);
-  name_.note(*folder_.get(), store, before, now());
-  go_to(store);
+  const auto question = ask(asked);
+  note(granter().identify(asked), question);
+}
+
+void SharedRanges::note(const StoreIdentity& store, const StoreName::Question& question) {
+  const auto folder = folder_.get();
+  if (name_.note(*folder, store, question, now())) return go_to(store);
+  const auto known = name_.look_up(*folder, now());
+  go_to(known ? known->store : store);
 }
 
 bool SharedRanges::leads_elsewhere(const StoreIdentity& store, const StateFile& file,
-                                   const StoreName::Stamp& before) {
-  name_.note(*folder_.get(), store, before, now());
-  go_to(store);
+                                   const StoreName::Question& question) {
+  note(store, question);
   return file.identity() != store;
 }
 
 void SharedRanges::check_name(Store& store) {
-  const auto before = stamp_before(store);
-  const StoreIdentity found = granter().identify(store);
-  name_.note(*folder_.get(), found, before, now());
-  go_to(found);
+  const auto question = ask(store);
+  note(granter().identify(store), question);
   go_to_current_file();
 }
 
@@ -294,10 +296,10 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   SharedState& state = file.state();
   const std::uint32_t turn = state.buffer.next_turn();
   if (!file.is_current(*folder_.get())) return;  // it was taken away, and this turn comes after that
-  const auto before = stamp_before(store);
+  const auto question = ask(store);
   const range::Granted granted = granter().grant(
       store, {state.buffer, file.identity(), state.origin.get(), record_of(state), order_end(file)});
-  const bool is_of_store = !leads_elsewhere(granted.store, file, before);
+  const bool is_of_store = !leads_elsewhere(granted.store, file, question);
   const bool is_of_origin = state.origin.empty() || state.origin.get() == granted.origin;
   if (is_of_store && is_of_origin) {
     // Where it was taken away, higher IDs may have been drawn since, from a file that has gone as well: then

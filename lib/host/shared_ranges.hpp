@@ -58,9 +58,10 @@ class SharedRanges : public range::RangeSource {
   /// Runs `work` while this process alone may fetch, again where it returns false. Throws Error (unavailable)
   /// if that does not come about before the timeout.
   void alone(const std::function<bool(Store&, StateFile&)>& work);
-  /// Remembers that the store's name leads to `store`. True if `file` is of another one.
-  bool leads_elsewhere(const StoreIdentity& store, const StateFile& file, const StoreName::Stamp& before);
-  StoreName::Stamp stamp_before(Store& store) const { return name_.stamp_before(store); }
+  /// Remembers that the store's name led to `store` when it was asked. True if `file` is of another one.
+  bool leads_elsewhere(const StoreIdentity& store, const StateFile& file,
+                       const StoreName::Question& question);
+  StoreName::Question ask(Store& store) const { return name_.ask(store, now()); }
   /// False if `file` was taken from this process, or removed.
   bool is_current(const StateFile& file) { return file.is_current(*folder_.get()); }
 
@@ -87,6 +88,8 @@ class SharedRanges : public range::RangeSource {
   /// Has takers draw from the current file, once there is something in it.
   void go_to_current_file();
   void go_to(const StoreIdentity& store);
+  /// Goes to `store`, or to another one to which the name has been seen to lead since.
+  void note(const StoreIdentity& store, const StoreName::Question& question);
   /// True if it is known which store the name leads to, to this process or another one of this host.
   bool is_known();
   /// Asks the store which one it is, if that is not known.

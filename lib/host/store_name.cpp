@@ -10,11 +10,13 @@
 #include <memory>
 
 #include "host/hash.hpp"
+#include "host/host_marks.hpp"
 #include "host/name_scope.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "range/fetcher.hpp"
 #include "store/file_identity.hpp"
+#include "store/libpq_variables.hpp"
 #include "store/url.hpp"
 
 namespace leaf::host {
@@ -96,6 +98,13 @@ bool is_within(std::int64_t from_ms, std::int64_t time_ms, milliseconds length) 
   return time_ms >= from_ms && time_ms - from_ms < length.count();
 }
 
+/// Whether `record` answers a question that was asked after `question`: who was stopped in between knows
+/// less.
+bool is_after(const NameRecord& record, const StoreName::Question& question, UnixTime now) {
+  const std::int64_t asked_ms = record.checked_at_ms.load(std::memory_order_relaxed);
+  return asked_ms > unix_ms(question.at) && asked_ms <= unix_ms(now);
+}
+
 /// Each container that lives for one call leaves a name. One that is still in use costs a look at its store.
 void remove_old_names(const Folder& folder, UnixTime now) {
   for (const std::string& file_name : state_files(folder, {FileKind::store_name})) {
@@ -135,7 +144,7 @@ StoreName::Stamp stamp_of(const std::vector<std::optional<struct statx>>& looks)
 
 }  // namespace
 
-StoreName::StoreName(const std::string& url, const HostOptions& options) {
+StoreName::StoreName(const std::string& url, const HostOptions& said) {
   const store::Url parsed = store::parse_url(url);
   if (parsed.driver == "sqlite") {
     std::error_code unknown;
@@ -144,6 +153,7 @@ StoreName::StoreName(const std::string& url, const HostOptions& options) {
     first_ = follow();
     return;
   }
+  const HostOptions options = to_keep(said, store::libpq_variables());
   files_ = options.store_files;
   // Users may be led to different databases by one name: by their own service files and roles.
   const std::string identity = store::identity_text(url);
@@ -174,10 +184,10 @@ StoreName::Place StoreName::look() const {
   return place;
 }
 
-StoreName::Stamp StoreName::stamp_before(Store& store) const {
-  const Stamp now = stamp();
-  if (!files_.empty()) store.connect_by(now.value());
-  return now;
+StoreName::Question StoreName::ask(Store& store, UnixTime now) const {
+  const Question question{.stamp = stamp(), .at = now};
+  if (!files_.empty()) store.connect_by(question.stamp.value());
+  return question;
 }
 
 StoreName::Place StoreName::follow() const {
@@ -233,11 +243,15 @@ bool StoreName::claim_check(const Folder& folder, UnixTime now) const {
          claimed.compare_exchange_strong(before, unix_ms(now), std::memory_order_relaxed);
 }
 
-bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Stamp& before,
+bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Question& question,
                      UnixTime now) const {
   const Place place = is_sqlite() ? follow() : look();
   if (!is_of(store, place)) return false;
-  if (!find(folder, place)) remove_old_names(folder, now);
+  if (const auto known = find(folder, place); !known) {
+    remove_old_names(folder, now);
+  } else if (is_after(known->state().store_name, question, now)) {
+    return false;
+  }
   FileKey key = StoreName::key(place);
   key.identity = store;
   std::shared_ptr<StateFile> file;
@@ -249,10 +263,11 @@ bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Sta
   }
   // What was asked may itself have changed a SQLite file. If another one took its place the name is looked up
   // anew.
-  const Stamp& stamp = is_sqlite() && place.stamp.files == before.files ? place.stamp : before;
+  const bool is_same_file = is_sqlite() && place.stamp.files == question.stamp.files;
+  const Stamp& stamp = is_same_file ? place.stamp : question.stamp;
   NameRecord& record = file->state().store_name;
   record.stamp.store(stamp.value(), std::memory_order_relaxed);
-  record.checked_at_ms.store(unix_ms(now), std::memory_order_relaxed);
+  record.checked_at_ms.store(unix_ms(question.at), std::memory_order_relaxed);
   record.claimed_at_ms.store(0, std::memory_order_relaxed);
   return true;
 }

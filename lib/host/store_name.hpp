@@ -33,9 +33,14 @@ class StoreName {
     std::uint64_t value() const noexcept;
   };
   Stamp stamp() const { return look().stamp; }
-  /// The same before `store` is asked, which then speaks of what these files lead to: a connection that was
+  /// When the store was asked, and what the files looked like then.
+  struct Question {
+    Stamp stamp;
+    UnixTime at;
+  };
+  /// That before `store` is asked, which then speaks of what these files lead to: a connection that was
   /// opened before one of them changed does not.
-  Stamp stamp_before(Store& store) const;
+  Question ask(Store& store, UnixTime now) const;
 
   struct Known {
     StoreIdentity store;
@@ -49,9 +54,9 @@ class StoreName {
 
   /// True if the caller is to check now: nobody else does for a while, whatever comes of it.
   bool claim_check(const Folder& folder, UnixTime now) const;
-  /// Remembers that the name leads to `store`, asked after `before` was taken. False, and nothing is, if it
-  /// leads to another file by now, or if there is no room.
-  bool note(const Folder& folder, const StoreIdentity& store, const Stamp& before, UnixTime now) const;
+  /// Remembers that the name leads to `store`, the answer to `question`. False, and nothing is, if it leads
+  /// to another file by now, if somebody has noted the answer to a later question, or if there is no room.
+  bool note(const Folder& folder, const StoreIdentity& store, const Question& question, UnixTime now) const;
   void forget(const Folder& folder) const;
   /// Where the name led last, whatever has changed since.
   std::optional<StoreIdentity> led_to(const Folder& folder) const;

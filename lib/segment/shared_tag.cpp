@@ -103,9 +103,9 @@ std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count, Place& plac
     ranges.clear();
     std::vector<Range> granted;
     const auto grant_more = [&](std::uint64_t more) {
-      const auto before = stamp_before(store);
+      const auto question = ask(store);
       const Grant grant = store.grant(tag_, static_cast<std::int64_t>(more));
-      if (leads_elsewhere(grant.store, file, before)) return false;
+      if (leads_elsewhere(grant.store, file, question)) return false;
       granted.push_back(grant.range);
       auto record = range::record_as<range::SegmentRecord>(host::record_of(file.state()));
       record.granted_end = grant.range.hi;

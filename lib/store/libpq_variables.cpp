@@ -1,12 +1,13 @@
 #include "store/libpq_variables.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
-#include <vector>
 
 #include "leaf/error.hpp"
 #include "store/conninfo.hpp"
@@ -60,6 +61,24 @@ std::string_view line_of(const char* name, std::string_view lines) {
   return {};
 }
 
+std::optional<std::string> value_of(const char* name, std::string_view lines) {
+  const std::string_view line = line_of(name, lines);
+  if (line.empty()) return std::nullopt;
+  return std::string(line.substr(line.find('=') + 1));
+}
+
+/// As libpq has it, also without HOME.
+std::optional<std::string> home_folder(std::string_view lines) {
+  if (auto folder = value_of(home, lines)) return folder;
+  char names[4096];
+  passwd entry{};
+  passwd* found = nullptr;
+  const auto user =
+      static_cast<uid_t>(std::strtoul(value_of(effective_user, lines).value_or("").c_str(), nullptr, 10));
+  if (getpwuid_r(user, &entry, names, sizeof names, &found) != 0 || found == nullptr) return std::nullopt;
+  return found->pw_dir;
+}
+
 /// Whether a change of `variable` alone leads nowhere else, given the other `lines`.
 bool is_settled(const Variable& variable, const std::vector<Parameter>& parameters, std::string_view lines) {
   const auto is_named = [&](const char* keyword) {
@@ -88,6 +107,18 @@ std::string libpq_variables(const std::function<std::optional<std::string>(const
 
 std::string libpq_variables() {
   return libpq_variables(variable_of_this_process, std::to_string(geteuid()));
+}
+
+std::vector<std::string> libpq_service_files(const std::string& variables) {
+  std::vector<std::string> files;
+  if (const auto own = value_of("PGSERVICEFILE", variables)) {
+    files.push_back(*own);
+  } else if (const auto folder = home_folder(variables)) {
+    files.push_back(*folder + "/.pg_service.conf");
+  }
+  files.push_back(value_of("PGSYSCONFDIR", variables).value_or("/etc/postgresql-common") +
+                  "/pg_service.conf");
+  return files;
 }
 
 void require_same_variables(const std::string& conninfo, const std::string& named_by) {

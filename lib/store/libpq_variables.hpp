@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace leaf::store {
 
@@ -12,6 +13,9 @@ std::string libpq_variables(const std::function<std::optional<std::string>(const
                             const std::string& user_id);
 /// The same of this process, now.
 std::string libpq_variables();
+
+/// Where libpq looks for services by such `variables`, whether there are such files or not.
+std::vector<std::string> libpq_service_files(const std::string& variables);
 
 /// Throws Error (usage) if `conninfo` may lead elsewhere by the variables that this process has now than by
 /// `named_by`, which it had when the store was named.

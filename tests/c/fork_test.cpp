@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <thread>
 #include <utility>
@@ -10,6 +12,7 @@
 
 #include "c/c_store.hpp"
 #include "support/sanitized.hpp"
+#include "support/working_folder.hpp"
 
 using leaf::test::add_tag;
 using leaf::test::CStore;
@@ -170,6 +173,67 @@ TEST_CASE("C: a handler of the program's own that draws in the child draws what 
   REQUIRE(child >= 0);
   if (child == 0) _exit(DrawsInChild::status == LEAF_OK && DrawsInChild::id > 100 ? 0 : 1);
   DrawsInChild::drawn_from = nullptr;
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+TEST_CASE("C: a child stays with the store and the folder that its parent named, wherever it goes") {
+  CStore store;
+  add_tag(store.admin, "order", 1);
+  const leaf::test::TemporaryFolder elsewhere;
+  const leaf::test::WorkingFolder here(store.home.path());
+  std::filesystem::create_symlink(store.file.path(), "ids.db");
+  leaf_options options = store.options();
+  options.store = "sqlite:ids.db";
+  options.runtime_dir = "run";
+  SUBCASE("with the host's buffer") {}
+  SUBCASE("without it") {
+    options.host_buffer = LEAF_NO;
+    if (leaf::test::children_of_threads_hang) return;  // a thread of the child's fetches
+  }
+  const auto allocator = CStore::allocator(options);
+  const auto tag = CStore::tag(allocator, "order");
+  std::int64_t id = 0;
+  REQUIRE(leaf_tag_next(tag.get(), &id, nullptr) == LEAF_OK);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::filesystem::current_path(elsewhere.path());
+    for (int i = 0; i < 10; ++i) {
+      const std::int64_t before = id;
+      if (leaf_tag_next(tag.get(), &id, nullptr) != LEAF_OK || id <= before) _exit(1);
+    }
+    _exit(0);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(std::filesystem::is_empty(elsewhere.path()));
+}
+
+TEST_CASE("C: a child whose variables lead libpq elsewhere is refused") {
+  leaf_options options{};
+  options.size = sizeof options;
+  options.store = "postgresql://";
+  options.timeout_ms = 1;
+  SUBCASE("by the host's defaults") {}
+  SUBCASE("without them") {
+    options.use_host_defaults = LEAF_NO;
+  }
+  options.host_buffer = LEAF_NO;
+  if (leaf::test::children_of_threads_hang) return;  // a thread of the child's fetches
+  const auto allocator = CStore::allocator(options);
+  const auto tag = CStore::tag(allocator, "order");
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    setenv("PGDATABASE", "another", 1);
+    std::int64_t id = 0;
+    Failure failure;
+    leaf_tag_next(tag.get(), &id, failure.place());
+    _exit(failure.text() == "the variable PGDATABASE has changed since this program named the store" ? 0 : 1);
+  }
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);

@@ -170,6 +170,8 @@ TEST_CASE("links: what one call is granted by the store that a link is turned to
   CHECK(tag.next() == 1);
   linked.turn_to("v2");
   CHECK(tag.next_ranges(2000).front().lo >= start_of_other);
+  SegmentAllocator former = linked.allocator("v1/leaf.db");
+  CHECK(former.tag(linked.order).supply().left > leaf::max_id - start_of_other);
   CHECK(tag.next() >= start_of_other);
   // What the former store grants to who fetches for the other one follows on what is buffered of it.
   linked.turn_to("v1");

@@ -19,7 +19,9 @@
 #include "store/grant_marks.hpp"
 #include "support/error_of.hpp"
 #include "support/interloper.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/test_host.hpp"
+#include "support/working_folder.hpp"
 
 namespace fs = std::filesystem;
 using leaf::ErrorCode;
@@ -303,6 +305,32 @@ struct CopyOfStore {
 };
 
 }  // namespace
+
+TEST_CASE("marks: a relative folder is the one that was meant, wherever the program goes") {
+  MarkingHost host;
+  leaf::Store admin = host.open();
+  leaf::test::add_tag(admin, "order", 10);
+  host.back_up();
+  const leaf::test::TemporaryFolder elsewhere;
+  leaf::HostOptions relative = host.host_options();
+  relative.folder = "run";
+  const auto draw_elsewhere = [&](const std::function<leaf::SegmentTag(leaf::SegmentAllocator&)>& open) {
+    const leaf::test::WorkingFolder here(host.run.parent_path());
+    leaf::SegmentAllocator allocator(host.store_options(), {.host = relative});
+    std::optional<leaf::SegmentTag> tag;
+    SUBCASE("before it opens the tag") {}
+    SUBCASE("after it has opened the tag") {
+      tag = open(allocator);
+    }
+    const leaf::test::WorkingFolder there(elsewhere.path());
+    if (!tag) tag = open(allocator);
+    return tag->next();
+  };
+  CHECK(draw_elsewhere([&](leaf::SegmentAllocator& allocator) { return allocator.tag(host.order); }) == 1);
+  CHECK(fs::is_empty(elsewhere.path()));
+  host.put_back();
+  CHECK(error_code([&] { host.process().grant(host.order, 1); }) == ErrorCode::refused);
+}
 
 TEST_CASE("marks: of two copies that grant the same at the same moment, one is refused") {
   MarkingHost host;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -9,9 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include "host/granted_record.hpp"
@@ -449,6 +452,45 @@ TEST_CASE("shared ranges: a process that starts checks a name that nobody has ch
   CHECK_FALSE(fixture.claim_check());
 }
 
+TEST_CASE(
+    "shared ranges: who was stopped with an answer in hand leads nobody back to where a name led before") {
+  SharedRangesFixture fixture;
+  Buffer others(fixture);
+  others.grants = {{1, 100}};
+  CHECK(others.draw() == 1);
+  fixture.clock.advance(31s);
+  Plan old;
+  old.before_identify = [&] {
+    fixture.clock.advance(95s);
+    others.deployment = "d2";
+    others.grants = {{1000, 1010}};
+    leaf::Store store(fixture.store_options());
+    SUBCASE("seen by a check") {
+      others.check_name(store);
+      others.fetch();
+    }
+    SUBCASE("seen by a fetch") {
+      others.fetch();
+    }
+    CHECK(others.draw() == 1000);
+    fixture.clock.advance(1s);
+  };
+  Buffer stopped(fixture, "order", 1s, old);
+  CHECK(stopped.draw() == 1001);
+  CHECK(Buffer(fixture).draw() == 1002);
+}
+
+TEST_CASE("shared ranges: an answer counts from when it was asked for") {
+  SharedRangesFixture fixture;
+  Plan slow;
+  slow.before_identify = [&] { fixture.clock.advance(40s); };
+  slow.grants = {{1, 100}};
+  Buffer one(fixture, "order", 100s, slow);
+  one.before_grant = [&] { fixture.clock.advance(40s); };
+  CHECK(one.draw() == 1);
+  CHECK(one.is_check_due());
+}
+
 TEST_CASE("shared ranges: a name that was checked, or claimed, in what is the future now is checked again") {
   SharedRangesFixture fixture;
   Buffer first(fixture);
@@ -768,6 +810,22 @@ TEST_CASE("shared ranges: tags have files of their own") {
 
 namespace {
 
+/// Sets one while it lives.
+class EnvironmentVariable {
+ public:
+  EnvironmentVariable(const char* name, const std::string& value) : name_(name) {
+    if (const char* const found = std::getenv(name)) former_ = found;
+    setenv(name, value.c_str(), 1);
+  }
+  ~EnvironmentVariable() { former_ ? setenv(name_, former_->c_str(), 1) : unsetenv(name_); }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
+
+ private:
+  const char* const name_;
+  std::optional<std::string> former_{};
+};
+
 /// The copy of a deployment that a SQLite file is.
 std::string copy_in(const fs::path& path) {
   struct statx file {};
@@ -785,7 +843,7 @@ bool is_same_name(SharedRangesFixture& fixture, const std::string& noted, const 
     return leaf::host::StoreName(url, host);
   };
   const leaf::host::StoreName first = name_of(noted, variables);
-  first.note(folder, {"d1", copy}, first.stamp(), leaf::UnixTime{});
+  first.note(folder, {"d1", copy}, {first.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
   const bool same = name_of(name, other_variables).look_up(folder, leaf::UnixTime{}).has_value();
   first.forget(folder);
   return same;
@@ -816,7 +874,7 @@ std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::
                                        const std::function<bool()>& surroundings) {
   const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
   const leaf::host::StoreName here(url, fixture.host_options());
-  here.note(folder, {"d1", ""}, here.stamp(), leaf::UnixTime{});
+  here.note(folder, {"d1", ""}, {here.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
   REQUIRE(here.look_up(folder, leaf::UnixTime{}));
   const pid_t child = fork();
   if (child == 0) {
@@ -857,6 +915,30 @@ TEST_CASE("store name: a container that it may lead elsewhere in asks for itself
     known =
         is_known_elsewhere(fixture, "dbname=ids host=db1," + sockets.string(), CLONE_NEWNS, other_sockets);
   }
+  SUBCASE("the default folder of sockets, which an empty element of a list names") {
+    const char* const of_debian = "/var/run/postgresql";
+    const fs::path folder = fs::exists(of_debian) ? of_debian : "/tmp";
+    for (const char* hosts : {"", ",db1", "db1,"}) {
+      known = is_known_elsewhere(fixture, fmt::format("dbname=ids host={}", hosts), CLONE_NEWNS,
+                                 [&] { return mount_over(folder); });
+      CHECK_FALSE(known.value_or(false));
+    }
+  }
+  SUBCASE("another socket, mounted alone") {
+    for (const char* port : {"5432", "5433", "5444"})
+      std::ofstream(sockets / fmt::format(".s.PGSQL.{}", port));
+    std::ofstream(sockets / "another");
+    const auto is_known = [&](const char* port, const std::string& said) {
+      return is_known_elsewhere(fixture, "dbname=ids host=" + sockets.string() + said, CLONE_NEWNS, [&] {
+        return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+               mount((sockets / "another").c_str(), (sockets / fmt::format(".s.PGSQL.{}", port)).c_str(),
+                     nullptr, MS_BIND, nullptr) == 0;
+      });
+    };
+    CHECK_FALSE(is_known("5432", "").value_or(false));
+    CHECK(is_known("5433", "").value_or(true));
+    known = is_known("5444", " port=5433,5444");
+  }
   SUBCASE("a service, whatever it says") {
     known = is_known_elsewhere(fixture, "service=ids", CLONE_NEWNS, nothing);
   }
@@ -871,6 +953,36 @@ TEST_CASE("store name: a unit that sees other files but the same servers relies 
   const auto known =
       is_known_elsewhere(fixture, "postgresql://db1/ids", CLONE_NEWNS, [&] { return mount_over(elsewhere); });
   CHECK(known.value_or(true));
+  // The same server, which has started anew.
+  const auto restarted =
+      is_known_elsewhere(fixture, "dbname=ids host=" + elsewhere.string(), CLONE_NEWNS, [&] {
+        std::ofstream(elsewhere / ".s.PGSQL.5432");
+        return true;
+      });
+  CHECK(restarted.value_or(true));
+}
+
+TEST_CASE("store name: what libpq takes from the environment counts also where nobody says so") {
+  SharedRangesFixture fixture;
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
+  const auto name_here = [&](const char* url) { return leaf::host::StoreName(url, fixture.host_options()); };
+  const auto note = [&](const leaf::host::StoreName& name) {
+    name.note(folder, {"d1", ""}, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
+  };
+  const auto is_known = [&](const char* url) {
+    return name_here(url).look_up(folder, leaf::UnixTime{}).has_value();
+  };
+  const fs::path services = fixture.home.path() / "services";
+  std::ofstream(services) << "[ids]\nhost=a\n";
+  const EnvironmentVariable host("PGHOST", "a"), service_file("PGSERVICEFILE", services.string());
+  note(name_here("dbname=ids"));
+  note(name_here("service=ids"));
+  CHECK(is_known("dbname=ids"));
+  CHECK(is_known("service=ids"));
+  std::ofstream(services) << "[ids]\nhost=another\n";
+  CHECK_FALSE(is_known("service=ids"));
+  const EnvironmentVariable another("PGHOST", "b");
+  CHECK_FALSE(is_known("dbname=ids"));
 }
 
 TEST_CASE("store name: a new one takes the place of those that nobody has checked for a day") {
@@ -879,7 +991,7 @@ TEST_CASE("store name: a new one takes the place of those that nobody has checke
   const leaf::UnixTime begin(100h);
   const auto note = [&](const std::string& url, leaf::UnixTime now) {
     const leaf::host::StoreName name(url, fixture.host_options());
-    name.note(folder, {"d1", ""}, name.stamp(), now);
+    name.note(folder, {"d1", ""}, {name.stamp(), now}, now);
   };
   const auto is_known = [&](const std::string& url) {
     return leaf::host::StoreName(url, fixture.host_options()).led_to(folder).has_value();
@@ -904,7 +1016,7 @@ TEST_CASE("store name: one that goes through a file which has changed is looked 
   const leaf::host::StoreName name("service=ids", host);
   const auto is_known = [&] { return name.look_up(folder, leaf::UnixTime{}).has_value(); };
   const auto before = name.stamp();
-  name.note(folder, {"d1", ""}, before, leaf::UnixTime{});
+  name.note(folder, {"d1", ""}, {before, leaf::UnixTime{}}, leaf::UnixTime{});
   REQUIRE(is_known());
   SUBCASE("edited") {
     std::ofstream(services) << "[ids]\ndbname=production\n";
@@ -921,7 +1033,7 @@ TEST_CASE("store name: one that goes through a file which has changed is looked 
   }
   CHECK_FALSE(is_known());
   CHECK(name.led_to(folder) == leaf::StoreIdentity{"d1", ""});
-  name.note(folder, {"d2", ""}, name.stamp(), leaf::UnixTime{});
+  name.note(folder, {"d2", ""}, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
   REQUIRE(is_known());
   CHECK(name.look_up(folder, leaf::UnixTime{})->store.deployment == "d2");
 }
@@ -937,18 +1049,18 @@ TEST_CASE("store name: a SQLite file has no name by what was asked of another fi
   const auto store_of = [](const leaf::host::StoreName::Known& known) { return known.store; };
   const leaf::StoreIdentity of_first{"d1", copy_in(at("first"))};
   const leaf::StoreIdentity of_second{"d2", copy_in(at("second"))};
-  CHECK_FALSE(name.note(folder, of_second, name.stamp(), leaf::UnixTime{}));
-  CHECK_FALSE(name.note(folder, {"d1", ""}, name.stamp(), leaf::UnixTime{}));
+  CHECK_FALSE(name.note(folder, of_second, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
+  CHECK_FALSE(name.note(folder, {"d1", ""}, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
   CHECK_FALSE(name.led_to(folder));
-  CHECK(name.note(folder, of_first, name.stamp(), leaf::UnixTime{}));
+  CHECK(name.note(folder, of_first, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
   CHECK(store_of(name.look_up(folder, leaf::UnixTime{}).value()) == of_first);
   CHECK(name.shown_for(of_first) == "sqlite:" + fs::canonical(at("first")).string());
   CHECK(name.shown_for(of_second) == "sqlite:" + at("link").string());
   fs::remove(at("link"));
   fs::create_symlink("second", at("link"));
   CHECK_FALSE(name.look_up(folder, leaf::UnixTime{}));
-  CHECK_FALSE(name.note(folder, of_first, name.stamp(), leaf::UnixTime{}));
-  CHECK(name.note(folder, of_second, name.stamp(), leaf::UnixTime{}));
+  CHECK_FALSE(name.note(folder, of_first, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
+  CHECK(name.note(folder, of_second, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
   for (const auto* either : {&name, &second})
     CHECK(store_of(either->look_up(folder, leaf::UnixTime{}).value()) == of_second);
   // A program of before may have noted what it was told by another file.
@@ -965,11 +1077,12 @@ TEST_CASE("store name: a SQLite file has no name by what was asked of another fi
                                      fixture.host_options());
   CHECK(misled.led_to(folder)->deployment == "d3");
   CHECK_FALSE(misled.look_up(folder, leaf::UnixTime{}));
-  CHECK(misled.note(folder, is_second ? of_second : of_first, misled.stamp(), leaf::UnixTime{}));
+  CHECK(misled.note(folder, is_second ? of_second : of_first, {misled.stamp(), leaf::UnixTime{}},
+                    leaf::UnixTime{}));
   CHECK(misled.look_up(folder, leaf::UnixTime{}));
   fs::remove(at("second"));
   CHECK_FALSE(second.look_up(folder, leaf::UnixTime{}));
-  CHECK_FALSE(second.note(folder, of_second, second.stamp(), leaf::UnixTime{}));
+  CHECK_FALSE(second.note(folder, of_second, {second.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
 }
 
 TEST_CASE("store name: where it leads is checked when half a minute is over, by one of all who see that") {
@@ -977,7 +1090,7 @@ TEST_CASE("store name: where it leads is checked when half a minute is over, by 
   const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
   const leaf::host::StoreName name("postgresql://h/a", fixture.host_options());
   const leaf::UnixTime begin(1h);
-  name.note(folder, {"d1", ""}, name.stamp(), begin);
+  name.note(folder, {"d1", ""}, {name.stamp(), begin}, begin);
   const auto is_due = [&](leaf::UnixTime now) { return name.look_up(folder, now)->check_is_due; };
   CHECK_FALSE(is_due(begin));
   CHECK_FALSE(is_due(begin + 29s));
@@ -986,6 +1099,6 @@ TEST_CASE("store name: where it leads is checked when half a minute is over, by 
   CHECK(name.claim_check(folder, begin + 30s));
   CHECK_FALSE(name.claim_check(folder, begin + 31s));
   CHECK(name.claim_check(folder, begin + 70s));
-  name.note(folder, {"d1", ""}, name.stamp(), begin + 70s);
+  name.note(folder, {"d1", ""}, {name.stamp(), begin + 70s}, begin + 70s);
   CHECK_FALSE(is_due(begin + 99s));
 }

@@ -754,6 +754,7 @@ void start_probes(const Place& place, Time deadline) {
 HostOptions host_options(bool fetch_ahead) {
   HostOptions options;
   options.folder = "/run/leaf";
+  options.store_key = "simulated";  // the variables of this machine's are not
   options.fetch_ahead = fetch_ahead;
   return options;
 }

@@ -47,10 +47,11 @@ struct HostOptions {
   /// Shared by a group of users: the folder has mode 2770, its files 0660. Every member of the group is
   /// trusted.
   bool group = false;
-  /// What selects the store besides its URL, such as the variables that libpq reads.
+  /// What selects the store besides its URL, such as the variables that libpq reads. Empty: those, as they
+  /// are when something is made from these options.
   std::string store_key{};
-  /// The files with which the URL is resolved, such as libpq's service files: when one changes, the store is
-  /// asked for its identity again.
+  /// The files with which the URL is resolved: when one changes, the store is asked for its identity again.
+  /// If neither this nor `store_key` says anything, they are libpq's service files.
   std::vector<std::string> store_files{};
   /// False for a short-lived program: nothing is fetched in the background unless it calls claim_fetch() and
   /// fetch() of a SegmentTag or SnowflakeGenerator, perhaps in a child process.
