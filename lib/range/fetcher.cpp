@@ -23,6 +23,18 @@ bool is_used_up(const RangeSource& source) {
   return source.buffer().view().rest.empty();
 }
 
+/// Counts a caller while it waits; the mutex is held at both ends.
+class Awaited {
+ public:
+  explicit Awaited(int& callers) : callers_(++callers) {}
+  ~Awaited() { --callers_; }
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
+
+ private:
+  int& callers_;
+};
+
 }  // namespace
 
 milliseconds pause_after(int failures, bool retryable) {
@@ -105,6 +117,7 @@ void Fetcher::watch(RangeSource& source) {
 
 void Fetcher::await(RangeSource& source, const std::function<bool()>& ready) {
   Lock lock(mutex_);
+  const Awaited awaited(source.fetch_.awaited);
   const bool tries_once = options_.timeout == milliseconds::zero();
   const Time deadline = clock_.steady_now() + store::allowed(options_.timeout);
   const std::uint64_t begun_before = source.fetch_.begun;
@@ -204,10 +217,12 @@ void Fetcher::check_name(RangeSource& source, Store& store, Lock& lock) {
 
 void Fetcher::fetch(RangeSource& source, Store& store, Lock& lock) {
   ++source.fetch_.begun;
+  // Who waits may have no use for what is buffered.
+  const bool is_awaited = source.fetch_.awaited > 0;
   std::optional<Error> failure;
   lock.unlock();
   try {
-    source.fetch(store);
+    if (is_awaited || source.wants_fetch()) source.fetch(store);
   } catch (const Error& error) {
     failure = error;
   } catch (const std::exception& error) {

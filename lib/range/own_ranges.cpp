@@ -27,7 +27,8 @@ StoreIdentity OwnRanges::granted_by() const {
 void OwnRanges::fetch() {
   if (!wants_fetch()) return;
   Store store(store_options_);
-  fetch(store);
+  const std::lock_guard fetch_lock(fetch_mutex_);
+  if (wants_fetch()) fetch_locked(store);  // another thread may have been faster
 }
 
 bool OwnRanges::has_ranges_of_another(const StoreIdentity& store, const std::string& origin) const {
@@ -35,7 +36,12 @@ bool OwnRanges::has_ranges_of_another(const StoreIdentity& store, const std::str
 }
 
 void OwnRanges::fetch(Store& store) {
+  const std::uint32_t turn = own_buffer_.next_turn();
   const std::lock_guard fetch_lock(fetch_mutex_);
+  if (own_buffer_.next_turn() == turn) fetch_locked(store);
+}
+
+void OwnRanges::fetch_locked(Store& store) {
   const Filled filled{own_buffer_, granted_by(), origin(), record()};
   const Granted granted = granter().grant(store, filled);
   if (!filled.origin.empty()) granter().require_alike(filled.origin, granted.origin);

@@ -36,6 +36,7 @@ class OwnRanges final : public RangeSource {
   std::uint64_t moves() const noexcept override { return changes_.count(); }
 
  private:
+  void fetch_locked(Store& store);
   bool has_ranges_of_another(const StoreIdentity& store, const std::string& origin) const;
   /// Gives up what another store, or another tag of the name, has granted.
   void drain();

@@ -111,6 +111,7 @@ class RangeSource {
     bool queued = false;
     std::chrono::steady_clock::time_point due;  ///< when queued: not to be fetched before
     std::uint64_t begun = 0;
+    int awaited = 0;  ///< by so many callers
     int failures_in_a_row = 0;
     std::optional<Error> failure;     ///< of the last fetch, if it failed
     std::condition_variable changed;  ///< a fetch has ended

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <barrier>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -138,6 +139,29 @@ TEST_CASE("allocator: the next segment is fetched when a tenth is used, and not 
   tag.next();
   REQUIRE(wait_for([&] { return admin.tag(TagName("order")).next_id != 1001; }));
   CHECK(admin.tag(TagName("order")).next_id == 2001);
+}
+
+TEST_CASE("allocator: a fetch that several threads ask for at once leaves no segment out") {
+  constexpr int threads = 4, rounds = 30, step = 10;
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", step);
+  SegmentAllocator allocator(store.options(), {.max_step = step, .max_starved_step = step});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  std::int64_t next = 1;
+  CHECK(tag.next() == next++);
+  for (int round = 0; round < rounds; ++round) {
+    std::barrier begin(threads);
+    std::vector<std::jthread> callers;
+    for (int t = 0; t < threads; ++t) {
+      callers.emplace_back([&] {
+        begin.arrive_and_wait();
+        tag.fetch();
+      });
+    }
+    callers.clear();
+    for (int i = 0; i < step; ++i) REQUIRE(tag.next() == next++);
+  }
 }
 
 TEST_CASE("allocator: quick segments grow by Leaf's rule") {
