@@ -41,6 +41,7 @@ bool Drawing::try_next(std::string_view tag, std::int64_t& id) {
 bool Drawing::take(Source& source, Draw& draw) {
   if (!source.is_open) return false;
   if (draw.count == Draw::one_step) draw.count = static_cast<std::uint64_t>(source.step);
+  if (draw.ranges.empty()) draw.store_changes = store_changes_of(source.ids, source.generator);
   try {
     return take_from_memory(source, draw);
   } catch (const leaf::Error& error) {
@@ -82,8 +83,8 @@ bool Drawing::take_from_memory(Source& source, Draw& draw) {
 /// answer: then they are lost.
 bool Drawing::is_of_one_store(Source& source, Draw& draw) {
   const std::uint64_t now = store_changes_of(source.ids, source.generator);
-  if (now == source.store_changes || draw.count == 1) return true;
-  source.store_changes = now;
+  if (now == draw.store_changes || draw.count == 1) return true;
+  draw.store_changes = now;
   draw.ranges.clear();
   return false;
 }
@@ -150,7 +151,6 @@ void Drawing::finish_look(const std::vector<std::string>& names,
     if (found[i]) {
       source.ids = found[i]->ids;
       source.step = found[i]->step;
-      source.store_changes = source.ids.store_changes();
       source.is_open = true;
       take_waiting(source, 0, ended);
     }
@@ -184,22 +184,24 @@ Jobs::Job Drawing::job_for_first(Source& source) {
                       .step = source.step,
                       .count = first->count,
                       .shape = first->shape,
-                      .ranges = first->ranges}]() mutable {
+                      .ranges = first->ranges,
+                      .store_changes = first->store_changes}]() mutable {
+    const auto begin = [&work] {
+      if (work.ranges.empty()) work.store_changes = store_changes_of(work.ids, work.generator);
+    };
     try {
       if (name.empty()) {
-        if (!work.is_open) {
-          work.generator = &shared_.generator();
-          work.store_changes = work.generator->store_changes();
-        }
+        if (!work.is_open) work.generator = &shared_.generator();
+        begin();
         SharedDrawing::draw(*work.generator, work.count, work.ranges);
       } else {
         if (!work.is_open) {
           SharedDrawing::OpenTag opened = shared_.tag(leaf::TagName(name));
           work.ids = opened.ids;
           work.step = opened.step;
-          work.store_changes = work.ids.store_changes();
-          if (work.count == Draw::one_step) work.count = static_cast<std::uint64_t>(work.step);
         }
+        if (work.count == Draw::one_step) work.count = static_cast<std::uint64_t>(work.step);
+        begin();
         SharedDrawing::draw(work.ids, work.count, work.shape, work.ranges);
       }
     } catch (const leaf::Error& error) {
@@ -218,7 +220,6 @@ void Drawing::finish_job(Source& source, Work& work) {
     source.ids = work.ids;
     source.generator = work.generator;
     source.step = work.step;
-    source.store_changes = work.store_changes;
     source.is_open = true;
   }
   // Who is told may ask for more at once: so all else is done first.
@@ -228,6 +229,7 @@ void Drawing::finish_job(Source& source, Work& work) {
     const std::shared_ptr<Draw> first = source.waiting.front();
     first->count = work.count;
     first->ranges = std::move(work.ranges);
+    first->store_changes = work.store_changes;
     first->error = work.error;
     // Where the stores differ it is drawn anew.
     if (first->error || is_of_one_store(source, *first)) {

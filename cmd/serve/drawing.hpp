@@ -36,6 +36,7 @@ struct Draw {
   IdRanges ranges{};
   std::optional<leaf::Error> error{};
   Drawer* drawer = nullptr;
+  std::uint64_t store_changes = 0;  ///< before anything of `ranges` was taken
 };
 
 /// Who sees to draws that the loops cannot end at once. What needs no store never waits for what does.
@@ -76,7 +77,6 @@ class Drawing {
     leaf::SegmentTag ids{};
     leaf::SnowflakeGenerator* generator = nullptr;
     std::int64_t step = 0;
-    std::uint64_t store_changes = 0;  ///< before anything was taken that is not given out yet
     std::deque<std::shared_ptr<Draw>> waiting{};
     bool is_looked_for = false;  ///< in the buffer of the host
     Jobs::Ticket job = 0;        ///< that sees to the first of them; it may end after that has gone
@@ -94,10 +94,10 @@ class Drawing {
     leaf::SegmentTag ids{};
     leaf::SnowflakeGenerator* generator = nullptr;
     std::int64_t step = 0;
-    std::uint64_t store_changes = 0;  ///< before anything was taken
     std::uint64_t count = 1;
     Shape shape = Shape::any;
     IdRanges ranges{};
+    std::uint64_t store_changes = 0;  ///< before anything of `ranges` was taken
     std::optional<leaf::Error> error{};
   };
   using Draws = std::vector<std::shared_ptr<Draw>>;

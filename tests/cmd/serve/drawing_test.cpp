@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <set>
 
@@ -117,6 +118,76 @@ class TurnedServer final : public Drawer {
 };
 
 }  // namespace
+
+namespace {
+
+/// Draws of a tag whose threads are busy until the test lets them go.
+class BusyServer final : public Drawer {
+ public:
+  explicit BusyServer(std::int64_t step) {
+    leaf::Store admin = store_.open();
+    leaf::test::add_tag(admin, "order", step);
+  }
+
+  std::shared_ptr<Draw> begin(std::uint64_t count, Shape shape) {
+    auto draw = std::make_shared<Draw>();
+    draw->count = count;
+    draw->shape = shape;
+    draw->drawer = this;
+    if (!drawing_.begin("order", draw)) ++waiting_;
+    return draw;
+  }
+  void abandon(const Draw& draw) {
+    drawing_.abandon("order", draw);
+    --waiting_;
+  }
+  void keep_threads_busy(std::shared_future<void> end) {
+    for (int thread = 0; thread < 8; ++thread) jobs_.tags.add([end] { end.wait(); });
+  }
+  /// Until all have ended.
+  void run() {
+    const auto stays = boost::asio::make_work_guard(loop_);
+    loop_.restart();
+    while (waiting_ > 0) loop_.run_one();
+  }
+  void on_drawn() override { --waiting_; }
+
+ private:
+  Options options() const {
+    Options options;
+    options.store = store_.options();
+    return options;
+  }
+
+  const SqliteStore store_;
+  const Options options_ = options();
+  int waiting_ = 0;
+  SharedDrawing shared_{options_};
+  boost::asio::io_context loop_;
+  DrawingJobs jobs_;
+  Drawing drawing_{loop_, jobs_, shared_};
+};
+
+}  // namespace
+
+TEST_CASE("drawing: who asks for a segment gets one, though who came before has given up") {
+  BusyServer server(10);
+  const auto first = server.begin(10, Shape::any);
+  server.run();
+  REQUIRE_FALSE(first->error);
+  std::promise<void> end;
+  server.keep_threads_busy(end.get_future().share());
+  // More than is buffered.
+  const auto abandoned = server.begin(5'000, Shape::any);
+  const auto segment = server.begin(Draw::one_step, Shape::consecutive);
+  const auto another = server.begin(1, Shape::any);
+  server.abandon(*abandoned);
+  end.set_value();
+  server.run();
+  CHECK_FALSE(segment->error);
+  CHECK(count_of(segment->ranges) == 10);
+  CHECK_FALSE(another->error);
+}
 
 TEST_CASE("drawing: the store's layout is asked for again, and kept while the store is away") {
   const SqliteStore store;
