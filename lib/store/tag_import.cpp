@@ -55,7 +55,9 @@ void TagImport::plan_addition(std::optional<std::int64_t> end_of_removed) {
     throw misfit(
         imported_.place,
         fmt::format("tag '{}' was removed, and its IDs up to {} are used up", tag_.name, *end_of_removed - 1),
-        fmt::format("name a limit of {} or more in the file"_hint, *end_of_removed));
+        *end_of_removed > max_id
+            ? "leave it out of the file: its last ID was given out"_hint
+            : fmt::format("name a limit of {} or more in the file"_hint, *end_of_removed));
   }
 }
 

@@ -64,6 +64,17 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
   leafctl -q tags remove order --yes
   expect 4 leafctl next order
   prints ''
+  leafctl -q add-tag last --start 9223372036854775806
+  same 'an ID' 9223372036854775806 "$(leafctl next last)"
+  leafctl -q tags remove last --yes
+  expect 1 leafctl add-tag last --limit 1000
+  says "leafctl: tag 'last' was removed, and its IDs up to 9223372036854775806 are used up
+hint: go on with another tag: no ID is greater"
+  printf 'tags:\n  - {tag: last, next_id: 5, limit: 1000}\n  - {tag: other, next_id: 5}\n' >tags.yaml
+  expect 2 leafctl tags import tags.yaml
+  contains "$stderr" 'hint: leave it out of the file: its last ID was given out'
+  sed -i /last/d tags.yaml
+  expect 0 leafctl tags import tags.yaml
 }
 
 @test "adding a removed tag below where it ended says which start and which limit are possible" {
