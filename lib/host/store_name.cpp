@@ -249,7 +249,7 @@ bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Que
   if (!is_of(store, place)) return false;
   if (const auto known = find(folder, place); !known) {
     remove_old_names(folder, now);
-  } else if (is_after(known->state().store_name, question, now)) {
+  } else if (known->identity() != store && is_after(known->state().store_name, question, now)) {
     return false;
   }
   FileKey key = StoreName::key(place);
