@@ -9,6 +9,7 @@
 
 #include "languages/mixed_storm.hpp"
 #include "leaf/host.hpp"
+#include "leaf/leaf.h"
 #include "leaf/store.hpp"
 #include "support/figure.hpp"
 #include "support/temporary_folder.hpp"
@@ -34,6 +35,19 @@ std::map<std::string, std::string> languages() {
   return result;
 }
 
+/// For the name that all programs have. One that was killed while it leased the first worker would
+/// leave that to nobody.
+void lease_worker() {
+  leaf_options options{};
+  options.size = sizeof options;
+  options.worker_name = "storm";
+  leaf_generator* const generator = leaf_generator_open(&options, nullptr);
+  REQUIRE(generator != nullptr);
+  std::int64_t id = 0;
+  CHECK(leaf_generator_next(generator, &id, nullptr) == LEAF_OK);
+  leaf_generator_close(generator);
+}
+
 void storm(const std::string& name, const std::string& url, const TemporaryFolder& folder, std::int64_t ids,
            std::int64_t ids_a_request) {
   const std::string runtime_folder = (folder.path() / "run").string();
@@ -45,6 +59,7 @@ void storm(const std::string& name, const std::string& url, const TemporaryFolde
   store.migrate();
   store.add_tag({.name = TagName("storm"), .step = 1000});
 
+  lease_worker();
   const auto all = languages();
   REQUIRE(all.count("C++") == 1);
   std::vector<std::int64_t> snowflakes;
