@@ -76,8 +76,8 @@ FiledTag tag_of(const InputFile& file, const YamlNode& node) {
 }
 
 /// Left to itself yaml-cpp writes a carriage return as it is, which a reader takes for the end of a line, and
-/// what turns the direction of a text. Escaping loses code points that Unicode
-/// reserves as no characters.
+/// what turns the direction of a text. Escaping in turn loses the code points that Unicode calls no
+/// characters.
 void emit(YAML::Emitter& yaml, const leaf::Tag& tag, const std::string& text) {
   if (escape_for_terminal(text) != text) {
     YAML::Emitter alone;

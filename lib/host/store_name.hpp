@@ -55,7 +55,7 @@ class StoreName {
   /// True if the caller is to check now: nobody else does for a while, whatever comes of it.
   bool claim_check(const Folder& folder, UnixTime now) const;
   /// Remembers that the name leads to `store`, the answer to `question`. False, and nothing is, if it leads
-  /// to another file by now, if somebody has noted the answer to a later question, or if there is no room.
+  /// to another file by now, if the answer to a later question named another store, or if there is no room.
   bool note(const Folder& folder, const StoreIdentity& store, const Question& question, UnixTime now) const;
   void forget(const Folder& folder) const;
   /// Where the name led last, whatever has changed since.
