@@ -26,7 +26,7 @@ std::chrono::milliseconds pause_after(int failures, bool retryable);
 
 /// Fetches ranges for sources, for each at most once at a time, in background threads that start when there
 /// is work for them. While a fetch fails it is tried again after a pause that grows, not with every call.
-/// Thread safe.
+/// The sources have to outlive it. Thread safe.
 class Fetcher {
  public:
   struct Options {

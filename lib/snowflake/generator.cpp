@@ -134,8 +134,8 @@ class SnowflakeGenerator::Impl {
   const StoreOptions store_;
   const SnowflakeOptions options_;
   Clock& clock_;
-  std::unique_ptr<range::Fetcher> fetcher_;  ///< null: the embedding program fetches
   std::unique_ptr<range::RangeSource> windows_;
+  std::unique_ptr<range::Fetcher> fetcher_;  ///< null: the embedding program fetches
   // If the windows are not the host's:
   range::OwnRanges* own_windows_ = nullptr;
   std::optional<Store> own_store_;  ///< for the first lease and the end; the fetcher has one of its own

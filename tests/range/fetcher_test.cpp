@@ -111,14 +111,15 @@ std::optional<ErrorCode> told_during_an_attempt(ErrorCode failure, std::chrono::
   auto options = file.options();
   options.clock = &clock;
   Failing failing;
+  std::optional<OwnRanges> source;
   Fetcher fetcher(options, {.timeout = timeout, .max_threads = 1, .on_failure = {}});
-  OwnRanges source(std::make_unique<MadeUp>([&] { return failing.next(failure); }), options, fetcher);
-  source.fetch();
-  source.buffer().advance(source.buffer().view());  // there is an ID to bridge the time with
-  fetcher.request(source);
+  source.emplace(std::make_unique<MadeUp>([&] { return failing.next(failure); }), options, fetcher);
+  source->fetch();
+  source->buffer().advance(source->buffer().view());  // there is an ID to bridge the time with
+  fetcher.request(*source);
   failing.begun.wait();
   auto told = std::async(std::launch::async,
-                         [&] { return error_code([&] { fetcher.await(source, [] { return false; }); }); });
+                         [&] { return error_code([&] { fetcher.await(*source, [] { return false; }); }); });
   clock.wait_for_sleepers(1);
   failing.let_go.count_down();
   if (told.wait_for(60s) != std::future_status::ready) {
@@ -145,26 +146,27 @@ TEST_CASE(
   auto options = file.options();
   options.clock = &clock;
   const auto left_after = [&](const StoreIdentity& granted_by) {
+    std::optional<OwnRanges> source;
     Fetcher fetcher(options, {.timeout = 1s, .max_threads = 1, .on_failure = {}});
     const auto grant = [&] {
       return Granted{.range = {1, 101}, .mark = 50, .store = granted_by, .origin = "o", .record = {}};
     };
-    OwnRanges source(std::make_unique<MadeUp>(grant), options, fetcher);
-    source.fetch();
-    source.buffer().advance(source.buffer().view());
-    const std::uint64_t store_changes = source.store_changes();
+    source.emplace(std::make_unique<MadeUp>(grant), options, fetcher);
+    source->fetch();
+    source->buffer().advance(source->buffer().view());
+    const std::uint64_t store_changes = source->store_changes();
     const auto check = [&] {
-      if (source.check()) source.check_name(here);
+      if (source->check()) source->check_name(here);
     };
     check();
-    source.buffer().take(1);
+    source->buffer().take(1);
     clock.advance(leaf::range::name_lasts);
     check();
-    source.buffer().take(1);
+    source->buffer().take(1);
     check();
-    CHECK(source.buffer().view().rest.empty() == (granted_by != here.identity()));
-    CHECK((source.store_changes() != store_changes) == (granted_by != here.identity()));
-    return source.buffer().view().rest.size();
+    CHECK(source->buffer().view().rest.empty() == (granted_by != here.identity()));
+    CHECK((source->store_changes() != store_changes) == (granted_by != here.identity()));
+    return source->buffer().view().rest.size();
   };
   CHECK(left_after(here.identity()) == 98);
   auto copy = here.identity();
@@ -175,6 +177,7 @@ TEST_CASE(
 TEST_CASE("fetcher: no answer has IDs of two stores, whenever the name leads to another one") {
   const SqliteStore file;
   Store store = file.open();
+  std::optional<OwnRanges> source;
   Fetcher fetcher(file.options(), {.timeout = 60s, .max_threads = 1, .on_failure = {}});
   // Two ranges in a row are one store's.
   constexpr std::int64_t size = 64;
@@ -188,16 +191,16 @@ TEST_CASE("fetcher: no answer has IDs of two stores, whenever the name leads to 
                    .origin = "o",
                    .record = {}};
   };
-  OwnRanges source(std::make_unique<MadeUp>(grant), file.options(), fetcher);
-  source.fetch();
+  source.emplace(std::make_unique<MadeUp>(grant), file.options(), fetcher);
+  source->fetch();
   std::atomic<bool> is_over{false};
   std::thread name([&] {
-    for (int i = 0; i < 50'000; ++i) source.fetch(store);
+    for (int i = 0; i < 50'000; ++i) source->fetch(store);
     is_over = true;
   });
   int mixed = 0;
   while (!is_over) {
-    const auto answer = source.take_all(3);
+    const auto answer = source->take_all(3);
     mixed += store_of(answer.front().lo) != store_of(answer.back().lo);
   }
   name.join();
@@ -222,15 +225,16 @@ TEST_CASE("fetcher: pauses double, to two seconds, or to a minute where nobody e
 TEST_CASE("fetcher: a range whose mark is reached before its fetch is over has the next one fetched") {
   const SqliteStore file;
   file.open();
-  Fetcher fetcher(file.options(), {.timeout = 5s, .max_threads = 1, .on_failure = {}});
   std::function<void()> draw_to_the_mark;
-  Interrupted source(fetcher, [&] { draw_to_the_mark(); });
+  std::optional<Interrupted> source;
+  Fetcher fetcher(file.options(), {.timeout = 5s, .max_threads = 1, .on_failure = {}});
+  source.emplace(fetcher, [&] { draw_to_the_mark(); });
   draw_to_the_mark = [&] {
     // The last of the range before, and the first of this one.
-    if (source.fetches == 2) CHECK(source.take(9).size() + source.take(1).size() == 10);
+    if (source->fetches == 2) CHECK(source->take(9).size() + source->take(1).size() == 10);
   };
-  source.take(1);
-  CHECK(leaf::test::wait_for([&] { return source.fetches == 3; }));
+  source->take(1);
+  CHECK(leaf::test::wait_for([&] { return source->fetches == 3; }));
 }
 
 TEST_CASE("fetcher: what is buffered is checked each second while the store does not answer") {
@@ -240,28 +244,29 @@ TEST_CASE("fetcher: what is buffered is checked each second while the store does
   auto options = file.options();
   options.clock = &clock;
   std::latch asked(1), answered(1);
+  std::optional<Interrupted> source;
   Fetcher fetcher(options, {.timeout = 5s, .max_threads = 1, .on_failure = {}});
-  Interrupted source(fetcher, [&] {
+  source.emplace(fetcher, [&] {
     if (!asked.try_wait()) asked.count_down();
     answered.wait();
   });
-  fetcher.watch(source);
+  fetcher.watch(*source);
   SUBCASE("which was asked for a range") {
-    fetcher.request(source);
+    fetcher.request(*source);
   }
   SUBCASE("which was asked for its name") {
-    source.asks_for_name = true;
+    source->asks_for_name = true;
     clock.wait_for_sleepers(1);
     clock.advance(1s);
   }
   asked.wait();
-  const int before = source.checks;
+  const int before = source->checks;
   for (int second = 0; second < 3; ++second) {
     clock.wait_for_sleepers(1);
     clock.advance(1s);
-    CHECK(leaf::test::wait_for([&] { return source.checks > before + second; }));
+    CHECK(leaf::test::wait_for([&] { return source->checks > before + second; }));
   }
-  CHECK(source.fetches + source.name_checks == 1);
+  CHECK(source->fetches + source->name_checks == 1);
   answered.count_down();
 }
 
