@@ -340,14 +340,15 @@ TEST_CASE("allocator: a caller waits for a slow store until its deadline, and is
   WriteLock lock(store.path());
   auto refused = std::async(std::launch::async, [&] { return error_of([&] { tag.next(); }); });
   REQUIRE(wait_for([&] { return failures != 0; }));
-  clock.wait_for_sleepers(2);  // the caller, and the fetcher in its pause after a failed attempt
+  // The caller, and both threads of the fetcher: none of them is at an attempt.
+  clock.wait_for_sleepers(3);
   clock.advance(5s);
   const Error timed_out = refused.get();
   CHECK(timed_out.code() == ErrorCode::unavailable);
   CHECK(std::string(timed_out.what()).starts_with("could not fetch a segment of tag 'order' within 5s: "));
 
   auto served = std::async(std::launch::async, [&] { return tag.next(); });
-  clock.wait_for_sleepers(2);
+  clock.wait_for_sleepers(3);
   lock.release();
   clock.advance(2s);
   CHECK(served.get() == 1);
@@ -376,16 +377,16 @@ TEST_CASE(
   WriteLock lock(store.path());
   for (std::int64_t expected = 2; expected <= 100; ++expected) CHECK(tag.next() == expected);
   REQUIRE(wait_for([&] { return failures != 0; }));
-  clock.wait_for_sleepers(1);
+  clock.wait_for_sleepers(2);  // both threads of the fetcher
   CHECK(failures == 1);
   for (int pause_ms : {100, 200, 400, 800, 1600, 2000, 2000}) {
     const int before = failures;
     clock.advance(std::chrono::milliseconds(pause_ms * 3 / 4 - 1));
-    clock.wait_for_sleepers(1);  // the fetcher has looked at the clock, and at the store if it was time
+    clock.wait_for_sleepers(2);  // the fetcher has looked at the clock, and at the store if it was time
     CHECK(failures == before);
     clock.advance(std::chrono::milliseconds(pause_ms - pause_ms * 3 / 4 + 1));
     REQUIRE(wait_for([&] { return failures != before; }));
-    clock.wait_for_sleepers(1);
+    clock.wait_for_sleepers(2);
   }
   lock.release();
   clock.advance(2s);
