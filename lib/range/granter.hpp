@@ -32,7 +32,7 @@ struct SegmentRecord {
 /// The lease of a worker. Where its time ends only the buffer says: a window that was leased but not
 /// published is leased again.
 struct WindowRecord {
-  UnixTime begin{};
+  UnixTime begin{};  ///< of its holder's first window: what lies before that was others'
   std::int64_t worker = 0;
   std::string token;
 };

@@ -1,27 +1,32 @@
 #include "range/own_ranges.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace leaf::range {
 
 OwnRanges::OwnRanges(std::unique_ptr<const Granter> granter, const StoreOptions& store, Fetcher& fetcher)
     : RangeSource(std::move(granter)), store_options_(store), fetcher_(fetcher) {
-  draw_from(own_buffer_);
+  draw_from(current_->buffer);
 }
 
 GrantRecord OwnRanges::record() const {
-  const std::lock_guard lock(last_mutex_);
-  return last_.record;
+  return last().record;
 }
 
 std::string OwnRanges::origin() const {
-  const std::lock_guard lock(last_mutex_);
-  return last_.origin;
+  const std::lock_guard lock(stores_mutex_);
+  return origin_;
 }
 
 StoreIdentity OwnRanges::granted_by() const {
-  const std::lock_guard lock(last_mutex_);
-  return last_.store;
+  return last().store;
+}
+
+Filled OwnRanges::last() const {
+  const std::lock_guard lock(stores_mutex_);
+  return current_->last;
 }
 
 void OwnRanges::fetch() {
@@ -31,47 +36,60 @@ void OwnRanges::fetch() {
   if (wants_fetch()) fetch_locked(store);  // another thread may have been faster
 }
 
-bool OwnRanges::has_ranges_of_another(const StoreIdentity& store, const std::string& origin) const {
-  return !last_.origin.empty() && (last_.store != store || last_.origin != origin);
-}
-
 void OwnRanges::fetch(Store& store) {
-  const std::uint32_t turn = own_buffer_.next_turn();
+  const DoubleBuffer& seen = buffer();
+  const std::uint32_t turn = seen.next_turn();
   const std::lock_guard fetch_lock(fetch_mutex_);
-  if (own_buffer_.next_turn() == turn) fetch_locked(store);
+  if (&buffer() == &seen && seen.next_turn() == turn) fetch_locked(store);
 }
 
 void OwnRanges::fetch_locked(Store& store) {
-  const Filled filled{own_buffer_, granted_by(), origin(), record()};
+  const Filled filled = last();
   const Granted granted = granter().grant(store, filled);
-  if (!filled.origin.empty()) granter().require_alike(filled.origin, granted.origin);
-  {
-    const std::lock_guard lock(last_mutex_);
-    if (has_ranges_of_another(granted.store, granted.origin)) drain();
-    last_.store = granted.store;
-    last_.origin = granted.origin;
-    last_.record = granted.record;
+  const std::lock_guard lock(stores_mutex_);
+  if (!origin_.empty()) granter().require_alike(origin_, granted.origin);
+  origin_ = granted.origin;
+  OfStore& its = of(granted.store);
+  if (its.last.origin != granted.origin) its.buffer.drain();  // of a tag that was removed and added again
+  const bool is_filled = &its.buffer == &filled.buffer;
+  // Where the name has led back, what is left comes first. A grant that has no room behind it is lost.
+  if (is_filled || (its.buffer.wants_next() && its.buffer.published_end() <= granted.range.lo)) {
+    its.last.origin = granted.origin;
+    its.last.record = granted.record;
+    its.buffer.publish(granted.range, granted.mark, granted.label);
   }
-  own_buffer_.publish(granted.range, granted.mark, granted.label);
+  if (!is_filled) go_to(its);
+}
+
+OwnRanges::OfStore& OwnRanges::of(const StoreIdentity& store) {
+  const auto known = std::ranges::find(stores_, store, [](const OfStore& one) { return one.last.store; });
+  if (known != stores_.end()) return *known;
+  stores_.emplace_back().last.store = store;
+  return stores_.back();
+}
+
+void OwnRanges::go_to(OfStore& next) {
+  if (&next == current_) return;
+  // Who has drawn nothing yet has nothing of another store.
+  std::optional<StoreChanges::Change> change;
+  if (current_ != &stores_.front()) change.emplace(changes_);
+  current_ = &next;
+  draw_from(next.buffer);
 }
 
 bool OwnRanges::check() {
   const auto now = store_options_.clock->steady_now();
-  const std::uint64_t word = own_buffer_.view().word;
-  if (now - checked_at_ < name_lasts || std::exchange(checked_word_, word) == word) return false;
+  const DoubleBuffer& drawn_from = buffer();
+  const std::pair now_at(&drawn_from, drawn_from.view().word);  // two stores' words may be alike
+  if (now - checked_at_ < name_lasts || std::exchange(checked_word_, now_at) == now_at) return false;
   checked_at_ = now;
   return true;
 }
 
 void OwnRanges::check_name(Store& store) {
   const StoreIdentity here = granter().identify(store);
-  const std::lock_guard lock(last_mutex_);
-  if (has_ranges_of_another(here, last_.origin)) drain();
-}
-
-void OwnRanges::drain() {
-  const StoreChanges::Change change(changes_);
-  own_buffer_.drain();
+  const std::lock_guard lock(stores_mutex_);
+  if (current_ != &stores_.front()) go_to(of(here));
 }
 
 }  // namespace leaf::range

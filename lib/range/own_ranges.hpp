@@ -2,8 +2,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "range/fetcher.hpp"
 #include "range/range_source.hpp"
@@ -11,7 +14,8 @@
 
 namespace leaf::range {
 
-/// Ranges in this process's own memory, fetched in the background by `fetcher`.
+/// Ranges in this process's own memory, fetched in the background by `fetcher`: a buffer for each store that
+/// the name has led to, so that what is left there is not lost when it leads back.
 class OwnRanges final : public RangeSource {
  public:
   OwnRanges(std::unique_ptr<const Granter> granter, const StoreOptions& store, Fetcher& fetcher);
@@ -29,29 +33,33 @@ class OwnRanges final : public RangeSource {
   void fetch(Store& store) override;
   /// True twice a minute, while IDs are drawn.
   bool check() override;
-  /// Gives up what is buffered if the store's name leads to another one now.
+  /// Draws from what `store` has granted, if that is another one now.
   void check_name(Store& store) override;
 
- protected:
-  std::uint64_t moves() const noexcept override { return changes_.count(); }
-
  private:
+  struct OfStore {
+    DoubleBuffer buffer;
+    Filled last{buffer};
+  };
+
   void fetch_locked(Store& store);
-  bool has_ranges_of_another(const StoreIdentity& store, const std::string& origin) const;
-  /// Gives up what another store, or another tag of the name, has granted.
-  void drain();
+  Filled last() const;
+  // The rest with stores_mutex_ held.
+  OfStore& of(const StoreIdentity& store);
+  void go_to(OfStore& next);
 
   const StoreOptions store_options_;
   Fetcher& fetcher_;
-  DoubleBuffer own_buffer_;
   mutable StoreChanges changes_;
   std::mutex fetch_mutex_;
 
-  mutable std::mutex last_mutex_;
-  Filled last_{own_buffer_};
+  mutable std::mutex stores_mutex_;
+  std::list<OfStore> stores_{1};  ///< the first is none: nothing was granted yet
+  OfStore* current_ = &stores_.front();
+  std::string origin_;  ///< of the last grant
 
   // Of check() alone.
-  std::uint64_t checked_word_ = 0;
+  std::pair<const DoubleBuffer*, std::uint64_t> checked_word_;
   std::chrono::steady_clock::time_point checked_at_{};
 };
 

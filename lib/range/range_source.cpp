@@ -2,17 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "text/duration_text.hpp"
 
 namespace leaf::range {
 
 Range RangeSource::take(std::uint64_t at_most) {
-  const DoubleBuffer* taken_from = nullptr;
-  return take(at_most, taken_from);
+  return take_piece(at_most).range;
 }
 
-Range RangeSource::take(std::uint64_t at_most, const DoubleBuffer*& taken_from) {
+RangeSource::Piece RangeSource::take_piece(std::uint64_t at_most) {
   DoubleBuffer::Taken taken;
+  const DoubleBuffer* taken_from = nullptr;
   const auto is_taken = [&] {
     DoubleBuffer& here = buffer();
     taken = here.take(at_most);
@@ -21,16 +23,7 @@ Range RangeSource::take(std::uint64_t at_most, const DoubleBuffer*& taken_from) 
   };
   if (!is_taken()) await(is_taken);
   if (taken.fetch_next) request_fetch();
-  return taken.range;
-}
-
-RangeSource::Piece RangeSource::take_piece(std::uint64_t at_most) {
-  for (;;) {
-    const std::uint64_t before = moves();
-    const DoubleBuffer* taken_from = nullptr;
-    const Range range = take(at_most, taken_from);
-    if (moves() == before) return {.range = range, .place = {.buffer = taken_from, .moves = before}};
-  }
+  return {.range = taken.range, .buffer = taken_from};
 }
 
 std::vector<Range> RangeSource::take_all(std::uint64_t count) {
@@ -39,14 +32,13 @@ std::vector<Range> RangeSource::take_all(std::uint64_t count) {
 
 std::vector<Range> RangeSource::take_rest(const Piece& first, std::uint64_t count) {
   std::vector<Range> ranges{first.range};
-  Place place = first.place;
+  const DoubleBuffer* taken_from = first.buffer;
   for (std::uint64_t left = count - first.range.size(); left > 0;) {
     const Piece piece = take_piece(left);
-    if (piece.place != place) {
+    if (std::exchange(taken_from, piece.buffer) != piece.buffer) {
       // IDs of two stores would be no answer: the former ones are lost.
       ranges.clear();
       left = count;
-      place = piece.place;
     }
     left -= piece.range.size();
     append(ranges, piece.range);

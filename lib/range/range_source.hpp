@@ -37,17 +37,12 @@ class RangeSource {
   Range take(std::uint64_t at_most);
   /// `count` numbers in increasing order, of one store. Throws Error as await().
   virtual std::vector<Range> take_all(std::uint64_t count);
-  /// What was taken at one place comes from one store.
-  struct Place {
-    const DoubleBuffer* buffer;
-    std::uint64_t moves;
-    bool operator==(const Place&) const = default;
-  };
+  /// What one buffer held comes from one store.
   struct Piece {
     Range range;
-    Place place;
+    const DoubleBuffer* buffer;
   };
-  /// As take(), and where that was.
+  /// As take(), and where from.
   Piece take_piece(std::uint64_t at_most);
   /// As take_all(), of which `first` was taken already.
   std::vector<Range> take_rest(const Piece& first, std::uint64_t count);
@@ -64,8 +59,9 @@ class RangeSource {
   /// piece by piece looks before the first and after the last one.
   virtual std::uint64_t store_changes() const noexcept = 0;
 
-  /// Returns once `ready()` is true, having had ranges fetched until then. Throws the Error of a fetch that
-  /// waiting does not cure, `unavailable` after the timeout.
+  /// Returns once `ready()` was true, having had ranges fetched until then; it may take what it found, for it
+  /// is not called again. Throws the Error of a fetch that waiting does not cure, `unavailable` after the
+  /// timeout.
   virtual void await(const std::function<bool()>& ready) = 0;
   /// Has the next range fetched in the background, if that is this process's to do.
   virtual void request_fetch() = 0;
@@ -89,8 +85,6 @@ class RangeSource {
   virtual void check_name(Store&) {}
 
  protected:
-  /// Another number once the same buffer holds what another store granted.
-  virtual std::uint64_t moves() const noexcept { return 0; }
   void draw_from(DoubleBuffer& buffer) noexcept { buffer_.store(&buffer, std::memory_order_release); }
   /// For a caller that has waited that long; `failure` is of the last fetch, if that failed.
   Error timed_out(std::chrono::milliseconds waited, const std::optional<Error>& failure,
@@ -98,7 +92,6 @@ class RangeSource {
 
  private:
   friend class Fetcher;
-  Range take(std::uint64_t at_most, const DoubleBuffer*& taken_from);
 
   const std::unique_ptr<const Granter> granter_;
   std::atomic<DoubleBuffer*> buffer_{nullptr};

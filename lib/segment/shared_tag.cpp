@@ -46,15 +46,14 @@ Error SharedTag::counting_what_is_buffered(const Error& exhausted) {
 
 std::vector<Range> SharedTag::take_from_one_store(std::uint64_t count) {
   std::vector<Range> ranges;
-  std::optional<Place> place;
+  const range::DoubleBuffer* taken_from = nullptr;
   std::uint64_t left = count;
-  const auto add = [&](const Place& here, const std::vector<Range>& taken) {
-    if (place && *place != here) {
+  const auto add = [&](const range::DoubleBuffer* here, const std::vector<Range>& taken) {
+    if (std::exchange(taken_from, here) != here) {
       // IDs of two stores would be no answer: the former ones are lost.
       ranges.clear();
       left = count;
     }
-    place = here;
     for (const Range range : taken) {
       left -= range.size();
       append(ranges, range);
@@ -62,13 +61,13 @@ std::vector<Range> SharedTag::take_from_one_store(std::uint64_t count) {
   };
   while (left > 0) {
     if (is_more_than_a_fetch_brings(left)) {
-      Place here{};
+      const range::DoubleBuffer* here = nullptr;
       const std::vector<Range> taken = take_in_one_piece(left, here);
       add(here, taken);
     } else {
       fetch_before_taking(left);
       const Piece piece = take_piece(left);
-      add(piece.place, {piece.range});
+      add(piece.buffer, {piece.range});
     }
   }
   return ranges;
@@ -95,11 +94,11 @@ bool SharedTag::is_more_than_a_fetch_brings(std::uint64_t count) const {
   return step > 0 && count > step && count - step > left_in(buffer());
 }
 
-std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count, Place& place) {
+std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count, const range::DoubleBuffer*& taken_from) {
   std::vector<Range> ranges;
   alone([&](Store& store, host::StateFile& file) {
     range::DoubleBuffer& buffer = file.state().buffer;
-    place = {.buffer = &buffer, .moves = moves()};
+    taken_from = &buffer;
     ranges.clear();
     std::vector<Range> granted;
     const auto grant_more = [&](std::uint64_t more) {

@@ -26,7 +26,7 @@ class SharedTag final : public host::SharedRanges {
   Error counting_what_is_buffered(const Error& exhausted);
   void fetch_before_taking(std::uint64_t count);
   bool is_more_than_a_fetch_brings(std::uint64_t count) const;
-  std::vector<Range> take_in_one_piece(std::uint64_t count, Place& place);
+  std::vector<Range> take_in_one_piece(std::uint64_t count, const range::DoubleBuffer*& taken_from);
   std::vector<Range> take_from_one_store(std::uint64_t count);
 
   const TagName tag_;

@@ -174,6 +174,41 @@ TEST_CASE(
   CHECK(left_after(copy) == 0);
 }
 
+TEST_CASE("fetcher: what a store has granted and nobody drawn is drawn on once its name leads there again") {
+  const SqliteStore file, another;
+  Store here = file.open(), elsewhere = another.open();
+  Granted granted;
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(file.options(), {.timeout = 1s, .max_threads = 0, .on_failure = {}});
+  source.emplace(std::make_unique<MadeUp>([&] { return granted; }), file.options(), fetcher);
+  const auto fetch = [&](Store& store, std::int64_t lo, std::int64_t hi) {
+    granted = {.range = {lo, hi}, .mark = 1, .store = store.identity(), .origin = "o", .record = {}};
+    source->fetch(store);
+  };
+  fetch(here, 11, 21);
+  CHECK(source->take(1).lo == 11);
+  source->check_name(elsewhere);
+  CHECK(source->buffer().view().rest.empty());
+  fetch(elsewhere, 1, 11);
+  CHECK(source->take(1).lo == 1);
+
+  SUBCASE("as a question tells") {
+    source->check_name(here);
+    fetch(here, 21, 31);
+  }
+  SUBCASE("as a grant tells, which follows on what is left") {
+    fetch(here, 21, 31);
+  }
+  SUBCASE("as a grant tells that does not follow, and is lost") {
+    fetch(here, 20, 30);
+    fetch(here, 21, 31);
+  }
+  CHECK(source->granted_by() == here.identity());
+  for (std::int64_t expected = 12; expected < 31; ++expected) CHECK(source->take(1).lo == expected);
+  source->check_name(elsewhere);
+  CHECK(source->take(1).lo == 2);
+}
+
 TEST_CASE("fetcher: no answer has IDs of two stores, whenever the name leads to another one") {
   const SqliteStore file;
   Store store = file.open();
