@@ -196,8 +196,7 @@ void SharedRanges::await(const std::function<bool()>& ready) {
       failure = error;
     }
     go_to_current_file();
-    if (ready()) return;
-    try_to_fetch(deadline, ready, wait);
+    if (ready() || try_to_fetch(deadline, ready, wait)) return;
     go_to_current_file();
     if (ready()) return;
     if (clock().steady_now() >= deadline) throw timed_out(failure);
@@ -231,14 +230,15 @@ std::int64_t SharedRanges::order_end(const StateFile& file) const {
   return mark.empty() ? 0 : store_options_.marks->highest(file.identity().deployment, mark);
 }
 
-/// Returns at once if another process is at it. Throws Error if waiting does not cure the failure.
-void SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait) {
+/// True if another process had done it, and `ready()` was true. Returns at once if one is at it. Throws Error
+/// if waiting does not cure the failure.
+bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait) {
   const auto file = current_file();
-  if (!file || !(tries_once_ || may_try(file->state().fetch, clock()))) return;
+  if (!file || !(tries_once_ || may_try(file->state().fetch, clock()))) return false;
   const auto lock = this->lock(file, wait);
-  if (!lock) return;
+  if (!lock) return false;
   go_to_current_file();  // whoever had the lock may have put its first range into it
-  if (is_done()) return;
+  if (ready()) return true;
   const std::lock_guard store_lock(store_mutex_);
   try {
     fetch_locked(*store_until(deadline), *file, *lock);
@@ -246,6 +246,7 @@ void SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& is_d
     note_failure(*file, *lock, error);
     if (tries_once_ || !error.retryable()) throw;
   }
+  return false;
 }
 
 void SharedRanges::fetch() {

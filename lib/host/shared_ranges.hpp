@@ -94,7 +94,7 @@ class SharedRanges : public range::RangeSource {
   bool is_known();
   /// Asks the store which one it is, if that is not known.
   void find_store(Time deadline);
-  void try_to_fetch(Time deadline, const std::function<bool()>& is_done, LockWait& wait);
+  bool try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait);
   std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
   /// How far takers have come of a file that goes, so that what is put into another one comes behind it.
   void note_order(const StateFile& file, std::int64_t end) const;
