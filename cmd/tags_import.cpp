@@ -114,7 +114,7 @@ class TagsImport : public Command {
     const std::vector<leaf::ImportedTag> tags = imported(content.tags);
     const leaf::ImportPlan plan = dry_run_ ? leaf::plan_import(tags, store) : leaf::import_tags(tags, store);
     refuse_lost_tags(plan.lost, file.name, session.messages);
-    if (!dry_run_) drop_what_was_raised(plan.tags, store, session);
+    if (!dry_run_) drop_what_lies_below(plan.tags, store, session);
     for (const leaf::TagImport& import : plan.tags) report(import, session);
     summarize(content.tags.size(), session.messages);
   }
@@ -140,14 +140,17 @@ class TagsImport : public Command {
         "nothing was changed"_hint);
   }
 
-  static void drop_what_was_raised(const std::vector<leaf::TagImport>& tags, leaf::Store& store,
+  /// Below the numbers of the file, also where the tag was raised already: by an import that could not drop
+  /// it, or by what has been buffered since.
+  static void drop_what_lies_below(const std::vector<leaf::TagImport>& tags, leaf::Store& store,
                                    Session& session) {
-    std::vector<leaf::Tag> raised;
+    std::vector<TagFloor> floors;
     for (const leaf::TagImport& import : tags) {
-      if (import.action() == leaf::TagImport::Action::raise && !import.tag().is_removed)
-        raised.push_back(import.tag());
+      const leaf::Tag& tag = import.tag();
+      if (import.action() != leaf::TagImport::Action::add && !tag.is_removed)
+        floors.push_back({leaf::TagName(tag.name), import.passed().value_or(tag.next_id)});
     }
-    if (!raised.empty()) drop_buffered_ids(store, raised, session);
+    if (!floors.empty()) drop_buffered_ids(store, floors, session);
   }
 
   void report(const leaf::TagImport& import, Session& session) {

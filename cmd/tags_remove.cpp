@@ -35,12 +35,23 @@ class TagsRemove : public Command {
 
   void run(Session& session) override {
     leaf::Store store = session.store();
+    const auto drop = [&] { return drop_buffered_ids(store, {{*name_, leaf::past_max_id}}, session); };
+    bool was_gone = false;
     on_tag(*name_, session, [&] {
-      if (!yes_) ask(store, session.messages);
-      store.remove_tag(*name_);
+      try {
+        if (!yes_) ask(store, session.messages);
+        store.remove_tag(*name_);
+      } catch (const leaf::Error& error) {
+        // Whoever removed it may not have come to this.
+        was_gone = error.code() == leaf::ErrorCode::not_found && drop() > 0;
+        if (!was_gone) throw;
+      }
     });
-    drop_buffered_ids(store, *name_, leaf::past_max_id, session);
-    session.messages.info(fmt::format("removed tag '{}'", name_->str()));
+    if (!was_gone) drop();
+    session.messages.info(
+        was_gone
+            ? fmt::format("tag '{}' had been removed; discarded what this host had buffered", name_->str())
+            : fmt::format("removed tag '{}'", name_->str()));
     if (session.output.format() == OutputFormat::json) session.output.print_one(removed_columns, *name_);
   }
 

@@ -48,7 +48,7 @@ class TagsUpdate : public Command {
     }
     leaf::Store store = session.store();
     const leaf::Tag tag = on_tag(*name_, session, [&] { return store.update_tag(*name_, change_); });
-    if (change_.raise_to) drop_buffered_ids(store, *name_, *change_.raise_to, session);
+    if (change_.raise_to) drop_buffered_ids(store, {{*name_, *change_.raise_to}}, session);
     session.messages.info(fmt::format("updated tag '{}': {}", tag.name, describe(tag)));
     if (session.output.format() == OutputFormat::json) session.output.print_one(tag_columns, tag);
   }

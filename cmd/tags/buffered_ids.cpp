@@ -10,37 +10,21 @@
 
 namespace leafctl {
 
-namespace {
-
-void drop(const leaf::StoreIdentity& store, const leaf::HostOptions& host, const leaf::TagName& tag,
-          std::int64_t floor, Session& session) {
-  const std::uint64_t dropped = leaf::drop_host_buffer(store, host, tag, floor, session.settings().timeout);
-  if (dropped > 0) {
-    session.messages.detail(
-        fmt::format("discarded {} IDs of tag '{}' that this host had buffered", dropped, tag.str()));
-  }
-}
-
-}  // namespace
-
-void drop_buffered_ids(leaf::Store& store, const leaf::TagName& tag, std::int64_t floor, Session& session) {
+std::uint64_t drop_buffered_ids(leaf::Store& store, const std::vector<TagFloor>& tags, Session& session) {
   const auto host = session.host();
-  if (!host) return;
-  try {
-    drop(store.identity(), *host, tag, floor, session);
-  } catch (const leaf::Error& error) {
-    session.messages.warning(error.what(), hint_text(error));
-  }
-}
-
-void drop_buffered_ids(leaf::Store& store, const std::vector<leaf::Tag>& raised, Session& session) {
-  const auto host = session.host();
-  if (!host) return;
+  if (!host) return 0;
+  std::uint64_t all = 0;
   try {
     const leaf::StoreIdentity identity = store.identity();
-    for (const leaf::Tag& tag : raised) {
+    for (const auto& [tag, floor] : tags) {
       try {
-        drop(identity, *host, leaf::TagName(tag.name), tag.next_id, session);
+        const std::uint64_t dropped =
+            leaf::drop_host_buffer(identity, *host, tag, floor, session.settings().timeout);
+        if (dropped > 0) {
+          session.messages.detail(
+              fmt::format("discarded {} IDs of tag '{}' that this host had buffered", dropped, tag.str()));
+        }
+        all += dropped;
       } catch (const leaf::Error& error) {
         session.messages.warning(error.what(), hint_text(error));
       }
@@ -48,6 +32,7 @@ void drop_buffered_ids(leaf::Store& store, const std::vector<leaf::Tag>& raised,
   } catch (const leaf::Error& error) {
     session.messages.warning(error.what(), hint_text(error));
   }
+  return all;
 }
 
 void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optional<std::int64_t> worker,

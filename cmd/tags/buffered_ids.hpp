@@ -9,11 +9,15 @@
 
 namespace leafctl {
 
-/// Gives up what this host has buffered of `tag` below `floor`, after `store` was changed. A failure is
-/// reported as a warning: the change itself is done.
-void drop_buffered_ids(leaf::Store& store, const leaf::TagName& tag, std::int64_t floor, Session& session);
-/// The same for each of many that were raised.
-void drop_buffered_ids(leaf::Store& store, const std::vector<leaf::Tag>& raised, Session& session);
+/// A tag of which no ID below `floor` may be given out any more.
+struct TagFloor {
+  leaf::TagName tag;
+  std::int64_t floor;
+};
+
+/// Gives up what this host has buffered of `tags` below that, after `store` was changed. Returns how many IDs
+/// that were. A failure is reported as a warning: the change itself is done.
+std::uint64_t drop_buffered_ids(leaf::Store& store, const std::vector<TagFloor>& tags, Session& session);
 
 /// Gives up what this host has buffered ahead of its clock for workers of `owner`, or for `worker` alone,
 /// which were released. Failures as above.

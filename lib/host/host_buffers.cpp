@@ -313,8 +313,9 @@ std::size_t forget_store(const std::string& url, const HostOptions& options, mil
   if (!folder) return 0;
   const host::StoreName name(url, options);
   const auto store = name.led_to(*folder);
-  name.forget(*folder);
-  return store ? forget_store(*store, options, timeout, clock) : 0;
+  const std::size_t forgotten = store ? forget_store(*store, options, timeout, clock) : 0;
+  name.forget(*folder);  // last: whoever has to try again finds by it what is left
+  return forgotten;
 }
 
 std::size_t forget_store(const StoreIdentity& store, const HostOptions& options, milliseconds timeout,

@@ -361,6 +361,54 @@ is_new_and_locked() {
   all_different 3 "$ids"
 }
 
+# Locks the buffer of the only tag, as a process does that is stopped while it fetches, until $fetcher is killed.
+lock_buffer() {
+  coproc HOLD {
+    exec 3>&-
+    exec python3 -c 'import fcntl, struct, sys
+file = open(sys.argv[1], "r+b")
+fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+print("locked", flush=True)
+sys.stdin.read()' "$LEAFCTL_RUNTIME_DIR"/tag-*
+  }
+  fetcher=$HOLD_PID
+  local answer
+  read -r -t 30 answer <&"${HOLD[0]}"
+  same 'the lock' locked "$answer"
+}
+
+# is_done_again STATUS COMMAND...: runs it while the buffer of tag order is locked, which ends with that status, and again.
+is_done_again() {
+  local first=$1
+  shift
+  leafctl -q add-tag order --step 1000
+  same 'the first ID' 1 "$(leafctl next order)"
+  lock_buffer
+  expect "$first" "$1" --timeout 100ms "${@:2}"
+  contains "$stderr" 'what this host has buffered could not be dropped within 100ms'
+  kill -KILL "$fetcher"
+  wait "$fetcher" 2>/dev/null || true
+  expect 0 "$@"
+}
+
+@test "an import that could not drop what lies below drops it when it is made again" {
+  echo order,5000,1000, >"$BATS_TEST_TMPDIR/order.csv"
+  is_done_again 0 leafctl tags import "$BATS_TEST_TMPDIR/order.csv"
+  same 'the next ID' 5000 "$(leafctl next order)"
+}
+
+@test "a removal that could not drop a tag's buffer drops it when it is made again" {
+  is_done_again 0 leafctl tags remove order --yes
+  says "tag 'order' had been removed; discarded what this host had buffered"
+  expect 4 leafctl next order
+  expect 4 leafctl tags remove order --yes
+}
+
+@test "a store whose buffers could not be dropped is forgotten when that is asked again" {
+  is_done_again 3 leafctl status --forget "$(leafctl show-config -o json | jq -r 'select(.key == "store").value')"
+  says 'discarded 1 buffer'
+}
+
 @test "a process of another container that is stopped in a fetch is not named by its number there" {
   [ "$(id -u)" -eq 0 ] || skip 'needs root'
   unshare --pid --fork true 2>/dev/null || skip 'no namespaces of PIDs'

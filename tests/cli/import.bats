@@ -59,6 +59,19 @@ tag 'order' stays at next ID 40001: the file has 5
   same 'the next ID' 40001 "$(leafctl next order)"
 }
 
+@test "what this host had buffered below the file's number is left, though the store is ahead of it" {
+  leafctl -q add-tag order --step 1000
+  same 'the first ID' 1 "$(leafctl next order)"
+  echo order,500,1000, >order.csv
+  expect 0 leafctl tags import order.csv
+  says "tag 'order' stays at next ID 1001: the file has 500
+1 tag: 1 unchanged"
+  same 'the next ID' 1001 "$(leafctl next order)"
+  # What is above it stays.
+  expect 0 leafctl tags import order.csv
+  same 'the next ID' 1002 "$(leafctl next order)"
+}
+
 @test "a removed tag comes back where it ended, or where the file is if that is further" {
   leafctl -q add-tag a
   leafctl -q add-tag b

@@ -334,13 +334,20 @@ TEST_CASE("host tag: a buffer is not dropped under a fetch: the lock is waited f
   int status = 0;
   REQUIRE(waitpid(holder, &status, WUNTRACED) == holder);
   REQUIRE(WIFSTOPPED(status));
+  const auto forget = [&] {
+    return leaf::forget_store(host.store.options().url, host.host_options(), 1s, host.clock);
+  };
   CHECK(error_code([&] { host.drop(leaf::max_id); }) == ErrorCode::unavailable);
-  CHECK(error_code([&] {
-          leaf::forget_store(host.store.options().url, host.host_options(), 1s, host.clock);
-        }) == ErrorCode::unavailable);
+  CHECK(error_code(forget) == ErrorCode::unavailable);
   kill(holder, SIGKILL);
   waitpid(holder, &status, 0);
-  CHECK(host.drop(leaf::max_id) == 9);
+  SUBCASE("and its IDs are dropped then") {
+    CHECK(host.drop(leaf::max_id) == 9);
+  }
+  SUBCASE("and is forgotten then") {
+    CHECK(forget() == 1);
+    CHECK(leaf::host_buffers(host.host_options(), host.clock).empty());
+  }
 }
 
 TEST_CASE("host tag: a tag that is removed and added again goes on higher, from a file of its own") {

@@ -79,7 +79,7 @@ LEAF_EXPORT ImportPlan plan_import(const std::vector<ImportedTag>& tags, Store& 
 
 /// Imports `tags` in one transaction: all of them, or none if it throws or finds lost ones. What others
 /// change meanwhile takes effect entirely before or entirely after it. It counts as one call of the store
-/// (see StoreOptions::timeout). Repeating it changes nothing. IDs of a tag that was raised may still be
+/// (see StoreOptions::timeout). Repeating it changes nothing. IDs below those of `tags` may still be
 /// buffered on hosts: see drop_host_buffer(). Throws as plan_import(), Store::add_tag() and update_tag() do.
 LEAF_EXPORT ImportPlan import_tags(const std::vector<ImportedTag>& tags, Store& store);
 
