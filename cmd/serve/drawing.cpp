@@ -126,6 +126,7 @@ void Drawing::abandon(std::string_view tag, const Draw& draw) {
   const auto found =
       std::ranges::find_if(waiting, [&](const std::shared_ptr<Draw>& one) { return one.get() == &draw; });
   if (found == waiting.end()) return;
+  (*found)->is_abandoned = true;
   waiting.erase(found);
   --waiting_;
   go_on(*source->second);
@@ -193,7 +194,7 @@ Jobs::Job Drawing::job_for_first(Source& source) {
       if (name.empty()) {
         if (!work.is_open) work.generator = &shared_.generator();
         begin();
-        SharedDrawing::draw(*work.generator, work.count, work.ranges);
+        SharedDrawing::draw(*work.generator, work.count, work.ranges, work.draw->is_abandoned);
       } else {
         if (!work.is_open) {
           SharedDrawing::OpenTag opened = shared_.tag(leaf::TagName(name));

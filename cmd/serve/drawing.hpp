@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <deque>
@@ -31,12 +32,16 @@ struct Draw {
   /// As many as a segment of the tag has.
   static constexpr std::uint64_t one_step = 0;
 
-  std::uint64_t count = 1;
-  Shape shape = Shape::any;
+  Draw(std::uint64_t how_many, Shape in_shape, Drawer* for_drawer)
+      : count(how_many), shape(in_shape), drawer(for_drawer) {}
+
+  std::uint64_t count;
+  const Shape shape;
   IdRanges ranges{};
   std::optional<leaf::Error> error{};
-  Drawer* drawer = nullptr;
+  Drawer* drawer;                   ///< null once it has gone
   std::uint64_t store_changes = 0;  ///< before anything of `ranges` was taken
+  std::atomic<bool> is_abandoned{false};
 };
 
 /// Who sees to draws that the loops cannot end at once. What needs no store never waits for what does.
@@ -89,7 +94,7 @@ class Drawing {
   };
   /// What a thread is to draw from, and what it brings back.
   struct Work {
-    std::shared_ptr<const Draw> draw{};  ///< not looked at in the thread
+    std::shared_ptr<const Draw> draw{};  ///< the thread looks at `is_abandoned` alone
     bool is_open = false;
     leaf::SegmentTag ids{};
     leaf::SnowflakeGenerator* generator = nullptr;

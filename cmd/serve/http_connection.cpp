@@ -82,7 +82,7 @@ Connection::Step HttpConnection::draw(const HttpRequest& request, std::string_vi
     append_ranges({&one, 1}, out);
     return step_after_answer();
   }
-  draw_ = std::make_shared<Draw>(Draw{.count = count, .shape = shape, .drawer = this});
+  draw_ = std::make_shared<Draw>(count, shape, static_cast<Drawer*>(this));
   if (!loop().drawing().begin(tag, draw_)) {
     begin_waiting();
     return Step::waits;

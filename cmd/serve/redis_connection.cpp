@@ -69,7 +69,7 @@ Connection::Step RedisConnection::draw(std::string_view tag, std::uint64_t count
     return Step::handled;
   }
   form_ = form;
-  draw_ = std::make_shared<Draw>(Draw{.count = count, .shape = shape, .drawer = this});
+  draw_ = std::make_shared<Draw>(count, shape, static_cast<Drawer*>(this));
   if (!loop().drawing().begin(tag, draw_)) return Step::waits;
   append_drawn(out);
   return Step::handled;

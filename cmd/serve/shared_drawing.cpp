@@ -141,11 +141,14 @@ leaf::SnowflakeGenerator& SharedDrawing::generator() {
   return *generator_;
 }
 
-void SharedDrawing::draw(leaf::SnowflakeGenerator& generator, std::uint64_t count, IdRanges& ranges) {
+void SharedDrawing::draw(leaf::SnowflakeGenerator& generator, std::uint64_t count, IdRanges& ranges,
+                         const std::atomic<bool>& is_abandoned) {
   std::array<std::int64_t, 512> ids{};
-  for (std::uint64_t drawn = count_of(ranges); drawn < count;) {
+  // No more at once than a unit of time has: the next one may be minutes away.
+  const auto most = std::min(ids.size(), static_cast<std::size_t>(generator.layout().max_sequence() + 1));
+  for (std::uint64_t drawn = count_of(ranges); drawn < count && !is_abandoned;) {
     const auto batch =
-        std::span(ids).first(static_cast<std::size_t>(std::min<std::uint64_t>(ids.size(), count - drawn)));
+        std::span(ids).first(static_cast<std::size_t>(std::min<std::uint64_t>(most, count - drawn)));
     generator.next(batch);
     append_ids(ranges, batch);
     drawn += batch.size();

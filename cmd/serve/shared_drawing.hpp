@@ -46,7 +46,9 @@ class SharedDrawing {
 
   /// Leases a worker where none is held yet.
   leaf::SnowflakeGenerator& generator();
-  static void draw(leaf::SnowflakeGenerator& generator, std::uint64_t count, IdRanges& ranges);
+  /// Adds IDs to `ranges` until there are `count`, or nobody waits for them any more.
+  static void draw(leaf::SnowflakeGenerator& generator, std::uint64_t count, IdRanges& ranges,
+                   const std::atomic<bool>& is_abandoned);
 
   /// The store's, which can change until a worker is leased; while the store is away, what it was last.
   leaf::Layout layout();

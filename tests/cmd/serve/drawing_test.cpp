@@ -80,9 +80,7 @@ class TurnedServer final : public Drawer {
     return workers;
   }
   std::shared_ptr<Draw> draw_all(std::uint64_t count) {
-    const auto draw = std::make_shared<Draw>();
-    draw->count = count;
-    draw->drawer = this;
+    const auto draw = std::make_shared<Draw>(count, Shape::any, static_cast<Drawer*>(this));
     if (drawing_.begin("", draw)) return draw;
     const auto stays = boost::asio::make_work_guard(loop_);
     loop_.restart();
@@ -130,10 +128,7 @@ class BusyServer final : public Drawer {
   }
 
   std::shared_ptr<Draw> begin(std::uint64_t count, Shape shape) {
-    auto draw = std::make_shared<Draw>();
-    draw->count = count;
-    draw->shape = shape;
-    draw->drawer = this;
+    auto draw = std::make_shared<Draw>(count, shape, static_cast<Drawer*>(this));
     if (!drawing_.begin("order", draw)) ++waiting_;
     return draw;
   }
@@ -187,6 +182,65 @@ TEST_CASE("drawing: who asks for a segment gets one, though who came before has 
   CHECK_FALSE(segment->error);
   CHECK(count_of(segment->ranges) == 10);
   CHECK_FALSE(another->error);
+}
+
+namespace {
+
+/// Whoever sleeps waits for the test first.
+class HeldClock final : public leaf::test::ManualClock {
+ public:
+  void sleep_for(std::chrono::nanoseconds duration) override {
+    if (sleeps_++ == 0) asleep_.set_value();
+    let_go_.wait();
+    ManualClock::sleep_for(duration);
+  }
+  void wait_for_a_sleeper() { asleep_.get_future().wait(); }
+  void let_go() { gate_.set_value(); }
+  int sleeps() const { return sleeps_; }
+
+ private:
+  std::atomic<int> sleeps_{0};
+  std::promise<void> asleep_, gate_;
+  const std::shared_future<void> let_go_ = gate_.get_future().share();
+};
+
+struct CountingDrawer final : Drawer {
+  void on_drawn() override { ++drawn; }
+  int drawn = 0;
+};
+
+}  // namespace
+
+TEST_CASE("drawing: snowflakes that nobody waits for any more keep nobody from theirs") {
+  const SqliteStore store;
+  store.open().set_layout(leaf::Layout::parse("time:32,worker:10,sequence:3/1s@1463673600000"));
+  HeldClock clock;
+  CountingDrawer drawer;
+  Options options;
+  options.store = store.options();
+  options.store.clock = &clock;
+  options.snowflakes.worker.owner = "here";
+  options.snowflakes.timeout = 60s;
+  SharedDrawing shared(options);
+  boost::asio::io_context loop;
+  DrawingJobs jobs;
+  Drawing drawing(loop, jobs, shared);
+  const auto begin = [&](std::uint64_t count) {
+    auto draw = std::make_shared<Draw>(count, Shape::any, &drawer);
+    CHECK_FALSE(drawing.begin("", draw));
+    return draw;
+  };
+  const auto many = begin(8'000);  // of a thousand seconds
+  clock.wait_for_a_sleeper();
+  drawing.abandon("", *many);
+  const auto one = begin(1);
+  clock.let_go();
+  const auto stays = boost::asio::make_work_guard(loop);
+  while (drawer.drawn == 0) loop.run_one();
+  CHECK_FALSE(one->error);
+  CHECK(count_of(one->ranges) == 1);
+  // Of a unit some 150 are left when its sleepers wake up early.
+  CHECK(clock.sleeps() < 10 * 150);
 }
 
 TEST_CASE("drawing: the store's layout is asked for again, and kept while the store is away") {
