@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
@@ -13,5 +15,11 @@ StoreOptions to_keep(StoreOptions store, const std::optional<HostOptions>& host)
 /// `host` likewise: its folder made absolute. Where it does not say what leads to the store besides its URL,
 /// that is what libpq's `variables` say.
 HostOptions to_keep(HostOptions host, const std::string& variables);
+/// The options of a generator or an allocator, for `store`, which is kept: `options.host` likewise.
+template <class Options>
+Options to_keep_for(const StoreOptions& store, Options options) {
+  if (options.host) options.host = to_keep(*std::move(options.host), *store.variables);
+  return options;
+}
 
 }  // namespace leaf::host

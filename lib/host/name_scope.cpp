@@ -14,6 +14,7 @@
 #include "host/descriptor.hpp"
 #include "host/hash.hpp"
 #include "store/conninfo.hpp"
+#include "store/libpq_variables.hpp"
 
 namespace leaf::host {
 
@@ -54,16 +55,6 @@ void add_mounts(Hash& hash) {
   struct statx root {};
   if (statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID | unique_mount, &root) != 0) root = {};
   hash.add_number(root.stx_mnt_id).add_number(root.stx_ino);
-}
-
-std::optional<std::string> variable(std::string_view name, std::string_view variables) {
-  while (!variables.empty()) {
-    const std::string_view line = variables.substr(0, variables.find('\n'));
-    variables.remove_prefix(std::min(line.size() + 1, variables.size()));
-    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == '=')
-      return std::string(line.substr(name.size() + 1));
-  }
-  return std::nullopt;
 }
 
 std::optional<std::uint64_t> mount_of(const std::string& path) {
@@ -111,10 +102,10 @@ std::uint64_t name_scope(const std::string& conninfo, const std::string& variabl
   Hash hash;
   add_network(hash);
   for (const char* file : {"/etc/hosts", "/etc/nsswitch.conf"}) add_file(hash, file);
-  std::string hosts = variable("PGHOST", variables).value_or("");
-  std::string ports = variable("PGPORT", variables).value_or("");
+  std::string hosts = store::libpq_variable("PGHOST", variables).value_or("");
+  std::string ports = store::libpq_variable("PGPORT", variables).value_or("");
   const auto parameters = store::parse_conninfo(conninfo);
-  bool is_plain = parameters && !variable("PGSERVICE", variables);
+  bool is_plain = parameters && !store::libpq_variable("PGSERVICE", variables);
   for (const store::Parameter& parameter : parameters.value_or(std::vector<store::Parameter>())) {
     if (parameter.keyword == "host") hosts = parameter.value;
     if (parameter.keyword == "port") ports = parameter.value;

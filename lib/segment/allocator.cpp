@@ -122,18 +122,13 @@ range::Fetcher::Options fetcher_options(const SegmentOptions& options) {
   return result;
 }
 
-SegmentOptions to_keep(SegmentOptions options, const StoreOptions& store) {
-  if (options.host) options.host = host::to_keep(*std::move(options.host), *store.variables);
-  return options;
-}
-
 }  // namespace
 
 class SegmentAllocator::Impl {
  public:
   Impl(StoreOptions store, SegmentOptions options)
       : store_(host::to_keep(std::move(store), options.host)),
-        options_(to_keep(std::move(options), store_)),
+        options_(host::to_keep_for(store_, std::move(options))),
         stores_(std::make_shared<host::StorePool>(store_, std::max(options_.max_connections, 1))),
         fetcher_(store_, fetcher_options(options_)) {}
 

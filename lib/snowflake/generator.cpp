@@ -91,11 +91,6 @@ bool has_window(const DoubleBuffer& buffer) {
   return view.has_next || !view.rest.empty();
 }
 
-SnowflakeOptions to_keep(SnowflakeOptions options, const StoreOptions& store) {
-  if (options.host) options.host = host::to_keep(*std::move(options.host), *store.variables);
-  return options;
-}
-
 }  // namespace
 
 class SnowflakeGenerator::Impl {
@@ -144,7 +139,7 @@ class SnowflakeGenerator::Impl {
 
 SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions& options)
     : store_(host::to_keep(store, valid(options).host)),
-      options_(to_keep(options, store_)),
+      options_(host::to_keep_for(store_, options)),
       clock_(*store_.clock) {
   const WorkerRequest request = request_of(options_);
   auto granter = std::make_unique<snowflake::WindowGranter>(request);

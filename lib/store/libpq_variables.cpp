@@ -61,20 +61,14 @@ std::string_view line_of(const char* name, std::string_view lines) {
   return {};
 }
 
-std::optional<std::string> value_of(const char* name, std::string_view lines) {
-  const std::string_view line = line_of(name, lines);
-  if (line.empty()) return std::nullopt;
-  return std::string(line.substr(line.find('=') + 1));
-}
-
 /// As libpq has it, also without HOME.
 std::optional<std::string> home_folder(std::string_view lines) {
-  if (auto folder = value_of(home, lines)) return folder;
+  if (auto folder = libpq_variable(home, lines)) return folder;
   char names[4096];
   passwd entry{};
   passwd* found = nullptr;
-  const auto user =
-      static_cast<uid_t>(std::strtoul(value_of(effective_user, lines).value_or("").c_str(), nullptr, 10));
+  const auto user = static_cast<uid_t>(
+      std::strtoul(libpq_variable(effective_user, lines).value_or("").c_str(), nullptr, 10));
   if (getpwuid_r(user, &entry, names, sizeof names, &found) != 0 || found == nullptr) return std::nullopt;
   return found->pw_dir;
 }
@@ -109,14 +103,20 @@ std::string libpq_variables() {
   return libpq_variables(variable_of_this_process, std::to_string(geteuid()));
 }
 
+std::optional<std::string> libpq_variable(const char* name, std::string_view lines) {
+  const std::string_view line = line_of(name, lines);
+  if (line.empty()) return std::nullopt;
+  return std::string(line.substr(line.find('=') + 1));
+}
+
 std::vector<std::string> libpq_service_files(const std::string& variables) {
   std::vector<std::string> files;
-  if (const auto own = value_of("PGSERVICEFILE", variables)) {
+  if (const auto own = libpq_variable("PGSERVICEFILE", variables)) {
     files.push_back(*own);
   } else if (const auto folder = home_folder(variables)) {
     files.push_back(*folder + "/.pg_service.conf");
   }
-  files.push_back(value_of("PGSYSCONFDIR", variables).value_or("/etc/postgresql-common") +
+  files.push_back(libpq_variable("PGSYSCONFDIR", variables).value_or("/etc/postgresql-common") +
                   "/pg_service.conf");
   return files;
 }

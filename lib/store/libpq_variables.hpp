@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace leaf::store {
@@ -13,6 +14,9 @@ std::string libpq_variables(const std::function<std::optional<std::string>(const
                             const std::string& user_id);
 /// The same of this process, now.
 std::string libpq_variables();
+
+/// The value of one of those in the lines of all; none if it is not set.
+std::optional<std::string> libpq_variable(const char* name, std::string_view lines);
 
 /// Where libpq looks for services by such `variables`, whether there are such files or not.
 std::vector<std::string> libpq_service_files(const std::string& variables);
