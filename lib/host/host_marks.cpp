@@ -83,13 +83,21 @@ class HostMarks final : public GrantMarks {
     if (places.shared) places.shared->lower({end, holder});
   }
 
+  MarkHolder settle(const std::string& deployment, const std::string& subject, MarkHolder first) override {
+    const Places places = places_of(deployment, subject, IfMissing::make);
+    const MarkHolder own = places.own.mark.settle(first);
+    const MarkHolder shared = places.shared->mark.settle(first);
+    return own == first ? shared : own;
+  }
+
  private:
   struct Kept {
     std::shared_ptr<StateFile> file{};
     // What this process knows by itself, should the file be gone or cut.
     host::Shared<std::int64_t> end{0};
     host::Shared<std::uint64_t> holder{0};
-    std::array<host::CopyRecord, 8> copies{};
+    host::CopyRecords copies{};
+    host::CopyHolders copy_holders{};
   };
 
   struct Places {
@@ -101,7 +109,8 @@ class HostMarks final : public GrantMarks {
   };
 
   static MarkPlace place_in(StateFile& file) {
-    return {&file.state().mark.highest, &file.state().mark_holder, &file.state().copies};
+    host::SharedState& state = file.state();
+    return {{&state.mark.highest, &state.mark_holder}, &state.copies, &state.copy_holders};
   }
 
   enum class IfMissing { leave, make };
@@ -110,7 +119,7 @@ class HostMarks final : public GrantMarks {
     const std::lock_guard lock(mutex_);
     Kept& kept = marks_[{deployment, subject}];
     const bool is_whole = kept.file && kept.file->is_whole();
-    const MarkPlace own{&kept.end, &kept.holder, &kept.copies};
+    const MarkPlace own{{&kept.end, &kept.holder}, &kept.copies, &kept.copy_holders};
     const MarkPlace known = is_whole ? place_in(*kept.file) : own;
     try {
       if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_))
@@ -126,7 +135,11 @@ class HostMarks final : public GrantMarks {
       if (if_missing == IfMissing::leave && !is_known && !StateFile::find(*folder, key))
         return {own, std::nullopt, nullptr};
       const auto found = StateFile::open(*folder, key);
-      place_in(*found).raise(known.load());
+      if (is_known && subject == mark_of_layout) {
+        place_in(*found).mark.settle(known.load().holder);
+      } else if (is_known) {
+        place_in(*found).raise(known.load());
+      }
       kept.file = found;
       return {own, place_in(*found), found};
     } catch (const Error&) {

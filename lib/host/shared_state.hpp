@@ -123,12 +123,13 @@ struct SharedState {
   Shared<std::uint32_t> starved{0};      ///< of `tag`: leaf::range::StepHistory
   Shared<std::int64_t> start{0};         ///< of `tag`: where it began; 0 if that is not known
   RemedyRecord remedies{};
-  std::array<CopyRecord, 8> copies{};  ///< of `mark`
+  CopyRecords copies{};  ///< of `mark`
   /// process_seal() of `fetch.fetcher`, as the fetcher sees it: its number means nothing to others.
   Shared<std::uint64_t> fetcher_seal{0};
   /// Where the takers of a buffer that was closed had come; 0: it was not.
   Shared<std::int64_t> end_of_taken{0};
   Shared<std::int64_t> locks_taken{0};  ///< ever, of this file
+  CopyHolders copy_holders{};           ///< of `copies`
 };
 
 /// 0 where there is none.

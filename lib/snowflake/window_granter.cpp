@@ -30,13 +30,13 @@ WorkerRequest valid_request(WorkerRequest request, const Layout& layout) {
   return request;
 }
 
-/// Where the next window may begin: nothing of a later time was published. Not before the last lease began,
+/// Where the next window may begin: nothing of a later time was published. Not before the holder's first one,
 /// for what lies before that was others'.
-UnixTime end_of_published(const range::Filled& filled, UnixTime leased) {
+UnixTime end_of_published(const range::Filled& filled, UnixTime held_from) {
   const std::int64_t end = filled.buffer.published_end();
-  if (end == 0) return leased;
+  if (end == 0) return held_from;
   const layout::Positions positions(Layout::parse(filled.origin));  // the store may have another layout now
-  return std::max(leased, positions.layout().time_at(positions.ticks_of(end)));
+  return std::max(held_from, positions.layout().time_at(positions.ticks_of(end)));
 }
 
 /// When the first unit of time begins that lies behind all positions before `end` as a whole.
@@ -131,7 +131,9 @@ range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) c
           .label = static_cast<std::uint32_t>(lease.worker),
           .store = lease.store,
           .origin = layout.text(),
-          .record = range::WindowRecord{.begin = lease.begin, .worker = lease.worker, .token = lease.token}};
+          .record = range::WindowRecord{.begin = lease.token == last.token ? last.begin : lease.begin,
+                                        .worker = lease.worker,
+                                        .token = lease.token}};
 }
 
 }  // namespace leaf::snowflake

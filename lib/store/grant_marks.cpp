@@ -30,15 +30,24 @@ class MarksInMemory final : public GrantMarks {
     const std::lock_guard lock(mutex_);
     Mark& mark = marks_[{store.deployment, subject}];
     std::string& copy = copies_[{store.deployment, subject}];
-    const bool is_new = granted.lo >= mark.end || copy == store.copy;
+    if (granted.lo < mark.end && copy != store.copy && (holder == 0 || mark.holder != holder)) {
+      raise(mark, {granted.hi, 0});
+      return false;
+    }
     raise(mark, {granted.hi, holder});
     copy = store.copy;
-    return is_new;
+    return true;
   }
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
              MarkHolder holder) override {
     const std::lock_guard lock(mutex_);
     raise(marks_[{deployment, subject}], {end, holder});
+  }
+  MarkHolder settle(const std::string& deployment, const std::string& subject, MarkHolder first) override {
+    const std::lock_guard lock(mutex_);
+    Mark& mark = marks_[{deployment, subject}];
+    if (mark.end == 0) mark = {.end = 1, .holder = first};
+    return mark.holder;
   }
   void lower(const std::string& deployment, const std::string& subject, std::int64_t end,
              MarkHolder holder) override {

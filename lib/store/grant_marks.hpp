@@ -43,14 +43,16 @@ class GrantMarks {
   /// What there are marks of in that deployment, in no order.
   virtual std::vector<std::string> subjects(const std::string& deployment) = 0;
 
-  /// Remembers what `store` has granted. False if another copy of it has granted beyond `granted.lo` since
-  /// the mark was read: both may have granted the same, and what this one granted must not be used. Of two
-  /// that are granted the same at once, at least one is told.
+  /// Remembers what `store` has granted. False if another copy of it has granted others something beyond
+  /// `granted.lo`: both may have granted the same, and what this one granted must not be used. Of two that
+  /// are granted the same at once, at least one is told.
   virtual bool claim(const StoreIdentity& store, const std::string& subject, Range granted,
                      MarkHolder holder = 0) = 0;
   /// Remembers that all before `end` may be in use. Never lowers.
   virtual void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
                      MarkHolder holder = 0) = 0;
+  /// Gives the mark that holder for good, unless it has one. Returns the one it has.
+  virtual MarkHolder settle(const std::string& deployment, const std::string& subject, MarkHolder first) = 0;
   /// For a holder that is about to give back what lies from `end` on. A mark of somebody else's stays.
   virtual void lower(const std::string& deployment, const std::string& subject, std::int64_t end,
                      MarkHolder holder) = 0;
@@ -59,8 +61,8 @@ class GrantMarks {
 /// Marks count IDs for tags, and Unix milliseconds for workers.
 std::string mark_of(const TagName& tag);
 std::string mark_of(std::int64_t worker);
-/// That of a deployment's layout counts nothing: it is 1 once a window was leased, and its holder stands for
-/// the layout, being the holder_of() of its text.
+/// That of a deployment's layout counts nothing: it is settled before the first window is used, and its
+/// holder stands for the layout, being the holder_of() of its text.
 inline constexpr const char* mark_of_layout = "layout";
 /// That of the order of an owner's snowflakes counts positions: what is drawn from a new buffer comes behind
 /// it.

@@ -133,14 +133,15 @@ Error Store::Impl::leased_before(std::int64_t worker, UnixTime until,
           what_helps};
 }
 
-void Store::Impl::require_known_layout(const std::string& deployment, const Layout& layout) {
-  const GrantMarks::Mark known = marks_->mark(deployment, mark_of_layout);
-  if (known.end == 0 || known.holder == holder_of(layout.text())) return;
+namespace {
+
+/// For a store whose layout is `layout` where IDs have been made in that which `known` stands for.
+Error other_layout(const Layout& layout, MarkHolder known) {
   std::string former;  // only its hash is known
   for (const KnownLayout& one : known_layouts()) {
-    if (holder_of(one.text) == known.holder) former = one.name;
+    if (holder_of(one.text) == known) former = one.name;
   }
-  throw Error(
+  return Error(
       ErrorCode::refused,
       fmt::format("the store has leased time in another layout than '{}' before: it was restored from a "
                   "backup, or an old standby took over",
@@ -149,15 +150,22 @@ void Store::Impl::require_known_layout(const std::string& deployment, const Layo
              Remedy{.kind = Remedy::Kind::set_layout, .name = former}));
 }
 
+}  // namespace
+
+void Store::Impl::require_known_layout(const std::string& deployment, const Layout& layout) {
+  const GrantMarks::Mark known = marks_->mark(deployment, mark_of_layout);
+  if (known.end != 0 && known.holder != holder_of(layout.text())) throw other_layout(layout, known.holder);
+}
+
 void Store::Impl::claim_window(const WorkerLease& lease,
                                const std::function<std::optional<std::int64_t>()>& spare) {
   // First: whoever ends in between has used no ID of it.
-  if (marks_->mark(lease.store.deployment, mark_of_layout).end == 0)
-    marks_->raise(lease.store.deployment, mark_of_layout, 1, holder_of(lease.layout->text()));
+  const MarkHolder own_layout = holder_of(lease.layout->text());
+  const MarkHolder known = marks_->settle(lease.store.deployment, mark_of_layout, own_layout);
+  if (known != own_layout) throw other_layout(*lease.layout, known);
   const std::string subject = mark_of(lease.worker);
   const MarkHolder holder = holder_of(lease.token);
-  const bool is_own = marks_->mark(lease.store.deployment, subject).holder == holder;
-  if (!claim(lease.store, subject, {unix_ms(lease.begin), unix_ms(lease.end)}, holder) && !is_own)
+  if (!claim(lease.store, subject, {unix_ms(lease.begin), unix_ms(lease.end)}, holder))
     throw leased_before(lease.worker, time_of(marks_->highest(lease.store.deployment, subject)), spare);
 }
 
@@ -250,8 +258,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   } catch (const Error&) {
     one_timeout.reset();
     try {
-      impl_->execute(&store::Sql::give_up,
-                     {lease.worker, lease.token, unix_ms(lease.begin), std::int64_t{0}});
+      give_up_worker(lease, lease.begin);
     } catch (const Error&) {
       // The worker is free when its window is over.
     }
@@ -307,6 +314,7 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
 }
 
 bool Store::Impl::give_up(const WorkerLease& lease, UnixTime used_until, bool frees) {
+  used_until = std::max(used_until, lease.begin);  // what lies before that was others'
   const std::string& deployment = lease.store.deployment;
   const std::string subject = mark_of(lease.worker);
   const MarkHolder holder = holder_of(lease.token);
@@ -319,7 +327,8 @@ bool Store::Impl::give_up(const WorkerLease& lease, UnixTime used_until, bool fr
            .empty())
     return true;
   // It is another holder's now, unless an attempt whose reply was lost has given it up.
-  if (is_own && !retried()) marks_->raise(deployment, subject, known.end, holder);
+  if (is_own && !retried())
+    static_cast<void>(claim(lease.store, subject, {unix_ms(used_until), known.end}, holder));
   return false;
 }
 

@@ -33,6 +33,8 @@ using leaf::test::TestHost;
 
 namespace {
 
+constexpr leaf::MarkHolder another = 99;  ///< holder, of whom this host knows nothing else
+
 /// A store, and a host that remembers what it was granted.
 struct MarkingHost : TestHost {
   /// As in a process of its own.
@@ -419,6 +421,84 @@ TEST_CASE("marks: a holder's window is not refused for what the same holder was 
   });
   leaf::Store one(options);
   CHECK(one.renew_worker(lease, request).begin == lease.end);
+}
+
+TEST_CASE("marks: a holder is refused what another copy leased to others, however often it asks") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  const leaf::WorkerRequest request{.owner = "a"};
+  const leaf::WorkerLease lease = admin.acquire_worker(request);
+  const auto marks = leaf::host_marks(host.host_options());
+  auto options = host.store_options();
+  // It looked while the mark was still its own.
+  options.marks = std::make_shared<MarksWithInterloper>(marks, [&] {
+    const std::int64_t end = marks->highest(lease.store.deployment, "worker 0");
+    CHECK(marks->claim({.deployment = lease.store.deployment, .copy = "another"}, "worker 0", {end, end + 1},
+                       another));
+  });
+  leaf::Store one(options);
+  for (int i = 0; i < 3; ++i)
+    CHECK(error_code([&] { one.renew_worker(lease, request); }) == ErrorCode::refused);
+}
+
+TEST_CASE("marks: what a server leased before it was started anew is given back as well") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  const leaf::WorkerRequest request{.owner = "a"};
+  const leaf::WorkerLease lease = admin.acquire_worker(request);
+  const auto marks = leaf::host_marks(host.host_options());
+  const auto own = marks->mark(lease.store.deployment, "worker 0");
+  CHECK(marks->claim({.deployment = lease.store.deployment, .copy = "as it runs now"}, "worker 0",
+                     {own.end, own.end + 100}, own.holder));
+  CHECK(admin.release_worker(lease, lease.begin));
+  CHECK(admin.acquire_worker({.owner = "b"}).begin < lease.end);
+}
+
+TEST_CASE("marks: who gives up a worker that he has not used leaves the mark of the one before") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  const leaf::WorkerLease before = admin.acquire_worker({.owner = "b"});
+  CHECK(admin.release_worker(before, before.end));
+  host.clock.advance(before.end - before.begin);
+  const leaf::WorkerLease lease = admin.acquire_worker({.owner = "a"});
+  REQUIRE(lease.worker == before.worker);
+  // It has drawn to here with another worker.
+  CHECK(admin.give_up_worker(lease, before.begin));
+  const auto marks = leaf::host_marks(host.host_options());
+  CHECK(marks->highest(lease.store.deployment, "worker 0") >= before.end.time_since_epoch().count());
+}
+
+TEST_CASE("marks: a lease that is refused leaves the mark where it was") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  const leaf::WorkerLease lease = admin.acquire_worker({.owner = "a"});
+  const auto marks = leaf::host_marks(host.host_options());
+  const std::string& deployment = lease.store.deployment;
+  const std::int64_t end = marks->highest(deployment, "worker 0");
+  CHECK(admin.release_worker(lease, lease.begin));
+  auto options = host.store_options();
+  options.marks = std::make_shared<MarksWithInterloper>(marks, [&] {
+    CHECK(marks->claim({.deployment = deployment, .copy = "another"}, "worker 0", {end - 200, end - 100},
+                       another));
+  });
+  leaf::Store one(options);
+  CHECK(error_code([&] { one.acquire_worker({.owner = "b"}); }) == ErrorCode::refused);
+  CHECK(marks->highest(deployment, "worker 0") < end);
+}
+
+TEST_CASE("marks: of copies with different layouts that lease first at the same moment, one is refused") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  CopyOfStore copy(host);
+  leaf::Store other = copy.process();
+  other.set_layout(leaf::Layout::parse("sonyflake"));
+  auto options = host.store_options();
+  options.marks = std::make_shared<MarksWithInterloper>(
+      leaf::host_marks(host.host_options()), nullptr, nullptr,
+      [&] { CHECK_NOTHROW(other.acquire_worker({.owner = "b", .worker = 1})); });
+  leaf::Store one(options);
+  CHECK(error_code([&] { one.acquire_worker({.owner = "a"}); }) == ErrorCode::refused);
+  CHECK_NOTHROW(other.acquire_worker({.owner = "c"}));
 }
 
 TEST_CASE("marks: more copies than there is room for are told apart from those that granted last") {

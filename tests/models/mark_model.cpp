@@ -8,7 +8,6 @@
 
 using leaf::GrantMarks;
 using leaf::MarkHolder;
-using leaf::host::CopyRecord;
 using leaf::host::MarkPlace;
 
 namespace {
@@ -18,9 +17,10 @@ constexpr int forever = 1'000'000;
 struct Cells {
   leaf_model::atomic<std::int64_t> end{0};
   leaf_model::atomic<std::uint64_t> holder{0};
-  std::array<CopyRecord, 8> copies;
+  leaf::host::CopyRecords copies;
+  leaf::host::CopyHolders copy_holders;
 
-  MarkPlace place() { return {&end, &holder, &copies}; }
+  MarkPlace place() { return {{&end, &holder}, &copies, &copy_holders}; }
 };
 
 /// Three holders of a worker, one after the other in its time, note at any moment what they were leased; each
@@ -37,7 +37,6 @@ struct HoldersOfAWorker : rl::test_suite<HoldersOfAWorker, 3> {
     const bool is_killed = index == leaf_model::mortal_thread;
     const MarkPlace place = cells.place();
     const MarkHolder self = index + 1;
-    if (rl::rand(3) == 0) place.raise({.end = 0, .holder = 0});  // it has looked, and knows nothing
     for (std::int64_t end = first_end(index); end <= first_end(index) + 20; end += 10) {
       place.raise({.end = end, .holder = self});
       if (!is_killed) greatest = std::max(greatest, end);
@@ -70,22 +69,26 @@ struct HoldersOfAWorker : rl::test_suite<HoldersOfAWorker, 3> {
   bool may_be_lowered = false;
 };
 
-/// All who come note the same: the layout. None of them may miss it, whoever is killed.
-struct FirstNotes : rl::test_suite<FirstNotes, 3> {
-  static constexpr MarkHolder layout = 77;
-
+/// Each makes IDs in a layout of its own, unless another one was settled before, whoever is killed.
+struct Layouts : rl::test_suite<Layouts, 3> {
   void before() { leaf_model::writes_to_live = forever; }
 
   void thread(unsigned index) {
-    if (index == leaf_model::mortal_thread) leaf_model::writes_to_live = static_cast<int>(rl::rand(3));
-    const MarkPlace place = cells.place();
-    if (rl::rand(2) == 0) place.raise({.end = 0, .holder = 0});
-    if (const auto known = place.load(); known.end != 0) RL_ASSERT(known.holder == layout);
-    place.raise({.end = 1, .holder = layout});
-    if (index != leaf_model::mortal_thread) RL_ASSERT(place.load().holder == layout);
+    const bool is_killed = index == leaf_model::mortal_thread;
+    if (is_killed) leaf_model::writes_to_live = static_cast<int>(rl::rand(3));
+    const MarkHolder layout = 77 + index;
+    const leaf::host::NamedEnd mark = cells.place().mark;
+    const MarkHolder settled = mark.settle(layout);
+    if (is_killed && leaf_model::writes_to_live < 0) return;
+    if (settled == layout) ++makers;
+    const auto known = mark.load();
+    RL_ASSERT(known.end == 1 && known.holder == settled);
   }
 
+  void after() { RL_ASSERT(makers <= 1); }
+
   Cells cells;
+  int makers = 0;
 };
 
 /// Two copies of a store grant the same at once: at least one of them is told. Who is told where to raise a
@@ -103,7 +106,7 @@ struct TwoCopies : rl::test_suite<TwoCopies, 2> {
 
   void after() {
     RL_ASSERT(!is_good[0] || !is_good[1]);
-    for (const CopyRecord& record : cells.copies)
+    for (const auto& record : cells.copies)
       RL_ASSERT(record.end.load(leaf_model::memory_order_seq_cst) <= cells.place().load().end);
   }
 
@@ -117,7 +120,7 @@ struct CopiesBeyondRoom : rl::test_suite<CopiesBeyondRoom, 3> {
   void before() {
     leaf_model::writes_to_live = forever;
     std::uint64_t copy = 0;
-    for (CopyRecord& record : cells.copies) {
+    for (auto& record : cells.copies) {
       record.copy.store(++copy, leaf_model::memory_order_seq_cst);
       record.end.store(1, leaf_model::memory_order_seq_cst);
     }
@@ -141,8 +144,8 @@ TEST_CASE(
   require_safe<HoldersOfAWorker>("mark", 100'000);
 }
 
-TEST_CASE("mark model: what all note alike is missed by none") {
-  require_safe<FirstNotes>("first_notes", 50'000);
+TEST_CASE("mark model: of several layouts one is settled, and missed by none") {
+  require_safe<Layouts>("layouts", 50'000);
 }
 
 TEST_CASE("mark model: of two copies that grant the same at once, one is told") {

@@ -35,6 +35,7 @@ class atomic : public rl::atomic<T> {
  public:
   static constexpr bool is_always_lock_free = true;
 
+  atomic() : atomic(T()) {}
   atomic(T value) : rl::atomic<T>(value) {}
 
   void store(T value, rl::memory_order order, rl::debug_info_param info) {

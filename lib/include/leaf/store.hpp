@@ -257,8 +257,8 @@ class LEAF_EXPORT Store {
   /// database's server has changed; `unavailable` if another copy of `lease.store` answered, unless that is
   /// empty; `refused` and `exhausted` as above.
   WorkerLease renew_worker(const WorkerLease& lease, const WorkerRequest& request);
-  /// Gives back the time after `used_until`; the lease must not be used any more. False if the worker was
-  /// recycled.
+  /// Gives back the time after `used_until`, which is taken for no earlier than `lease.begin`; the lease must
+  /// not be used any more. False if the worker was recycled.
   bool give_up_worker(const WorkerLease& lease, UnixTime used_until);
   /// As give_up_worker(), and frees the worker for any owner, who gets only later time. The store forgets
   /// this owner: nothing keeps its next IDs above these.
