@@ -165,7 +165,7 @@ void HttpConnection::on_late() {
   HttpConnection::abandon();
   std::string out;
   exchange_.keep_alive = exchange_.keep_alive && !is_finishing();
-  fail(leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer in time"), sought(), out);
+  fail(leaf::Error(leaf::ErrorCode::unavailable, "the answer did not come in time"), sought(), out);
   resume_with(out);
 }
 

@@ -110,7 +110,7 @@ void RedisConnection::on_drawn() {
 void RedisConnection::on_late() {
   RedisConnection::abandon();
   std::string answer;
-  fail(leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer in time"), drawn(), answer);
+  fail(leaf::Error(leaf::ErrorCode::unavailable, "the answer did not come in time"), drawn(), answer);
   loop().count_waited(Protocol::redis, waits_since());
   resume(answer, false);
 }
