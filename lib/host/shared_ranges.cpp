@@ -118,9 +118,14 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
     origin_ = origin;
     if (std::ranges::find(drawn_from_, next) == drawn_from_.end()) drawn_from_.push_back(next);
   }
-  // Who has drawn nothing yet has nothing of another store.
-  std::optional<range::StoreChanges::Change> change;
-  if (&state() != &nowhere_) change.emplace(store_changes_);
+  // Who has drawn nothing yet has nothing of another one.
+  std::optional<range::StoreChanges::Change> of_buffer, of_store;
+  if (&state() != &nowhere_) of_buffer.emplace(buffer_changes_);
+  if (next) {
+    const StoreIdentity store = identity_of(next->header);
+    if (drawn_store_ && *drawn_store_ != store) of_store.emplace(store_changes_);
+    drawn_store_ = store;
+  }
   state_.store(&to, std::memory_order_release);
   draw_from(to.buffer);
 }

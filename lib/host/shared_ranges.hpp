@@ -48,6 +48,7 @@ class SharedRanges : public range::RangeSource {
   void fetch() override;
   void fetch(Store& store) override;
   std::uint64_t store_changes() const noexcept override { return store_changes_.count(); }
+  std::uint64_t buffer_changes() const noexcept override { return buffer_changes_.count(); }
   /// Leaves a file or folder that was removed, and a store that others have seen the name lead away from.
   bool check() override;
   void check_name(Store& store) override;
@@ -127,8 +128,10 @@ class SharedRanges : public range::RangeSource {
   /// Takers may be in each of them at any time, so their mappings stay; but no descriptors, and nothing of a
   /// file that another one replaced before anything was in it, as again and again while a store is silent.
   std::vector<std::shared_ptr<SharedState>> drawn_from_;
-  std::string origin_;  ///< of what was drawn from last
-  mutable range::StoreChanges store_changes_;
+  // Of what was drawn from last:
+  std::string origin_;
+  std::optional<StoreIdentity> drawn_store_;
+  mutable range::StoreChanges store_changes_, buffer_changes_;
   std::atomic<SharedState*> state_{&nowhere_};  ///< its buffer is what takers draw from
   /// The buffer and its word: tell whether anything was taken since the last check.
   std::pair<const range::DoubleBuffer*, std::uint64_t> checked_at_{};

@@ -58,6 +58,9 @@ class RangeSource {
   /// Another number whenever takers may have come to what another store granted: whoever takes an answer
   /// piece by piece looks before the first and after the last one.
   virtual std::uint64_t store_changes() const noexcept = 0;
+  /// As store_changes(), but also where another buffer of the same store may have come, whose numbers need
+  /// not be higher.
+  virtual std::uint64_t buffer_changes() const noexcept { return store_changes(); }
 
   /// Returns once `ready()` was true, having had ranges fetched until then; it may take what it found, for it
   /// is not called again. Throws the Error of a fetch that waiting does not cure, `unavailable` after the

@@ -192,12 +192,12 @@ void SnowflakeGenerator::Impl::give_back(const range::OwnRanges& windows) {
 
 std::size_t SnowflakeGenerator::Impl::draw_all(std::span<std::int64_t> ids, Patience patience) {
   for (;;) {
-    const std::uint64_t store_changes = windows_->store_changes();
+    const std::uint64_t changes = windows_->buffer_changes();
     std::size_t made = 0;
     for (std::size_t more = 1; made < ids.size() && more > 0; made += more)
       more = draw(ids.subspan(made), patience);
-    // IDs of two stores would be no answer: they are lost.
-    if (windows_->store_changes() == store_changes) return made;
+    // IDs of two stores, or out of order, would be no answer: they are lost.
+    if (windows_->buffer_changes() == changes) return made;
   }
 }
 
@@ -377,7 +377,7 @@ StoreIdentity SnowflakeGenerator::store() const {
 }
 
 std::uint64_t SnowflakeGenerator::store_changes() const noexcept {
-  return impl_->windows().store_changes();
+  return impl_->windows().buffer_changes();
 }
 
 std::int64_t SnowflakeGenerator::worker() const noexcept {
