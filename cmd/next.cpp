@@ -163,14 +163,12 @@ class Next : public Command {
     const std::int64_t at_once = count > piece && may_go_in_pieces(count, session) ? piece : count;
     OneStore store;
     for (std::int64_t left = count; left > 0;) {
-      const std::int64_t next = std::min(left, at_once);
-      std::vector<leaf::Range> ranges;
-      store.draw(tag, next, [&] {
-        ranges = waited_for(session.messages, session.settings().timeout,
-                            [&] { return tag.next_ranges(static_cast<std::uint64_t>(next)); });
+      const auto ranges = waited_for(session.messages, session.settings().timeout, [&] {
+        return tag.next_ranges(static_cast<std::uint64_t>(std::min(left, at_once)));
       });
       marks.report();
-      left -= next;
+      store.require(tag.store(), std::min(left, at_once));
+      left -= std::min(left, at_once);
       if (left == 0) warn_if_nearly_used_up(*tag_, tag.supply(), session.messages);
       print(ranges, session.output);
     }

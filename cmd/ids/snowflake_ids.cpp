@@ -124,8 +124,8 @@ void print_snowflake_ids(std::int64_t count, std::optional<leaf::IdTemplate> for
   OneStore store;
   while (count > 0) {
     const auto batch = std::span(ids).first(std::min(ids.size(), static_cast<std::size_t>(count)));
-    store.draw(generator, static_cast<std::int64_t>(batch.size()),
-               [&] { InterruptibleClock::run([&] { generator.next(batch); }); });
+    InterruptibleClock::run([&] { generator.next(batch); });
+    store.require(generator.store(), static_cast<std::int64_t>(batch.size()));
     lines.write(batch);
     failures.report(session.messages);
     marks.report();
