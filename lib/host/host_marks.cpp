@@ -66,7 +66,10 @@ class HostMarks final : public GrantMarks {
     const Places places = places_of(store.deployment, subject, IfMissing::make);
     const std::uint64_t copy = holder_of(store.copy);
     const bool is_own = places.own.claim(copy, granted, holder);
-    return places.shared->claim(copy, granted, holder) && is_own;
+    if (places.shared->claim(copy, granted, holder) && is_own) return true;
+    // Below it lies what the other copy has granted.
+    for (const MarkPlace& place : {places.own, *places.shared}) place.mark.disown({granted.hi, holder});
+    return false;
   }
 
   void raise(const std::string& deployment, const std::string& subject, std::int64_t end,
@@ -85,9 +88,9 @@ class HostMarks final : public GrantMarks {
 
   MarkHolder settle(const std::string& deployment, const std::string& subject, MarkHolder first) override {
     const Places places = places_of(deployment, subject, IfMissing::make);
-    const MarkHolder own = places.own.mark.settle(first);
     const MarkHolder shared = places.shared->mark.settle(first);
-    return own == first ? shared : own;
+    const MarkHolder own = places.own.mark.settle(shared);
+    return shared == first ? own : shared;
   }
 
  private:

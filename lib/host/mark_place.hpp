@@ -45,6 +45,13 @@ struct NamedEnd {
                                     std::memory_order_seq_cst);
   }
 
+  /// Nobody's, so that nobody lowers it, if it is `mark` still.
+  void disown(const GrantMarks::Mark& mark) const {
+    std::uint64_t named = mark.holder ^ bound_to(mark.end);
+    holder->compare_exchange_strong(named, bound_to(mark.end), std::memory_order_seq_cst,
+                                    std::memory_order_seq_cst);
+  }
+
   /// Gives it the name of the first who asks, for good. Returns that name.
   MarkHolder settle(MarkHolder first) const {
     std::uint64_t named = 0;

@@ -121,11 +121,10 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
   // Who has drawn nothing yet has nothing of another one.
   std::optional<range::StoreChanges::Change> of_buffer, of_store;
   if (&state() != &nowhere_) of_buffer.emplace(buffer_changes_);
-  if (next) {
-    const StoreIdentity store = identity_of(next->header);
-    if (drawn_store_ && *drawn_store_ != store) of_store.emplace(store_changes_);
-    drawn_store_ = store;
-  }
+  // Also where it has no buffer yet: calls for many are granted theirs beside it.
+  const StoreIdentity store = next ? identity_of(next->header) : identity_.value_or(StoreIdentity());
+  if (drawn_store_ && *drawn_store_ != store) of_store.emplace(store_changes_);
+  if (next || drawn_store_) drawn_store_ = store;
   state_.store(&to, std::memory_order_release);
   draw_from(to.buffer);
 }

@@ -258,7 +258,8 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   } catch (const Error&) {
     one_timeout.reset();
     try {
-      give_up_worker(lease, lease.begin);
+      impl_->execute(&store::Sql::give_up,
+                     {lease.worker, lease.token, unix_ms(lease.begin), std::int64_t{0}});
     } catch (const Error&) {
       // The worker is free when its window is over.
     }

@@ -468,22 +468,41 @@ TEST_CASE("marks: who gives up a worker that he has not used leaves the mark of 
   CHECK(marks->highest(lease.store.deployment, "worker 0") >= before.end.time_since_epoch().count());
 }
 
-TEST_CASE("marks: a lease that is refused leaves the mark where it was") {
+TEST_CASE("marks: whoever is refused lowers nothing below what another copy leased") {
   MarkingHost host;
   leaf::Store admin = host.process();
-  const leaf::WorkerLease lease = admin.acquire_worker({.owner = "a"});
   const auto marks = leaf::host_marks(host.host_options());
-  const std::string& deployment = lease.store.deployment;
-  const std::int64_t end = marks->highest(deployment, "worker 0");
-  CHECK(admin.release_worker(lease, lease.begin));
+  const std::string deployment = admin.identity().deployment;
   auto options = host.store_options();
+  std::int64_t leased_by_other = 0;
   options.marks = std::make_shared<MarksWithInterloper>(marks, [&] {
-    CHECK(marks->claim({.deployment = deployment, .copy = "another"}, "worker 0", {end - 200, end - 100},
+    const auto now =
+        std::chrono::floor<std::chrono::milliseconds>(host.clock.now()).time_since_epoch().count();
+    leased_by_other = now + 60'000;  // within the window that is about to be refused
+    CHECK(marks->claim({.deployment = deployment, .copy = "another"}, "worker 0", {now, leased_by_other},
                        another));
   });
   leaf::Store one(options);
   CHECK(error_code([&] { one.acquire_worker({.owner = "b"}); }) == ErrorCode::refused);
-  CHECK(marks->highest(deployment, "worker 0") < end);
+  CHECK(marks->highest(deployment, "worker 0") >= leased_by_other);
+}
+
+TEST_CASE("marks: what was refused to a holder is not lowered when it gives up what it has") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  const leaf::WorkerRequest request{.owner = "a"};
+  const leaf::WorkerLease lease = admin.acquire_worker(request);
+  const auto marks = leaf::host_marks(host.host_options());
+  const std::string& deployment = lease.store.deployment;
+  auto options = host.store_options();
+  const std::int64_t end = marks->highest(deployment, "worker 0");
+  options.marks = std::make_shared<MarksWithInterloper>(marks, [&] {
+    CHECK(marks->claim({.deployment = deployment, .copy = "another"}, "worker 0", {end, end + 1}, another));
+  });
+  leaf::Store one(options);
+  CHECK(error_code([&] { one.renew_worker(lease, request); }) == ErrorCode::refused);
+  one.give_up_worker(lease, lease.begin);
+  CHECK(marks->highest(deployment, "worker 0") > end);
 }
 
 TEST_CASE("marks: of copies with different layouts that lease first at the same moment, one is refused") {

@@ -126,8 +126,10 @@ class Buffer : public Plan, public SharedRanges {
   std::int64_t draw() { return take(1).lo; }
 
   using SharedRanges::alone;
+  using SharedRanges::ask;
   using SharedRanges::await;
   using SharedRanges::buffer;
+  using SharedRanges::leads_elsewhere;
   using SharedRanges::state;
 
   std::function<void(SharedState&)> on_note = [](SharedState&) {};
@@ -406,6 +408,21 @@ TEST_CASE("shared ranges: who draws piece by piece sees that the name led to ano
   one.grants = {{2000, 2010}};
   one.fetch();
   CHECK(one.granted_by().deployment == "d1");
+  CHECK(one.store_changes() != before);
+}
+
+TEST_CASE("shared ranges: a store that has no buffer here yet is another one, too") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
+  one.grants = {{1000, 1003}};
+  CHECK(one.draw() == 1000);
+  const std::uint64_t before = one.store_changes();
+  one.deployment = "d2";
+  // Beside the buffer, as calls for many are granted theirs.
+  one.alone([&](leaf::Store& store, StateFile& file) {
+    const auto question = one.ask(store);
+    return !one.leads_elsewhere({one.deployment, ""}, file, question);
+  });
   CHECK(one.store_changes() != before);
 }
 
