@@ -140,15 +140,14 @@ class TagsImport : public Command {
         "nothing was changed"_hint);
   }
 
-  /// Below the numbers of the file, also where the tag was raised already: by an import that could not drop
-  /// it, or by what has been buffered since.
+  /// Below the numbers of the file, even if the tag had been raised already, by an import that could not drop
+  /// it, or was removed by another host.
   static void drop_what_lies_below(const std::vector<leaf::TagImport>& tags, leaf::Store& store,
                                    Session& session) {
     std::vector<TagFloor> floors;
     for (const leaf::TagImport& import : tags) {
       const leaf::Tag& tag = import.tag();
-      if (import.action() != leaf::TagImport::Action::add && !tag.is_removed)
-        floors.push_back({leaf::TagName(tag.name), import.passed().value_or(tag.next_id)});
+      if (!tag.is_removed) floors.push_back({leaf::TagName(tag.name), import.passed().value_or(tag.next_id)});
     }
     if (!floors.empty()) drop_buffered_ids(store, floors, session);
   }

@@ -7,7 +7,10 @@
 #include "commands.hpp"
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/detail/shell_word.hpp"
+#include "leaf/error.hpp"
 #include "tags/granted_marks.hpp"
+#include "text/hint.hpp"
+#include "text/numbers.hpp"
 #include "workers/worker_request.hpp"
 
 namespace leafctl {
@@ -45,6 +48,15 @@ leaf::WorkerLease whole_units(leaf::WorkerLease lease) {
   return lease;
 }
 
+void require_whole_unit(std::chrono::milliseconds window, const leaf::Layout& layout) {
+  if (window >= layout.unit()) return;
+  throw leaf::Error(leaf::ErrorCode::usage,
+                    fmt::format("a window of {} is shorter than the unit of layout '{}'",
+                                format_duration(window), layout.name()),
+                    fmt::format("set it to {} or longer with '--window {}'"_hint,
+                                format_duration(layout.unit()), format_duration(layout.unit())));
+}
+
 class WorkersAcquire : public Command {
  public:
   void declare(Declaration& command) override {
@@ -72,7 +84,9 @@ class WorkersAcquire : public Command {
     leaf::Store store = session.store();
     const std::string& owner = session.settings().worker_name;
     leaf::WorkerRequest request = worker_request(session.settings());
-    request.window += store.layout().unit() - std::chrono::milliseconds(1);  // what is cut off below
+    const leaf::Layout layout = store.layout();
+    require_whole_unit(request.window, layout);
+    request.window += layout.unit() - std::chrono::milliseconds(1);  // what is cut off below
     const Lease lease{whole_units(store.acquire_worker(request)), owner};
     marks.look();
     marks.report();

@@ -10,7 +10,7 @@
 
 namespace leaf::host {
 
-/// A number that only rises, but for what its holder gives back, and the name of him who raised it. The name
+/// A number that only rises, but for what its holder gives back, and the name of whoever raised it. The name
 /// is written down so that it means nothing at another end: there it is nobody's, which refuses what it might
 /// allow, until its holder raises it again.
 struct NamedEnd {
@@ -88,7 +88,7 @@ struct MarkPlace {
   GrantMarks::Mark load() const { return mark.load(); }
   void raise(const GrantMarks::Mark& known) const { mark.raise(known); }
 
-  /// Of the copies, too, what they granted to him last.
+  /// The records of the copies, too, where they granted to that holder last.
   void lower(const GrantMarks::Mark& to) const {
     mark.lower(to);
     for (std::size_t i = 0; i < known_copies; ++i) granted_by(i).lower(to);
@@ -97,8 +97,8 @@ struct MarkPlace {
   /// Raises the mark in the name of `by`. Each copy writes how far it has granted before it looks at the
   /// others: of two that are granted the same at once, the later one sees the earlier one. The mark comes
   /// first: it has to name a number that the claims of no copy lie above, should this process die in between.
-  /// What another one has granted to `by` itself is no reason to refuse it: a server that was started anew
-  /// counts as another copy.
+  /// What another one granted to `by` itself is no conflict: a server that was restarted counts as another
+  /// copy.
   bool claim(std::uint64_t copy, Range granted, MarkHolder by) const {
     raise({.end = granted.hi, .holder = by});
     bool is_alone = true;
@@ -116,9 +116,8 @@ struct MarkPlace {
  private:
   NamedEnd granted_by(std::size_t copy) const { return {&(*copies)[copy].end, &(*copy_holders)[copy]}; }
 
-  /// The number of the copy's own; where there is none, of a free one, else of that of the copy that is
-  /// furthest behind. If that one has granted beyond `lowest`, `is_alone` becomes false: nobody finds its
-  /// record any more.
+  /// The index of the copy's own record; if it has none, that of a free one; failing that, that of the copy
+  /// furthest behind, which loses it. If that one has granted beyond `lowest`, `is_alone` becomes false.
   std::size_t record_of(std::uint64_t copy, std::int64_t lowest, bool& is_alone) const {
     for (;;) {
       std::size_t chosen = known_copies;

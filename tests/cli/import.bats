@@ -72,6 +72,15 @@ tag 'order' stays at next ID 40001: the file has 5
   same 'the next ID' 1002 "$(leafctl next order)"
 }
 
+@test "a tag that another host has removed comes back where the file is, not where this host had buffered" {
+  leafctl -q add-tag order --step 1000
+  same 'the first ID' 1 "$(leafctl next order)"
+  LEAFCTL_RUNTIME_DIR=$LEAFCTL_RUNTIME_DIR-of-another expect 0 leafctl tags remove order --yes
+  echo order,5000,1000, >order.csv
+  expect 0 leafctl tags import order.csv
+  same 'the next ID' 5000 "$(leafctl next order)"
+}
+
 @test "a removed tag comes back where it ended, or where the file is if that is further" {
   leafctl -q add-tag a
   leafctl -q add-tag b

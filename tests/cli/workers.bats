@@ -49,6 +49,16 @@ teardown() { remove_store; }
   done
 }
 
+@test "a window that holds no unit of the layout's time is refused, and the hint leads to one that does" {
+  leafctl -q init-db --layout time:23,worker:10,sequence:20/1h@1704067200000
+  expect 2 leafctl workers acquire
+  says "leafctl: a window of 10m is shorter than the unit of layout 'time:23,worker:10,sequence:20/1h@1704067200000'
+hint: set it to 1h or longer with '--window 1h'"
+  prints ''
+  expect 0 leafctl -q workers acquire --window 1h -o json
+  [ "$(jq -r .window_begin <<<"$output")" '<' "$(jq -r .window_end <<<"$output")" ]
+}
+
 @test "what workers acquire says frees the worker" {
   expect 0 leafctl workers acquire --worker-name web-1
   $(cut -d "'" -f 4 <<<"$stderr") -q

@@ -404,57 +404,67 @@ TEST_CASE("marks: a file that is overwritten by a backup while a call waits for 
   }
 }
 
-TEST_CASE("marks: a holder's window is not refused for what the same holder was leased beyond it meanwhile") {
-  MarkingHost host;
-  leaf::Store admin = host.process();
+namespace {
+
+/// A host that was leased a worker.
+struct LeasedHost : MarkingHost {
+  /// The mark of that worker.
+  leaf::GrantMarks::Mark mark() { return marks->mark(lease.store.deployment, worker); }
+  /// What another copy leases behind it.
+  bool claim(const std::string& copy, std::int64_t count, leaf::MarkHolder holder) {
+    const std::int64_t end = mark().end;
+    return marks->claim({.deployment = lease.store.deployment, .copy = copy}, worker, {end, end + count},
+                        holder);
+  }
+  /// A process in which that happens before its own claim.
+  leaf::Store process_that_is_late(std::function<void()> before_the_claim) {
+    auto options = store_options();
+    options.marks = std::make_shared<MarksWithInterloper>(marks, std::move(before_the_claim));
+    return leaf::Store(options);
+  }
+
+  leaf::Store admin = process();
   const leaf::WorkerRequest request{.owner = "a"};
   const leaf::WorkerLease lease = admin.acquire_worker(request);
-  const auto marks = leaf::host_marks(host.host_options());
-  auto options = host.store_options();
+  const std::string worker = "worker 0";
+  const std::shared_ptr<leaf::GrantMarks> marks = leaf::host_marks(host_options());
+};
+
+}  // namespace
+
+TEST_CASE("marks: a holder's window is not refused for what the same holder was leased beyond it meanwhile") {
+  LeasedHost host;
   // By another thread, from a server that was started anew.
-  options.marks = std::make_shared<MarksWithInterloper>(marks, [&] {
-    const std::string& deployment = lease.store.deployment;
-    const std::string worker = "worker 0";
-    const auto own = marks->mark(deployment, worker);
-    static_cast<void>(marks->claim({.deployment = deployment, .copy = "as it runs now"}, worker,
-                                   {own.end, own.end + 1}, own.holder));
-  });
-  leaf::Store one(options);
-  CHECK(one.renew_worker(lease, request).begin == lease.end);
+  leaf::Store one =
+      host.process_that_is_late([&] { CHECK(host.claim("as it runs now", 1, host.mark().holder)); });
+  CHECK(one.renew_worker(host.lease, host.request).begin == host.lease.end);
 }
 
 TEST_CASE("marks: a holder is refused what another copy leased to others, however often it asks") {
-  MarkingHost host;
-  leaf::Store admin = host.process();
-  const leaf::WorkerRequest request{.owner = "a"};
-  const leaf::WorkerLease lease = admin.acquire_worker(request);
-  const auto marks = leaf::host_marks(host.host_options());
-  auto options = host.store_options();
+  LeasedHost host;
   // It looked while the mark was still its own.
-  options.marks = std::make_shared<MarksWithInterloper>(marks, [&] {
-    const std::int64_t end = marks->highest(lease.store.deployment, "worker 0");
-    CHECK(marks->claim({.deployment = lease.store.deployment, .copy = "another"}, "worker 0", {end, end + 1},
-                       another));
-  });
-  leaf::Store one(options);
+  leaf::Store one = host.process_that_is_late([&] { CHECK(host.claim("another", 1, another)); });
   for (int i = 0; i < 3; ++i)
-    CHECK(error_code([&] { one.renew_worker(lease, request); }) == ErrorCode::refused);
+    CHECK(error_code([&] { one.renew_worker(host.lease, host.request); }) == ErrorCode::refused);
+}
+
+TEST_CASE("marks: what was refused to a holder is not lowered when it gives up what it has") {
+  LeasedHost host;
+  const std::int64_t end = host.mark().end;
+  leaf::Store one = host.process_that_is_late([&] { CHECK(host.claim("another", 1, another)); });
+  CHECK(error_code([&] { one.renew_worker(host.lease, host.request); }) == ErrorCode::refused);
+  one.give_up_worker(host.lease, host.lease.begin);
+  CHECK(host.mark().end > end);
 }
 
 TEST_CASE("marks: what a server leased before it was started anew is given back as well") {
-  MarkingHost host;
-  leaf::Store admin = host.process();
-  const leaf::WorkerRequest request{.owner = "a"};
-  const leaf::WorkerLease lease = admin.acquire_worker(request);
-  const auto marks = leaf::host_marks(host.host_options());
-  const auto own = marks->mark(lease.store.deployment, "worker 0");
-  CHECK(marks->claim({.deployment = lease.store.deployment, .copy = "as it runs now"}, "worker 0",
-                     {own.end, own.end + 100}, own.holder));
-  CHECK(admin.release_worker(lease, lease.begin));
-  CHECK(admin.acquire_worker({.owner = "b"}).begin < lease.end);
+  LeasedHost host;
+  CHECK(host.claim("as it runs now", 100, host.mark().holder));
+  CHECK(host.admin.release_worker(host.lease, host.lease.begin));
+  CHECK(host.admin.acquire_worker({.owner = "b"}).begin < host.lease.end);
 }
 
-TEST_CASE("marks: who gives up a worker that he has not used leaves the mark of the one before") {
+TEST_CASE("marks: whoever gives up a worker unused leaves the mark of the one before") {
   MarkingHost host;
   leaf::Store admin = host.process();
   const leaf::WorkerLease before = admin.acquire_worker({.owner = "b"});
@@ -485,24 +495,6 @@ TEST_CASE("marks: whoever is refused lowers nothing below what another copy leas
   leaf::Store one(options);
   CHECK(error_code([&] { one.acquire_worker({.owner = "b"}); }) == ErrorCode::refused);
   CHECK(marks->highest(deployment, "worker 0") >= leased_by_other);
-}
-
-TEST_CASE("marks: what was refused to a holder is not lowered when it gives up what it has") {
-  MarkingHost host;
-  leaf::Store admin = host.process();
-  const leaf::WorkerRequest request{.owner = "a"};
-  const leaf::WorkerLease lease = admin.acquire_worker(request);
-  const auto marks = leaf::host_marks(host.host_options());
-  const std::string& deployment = lease.store.deployment;
-  auto options = host.store_options();
-  const std::int64_t end = marks->highest(deployment, "worker 0");
-  options.marks = std::make_shared<MarksWithInterloper>(marks, [&] {
-    CHECK(marks->claim({.deployment = deployment, .copy = "another"}, "worker 0", {end, end + 1}, another));
-  });
-  leaf::Store one(options);
-  CHECK(error_code([&] { one.renew_worker(lease, request); }) == ErrorCode::refused);
-  one.give_up_worker(lease, lease.begin);
-  CHECK(marks->highest(deployment, "worker 0") > end);
 }
 
 TEST_CASE("marks: of copies with different layouts that lease first at the same moment, one is refused") {

@@ -97,9 +97,9 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// The store that leased the time in use. If its deployment is not that of the last call, IDs may equal
   /// earlier ones.
   StoreIdentity store() const;
-  /// Another number whenever IDs may have come to be another store's, or of another window that need not be
-  /// later. Whoever makes one answer in several calls looks before the first and after the last of them: IDs
-  /// of two stores may be equal.
+  /// Another number whenever IDs may have come to be another store's, or from another window, which need not
+  /// be a later one. Whoever makes one answer in several calls looks before the first and after the last of
+  /// them: IDs of two stores may be equal.
   std::uint64_t store_changes() const noexcept;
   /// The worker in use. Another one takes its place if it is recycled.
   std::int64_t worker() const noexcept;

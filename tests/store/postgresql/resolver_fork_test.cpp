@@ -77,8 +77,10 @@ extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo
     is_inside = true;
     const auto latest = steady_clock::now() + patience;
     while (!fork_guard::is_wanted() && steady_clock::now() < latest) std::this_thread::yield();
-    // A fork that does not wait is over before.
-    for (int i = 0; i < 10'000; ++i) std::this_thread::yield();
+    // A fork that does not wait is over before; one that does waits for 100 ms at most, however busy the
+    // machine.
+    const auto leaves_at = steady_clock::now() + std::chrono::milliseconds(20);
+    while (fork_guard::is_wanted() && steady_clock::now() < leaves_at) std::this_thread::yield();
     is_inside = false;
   }
   using Function = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
