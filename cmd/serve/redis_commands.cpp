@@ -39,7 +39,7 @@ Connection::Step RedisConnection::run(Words words, std::string& out) {
     return fail("ERR", text, Outcome::bad_request, out);
   }
   if (!command->takes(words.size())) return wrong_number_of_arguments(command->name, out);
-  if (!has_token_ && command->needs_token() && loop().server().needs_token())
+  if (command->needs_token() && !is_authenticated())
     return fail("NOAUTH", "Authentication required.", Outcome::denied, out);
   switch (command->id) {
     case RedisCommand::Id::incr:
@@ -230,7 +230,7 @@ Connection::Step RedisConnection::hello(Words words, std::string& out) {
         out += ignored;
         return Step::handled;
       }
-    } else if (!has_token_) {
+    } else if (!is_authenticated()) {
       return fail(
           "NOAUTH",
           "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH "

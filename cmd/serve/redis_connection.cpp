@@ -44,6 +44,13 @@ Connection::Step RedisConnection::handle(std::string_view& input, std::string& o
   return run(words, out);
 }
 
+/// Tokens may have been read anew since.
+bool RedisConnection::is_authenticated() {
+  if (!loop().server().needs_token()) return true;
+  has_token_ = has_token_ && loop().server().tokens()->find(token_) != nullptr;
+  return has_token_;
+}
+
 bool RedisConnection::may_draw(std::string_view right, std::string& out) {
   if (!loop().server().needs_token()) return true;
   const auto tokens = loop().server().tokens();

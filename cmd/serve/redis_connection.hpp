@@ -40,6 +40,7 @@ class RedisConnection : public Connection, private Drawer {
   void append_decoded(const leaf::Layout& layout, std::int64_t id, std::string& out);
   Step select(Words words, std::string& out);
   Step authenticate(std::string_view token, std::string& out);
+  bool is_authenticated();
   Step hello(Words words, std::string& out);
   Step client(Words words, std::string& out);
   Step tell_commands(Words words, std::string& out);

@@ -213,6 +213,7 @@ void Fetcher::check_name(RangeSource& source, Store& store, Lock& lock) {
     // The store is away, which is what the buffer is for.
   }
   lock.lock();
+  source.fetch_.changed.notify_all();  // there may be something to draw where the name leads now
 }
 
 void Fetcher::fetch(RangeSource& source, Store& store, Lock& lock) {

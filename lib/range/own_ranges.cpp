@@ -33,20 +33,26 @@ void OwnRanges::fetch() {
   if (!wants_fetch()) return;
   Store store(store_options_);
   const std::lock_guard fetch_lock(fetch_mutex_);
-  if (wants_fetch()) fetch_locked(store);  // another thread may have been faster
+  const DoubleBuffer& seen = buffer();
+  if (seen.wants_next()) fetch_locked(store, seen);  // another thread may have been faster
 }
 
 void OwnRanges::fetch(Store& store) {
   const DoubleBuffer& seen = buffer();
   const std::uint32_t turn = seen.next_turn();
   const std::lock_guard fetch_lock(fetch_mutex_);
-  if (&buffer() == &seen && seen.next_turn() == turn) fetch_locked(store);
+  if (seen.next_turn() == turn) fetch_locked(store, seen);
 }
 
-void OwnRanges::fetch_locked(Store& store) {
-  const Filled filled = last();
+void OwnRanges::fetch_locked(Store& store, const DoubleBuffer& seen) {
+  std::unique_lock lock(stores_mutex_);
+  // Whoever waits has not looked yet at what the name leads to now.
+  const bool is_unseen = std::exchange(has_moved_, false) && !current_->buffer.wants_next();
+  if (&current_->buffer != &seen || is_unseen) return;
+  const Filled filled = current_->last;
+  lock.unlock();
   const Granted granted = granter().grant(store, filled);
-  const std::lock_guard lock(stores_mutex_);
+  lock.lock();
   if (!origin_.empty()) granter().require_alike(origin_, granted.origin);
   origin_ = granted.origin;
   OfStore& its = of(granted.store);
@@ -89,7 +95,10 @@ bool OwnRanges::check() {
 void OwnRanges::check_name(Store& store) {
   const StoreIdentity here = granter().identify(store);
   const std::lock_guard lock(stores_mutex_);
-  if (current_ != &stores_.front()) go_to(of(here));
+  if (current_ == &stores_.front()) return;
+  OfStore& its = of(here);
+  has_moved_ = has_moved_ || &its != current_;
+  go_to(its);
 }
 
 }  // namespace leaf::range

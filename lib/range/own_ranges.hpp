@@ -22,7 +22,7 @@ class OwnRanges final : public RangeSource {
 
   GrantRecord record() const override;
   std::string origin() const override;
-  /// The store that granted what is buffered; empty if nothing was.
+  /// The store whose ranges are drawn, or will be once it has granted some; empty before the first grant.
   StoreIdentity granted_by() const override;
 
   std::uint64_t store_changes() const noexcept override { return changes_.count(); }
@@ -42,7 +42,7 @@ class OwnRanges final : public RangeSource {
     Filled last{buffer};
   };
 
-  void fetch_locked(Store& store);
+  void fetch_locked(Store& store, const DoubleBuffer& seen);
   Filled last() const;
   // The rest with stores_mutex_ held.
   OfStore& of(const StoreIdentity& store);
@@ -54,9 +54,10 @@ class OwnRanges final : public RangeSource {
   std::mutex fetch_mutex_;
 
   mutable std::mutex stores_mutex_;
-  std::list<OfStore> stores_{1};  ///< the first is none: nothing was granted yet
+  std::list<OfStore> stores_{1};  ///< the first stands for no store: nothing was granted yet
   OfStore* current_ = &stores_.front();
-  std::string origin_;  ///< of the last grant
+  std::string origin_;      ///< of the last grant
+  bool has_moved_ = false;  ///< by a check, since the last fetch
 
   // Of check() alone.
   std::pair<const DoubleBuffer*, std::uint64_t> checked_word_;

@@ -5,8 +5,8 @@
 
 namespace leaf::range {
 
-/// How often takers were sent to what another store granted. Whoever takes an answer piece by piece looks
-/// before the first and after the last one; nobody waits for anybody.
+/// How often takers were sent to what another store granted, or to another buffer. Whoever takes an answer
+/// piece by piece looks before the first and after the last one; nobody waits for anybody.
 class StoreChanges {
  public:
   /// While it lives takers are sent elsewhere: some draw here and some there. One at a time.

@@ -209,6 +209,59 @@ TEST_CASE("fetcher: what a store has granted and nobody drawn is drawn on once i
   CHECK(source->take(1).lo == 2);
 }
 
+TEST_CASE(
+    "fetcher: what a store has granted is looked at before it is asked for more that would take its place") {
+  const SqliteStore file, another;
+  Store here = file.open(), elsewhere = another.open();
+  std::int64_t lo = 1;
+  Store* asked = &here;
+  const auto grant = [&] {
+    return Granted{.range = {std::exchange(lo, lo + 10), lo + 10},
+                   .mark = 1,
+                   .store = asked->identity(),
+                   .origin = "o",
+                   .record = {}};
+  };
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(file.options(), {.timeout = 1s, .max_threads = 0, .on_failure = {}});
+  source.emplace(std::make_unique<MadeUp>(grant), file.options(), fetcher);
+  source->fetch(here);
+  CHECK(source->take(1).lo == 1);
+  source->fetch(here);
+  source->check_name(elsewhere);
+  source->check_name(here);
+  source->fetch(here);  // for who has waited since before
+  for (std::int64_t expected = 2; expected < 21; ++expected) CHECK(source->take(1).lo == expected);
+}
+
+TEST_CASE("fetcher: who waits looks again once a check has found where the store's name leads") {
+  const SqliteStore file;
+  file.open();
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  std::latch let_go(1);
+  std::atomic<bool> is_there{false};
+  std::optional<Interrupted> source;
+  Fetcher fetcher(options, {.timeout = 1h, .max_threads = 2, .on_failure = {}});
+  source.emplace(fetcher, [&] {
+    if (source->name_checks == 0) return let_go.wait();  // the store is slow
+    if (is_there) return;
+    clock.wait_for_sleepers(2);  // who waits, and the thread that is left for checks
+    is_there = true;
+  });
+  fetcher.watch(*source);
+  source->asks_for_name = true;
+  auto waits =
+      std::async(std::launch::async, [&] { fetcher.await(*source, [&] { return is_there.load(); }); });
+  REQUIRE(leaf::test::wait_for([&] { return source->fetches == 1; }));
+  clock.wait_for_sleepers(2);
+  clock.advance(1s);
+  CHECK(waits.wait_for(leaf::test::patience) == std::future_status::ready);
+  clock.advance(2h);
+  let_go.count_down();
+}
+
 TEST_CASE("fetcher: no answer has IDs of two stores, whenever the name leads to another one") {
   const SqliteStore file;
   Store store = file.open();

@@ -319,6 +319,7 @@ TEST_CASE("server: SIGHUP has it read tokens again, and keep those of before whe
   server.write_tokens("the-second-one\n");
   server.signal(SIGHUP);
   REQUIRE(server.until_said("configuration reloaded"));
+  CHECK(open.ask("LEAF.DECODE 1\r\n").starts_with("-NOAUTH"));
   CHECK(open.ask("INCR order\r\n").starts_with("-NOAUTH"));
   CHECK(server.status_of("/v1/tags/order/next", "Authorization: Bearer the-first-one\r\n") == unauthorized);
   CHECK(server.status_of("/v1/tags/order/next", "Authorization: Bearer the-second-one\r\n") == ok);
