@@ -50,11 +50,11 @@ leaf::WorkerLease whole_units(leaf::WorkerLease lease) {
 
 void require_whole_unit(std::chrono::milliseconds window, const leaf::Layout& layout) {
   if (window >= layout.unit()) return;
-  throw leaf::Error(leaf::ErrorCode::usage,
-                    fmt::format("a window of {} is shorter than the unit of layout '{}'",
-                                format_duration(window), layout.name()),
-                    fmt::format("set it to {} or longer with '--window {}'"_hint,
-                                format_duration(layout.unit()), format_duration(layout.unit())));
+  throw leaf::Error(
+      leaf::ErrorCode::usage,
+      fmt::format("a window of {} is shorter than the unit of layout '{}'", format_duration(window),
+                  layout.name()),
+      fmt::format("set it to {0} or longer with '--window {0}'"_hint, format_duration(layout.unit())));
 }
 
 class WorkersAcquire : public Command {

@@ -30,6 +30,16 @@ using namespace leafctl::serve;
 using namespace std::chrono_literals;
 using leaf::test::SqliteStore;
 
+/// Has `folder`/leaf.db lead to `store`.
+void turn(const fs::path& folder, const SqliteStore& store) {
+  fs::create_symlink(store.path(), folder / "new");
+  fs::rename(folder / "new", folder / "leaf.db");
+}
+
+std::string url_in(const fs::path& folder) {
+  return "sqlite:" + (folder / "leaf.db").string();
+}
+
 /// Two IDs a millisecond: many take a while.
 const leaf::Layout layout = leaf::Layout::parse("time:41,worker:10,sequence:1/1ms@1600000000000");
 
@@ -60,15 +70,15 @@ class TurnedServer final : public Drawer {
   TurnedServer() {
     for (const SqliteStore* store : {&first_, &second_}) leaf::Store(store->options()).set_layout(layout);
     first_.open().acquire_worker(leaf::test::request_of("another"));
-    turn_to(first_);
+    turn(folder_.path(), first_);
   }
 
   /// As many snowflakes as a client asks for, while the name is turned, and back if it is.
   std::set<std::int64_t> workers_of(std::uint64_t count, int looks, bool comes_back) {
     clock_.set(
-        looks, [this] { turn_to(second_); }, 20'000,
+        looks, [this] { turn(folder_.path(), second_); }, 20'000,
         [this, comes_back] {
-          if (comes_back) turn_to(first_);
+          if (comes_back) turn(folder_.path(), first_);
         });
     const auto draw = draw_all(count);
     REQUIRE_FALSE(draw->error);
@@ -90,14 +100,10 @@ class TurnedServer final : public Drawer {
   void on_drawn() override { loop_.stop(); }
 
  private:
-  void turn_to(const SqliteStore& store) const {
-    fs::create_symlink(store.path(), folder_.path() / "new");
-    fs::rename(folder_.path() / "new", folder_.path() / "leaf.db");
-  }
   Options options() {
     Options options;
     options.store = first_.options();
-    options.store.url = "sqlite:" + (folder_.path() / "leaf.db").string();
+    options.store.url = url_in(folder_.path());
     options.store.clock = &clock_;
     options.snowflakes.worker.owner = "here";
     options.snowflakes.worker.window = 100ms;
@@ -119,13 +125,18 @@ class TurnedServer final : public Drawer {
 
 namespace {
 
-/// Draws of a tag whose threads are busy until the test lets them go.
+/// Draws of a tag whose threads are busy until the test lets them go, by a name that leads to the first of
+/// two stores. In the second one IDs begin at a million.
 class BusyServer final : public Drawer {
  public:
   explicit BusyServer(std::int64_t step) {
-    leaf::Store admin = store_.open();
-    leaf::test::add_tag(admin, "order", step);
+    leaf::Store first = first_.open(), second = second_.open();
+    leaf::test::add_tag(first, "order", step);
+    leaf::test::add_tag(second, "order", step);
+    second.update_tag(leaf::TagName("order"), {.raise_to = 1'000'000});
+    turn(folder_.path(), first_);
   }
+  void turn_to_second() const { turn(folder_.path(), second_); }
 
   std::shared_ptr<Draw> begin(std::uint64_t count, Shape shape) {
     auto draw = std::make_shared<Draw>(count, shape, static_cast<Drawer*>(this));
@@ -150,11 +161,13 @@ class BusyServer final : public Drawer {
  private:
   Options options() const {
     Options options;
-    options.store = store_.options();
+    options.store = first_.options();
+    options.store.url = url_in(folder_.path());
     return options;
   }
 
-  const SqliteStore store_;
+  const SqliteStore first_, second_;
+  const leaf::test::TemporaryFolder folder_;
   const Options options_ = options();
   int waiting_ = 0;
   SharedDrawing shared_{options_};
@@ -182,6 +195,22 @@ TEST_CASE("drawing: who asks for a segment gets one, though who came before has 
   CHECK_FALSE(segment->error);
   CHECK(count_of(segment->ranges) == 10);
   CHECK_FALSE(another->error);
+}
+
+TEST_CASE("drawing: what is left of a segment is no part of an answer that another store completes") {
+  BusyServer server(10);
+  server.begin(3, Shape::any);
+  server.run();
+  std::promise<void> end;
+  server.keep_threads_busy(end.get_future().share());
+  const auto many = server.begin(100, Shape::any);
+  REQUIRE(count_of(many->ranges) > 0);
+  server.turn_to_second();
+  end.set_value();
+  server.run();
+  REQUIRE_FALSE(many->error);
+  CHECK(count_of(many->ranges) == 100);
+  CHECK(many->ranges.front().lo >= 1'000'000);
 }
 
 namespace {
