@@ -17,16 +17,23 @@ namespace leafctl {
 
 namespace {
 
+/// The times for which IDs may be made.
+struct Window {
+  leaf::UnixTime begin;
+  leaf::UnixTime end;
+};
+
 struct Lease {
   leaf::WorkerLease granted;
+  Window window;
   std::string owner;
 };
 
 constexpr Column<Lease> columns[] = {
     {"worker", [](const Lease& lease) -> Cell { return lease.granted.worker; }},
     {"owner", [](const Lease& lease) -> Cell { return lease.owner; }},
-    {"window_begin", [](const Lease& lease) -> Cell { return lease.granted.begin; }},
-    {"window_end", [](const Lease& lease) -> Cell { return lease.granted.end; }},
+    {"window_begin", [](const Lease& lease) -> Cell { return lease.window.begin; }},
+    {"window_end", [](const Lease& lease) -> Cell { return lease.window.end; }},
     {"token", [](const Lease& lease) -> Cell { return lease.granted.token; }},
 };
 
@@ -38,14 +45,15 @@ bool is_named_by_flag(const Session& session) {
   });
 }
 
-/// The part of the window that no other holder has a share in, whatever unit an ID's time is counted in.
-leaf::WorkerLease whole_units(leaf::WorkerLease lease) {
+/// The part of what was leased that no other holder has a share in, whatever unit an ID's time is counted in.
+/// Empty if the layout ends before it.
+Window whole_units(const leaf::WorkerLease& lease) {
   const leaf::Layout& layout = *lease.layout;
   const auto begin_of_unit = [&](leaf::UnixTime time) { return layout.time_at(layout.ticks_at(time)); };
   const leaf::UnixTime begin = begin_of_unit(lease.begin);
-  lease.begin = begin < lease.begin ? begin + layout.unit() : begin;
-  lease.end = begin_of_unit(lease.end);
-  return lease;
+  const leaf::UnixTime end_of_layout = layout.last_time() + layout.unit();
+  return {.begin = begin < lease.begin ? begin + layout.unit() : begin,
+          .end = lease.end < end_of_layout ? begin_of_unit(lease.end) : end_of_layout};
 }
 
 void require_whole_unit(std::chrono::milliseconds window, const leaf::Layout& layout) {
@@ -86,8 +94,14 @@ class WorkersAcquire : public Command {
     leaf::WorkerRequest request = worker_request(session.settings());
     const leaf::Layout layout = store.layout();
     require_whole_unit(request.window, layout);
-    request.window += layout.unit() - std::chrono::milliseconds(1);  // what is cut off below
-    const Lease lease{whole_units(store.acquire_worker(request)), owner};
+    // Wherever it begins, it holds so many units as a whole.
+    request.window = (request.window / layout.unit() + 1) * layout.unit() - std::chrono::milliseconds(1);
+    const leaf::WorkerLease granted = store.acquire_worker(request);
+    const Lease lease{granted, whole_units(granted), owner};
+    if (lease.window.begin >= lease.window.end) {
+      store.release_worker(granted, granted.begin);
+      layout.ticks_at(lease.window.end);  // throws
+    }
     marks.look();
     marks.report();
     remember_store(session, store);

@@ -59,6 +59,29 @@ hint: set it to 1h or longer with '--window 1h'"
   [ "$(jq -r .window_begin <<<"$output")" '<' "$(jq -r .window_end <<<"$output")" ]
 }
 
+@test "workers acquire leases no longer than asked for, but for the unit of time that it has begun" {
+  leafctl -q init-db --layout time:23,worker:10,sequence:20/1h@1704067200000
+  expect 0 leafctl workers acquire --window 90m -o json
+  same 'the length' 3600 "$(jq -r '(.window_end | fromdate) - (.window_begin | fromdate)' <<<"${output//.000Z/Z}")"
+  held=$(leafctl workers list -o json | jq -r .window_end)
+  says "worker 0 is held by '$(uname -n)' until $held; 'leafctl workers release 0' frees it"
+}
+
+@test "workers acquire cuts a window short where the layout ends" {
+  epoch=$(($(date +%s%3N) - ((1 << 20) - 300) * 1000))
+  leafctl -q init-db --layout "time:20,worker:2,sequence:12/1s@$epoch"
+  expect 0 leafctl -q workers acquire -o json
+  same 'the end' "$((epoch + (1 << 20) * 1000))" "$(date -d "$(jq -r .window_end <<<"$output")" +%s%3N)"
+}
+
+@test "workers acquire takes no worker where nothing is left of the layout but the unit that has begun" {
+  end=$(($(date +%s%3N) + 59 * 60 * 1000))
+  leafctl -q init-db --layout "time:10,worker:2,sequence:12/1h@$((end - 1024 * 3600 * 1000))"
+  expect 6 leafctl -q workers acquire --window 1h
+  prints ''
+  same 'held' '' "$(leafctl workers list --state held)"
+}
+
 @test "what workers acquire says frees the worker" {
   expect 0 leafctl workers acquire --worker-name web-1
   $(cut -d "'" -f 4 <<<"$stderr") -q
