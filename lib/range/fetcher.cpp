@@ -83,11 +83,11 @@ void Fetcher::enqueue(RangeSource& source, Time due, const Lock&) {
   source.fetch_.queued = true;
   source.fetch_.due = due;
   queue_.emplace(due, &source);
+  work_.notify_one();
 }
 
 bool Fetcher::fetch_now(RangeSource& source, const Lock& lock) {
   enqueue(source, clock_.steady_now(), lock);
-  work_.notify_one();
   if (have_threads(lock)) return true;
   queue_.erase({source.fetch_.due, &source});
   source.fetch_.queued = false;
@@ -203,6 +203,7 @@ void Fetcher::check(RangeSource& source, Lock& lock) {
     have_threads(lock);
   }
   checks_.emplace(clock_.steady_now() + check_every, &source);
+  work_.notify_one();  // this thread may be at a question when it is due
 }
 
 void Fetcher::check_name(RangeSource& source, Store& store, Lock& lock) {

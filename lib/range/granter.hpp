@@ -66,6 +66,9 @@ struct Filled {
   std::string origin{};
   GrantRecord record{};
   std::int64_t order_end = 0;  ///< the first range of a buffer begins behind it: see Granter::order_mark()
+  /// Of what its takers have drawn so far, wherever that was: see Granter::require_alike(). Empty if they may
+  /// go on with any other one.
+  std::string drawn_origin{};
 };
 
 /// What is granted: the segments of one tag, or the windows of one worker. It keeps nothing from one grant to
@@ -78,7 +81,8 @@ class Granter {
   virtual std::string name() const = 0;
   /// What is waited for, for messages: "segment of tag 'order'".
   virtual std::string what() const = 0;
-  /// Has `store` grant what comes after `filled`. Throws Error.
+  /// Has `store` grant what comes after `filled`. Throws Error, before anything is granted where that would
+  /// not be alike.
   virtual Granted grant(Store& store, const Filled& filled) const = 0;
   /// Whether `store` still stands where `granted` ends: a tag may have been drawn from since, or raised. A
   /// worker's time only its holder moves on. Throws Error.

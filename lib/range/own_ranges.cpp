@@ -49,11 +49,11 @@ void OwnRanges::fetch_locked(Store& store, const DoubleBuffer& seen) {
   // Whoever waits has not looked yet at what the name leads to now.
   const bool is_unseen = std::exchange(has_moved_, false) && !current_->buffer.wants_next();
   if (&current_->buffer != &seen || is_unseen) return;
-  const Filled filled = current_->last;
+  Filled filled = current_->last;
+  filled.drawn_origin = origin_;
   lock.unlock();
   const Granted granted = granter().grant(store, filled);
   lock.lock();
-  if (!origin_.empty()) granter().require_alike(origin_, granted.origin);
   origin_ = granted.origin;
   OfStore& its = of(granted.store);
   if (its.last.origin != granted.origin) its.buffer.drain();  // of a tag that was removed and added again

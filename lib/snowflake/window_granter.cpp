@@ -94,7 +94,13 @@ void WindowGranter::require_alike(const std::string& last, const std::string& ne
 
 range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) const {
   const auto last = range::record_as<range::WindowRecord>(filled.record);
-  WorkerRequest request = valid_request(request_, store.layout());
+  const Layout asked = store.layout();
+  WorkerRequest request = request_;
+  if (!filled.drawn_origin.empty()) {
+    require_alike(filled.drawn_origin, asked.text());
+    request.layout = asked;  // also if the store's name leads elsewhere by now
+  }
+  request = valid_request(request, asked);
   // Another store knows nothing of the last lease, and need not begin behind it. What was leased for a buffer
   // that is closed may be in use up to its end, which may be far ahead.
   const bool has_last = !last.token.empty() && !filled.buffer.is_closed();
@@ -102,7 +108,7 @@ range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) c
   WorkerLease lease;
   if (is_first) {
     if (filled.order_end != 0)
-      request.not_before = std::max(request.not_before, after(filled.order_end, store.layout()));
+      request.not_before = std::max(request.not_before, after(filled.order_end, asked));
     lease = store.acquire_worker(request);
   } else {
     lease = next_lease(store,

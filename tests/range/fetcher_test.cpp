@@ -88,6 +88,7 @@ class Interrupted final : public leaf::range::RangeSource {
   }
   bool check() override {
     ++checks;
+    if (in_check) in_check();
     return asks_for_name;
   }
   void check_name(Store&) override {
@@ -97,6 +98,7 @@ class Interrupted final : public leaf::range::RangeSource {
 
   std::atomic<int> fetches{0}, checks{0}, name_checks{0};
   std::atomic<bool> asks_for_name{false};
+  std::function<void()> in_check;
 
  private:
   Fetcher& fetcher_;
@@ -259,6 +261,39 @@ TEST_CASE("fetcher: who waits looks again once a check has found where the store
   clock.advance(1s);
   CHECK(waits.wait_for(leaf::test::patience) == std::future_status::ready);
   clock.advance(2h);
+  let_go.count_down();
+}
+
+TEST_CASE("fetcher: whoever has checked and now asks a store that is slow leaves the next check to another") {
+  const SqliteStore file;
+  file.open();
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  std::latch is_checking(1), ends_check(1), let_go(1);
+  std::optional<Interrupted> source;
+  Fetcher fetcher(options, {.timeout = 1h, .max_threads = 2, .on_failure = {}});
+  source.emplace(fetcher, [&] {
+    if (source->name_checks > 0) let_go.wait();  // the store is slow
+  });
+  source->in_check = [&] {
+    if (source->checks > 1) return;
+    is_checking.count_down();
+    ends_check.wait();
+  };
+  source->asks_for_name = true;
+  fetcher.watch(*source);
+  clock.wait_for_sleepers(1);
+  clock.advance(1s);
+  is_checking.wait();
+  // Another thread has fetched, and found no check due.
+  fetcher.await(*source, [&] { return source->fetches == 1; });
+  ends_check.count_down();
+  CHECK(leaf::test::wait_for([&] { return source->name_checks == 1; }));
+  CHECK(leaf::test::wait_for([&] {
+    clock.advance(1s);
+    return source->checks > 1;
+  }));
   let_go.count_down();
 }
 

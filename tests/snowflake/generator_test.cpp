@@ -639,6 +639,7 @@ TEST_CASE_FIXTURE(
     lead_to(elsewhere.path(), away);
     CHECK(error_text([&] { generator.next(); }) ==
           "the store is another deployment now, with the layout 'sonyflake' | start this program again");
+    CHECK(store.open().workers().empty());  // nor does it take one of its workers
   }
   lead_to(away, elsewhere.path());
   CHECK_NOTHROW(generator.next());

@@ -52,8 +52,8 @@ class RangeSource;
 /// allocator.
 class LEAF_EXPORT SegmentTag {
  public:
-  /// The next ID: greater than any whose call returned before this one began, in this allocator.
-  /// Takes no lock and makes no system call while the buffer has IDs.
+  /// The next ID: greater than any whose call returned before this one began, in this allocator, from the
+  /// same store(). Takes no lock and makes no system call while the buffer has IDs.
   ///
   /// Throws Error: `not_found` if the store has no such tag; `exhausted` past the tag's limit; `unavailable`
   /// if no segment came within the timeout; `refused`, `usage` and `failed` as Store::grant_segment().
@@ -104,7 +104,8 @@ class LEAF_EXPORT SegmentTag {
   TagSupply supply() const;
 
   /// The store that IDs are drawn from. If its deployment is not that of the last call, IDs come from another
-  /// sequence and may equal earlier ones. Empty before the first ID.
+  /// sequence and may equal earlier ones; if only its copy is not, they may be lower. Empty before the first
+  /// ID.
   StoreIdentity store() const;
   /// Another number whenever IDs may have come to be another store's. Whoever draws one answer in several
   /// calls looks before the first and after the last of them: IDs of two stores may be equal.

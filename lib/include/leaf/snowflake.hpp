@@ -56,9 +56,10 @@ class LEAF_EXPORT SnowflakeGenerator {
   SnowflakeGenerator(const SnowflakeGenerator&) = delete;
   SnowflakeGenerator& operator=(const SnowflakeGenerator&) = delete;
 
-  /// The next ID: greater than any whose call returned before this one began, in this generator, if the
-  /// layout's time comes first. Takes no lock and makes no system call except to read the clock, unless it
-  /// has to wait for the next unit of time because all sequence numbers of this one are used.
+  /// The next ID: greater than any whose call returned before this one began, in this generator, from the
+  /// same store(), if the layout's time comes first. Takes no lock and makes no system call except to read
+  /// the clock, unless it has to wait for the next unit of time because all sequence numbers of this one are
+  /// used.
   ///
   /// At full rate, the time in an ID may be up to 20 ms old, so that a busy host reaches the layout's ceiling
   /// too. If a thread draws one ID after the other, at most a microsecond apart, up to 100 of them share one
@@ -95,7 +96,7 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// The deployment's layout.
   const Layout& layout() const noexcept;
   /// The store that leased the time in use. If its deployment is not that of the last call, IDs may equal
-  /// earlier ones.
+  /// earlier ones; if only its copy is not, they may be lower.
   StoreIdentity store() const;
   /// Another number whenever IDs may have come to be another store's, or from another window, which need not
   /// be a later one. Whoever makes one answer in several calls looks before the first and after the last of
