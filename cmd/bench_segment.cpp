@@ -45,7 +45,7 @@ class SegmentSource : public BenchSource {
 class SegmentBenchmark : public Benchmark {
  public:
   SegmentBenchmark(const Session& session, BenchTag& tag, const BenchPlan& plan)
-      : store_(session.store_options_without_marks()),
+      : store_(tag.store_options(session)),
         host_(session, plan),
         tag_(tag),
         name_(tag.name()),

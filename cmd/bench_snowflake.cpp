@@ -81,13 +81,15 @@ class SnowflakeBenchmark : public Benchmark {
 
   leaf::Range prepare() override {
     layout_ = leaf::Store(store_).layout();
-    // A process that is killed keeps its worker from others but briefly.
-    const auto enough = std::max<milliseconds>(longest(plan_) + std::chrono::seconds(5), 2 * layout_->unit());
-    options_.worker.window = std::min(options_.worker.window, enough);
     return plan_.verify ? ids_of(*layout_, plan_) : leaf::Range{};
   }
   std::unique_ptr<BenchSource> open() override {
-    return std::make_unique<SnowflakeSource>(store_, options_, plan_.batch);
+    leaf::SnowflakeOptions options = options_;
+    // A process that is killed keeps its worker from others but briefly.
+    const auto enough = std::max<milliseconds>(longest(plan_) + std::chrono::seconds(5),
+                                               2 * leaf::Store(store_).layout().unit());
+    options.worker.window = std::min(options.worker.window, enough);
+    return std::make_unique<SnowflakeSource>(store_, options, plan_.batch);
   }
   void clean_up() override {
     host_.clean_up();

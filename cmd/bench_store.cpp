@@ -26,7 +26,7 @@ class StoreSource : public BenchSource {
 class StoreBenchmark : public Benchmark {
  public:
   StoreBenchmark(const Session& session, BenchTag& tag)
-      : store_(session.store_options_without_marks()), tag_(tag), name_(tag.name()) {}
+      : store_(tag.store_options(session)), tag_(tag), name_(tag.name()) {}
 
   leaf::Range prepare() override {
     leaf::Store store(store_);

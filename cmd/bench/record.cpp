@@ -1,8 +1,11 @@
 #include "bench/record.hpp"
-#include "terminal/remedy_text.hpp"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
+
+#include "terminal/remedy_text.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -14,11 +17,20 @@ void copy(std::string_view text, char (&target)[size]) noexcept {
   *end = '\0';
 }
 
+/// Other commands have an option to do without the host's buffers, a benchmark has one to do with them.
+std::string hint_for_benchmark(const leaf::Error& error) {
+  const bool may_do_without = std::ranges::any_of(error.remedies(), [](const leaf::Remedy& remedy) {
+    return remedy.kind == leaf::Remedy::Kind::do_without_host;
+  });
+  return may_do_without ? "name another folder with '--runtime-dir', or leave '--host-buffer' out"_hint
+                        : hint_text(error);
+}
+
 }  // namespace
 
 void FailureRecord::set(const leaf::Error& error) noexcept {
   copy(error.what(), what_);
-  copy(hint_text(error), hint_);
+  copy(hint_for_benchmark(error), hint_);
   code_ = static_cast<int>(error.code());
 }
 

@@ -51,6 +51,10 @@ leaf::Range BenchTag::prepare(leaf::Store& store) {
   return {first, first + std::min(verifiable, leaf::max_id - first + 1)};
 }
 
+leaf::StoreOptions BenchTag::store_options(const Session& session) const {
+  return told_ ? session.store_options() : session.store_options_without_marks();
+}
+
 void BenchTag::clean_up(const leaf::StoreOptions& options) {
   if (!is_to_be_removed_) return;
   try {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/command.hpp"
 #include "cli/declaration.hpp"
 #include "leaf/range.hpp"
 #include "leaf/store.hpp"
@@ -23,6 +24,9 @@ class BenchTag {
   /// Makes a tag of its own, or looks for the one it was told. Returns which IDs may be drawn from it. Throws
   /// leaf::Error as Store does.
   leaf::Range prepare(leaf::Store& store);
+  /// What to draw with. This host remembers what it is granted of a tag that others draw from as well, and
+  /// nothing of a tag of its own.
+  leaf::StoreOptions store_options(const Session& session) const;
   /// Removes a tag of its own that was made. Throws leaf::Error as Store does.
   void clean_up(const leaf::StoreOptions& store);
 

@@ -74,13 +74,26 @@ nothing_is_left() {
   [ "$(leafctl tags show order -o json | jq -r .next_id)" -lt 5000 ]
   leafctl -q tags remove --yes order
   nothing_is_left
-  same 'folders' '' "$(compgen -G "$LEAFCTL_RUNTIME_DIR*" || true)"
+  same 'folders' '' "$(compgen -G "$LEAFCTL_RUNTIME_DIR.*" || true)"
   on_terminal 'leafctl --color never bench snowflake --host-buffer -n 1000 --verify'
   contains "$output" "bench snowflake, layout leaf, the host's buffer: 1 process of 1 thread, 1 ID a"
   contains "$output" 'a later call on this host got higher IDs'
   LEAFCTL_HOST_BUFFER=no expect 2 leafctl bench segment --host-buffer -n 10
   contains "$stderr" "leafctl: '--host-buffer' is for a host whose buffers are used"
   expect 2 leafctl bench store --host-buffer -n 10
+}
+
+@test "bench snowflake keeps its worker from others but briefly" {
+  expect 0 leafctl bench snowflake --host-buffer --duration 50ms
+  end=$(leafctl workers list -o json | jq -r .window_end)
+  [ "$(date -d "$end" +%s)" -lt "$(date -d '1 minute' +%s)" ]
+}
+
+@test "bench --host-buffer without a place for its folder names options that it has" {
+  expect 2 leafctl bench segment --host-buffer -n 10 --runtime-dir /proc/leaf
+  contains "$stderr" "hint: name another folder with '--runtime-dir', or leave '--host-buffer' out"
+  expect 0 leafctl bench segment --host-buffer -n 10
+  expect 0 leafctl bench segment -n 10 --runtime-dir /proc/leaf
 }
 
 @test "bench snowflake names the ceiling of all its workers" {
