@@ -19,6 +19,7 @@
 #include "ids/column_options.hpp"
 #include "ids/id_form_options.hpp"
 #include "ids/layout_options.hpp"
+#include "leaf/detail/counted.hpp"
 #include "leaf/detail/query_lines.hpp"
 #include "leaf/store.hpp"
 #include "terminal/input_file.hpp"
@@ -228,7 +229,9 @@ class AuditCommand : public Command {
     }
     if (input.bad() > IdInput::most_reports)
       messages.error(fmt::format("and {} more", grouped(input.bad() - IdInput::most_reports)));
-    if (input.bad() != 0) reasons.push_back(fmt::format("{} of the lines held no ID", input.bad()));
+    if (input.bad() != 0)
+      reasons.push_back(leaf::detail::counted(static_cast<std::int64_t>(input.bad()), "line") +
+                        " held no ID");
     if (reasons.empty()) return;
     const std::string last = reasons.back();
     reasons.pop_back();

@@ -14,6 +14,7 @@
 #include "ids/decoded_record.hpp"
 #include "ids/id_form_options.hpp"
 #include "ids/layout_options.hpp"
+#include "leaf/detail/counted.hpp"
 #include "terminal/input_file.hpp"
 #include "terminal/line_reader.hpp"
 #include "text/hint.hpp"
@@ -233,7 +234,8 @@ class Decode : public Command {
     }
     printer.flush();
     if (input.bad() != 0) {
-      throw leaf::Error(leaf::ErrorCode::failed, fmt::format("{} of the lines held no ID", input.bad()),
+      throw leaf::Error(leaf::ErrorCode::failed,
+                        leaf::detail::counted(static_cast<std::int64_t>(input.bad()), "line") + " held no ID",
                         reader.hint());
     }
   }

@@ -147,13 +147,25 @@ class InitDb : public Command {
     }
     const leaf::StoreIdentity now = store.begin_new_deployment(former.deployment);
     leave_deployment(former, store, session);
-    renew_functions(store, messages);
     messages.info(
         fmt::format("store '{}' is deployment {} now, and was {}", shown, now.deployment, former.deployment));
     messages.info("never mix its IDs with those of the original: they repeat");
     messages.info("other hosts and names discard what they have buffered from it within a minute");
     if (session.output.format() == OutputFormat::json)
       session.output.print_one(deployment_columns, NewDeployment{shown, now.deployment, former.deployment});
+    renew_functions_of_new_deployment(store, messages);
+  }
+
+  /// Last: whoever did all of it again would have yet another deployment.
+  static void renew_functions_of_new_deployment(leaf::Store& store, Messages& messages) {
+    try {
+      renew_functions(store, messages);
+    } catch (const leaf::Error& error) {
+      throw leaf::Error(
+          error.code(),
+          fmt::format("the functions for SQL are still of the former deployment: {}", error.what()),
+          "renew them with 'leafctl init-db'"_hint);
+    }
   }
 
   /// What is no SQL for somebody else to run.

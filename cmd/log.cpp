@@ -1,5 +1,6 @@
 #include "cli/declaration.hpp"
 #include "commands.hpp"
+#include "tags/meant_tag.hpp"
 #include "text/time_text.hpp"
 
 namespace leafctl {
@@ -54,8 +55,12 @@ class Log : public Command {
   void run(Session& session) override {
     const leaf::UnixTime now = current_time();
     const leaf::UnixTime since = since_ ? parse_time("--since", *since_, now) : leaf::UnixTime();
+    leaf::Store store = session.store();
     std::vector<SeenEvent> events;
-    for (leaf::Event& event : session.store().events(tag_, since)) events.push_back({std::move(event), now});
+    for (leaf::Event& event : store.events(tag_, since)) events.push_back({std::move(event), now});
+    // One that was removed, or that was never changed, is no mistake.
+    if (tag_ && events.empty() && store.events(tag_, {}).empty())
+      on_tag(*tag_, session, [&] { return store.tag(*tag_); });  // throws if there is none
     session.output.print_list(columns, events);
     if (events.empty()) session.messages.info("no changes");
   }

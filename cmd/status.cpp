@@ -213,12 +213,25 @@ class Status : public Command {
     session.output.print_text(metrics.text());
   }
 
+  /// By what the name led to with the present settings of libpq; or else, as what it led to with others may be
+  /// out of reach, by what is shown of it.
+  static std::size_t forget_store(const std::string& url, const leaf::HostOptions& host,
+                                  std::chrono::milliseconds timeout) {
+    std::size_t forgotten = leaf::forget_store(url, host, timeout);
+    if (forgotten > 0) return forgotten;
+    for (const leaf::HostBuffer& buffer : leaf::host_buffers(host)) {
+      if (buffer.store == leaf::redact_url(url))
+        forgotten += leaf::forget_store({buffer.deployment, buffer.copy}, host, timeout);
+    }
+    return forgotten;
+  }
+
   /// What was granted stays known, so that no store is taken back to before it.
   void forget(const leaf::HostOptions& host, Session& session) const {
     const std::chrono::milliseconds timeout = session.settings().timeout;
     std::size_t forgotten = stores_.empty() ? leaf::forget_failing_buffers(host, timeout) : 0;
     for (const std::string& store : stores_)
-      forgotten += leaf::forget_store(session.configuration.files.url_of(store), host, timeout);
+      forgotten += forget_store(session.configuration.files.url_of(store), host, timeout);
     session.messages.info(forgotten == 0
                               ? "no buffers to discard"
                               : "discarded " +

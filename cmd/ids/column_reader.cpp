@@ -108,6 +108,8 @@ std::optional<ColumnReader::Field> ColumnReader::next(bool is_last) {
       return Field{line, *record.fields[index_].text, {}};
     }
   }
+  if (is_last && is_header_next_ && !name_.empty())
+    throw usage("the input has no line that names its columns");
   return std::nullopt;
 }
 

@@ -28,6 +28,13 @@ std::string near_tag(const leaf::TagName& name, const Session& session) {
   return leaf::detail::nearest(name.str(), names);
 }
 
+/// Not one that the store has lost, which comes back by being added.
+bool was_never_there(const leaf::Error& error) {
+  return std::ranges::any_of(error.remedies(), [](const leaf::Remedy& remedy) {
+    return remedy.kind == leaf::Remedy::Kind::add_tag && !remedy.number;
+  });
+}
+
 }  // namespace
 
 leaf::Error with_meant_tag(const leaf::Error& error, const leaf::TagName& name, const Session& session,
@@ -37,7 +44,11 @@ leaf::Error with_meant_tag(const leaf::Error& error, const leaf::TagName& name, 
   if (!asks) return error;
   try {
     const std::string near = near_tag(name, session);
-    if (near.empty()) return error;
+    if (near.empty()) {
+      if (new_tag == NewTag::proposed || !was_never_there(error)) return error;
+      return {error.code(), error.what(), "see which there are with 'leafctl tags list'"_hint,
+              error.sqlstate()};
+    }
     std::string hint = fmt::format("did you mean '{}'?"_hint, near);
     if (new_tag == NewTag::proposed && !error.hint().empty()) hint += " otherwise " + hint_text(error);
     return {error.code(), error.what(), hint, error.sqlstate()};

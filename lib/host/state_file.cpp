@@ -29,6 +29,8 @@ Error cannot(const Folder& folder, const std::string& file, const char* what) {
       is_shortage(errno) ? shortage_hint(errno)
       : errno == ENOSPC || errno == EDQUOT
           ? advice("make room there, or go without{}"_hint, Remedy{Remedy::Kind::do_without_host})
+      : errno == EROFS ? advice("mount its file system for writing, or name another folder{}"_hint,
+                                Remedy{Remedy::Kind::choose_host_folder})
       : errno == EFBIG ? "allow this process larger files: 'ulimit -f unlimited'"_hint
                        : ""};
 }

@@ -63,6 +63,13 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
     first = std::min(first, worker.window_end);
   }
   const auto freed = first_freed(workers);
+  const bool are_all_freed = std::ranges::none_of(
+      workers, [](const Worker& worker) { return worker.in_range && !worker.owner.empty(); });
+  if (ahead == 0 && freed && are_all_freed) {
+    return {
+        ErrorCode::exhausted, taken,
+        fmt::format("try again at {}, when the window of the first one is over"_hint, to_rfc3339(*freed))};
+  }
   if (ahead == 0 && freed) {
     return {
         ErrorCode::exhausted, taken,
@@ -87,7 +94,8 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
 Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
   const auto held = std::ranges::find(workers, number, &Worker::id);
   const bool is_over = held == workers.end() || held->window_end <= held->renewed_at + held->silent_for;
-  return {ErrorCode::refused, fmt::format("worker {} is held by another, or its window is not over", number),
+  return {ErrorCode::refused,
+          fmt::format("worker {} is held by another owner, or its window is not over", number),
           is_over ? advice("free it{}"_hint, Remedy{.kind = Remedy::Kind::recycle_worker, .number = number})
                   : advice("wait until {}, when its window is over, or take another{}"_hint,
                            to_rfc3339(held->window_end), Remedy{Remedy::Kind::choose_worker})};
@@ -103,9 +111,10 @@ void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& 
       fmt::format("the clock is behind the time that worker {} was leased for, until {}", held->id,
                   to_rfc3339(held->window_end)),
       held->owner == request.owner
-          ? advice("set the clock right; if it is right now, release it{}, then take another worker{}"_hint,
-                   release, other)
-          : advice("set the clock right; if it is right now, take another worker{}"_hint, other));
+          ? advice(
+                "set the clock right; if it is right already, release it{}, then take another worker{}"_hint,
+                release, other)
+          : advice("set the clock right; if it is right already, take another worker{}"_hint, other));
 }
 
 }  // namespace leaf::store

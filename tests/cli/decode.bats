@@ -100,7 +100,7 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
   [ "${stderr_lines[2]}" = "leafctl: line 4: '9223372036854775808' is not an ID: it is greater than 9223372036854775807" ]
   [ "${stderr_lines[3]}" = "leafctl: line 5: '-5' is not an ID: it is negative" ]
   [ "${stderr_lines[4]}" = "leafctl: line 6: ' 7' is not an ID" ]
-  [ "${stderr_lines[5]}" = "leafctl: 5 of the lines held no ID" ]
+  [ "${stderr_lines[5]}" = "leafctl: 5 lines held no ID" ]
 }
 
 @test "decode: lines may end as Windows ends them, and the first may begin with a byte order mark" {
@@ -130,7 +130,7 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
   [ "$output" = "$leaf_line" ]
   run -0 leafctl decode --column 1 -o json --format base62 < <(printf '1Up2tABQZwQ,x\n')
   [ "$(jq -r .id <<<"$output")" = 1256557484213448722 ]
-  run -0 leafctl decode --column id </dev/null
+  run -0 leafctl decode --column 1 </dev/null
   [ -z "$output" ]
 }
 
@@ -144,13 +144,15 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
   [ "${stderr_lines[4]}" = "leafctl: line 6: 'x' is not an ID" ]
   [ "${stderr_lines[5]}" = "leafctl: line 8: it has text after a closing quote" ]
   [ "${stderr_lines[6]}" = "leafctl: line 9: it has a quote that is not closed" ]
-  [ "${stderr_lines[7]}" = "leafctl: 7 of the lines held no ID" ]
+  [ "${stderr_lines[7]}" = "leafctl: 7 lines held no ID" ]
 }
 
 @test "decode --column: a column that is not there, and options that do not fit, are usage errors" {
   run -2 --separate-stderr leafctl decode --column id < <(printf 'name,ID\na,1\n')
   [ "${stderr_lines[0]}" = "leafctl: no column is called 'id'" ]
   [ "${stderr_lines[1]}" = "hint: the first line names the columns 'name', 'ID'" ]
+  run -2 --separate-stderr leafctl decode --column id </dev/null
+  [ "${stderr_lines[0]}" = 'leafctl: the input has no line that names its columns' ]
   run -2 --separate-stderr leafctl decode --column id < <(printf 'name|id\na|1\n')
   [ "${stderr_lines[1]}" = "hint: the first line is one column, 'name|id': name the separator with '--separator'" ]
   run -2 --separate-stderr leafctl decode --column id < <(printf 'id,id\n1,1\n')
@@ -206,7 +208,7 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
   run -2 --separate-stderr leafctl decode --layout zzz 1
   [[ "${stderr_lines[1]}" == *"leaf, twitter, discord"* ]]
   run -2 --separate-stderr leafctl decode --bits 42,10,12 1
-  [ "${stderr_lines[0]}" = "leafctl: the fields of a layout have '64' bits, but an ID has 63" ]
+  [ "${stderr_lines[0]}" = "leafctl: the fields of a layout have 64 bits, but an ID has 63" ]
   run -2 --separate-stderr leafctl decode --bits 41,10,12 --layout leaf 1
   [ "${stderr_lines[0]}" = "leafctl: '--layout' and '--bits' exclude each other" ]
   run -2 leafctl decode --unit 5us 1

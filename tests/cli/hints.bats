@@ -181,7 +181,7 @@ settings() { printf "$1" >settings.yaml; }
   expect 0 $config next order
   hinted 2 "did you mean 'orders'[?]" $config --store ordrs next order
   expect 0 $config --store "$(told 1)" next order
-  hinted 2 'the stores there are orders, users' $config --store zzz next order
+  hinted 2 'the configuration names orders, users' $config --store zzz next order
   expect 0 $config --store orders next order
   settings 'timeout: 5s\n---\ncolor: never\n'
   hinted 2 "leave the line '---' above it out" $config next order
@@ -247,7 +247,7 @@ settings() { printf "$1" >settings.yaml; }
   expect 0 leafctl next order --direct
   hinted 2 'take nothing over, or use PostgreSQL' leafctl init-db --adopt --yes
   expect 0 leafctl init-db --yes
-  hinted 2 'only a store in PostgreSQL has one' leafctl failover show
+  hinted 2 'this command is for stores in PostgreSQL' leafctl failover show
 }
 
 @test "tags" {
@@ -271,6 +271,8 @@ settings() { printf "$1" >settings.yaml; }
   expect 0 leafctl add-tag "$(printf 'A%.0sz0._:-' {1..18})aa"
   hinted 4 "did you mean 'order'[?] otherwise create it with 'leafctl add-tag ordr'" leafctl next ordr
   run_told 2
+  hinted 4 "see which there are with 'leafctl tags list'" leafctl tags remove zebra --yes
+  run_told
   hinted 4 "create it with 'leafctl add-tag zebra'" leafctl next zebra
   run_told
   expect 0 leafctl next zebra
@@ -677,6 +679,23 @@ may_be_nobody() {
     leafctl next order --direct --runtime-dir "$PWD/other" 2>&1 >ids'
   same 'the hints' 'hint: free some space there
 hint: name another one with --runtime-dir, before anything is drawn' "$output"
+}
+
+@test "a folder of a host that nobody may write to any more" {
+  on_sqlite
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  mkdir -m 700 "$LEAFCTL_RUNTIME_DIR"
+  # shellcheck disable=SC2016 # for the other shell
+  run unshare --mount bash -uc 'mount -t tmpfs -o mode=700 none "$LEAFCTL_RUNTIME_DIR"
+    leafctl next order >ids
+    mount -o remount,ro "$LEAFCTL_RUNTIME_DIR"
+    leafctl next order 2>&1 >ids | grep ^hint
+    leafctl next order --runtime-dir "$PWD/other" 2>&1
+    mount -o remount,rw "$LEAFCTL_RUNTIME_DIR"
+    leafctl next order 2>&1'
+  same 'the hint and the IDs' "hint: mount its file system for writing, or name another folder with --runtime-dir
+1001
+2" "$output"
 }
 
 @test "a folder of a host that has no room left for the record of what was granted" {

@@ -40,6 +40,13 @@ run_sql() {
   prints ''
   says 'no changes'
   expect 2 leafctl log --since soon
+  expect 0 leafctl log b --since now+1h
+  leafctl -q tags remove b --yes
+  expect 0 leafctl log b --since now+1h
+  expect 4 leafctl log c
+  prints ''
+  says "leafctl: tag 'c' does not exist
+hint: see which there are with 'leafctl tags list'"
 }
 
 @test "log names a program that says its name" {

@@ -79,6 +79,29 @@ hint: create it with CREATE SCHEMA, or name another one"
   same 'the first ID' 1 "$(ask "SELECT leaf_next('order')")"
 }
 
+@test "a new deployment whose functions somebody has locked says that it is made, and how they are renewed" {
+  leafctl -q init-db --functions
+  leafctl -q add-tag order
+  former=$(leafctl init-db -o json | jq -r .deployment)
+  mkfifo lock
+  psql -XAtqd "$test_database" <lock >locked &
+  exec 7>lock
+  echo 'BEGIN; ALTER FUNCTION leaf_next(text) COST 99; SELECT 1;' >&7
+  until [ -s locked ]; do :; done
+  expect 3 leafctl init-db --new-deployment --yes --timeout 1s
+  exec 7>&-
+  wait
+  local made='is deployment ([-0-9a-f]*) now, and was '
+  [[ $stderr =~ $made$former ]]
+  local deployment=${BASH_REMATCH[1]}
+  contains "$stderr" 'leafctl: the functions for SQL are still of the former deployment: '
+  contains "$stderr" "hint: renew them with 'leafctl init-db'"
+  expect 0 leafctl init-db
+  contains "$stderr" "renewed the functions in schema 'public'"
+  same 'the deployment' "$deployment" "$(leafctl init-db -o json | jq -r .deployment)"
+  same 'the first ID' 1 "$(ask "SELECT leaf_next('order')")"
+}
+
 @test "doctor names functions that the store has outgrown, and its hint mends them" {
   leafctl -q init-db --functions
   ask "CREATE SCHEMA \"my app\""

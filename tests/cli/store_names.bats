@@ -328,6 +328,16 @@ make_copy() {
   [ "$(cat "$ids")" -gt 10 ]
 }
 
+@test "status --forget takes a store as it is shown, also where other variables had led to it" {
+  [ "$TEST_STORE" = postgresql ] || skip 'of servers'
+  leafctl -q add-tag order
+  LOCALDOMAIN=elsewhere leafctl -q next order >/dev/null
+  shown=$(leafctl status -o json | jq -r .store)
+  expect 0 leafctl status --forget "$shown"
+  says 'discarded 1 buffer'
+  same 'what is left' '' "$(leafctl status)"
+}
+
 @test "status --forget drops the buffers whose last fetch failed, and no others" {
   let_a_fetch_fail "$ids"
   leafctl -q --store "sqlite:$BATS_TEST_TMPDIR/other.db" init-db

@@ -42,7 +42,7 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
   leafctl -q add-tag order
   leafctl -q next order -n 100 --direct >"$BATS_TEST_TMPDIR/ids"
   expect 1 leafctl add-tag order --start 50
-  contains "$stderr" "given out IDs up to 100"
+  contains "$stderr" "are granted up to 100"
   leafctl -q tags remove order --yes
   expect 1 leafctl add-tag order --start 50
   contains "$stderr" "its IDs up to 100 are used up"
@@ -155,7 +155,7 @@ hint: choose a limit of 42 or more"
   leafctl -q add-tag order
   leafctl -q next order -n 100 --direct >"$BATS_TEST_TMPDIR/ids"
   expect 2 leafctl tags update order --limit 50
-  contains "$stderr" "given out IDs up to 100"
+  contains "$stderr" "are granted up to 100"
   expect 2 leafctl tags update order
   contains "$stderr" "nothing to change"
   expect 2 leafctl tags update order --limit many
@@ -167,7 +167,11 @@ hint: choose a limit of 42 or more"
     expect 4 leafctl $command
     prints ''
     contains "$stderr" "leafctl: tag 'x' does not exist"
-    contains "$stderr" "hint: create it with 'leafctl add-tag x'"
+    if [ "$command" = 'next x' ]; then
+      contains "$stderr" "hint: create it with 'leafctl add-tag x'"
+    else
+      contains "$stderr" "hint: see which there are with 'leafctl tags list'"
+    fi
   done
 }
 

@@ -291,6 +291,17 @@ hint: try again at $end, when the window of one that was freed is over; or free 
   if [ "$TEST_STORE" = sqlite ]; then expect 0 at "@$(date -u -d "$end 1 second" '+%F %T')" leafctl workers acquire --worker-name d; fi
 }
 
+@test "where all workers were freed, and their windows are not over, the hint says when to try again" {
+  leafctl -q init-db --layout 41,1,21
+  for owner in a b; do leafctl -q workers acquire --worker-name "$owner" >"$BATS_TEST_TMPDIR/lease"; done
+  leafctl -q workers recycle 0 1 --force --yes
+  end=$(leafctl workers list -o json | jq -r .window_end | sort | head -n 1)
+  expect 6 leafctl workers acquire --worker-name c
+  says "leafctl: all 2 workers are taken
+hint: try again at $end, when the window of the first one is over"
+  if [ "$TEST_STORE" = sqlite ]; then expect 0 at "@$(date -u -d "$end 1 second" '+%F %T')" leafctl workers acquire --worker-name c; fi
+}
+
 @test "a worker whose owner is silent goes to another by itself" {
   leafctl -q init-db --layout 41,1,21
   leafctl -q workers acquire --worker-name a --window 10ms >"$BATS_TEST_TMPDIR/lease"
