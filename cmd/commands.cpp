@@ -12,7 +12,7 @@ std::span<const CommandEntry> commands() {
       {"tags update", "change a tag's step, limit or description, or raise its next ID", make_tags_update},
       {"tags export", "export tags as YAML or CSV", make_tags_export},
       {"tags import", "import tags from a file, such as a dump of Leaf's table", make_tags_import},
-      {"tags remove", "remove a tag permanently", make_tags_remove},
+      {"tags remove", "remove a tag; its IDs stay used", make_tags_remove},
       {"next", "print new IDs", make_next},
       {"serve", "serve IDs over HTTP and Redis' protocol", make_serve},
       {"status", "show what this host has buffered", make_status},

@@ -75,7 +75,7 @@ class FailoverSettle : public Command {
   }
 
   void ask(const std::string& shown_store, std::int64_t waiting, Messages& messages) const {
-    require_terminal_to_ask("settling a failover without the guard", messages);
+    require_terminal_to_ask("settling a failover with --no-commits-lost", messages);
     require_yes(
         fmt::format("go on without the guard in store '{}', with {} and all workers? If {}commits were lost,"
                     " IDs repeat",

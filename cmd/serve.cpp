@@ -32,7 +32,7 @@ const serve::Module& load_module() {
       leaf::detail::module_symbol("serve", "the server", serve::module_symbol));
   if (module == nullptr)
     throw leaf::Error(leaf::ErrorCode::usage, "the server is not installed",
-                      "install the package 'leafctl-serve'"_hint);
+                      "install the package 'leafctl-serve'; in the source, 'scripts/package' builds it"_hint);
   if (std::string_view(module->built_with) != LEAF_VERSION)
     throw leaf::Error(leaf::ErrorCode::usage,
                       fmt::format("the installed server is not version {}", LEAF_VERSION),

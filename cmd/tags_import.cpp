@@ -78,7 +78,8 @@ class TagsImport : public Command {
   void declare(Declaration& command) override {
     command.describe(
         "Adds the tags of a file, raises those that are behind it, and sets step, limit and description as "
-        "in the file. No counter is lowered, values missing from the file stay, and importing again changes "
+        "in the file. No counter is lowered, values missing from the file are left as they are, and "
+        "importing again changes "
         "nothing. A tag that the file calls removed is not added, and if it is added later goes on where it "
         "ended.");
     command.add_text_option("FILE", "FILE", file_, "what to import; - reads standard input",
@@ -124,9 +125,8 @@ class TagsImport : public Command {
     if (content.errors.empty()) return;
     if (content.errors.size() == 1) throw leaf::Error(content.errors.front());
     for (const leaf::Error& error : content.errors) messages.error(error);
-    throw leaf::Error(leaf::ErrorCode::usage,
-                      fmt::format("{} of the tags in '{}' are wrong", content.errors.size(), name),
-                      "nothing was changed"_hint);
+    throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'{}' has {} mistakes, so nothing was changed",
+                                                          name, content.errors.size()));
   }
 
   /// Tags that the store lost would give IDs again that this host knows to be granted.
@@ -134,10 +134,10 @@ class TagsImport : public Command {
                                Messages& messages) {
     if (errors.empty()) return;
     for (const leaf::Error& error : errors) messages.error(error);
-    throw leaf::Error(
-        leaf::ErrorCode::refused,
-        fmt::format("{} of the tags in '{}' would begin below what was granted", errors.size(), file),
-        "nothing was changed"_hint);
+    throw leaf::Error(leaf::ErrorCode::refused,
+                      fmt::format("{} of the tags in '{}' would begin below what was granted, so nothing was "
+                                  "changed",
+                                  errors.size(), file));
   }
 
   /// Below the numbers of the file, even if the tag had been raised already, by an import that could not drop

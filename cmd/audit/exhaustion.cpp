@@ -66,10 +66,10 @@ Findings layout_exhaustion(const leaf::Layout& layout, std::int64_t greatest, Un
   Finding javascript{.name = finding, .subject = "javascript", .measures = measures_at(from)};
   if (greatest > last_javascript_number) {
     javascript.detail =
-        fmt::format("IDs have passed 2^53, since {}: JavaScript needs them as texts", day(from));
+        fmt::format("IDs have passed 2^53, since {}: JavaScript needs them as strings", day(from));
   } else {
     javascript.state = from < now + near ? FindingState::warning : FindingState::ok;
-    javascript.detail = fmt::format("IDs pass 2^53 on {}: JavaScript needs them as texts then", day(from));
+    javascript.detail = fmt::format("IDs pass 2^53 on {}: JavaScript needs them as strings then", day(from));
   }
   findings.push_back(javascript);
   return findings;

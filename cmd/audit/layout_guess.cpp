@@ -87,7 +87,7 @@ LayoutCandidate judged(std::string name, const leaf::Layout& layout, const std::
   candidate.newest = newest;
   candidate.score = std::pow(share_in_time, 4) * age * start * (1 - 0.7 * evenness) * (0.4 + 0.6 * sound);
   candidate.why =
-      fmt::format("up to {:%Y-%m-%d}, workers {:.0f}% even, {:.0f}% of the sequence numbers sound",
+      fmt::format("up to {:%Y-%m-%d}, evenness of workers {:.0f}%, plausible sequence numbers {:.0f}%",
                   std::chrono::floor<days>(newest), 100 * evenness, 100 * sound);
   return candidate;
 }

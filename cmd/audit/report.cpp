@@ -76,6 +76,7 @@ class Reporter {
                              {"distinct", number(tally_.distinct())},
                              {"invalid", number(options_.bad)}}};
     if (tally_.count() == 0) {
+      ids.state = FindingState::unknown;
       ids.detail = "none";
     } else {
       ids.detail = fmt::format("{}, {} of them different, from {} to {}", counted(tally_.count(), "ID"),
@@ -101,7 +102,7 @@ class Reporter {
       }
       if (guess->is_known && !guess->is_sure) {
         layout.state = FindingState::unknown;
-        layout.detail += "; others come near: name it with '--layout' to be sure";
+        layout.detail += "; other layouts score nearly as high: name it with '--layout' to be sure";
       }
       add(layout);
       for (const LayoutCandidate& candidate : guess->candidates) {
@@ -113,7 +114,7 @@ class Reporter {
       }
     } else {
       add({.name = "layout",
-           .detail = "as named",
+           .detail = "as given",
            .subject = audit_.layout() ? audit_.layout()->name() : "dense"});
     }
     if (tally_.outside() == 0) return;
@@ -227,12 +228,12 @@ class Reporter {
         [&](const WorkerUse& use) { return use.repeats != 0 || (tells && use.sequence_back != 0); });
     Finding finding{.name = "shared_workers", .measures = {{"count", number(shared.size())}}};
     if (shared.empty()) {
-      finding.detail = "no worker looks like two hosts'";
+      finding.detail = "no worker seems to be shared by two hosts";
       if (!tells) {
         finding.state = FindingState::unknown;
         finding.detail = "the rows are not in the order in which IDs were made";
       } else if (audit_.was_ascending()) {
-        finding.detail += ", as far as rows show that are in the order of their IDs";
+        finding.detail += ", as far as rows that are sorted by ID can show";
       }
       return add(finding);
     }
@@ -328,7 +329,7 @@ class Reporter {
     const std::int64_t highest = sequences.rend() - used - 1;
     const double zero = share(sequences.front(), in_layout());
     add({.name = "sequence",
-         .detail = fmt::format("{} of the IDs have 0, the highest is {} of {}", percent(zero),
+         .detail = fmt::format("{} of the IDs have sequence number 0, the highest is {} of {}", percent(zero),
                                highest == IdSpread::last_sequence ? "above " + std::to_string(highest - 1)
                                                                   : std::to_string(highest),
                                audit_.layout()->max_sequence()),

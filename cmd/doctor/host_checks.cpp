@@ -154,10 +154,10 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional
   if (former > 0) {
     checks.push_back(
         {.name = check_name,
-         .detail = fmt::format(
-             "{} {} of a copy of its store that no name leads to any more; 'leafctl status --forget' gives "
-             "them up",
-             leaf::detail::counted(former, "buffer"), former == 1 ? "is" : "are"),
+         .detail = fmt::format("{} {} of a copy of its store to which no name leads any more; 'leafctl "
+                               "status --forget' discards "
+                               "them",
+                               leaf::detail::counted(former, "buffer"), former == 1 ? "is" : "are"),
          .measures = {{"former", former}}});
   }
   return checks;
@@ -224,12 +224,12 @@ Checks mark_checks(leaf::Store& store, const leaf::Failover& failover) {
     checks.push_back(
         {"tags",
          CheckState::failed,
-         fmt::format("tag '{}' would grant IDs from {} on, which this host knows to be granted up "
-                     "to {}: the store has gone back",
+         fmt::format("tag '{}' would grant IDs from {} on, although this host was granted IDs "
+                     "up to {}: the store has gone back",
                      tag.name, tag.next_id, mark - 1),
          fmt::format("run 'leafctl tags update {}', with a higher number where 'leafctl doctor' names one on "
                      "another host: what others have buffered counts too; if this is a copy beside the "
-                     "original, 'leafctl init-db --new-deployment' tells it from that one"_hint,
+                     "original, 'leafctl init-db --new-deployment' makes it a store of its own"_hint,
                      tag_arguments(tag.name, fmt::format("--raise-to {}", mark))),
          tag.name,
          {{"ids_behind", mark - tag.next_id}}});

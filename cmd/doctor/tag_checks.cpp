@@ -49,7 +49,7 @@ std::optional<Check> check_limit(const Tag& tag, const TagOutlook& outlook) {
                left > 0 ? CheckState::warning : CheckState::failed,
                seen,
                ids.limit < leaf::max_id
-                   ? "raise it with "_hint + raise_command(tag) + ", or remove it with --limit none"
+                   ? "raise it with "_hint + raise_command(tag) + ", or lift it with --limit none"
                    : "go on with another tag: no ID is greater"_hint,
                tag.name,
                measures_of(outlook)};
@@ -106,7 +106,7 @@ Checks tag_checks(const std::vector<Tag>& tags, const std::vector<TagOnHost>& on
     }
   }
   if (checks.empty()) {
-    std::string seen = tags.empty()       ? "none yet: 'leafctl add-tag' adds one"
+    std::string seen = tags.empty()       ? "none yet: 'leafctl add-tag TAG' adds one"
                        : tags.size() == 1 ? "1 tag, not near its limit"
                                           : fmt::format("{} tags, none near its limit", tags.size());
     if (shortest != nullptr) {

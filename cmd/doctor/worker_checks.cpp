@@ -42,7 +42,7 @@ bool is_available(const Worker& worker, UnixTime now, const WorkerPolicy& policy
 std::string hint_behind(milliseconds distance, const std::string& owner) {
   if (distance <= std::chrono::minutes(1)) return "wait until it has caught up, or set it right"_hint;
   return fmt::format(
-      "set it right; if it is right now, 'leafctl workers release --worker-name {}' goes on"_hint,
+      "set it right; if it is right already, go on with 'leafctl workers release --worker-name {}'"_hint,
       leaf::detail::shell_word(owner));
 }
 
@@ -59,7 +59,7 @@ std::optional<Check> check_own(const std::vector<Worker>& workers, const Layout&
   if (behind == milliseconds::zero()) return std::nullopt;
   return Check{"clock",
                CheckState::failed,
-               fmt::format("the store's clock is {} behind the last grant to '{}', so none is leased to it",
+               fmt::format("the store's clock is {} behind the last grant to '{}', so it is leased no worker",
                            rough_duration(behind), policy.owner),
                hint_behind(behind, policy.owner),
                policy.owner,
@@ -85,7 +85,7 @@ std::optional<Check> check_ahead(const std::vector<Worker>& workers) {
                       leaf::detail::format_rfc3339(first));
   if (last != first) seen += fmt::format(", and the last not before {}", leaf::detail::format_rfc3339(last));
   return Check{"workers", CheckState::warning,
-               seen,      "others take their place; 'leafctl workers list --state ahead' shows them"_hint,
+               seen,      "others are used instead; 'leafctl workers list --state ahead' shows them"_hint,
                {},        {{"ahead", static_cast<std::int64_t>(ahead.size())}}};
 }
 

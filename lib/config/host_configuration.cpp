@@ -67,7 +67,7 @@ std::string HostConfiguration::url_of(const std::string& text) const {
   for (const auto& [name, store] : stores_) names.push_back(name);
   const std::string near = detail::nearest(text, names);
   throw Error(ErrorCode::usage, fmt::format("there is no store '{}' in the configuration", text),
-              near.empty() ? fmt::format("the stores there are {}"_hint, fmt::join(names, ", "))
+              near.empty() ? fmt::format("the configuration names {}"_hint, fmt::join(names, ", "))
                            : fmt::format("did you mean '{}'?"_hint, near));
 }
 

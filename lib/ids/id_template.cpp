@@ -54,7 +54,7 @@ std::size_t date_width(std::string_view format) {
     }
     const std::size_t conversion = ++i < format.size() ? width_of(format[i]) : 0;
     if (conversion == 0) {
-      refuse(fmt::format("'{{date:{}}}' has a conversion that is not known", format),
+      refuse(fmt::format("'{{date:{}}}' has an unknown conversion", format),
              "it takes %Y %m %d %H %M %S %j %y %F %T and %%, as in {date:%Y%m%d}"_hint);
     }
     width += conversion;

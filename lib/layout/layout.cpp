@@ -50,7 +50,7 @@ int sum_of_bits(std::span<const FieldWidth> fields) {
     sum += field.bits;
   }
   if (sum > Layout::usable_bits) {
-    refuse(fmt::format("the fields of a layout have '{}' bits, but an ID has {}", sum, Layout::usable_bits),
+    refuse(fmt::format("the fields of a layout have {} bits, but an ID has {}", sum, Layout::usable_bits),
            "the sign bit of a 64-bit ID stays 0; take one bit off the time"_hint);
   }
   return sum;

@@ -152,7 +152,7 @@ Places places_of(const Layout& layout) {
 
 void require_functions(const store::Sql& sql) {
   if (sql.functions != nullptr) return;
-  throw Error(ErrorCode::usage, "a SQLite store keeps no functions",
+  throw Error(ErrorCode::usage, "a SQLite store cannot hold functions",
               "only a store in PostgreSQL has them"_hint);
 }
 

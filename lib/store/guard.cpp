@@ -15,8 +15,8 @@ namespace {
 
 void require_server(const store::Connection& connection) {
   if (connection.sql().set_guard_steps != nullptr) return;
-  throw Error(ErrorCode::usage, "a SQLite store has no server that another one could take the place of",
-              "only a store in PostgreSQL has one"_hint);
+  throw Error(ErrorCode::usage, "a SQLite store cannot fail over",
+              "this command is for stores in PostgreSQL"_hint);
 }
 
 void require_steps(std::int64_t steps) {

@@ -85,7 +85,7 @@ bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen)
 
 Advice advice_behind(milliseconds distance, const std::string& owner) {
   if (distance <= short_wait) return "wait until it has caught up, or set it right"_hint;
-  return advice("set the clock right; if it is right now, release the owner's workers{} to go on"_hint,
+  return advice("set the clock right; if it is right already, release the owner's workers{} to go on"_hint,
                 Remedy{.kind = Remedy::Kind::release_workers, .name = owner});
 }
 

@@ -26,7 +26,7 @@ std::string quoted(const std::string& text, char quote) {
 
 void require_roles(const store::Sql& sql) {
   if (sql.runtime_grants != nullptr) return;
-  throw Error(ErrorCode::usage, "a SQLite store has no roles: who may write its file may do everything",
+  throw Error(ErrorCode::usage, "a SQLite store has no roles: whoever may write its file may do everything",
               "keep the file from others with 'chmod', or use PostgreSQL"_hint);
 }
 

@@ -131,7 +131,7 @@ void require_same(const Tag& existing, const NewTag& wanted) {
   if (!wanted.start || wanted.start == existing.start) return;
   if (wanted.or_later && *wanted.start <= existing.next_id) return;
   if (*wanted.start < existing.next_id) {
-    throw Error(ErrorCode::failed, fmt::format("tag '{}' has given out IDs up to {}: it cannot start at {}",
+    throw Error(ErrorCode::failed, fmt::format("IDs of tag '{}' are granted up to {}: it cannot start at {}",
                                                existing.name, existing.next_id - 1, *wanted.start));
   }
   throw Error(
@@ -262,7 +262,7 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
   const std::int64_t next_id = std::max(found.tag->next_id, change.raise_to.value_or(0));
   throw Error(
       ErrorCode::usage,
-      fmt::format("tag '{}' has given out IDs up to {} and has {}: limit {} and next ID {} do not fit",
+      fmt::format("IDs of tag '{}' are granted up to {}, and it has {}: limit {} and next ID {} do not fit",
                   name.str(), found.tag->next_id - 1,
                   found.tag->limit ? "limit " + std::to_string(*found.tag->limit) : "no limit",
                   shown(limit_after(*found.tag, change)), next_id),
@@ -296,8 +296,8 @@ Error gone_back(const TagName& name, std::int64_t mark) {
                   "an old standby took over",
                   name.str(), mark - 1),
       advice(
-          "raise it to {}{}, or to a higher number that a check of the store{} names on another host: what "
-          "others have buffered counts too"_hint,
+          "raise it to {}{}; if a check of the store{} names a higher number on another host, use that one: "
+          "what others have buffered counts too"_hint,
           mark, Remedy{.kind = Remedy::Kind::raise_tag, .name = name.str(), .number = mark},
           Remedy{Remedy::Kind::check_store})};
 }

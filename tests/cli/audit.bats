@@ -103,7 +103,7 @@ snowflakes() {
   same second "leafctl: line 4: '' is not an ID: it is empty" "${stderr_lines[1]}"
   same lines 12 "${#stderr_lines[@]}"
   same more 'leafctl: and 13 more' "${stderr_lines[10]}"
-  same last 'leafctl: 23 of the lines held no ID' "${stderr_lines[11]}"
+  same last 'leafctl: 23 lines held no ID' "${stderr_lines[11]}"
 }
 
 @test "audit: a file is read as standard input is" {
@@ -123,7 +123,7 @@ snowflakes() {
 
 @test "audit: nothing gives nothing, with status 0" {
   expect 0 leafctl audit </dev/null
-  prints $'ids\tok\tnone\t\tcount=0,distinct=0,invalid=0'
+  prints $'ids\tunknown\tnone\t\tcount=0,distinct=0,invalid=0'
 }
 
 @test "audit: columns and forms, as decode has them" {

@@ -122,7 +122,7 @@ teardown() { remove_store; }
 }
 
 # hint: the command that the last hint names.
-hint() { sed -n "s/^hint: .*is right now, .*'leafctl \(.*\)'.*$/\1/p" <<<"$stderr"; }
+hint() { sed -n "s/^hint: .*is right already, .*'leafctl \(.*\)'.*$/\1/p" <<<"$stderr"; }
 
 @test "what a clock a year ahead leaves behind keeps this host only until it does what the hint says" {
   if [ "$TEST_STORE" = postgresql ]; then skip 'the clock of the server cannot be set'; fi
@@ -143,15 +143,15 @@ hint() { sed -n "s/^hint: .*is right now, .*'leafctl \(.*\)'.*$/\1/p" <<<"$stder
     printf '%s\n' "$output" >"$ids.3"
     expect 5 leafctl next --snowflake --worker-name a
     same 'the hint' 'workers release --worker-name a' "$(hint)"
-    same 'the hint of doctor' "'leafctl $(hint)' goes on" \
-      "$(LEAFCTL_WORKER_NAME=a leafctl doctor -o json | jq -r 'select(.state == "failed").hint' | sort -u | sed 's/.*now, //')"
+    same 'the hint of doctor' "go on with 'leafctl $(hint)'" \
+      "$(LEAFCTL_WORKER_NAME=a leafctl doctor -o json | jq -r 'select(.state == "failed").hint' | sort -u | sed 's/.*already, //')"
     # shellcheck disable=SC2046 # as a person types it
     expect 0 leafctl $(hint)
     expect 0 leafctl next --snowflake --worker-name a -n 500
     printf '%s\n' "$output" >"$ids.4"
     same 'what failed' '' "$(LEAFCTL_WORKER_NAME=a leafctl doctor -o json | jq -r 'select(.state == "failed").detail')"
     contains "$(leafctl doctor)" 'leased while a clock was ahead: nobody gets '
-    shows=$(leafctl doctor | sed -n "s/.*\tothers take their place; '\(.*\)' shows them.*/\1/p")
+    shows=$(leafctl doctor | sed -n "s/.*\tothers are used instead; '\(.*\)' shows them.*/\1/p")
     $shows | cut -f 1 >"$ids.ahead"
     [ -s "$ids.ahead" ]
     leafctl -q workers recycle $(<"$ids.ahead") --force --yes || [ $? -eq 4 ]  # those that were released are free

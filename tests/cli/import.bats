@@ -99,8 +99,7 @@ tag 'order' stays at next ID 40001: the file has 5
   says "leafctl: tags.csv:3:1: tag 'a b' has a character that is not allowed
 hint: a tag's name has 1 to 128 characters of A-Z a-z 0-9 . _ : -
 leafctl: tags.csv:4:3: 'max_id' takes a number from 0 to 9223372036854775807, not '1e5'
-leafctl: 2 of the tags in 'tags.csv' are wrong
-hint: nothing was changed"
+leafctl: 'tags.csv' has 2 mistakes, so nothing was changed"
   leafctl -q add-tag order --limit 100
   expect 2 leafctl tags import - <<<$'good,5,10\norder,500,10'
   contains "$stderr" "standard input:2:1: tag 'order' would have next ID 500 and limit 100"

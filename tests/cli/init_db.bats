@@ -122,7 +122,7 @@ $hint"
 @test "init-db --guard-steps is refused where there is no server, before anything is made" {
   [ "$TEST_STORE" = sqlite ] || skip "its store has a server"
   expect 2 leafctl init-db --guard-steps 5
-  contains "$stderr" 'a SQLite store has no server'
+  contains "$stderr" 'a SQLite store cannot fail over'
   [ ! -e "${LEAFCTL_STORE#sqlite:}" ]
   expect 0 leafctl init-db -o json
   same 'the guard' null "$(jq .guard_steps <<<"$output")"
@@ -132,7 +132,7 @@ $hint"
   [ "$TEST_STORE" = sqlite ] || skip "its store has some"
   for how in '' --dry-run; do
     expect 2 leafctl init-db --functions $how
-    says 'leafctl: a SQLite store keeps no functions
+    says 'leafctl: a SQLite store cannot hold functions
 hint: only a store in PostgreSQL has them'
     [ ! -e "${LEAFCTL_STORE#sqlite:}" ]
   done

@@ -41,7 +41,7 @@ teardown() { end_host_test; }
   expect 2 leafctl --store order tags list
   says $'leafctl: there is no store \'order\' in the configuration\nhint: did you mean \'orders\'?'
   expect 2 leafctl --store zzz tags list
-  says $'leafctl: there is no store \'zzz\' in the configuration\nhint: the stores there are orders, users'
+  says $'leafctl: there is no store \'zzz\' in the configuration\nhint: the configuration names orders, users'
   rm "$file"
   expect 2 leafctl --store zzz tags list
   contains "$stderr" sqlite:

@@ -200,7 +200,7 @@ tokens() {
   mv "$own/leaf/libleaf-serve.so" "$BATS_TEST_TMPDIR/packaged.so"
   LD_LIBRARY_PATH=$own expect 2 leafctl serve
   says "leafctl: the server is not installed
-hint: install the package 'leafctl-serve'"
+hint: install the package 'leafctl-serve'; in the source, 'scripts/package' builds it"
   sed "s/$(leafctl --version | awk 'NR == 1 { print $NF }' | sed 's/\./\\./g')/9.9.9/" "$BATS_TEST_TMPDIR/packaged.so" >"$own/leaf/libleaf-serve.so"
   LD_LIBRARY_PATH=$own expect 2 leafctl serve
   contains "$stderr" 'hint: install the same version of leafctl and leafctl-serve'

@@ -11,7 +11,7 @@ file() { printf '%s' "${LEAFCTL_STORE#sqlite:}"; }
 @test "init-db --runtime-role is refused before anything is made" {
   rm -f "$BATS_TEST_TMPDIR/leaf.db"
   expect 2 leafctl init-db --runtime-role app
-  says "leafctl: a SQLite store has no roles: who may write its file may do everything
+  says "leafctl: a SQLite store has no roles: whoever may write its file may do everything
 hint: keep the file from others with 'chmod', or use PostgreSQL"
   expect 2 leafctl init-db --runtime-role app --dry-run
   [ ! -e "$BATS_TEST_TMPDIR/leaf.db" ]

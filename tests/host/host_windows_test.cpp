@@ -470,7 +470,7 @@ TEST_CASE(
   const std::string refusal = error_text([&] { running.next(); });
   CHECK(refusal.starts_with("this host's clock (20"));
   CHECK(refusal.find("d behind the last ID's (20") != std::string::npos);
-  CHECK(refusal.ends_with("if it is right now, release the owner's workers to go on"));
+  CHECK(refusal.ends_with("if it is right already, release the owner's workers to go on"));
   CHECK(proposes(error_of([&] { running.next(); }),
                  {.kind = leaf::Remedy::Kind::release_workers, .name = "here"}));
   CHECK(error_code([&] { host.generator().next(); }) == ErrorCode::refused);

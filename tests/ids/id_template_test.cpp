@@ -116,8 +116,8 @@ TEST_CASE("ID template: what cannot be a form says why") {
       {"{id:>065}", "unknown ID format '{id:>065}'"},
       {"{id:>99999999999999999999}", "unknown ID format '{id:>99999999999999999999}'"},
       {"{id:-5}", "unknown ID format '{id:-5}'"},
-      {"{date:%B}{id}", "'{date:%B}' has a conversion that is not known"},
-      {"{date:%}{id}", "'{date:%}' has a conversion that is not known"},
+      {"{date:%B}{id}", "'{date:%B}' has an unknown conversion"},
+      {"{date:%}{id}", "'{date:%}' has an unknown conversion"},
       {"{id}\n", "template '{id}\n' has a control character"},
       {"{id}\t", "template '{id}\t' has a control character"},
   };

@@ -86,7 +86,7 @@ TEST_CASE("layout text: what is no layout is refused with the reason") {
       {"leaf@2010-11-04",
        "'leaf@2010-11-04' is not a layout: the epoch '2010-11-04' is not a number of Unix milliseconds"},
       {"leaf@253402300800000", "the epoch of a layout is from the year 1970 to 9999"},
-      {"42,10,12", "the fields of a layout have '64' bits, but an ID has 63"},
+      {"42,10,12", "the fields of a layout have 64 bits, but an ID has 63"},
       {"worker:10,sequence:12", "a layout has a field named 'time'"},
       {"time:41,time:10", "a layout cannot have two fields named 'time'"},
       {"time:41,sequence:4,sequence:4", "a layout cannot have two fields named 'sequence'"},

@@ -22,14 +22,14 @@ TEST_CASE("audit: the end of a layout's time and of JavaScript's numbers are tho
   REQUIRE(findings.size() == 2);
   CHECK(findings[0].detail == "the time of layout 'leaf' ends on 2080-07-10");
   CHECK(findings[0].state == FindingState::ok);
-  CHECK(findings[1].detail == "IDs have passed 2^53, since 2010-11-28: JavaScript needs them as texts");
+  CHECK(findings[1].detail == "IDs have passed 2^53, since 2010-11-28: JavaScript needs them as strings");
   const auto first_past = layout.first_id(layout.time_at((std::int64_t{1} << 53) >> 22));
   CHECK(first_past == std::int64_t{1} << 53);
   findings = layout_exhaustion(leaf::Layout::parse("time:31,worker:10,sequence:12/1s@1577836800000"), 5, now);
   REQUIRE(findings.size() == 1);
   findings = layout_exhaustion(leaf::Layout::parse("time:32,worker:10,sequence:12/1s@1577836800000"), 5, now);
   REQUIRE(findings.size() == 2);
-  CHECK(findings[1].detail == "IDs pass 2^53 on 2088-01-19: JavaScript needs them as texts then");
+  CHECK(findings[1].detail == "IDs pass 2^53 on 2088-01-19: JavaScript needs them as strings then");
   // 28 bits of seconds from 2016-05-20 on.
   findings = layout_exhaustion(leaf::Layout::parse("baidu"), 5, now);
   CHECK(findings[0].detail == "the time of layout 'baidu' ends on 2024-11-20");

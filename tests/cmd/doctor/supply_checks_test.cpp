@@ -60,7 +60,7 @@ TEST_CASE("tag checks: a tenth left is a warning, nothing left a failure") {
   const Check near = only(leafctl::tag_checks({tag("a", 901, 1000), tag("b", 1)}, {}));
   CHECK(near.state == CheckState::warning);
   CHECK(near.detail == "tag 'a' has only 100 IDs left (limit 1000)");
-  CHECK(near.hint == "raise it with 'leafctl tags update a --limit ID', or remove it with --limit none");
+  CHECK(near.hint == "raise it with 'leafctl tags update a --limit ID', or lift it with --limit none");
   CHECK(only(leafctl::tag_checks({tag("a", 1001, 1000)}, {})).state == CheckState::failed);
   CHECK(only(leafctl::tag_checks({tag("-a", 1001, 1000)}, {}))
             .hint.find("'leafctl tags update --limit ID -- -a'") != std::string::npos);
@@ -180,12 +180,13 @@ TEST_CASE("worker checks: a clock behind a grant to this host fails, and behind 
   const Check little = judge({worker(0, "here", now + 1h, -5001ms)}).at(1);
   CHECK(little.name == "clock");
   CHECK(little.state == CheckState::failed);
-  CHECK(little.detail == "the store's clock is 5s behind the last grant to 'here', so none is leased to it");
+  CHECK(little.detail ==
+        "the store's clock is 5s behind the last grant to 'here', so it is leased no worker");
   CHECK(little.hint == "wait until it has caught up, or set it right");
   const Checks much = judge({worker(0, "here", now + 401 * 24h, -400 * 24h), worker(1, "there", now, -9h)});
   REQUIRE(much.size() == 3);
   CHECK(much[1].hint ==
-        "set it right; if it is right now, 'leafctl workers release --worker-name here' goes on");
+        "set it right; if it is right already, go on with 'leafctl workers release --worker-name here'");
   CHECK(judge({worker(0, "here", now + 2001ms, 1h, false)}).size() == 1);
   CHECK(judge({worker(0, "here", now + 2002ms, 1h, false)}).at(1).state == CheckState::failed);
   CHECK(judge({worker(0, "there", now + 1h, 1h, false)}).size() == 1);

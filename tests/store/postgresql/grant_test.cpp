@@ -230,7 +230,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(std::string(step.what()) == "tag 'order' exists with step 10, not 11");
   CHECK(std::string(error_of([&] { add(10, 5, 98); }).what()) == "tag 'order' exists with limit 99, not 98");
   store.grant(order, 3);
-  CHECK(std::string(error_of([&] { add(10, 6); }).what()).find("given out IDs up to 7") != std::string::npos);
+  CHECK(std::string(error_of([&] { add(10, 6); }).what()).find("are granted up to 7") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture, "tag: a change keeps what it does not name and never lowers") {
