@@ -213,8 +213,8 @@ class Status : public Command {
     session.output.print_text(metrics.text());
   }
 
-  /// By what the name led to with the present settings of libpq; or else, as what it led to with others may be
-  /// out of reach, by what is shown of it.
+  /// By what the name led to with the present settings of libpq; or else, as what it led to with others may
+  /// be out of reach, by what is shown of it.
   static std::size_t forget_store(const std::string& url, const leaf::HostOptions& host,
                                   std::chrono::milliseconds timeout) {
     std::size_t forgotten = leaf::forget_store(url, host, timeout);

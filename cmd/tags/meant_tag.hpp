@@ -10,7 +10,8 @@ namespace leafctl {
 enum class NewTag { proposed, left_out };
 
 /// `error`; but where it says that tag `name` does not exist, and a tag's name is near, its hint begins with
-/// that one. If none is, and no new tag is proposed, it names the command that lists them. Asks the store, a short time at most; not where `session` is quiet or prints JSON.
+/// that one. If none is, and no new tag is proposed, it names the command that lists them. Asks the store, a
+/// short time at most; not where `session` is quiet or prints JSON.
 leaf::Error with_meant_tag(const leaf::Error& error, const leaf::TagName& name, const Session& session,
                            NewTag new_tag = NewTag::left_out);
 
