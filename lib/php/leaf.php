@@ -272,19 +272,32 @@ final class Options
     }
 }
 
-/** @internal A handle of the library, and places for what its functions give back. */
+/** @internal Where a call of the library puts what it gives back. */
+final class Answer
+{
+    public readonly \FFI\CData $error;
+    public readonly \FFI\CData $number;
+    public readonly \FFI\CData $range;
+
+    public function __construct(\FFI $ffi)
+    {
+        $this->error = $ffi->new('leaf_error*[1]');
+        $this->number = $ffi->new('int64_t[2]');
+        $this->range = $ffi->new('leaf_range[1]');
+    }
+}
+
+/** @internal A handle of the library. */
 abstract class Handle
 {
     protected ?\FFI\CData $handle = null;
     protected readonly \FFI $ffi;
-    protected readonly \FFI\CData $error;
-    protected readonly \FFI\CData $number;
+    /** For the next call, if the one before has been read. */
+    protected ?Answer $spare = null;
 
     protected function __construct()
     {
         $this->ffi = Library::get();
-        $this->error = $this->ffi->new('leaf_error*[1]');
-        $this->number = $this->ffi->new('int64_t[2]');
     }
 
     public function __destruct()
@@ -316,10 +329,18 @@ abstract class Handle
         return $this->handle ?? throw new UsageError(static::class . ' is closed', 2);
     }
 
-    /** For what returns a handle. */
-    protected function made(?\FFI\CData $handle): \FFI\CData
+    /** Nobody else's until it is read: a signal's handler may come before that, and call the same handle. */
+    protected function answer(): Answer
     {
-        return $handle ?? Library::fail($this->error);
+        $answer = $this->spare ?? new Answer($this->ffi);
+        $this->spare = null;
+        return $answer;
+    }
+
+    /** For what returns a handle. */
+    protected function made(?\FFI\CData $handle, Answer $answer): \FFI\CData
+    {
+        return $handle ?? Library::fail($answer->error);
     }
 
     /** @return int[] */
@@ -355,15 +376,18 @@ final class Allocator extends Handle
         ]);
         $self = new self();
         $self->tags = new \WeakMap();
-        $self->handle = $self->made($self->ffi->leaf_allocator_open(\FFI::addr($options->options), $self->error));
+        $answer = $self->answer();
+        $handle = $self->ffi->leaf_allocator_open(\FFI::addr($options->options), $answer->error);
+        $self->handle = $self->made($handle, $answer);
         return $self;
     }
 
     /** Whether the tag exists is found out when an ID is drawn. */
     public function tag(string $name): Tag
     {
-        $handle = $this->ffi->leaf_allocator_tag($this->live(), Library::text($name), $this->error);
-        $tag = new Tag($this, $this->made($handle), $name);
+        $answer = $this->answer();
+        $handle = $this->ffi->leaf_allocator_tag($this->live(), Library::text($name), $answer->error);
+        $tag = new Tag($this, $this->made($handle, $answer), $name);
         $this->tags[$tag] = true;
         return $tag;
     }
@@ -387,29 +411,33 @@ final class Allocator extends Handle
 /** Dense IDs of one tag. */
 final class Tag extends Handle
 {
-    private readonly \FFI\CData $range;
-
     /** @internal as Allocator::tag() */
     public function __construct(private readonly Allocator $allocator, \FFI\CData $handle, public readonly string $name)
     {
         parent::__construct();
-        $this->range = $this->ffi->new('leaf_range[1]');
         $this->handle = $handle;
     }
 
     /** The next ID: greater than any that was drawn before on this host. */
     public function next(): int
     {
-        if ($this->ffi->leaf_tag_next($this->handle ?? $this->live(), $this->number, $this->error) !== 0) {
-            Library::fail($this->error);
+        $answer = $this->spare ?? $this->answer();  // a call less
+        $this->spare = null;
+        if ($this->ffi->leaf_tag_next($this->handle ?? $this->live(), $answer->number, $answer->error) !== 0) {
+            Library::fail($answer->error);
         }
-        return $this->number[0];
+        $id = $answer->number[0];
+        $this->spare = $answer;
+        return $id;
     }
 
     /** The next ID if it is buffered; null where next() would have to wait. */
     public function tryNext(): ?int
     {
-        return $this->ffi->leaf_tag_try_next($this->live(), $this->number) !== 0 ? $this->number[0] : null;
+        $answer = $this->answer();
+        $id = $this->ffi->leaf_tag_try_next($this->live(), $answer->number) !== 0 ? $answer->number[0] : null;
+        $this->spare = $answer;
+        return $id;
     }
 
     /**
@@ -420,9 +448,11 @@ final class Tag extends Handle
     public function take(int $count): array
     {
         $ids = $this->ffi->new('int64_t[' . Library::count($count) . ']');
-        if ($this->ffi->leaf_tag_fill($this->live(), $ids, $count, $this->error) !== 0) {
-            Library::fail($this->error);
+        $answer = $this->answer();
+        if ($this->ffi->leaf_tag_fill($this->live(), $ids, $count, $answer->error) !== 0) {
+            Library::fail($answer->error);
         }
+        $this->spare = $answer;
         return self::numbers($ids, $count);
     }
 
@@ -434,10 +464,13 @@ final class Tag extends Handle
     public function range(int $atMost): array
     {
         $count = max($atMost, 0);
-        if ($this->ffi->leaf_tag_next_range($this->live(), $count, $this->range, $this->error) !== 0) {
-            Library::fail($this->error);
+        $answer = $this->answer();
+        if ($this->ffi->leaf_tag_next_range($this->live(), $count, $answer->range, $answer->error) !== 0) {
+            Library::fail($answer->error);
         }
-        return [$this->range[0]->lo, $this->range[0]->hi - 1];
+        $ends = [$answer->range[0]->lo, $answer->range[0]->hi - 1];
+        $this->spare = $answer;
+        return $ends;
     }
 
     protected function free(\FFI\CData $handle): void
@@ -471,17 +504,23 @@ final class Generator extends Handle
             'worker_name' => $workerName, 'layout' => $layout,
         ]);
         $self = new self();
-        $self->handle = $self->made($self->ffi->leaf_generator_open(\FFI::addr($options->options), $self->error));
+        $answer = $self->answer();
+        $handle = $self->ffi->leaf_generator_open(\FFI::addr($options->options), $answer->error);
+        $self->handle = $self->made($handle, $answer);
         return $self;
     }
 
     /** The next ID: greater than any that was made before by this worker. */
     public function next(): int
     {
-        if ($this->ffi->leaf_generator_next($this->handle ?? $this->live(), $this->number, $this->error) !== 0) {
-            Library::fail($this->error);
+        $answer = $this->spare ?? $this->answer();  // a call less
+        $this->spare = null;
+        if ($this->ffi->leaf_generator_next($this->handle ?? $this->live(), $answer->number, $answer->error) !== 0) {
+            Library::fail($answer->error);
         }
-        return $this->number[0];
+        $id = $answer->number[0];
+        $this->spare = $answer;
+        return $id;
     }
 
     /**
@@ -492,25 +531,31 @@ final class Generator extends Handle
     public function take(int $count): array
     {
         $ids = $this->ffi->new('int64_t[' . Library::count($count) . ']');
-        if ($this->ffi->leaf_generator_fill($this->live(), $ids, $count, $this->error) !== 0) {
-            Library::fail($this->error);
+        $answer = $this->answer();
+        if ($this->ffi->leaf_generator_fill($this->live(), $ids, $count, $answer->error) !== 0) {
+            Library::fail($answer->error);
         }
+        $this->spare = $answer;
         return self::numbers($ids, $count);
     }
 
     /** The worker in use. */
     public function worker(): int
     {
-        if ($this->ffi->leaf_generator_worker($this->live(), $this->number, $this->error) !== 0) {
-            Library::fail($this->error);
+        $answer = $this->answer();
+        if ($this->ffi->leaf_generator_worker($this->live(), $answer->number, $answer->error) !== 0) {
+            Library::fail($answer->error);
         }
-        return $this->number[0];
+        $worker = $answer->number[0];
+        $this->spare = $answer;
+        return $worker;
     }
 
     /** That of the store. */
     public function layout(): Layout
     {
-        return new Layout($this->made($this->ffi->leaf_generator_layout($this->live(), $this->error)));
+        $answer = $this->answer();
+        return new Layout($this->made($this->ffi->leaf_generator_layout($this->live(), $answer->error), $answer));
     }
 
     protected function free(\FFI\CData $handle): void
@@ -569,9 +614,11 @@ final class Layout extends Handle
     public function decode(int $id): Decoded
     {
         $decoded = $this->ffi->new('leaf_decoded');
-        if ($this->ffi->leaf_decode($this->live(), $id, \FFI::addr($decoded), $this->error) !== 0) {
-            Library::fail($this->error);
+        $answer = $this->answer();
+        if ($this->ffi->leaf_decode($this->live(), $id, \FFI::addr($decoded), $answer->error) !== 0) {
+            Library::fail($answer->error);
         }
+        $this->spare = $answer;
         return new Decoded($decoded->unix_ms, $decoded->worker, $decoded->sequence);
     }
 
@@ -582,10 +629,13 @@ final class Layout extends Handle
         $decoded->unix_ms = self::unixMs($time);
         $decoded->worker = $worker;
         $decoded->sequence = $sequence;
-        if ($this->ffi->leaf_encode($this->live(), \FFI::addr($decoded), $this->number, $this->error) !== 0) {
-            Library::fail($this->error);
+        $answer = $this->answer();
+        if ($this->ffi->leaf_encode($this->live(), \FFI::addr($decoded), $answer->number, $answer->error) !== 0) {
+            Library::fail($answer->error);
         }
-        return $this->number[0];
+        $id = $answer->number[0];
+        $this->spare = $answer;
+        return $id;
     }
 
     /**
@@ -595,16 +645,17 @@ final class Layout extends Handle
      */
     public function bounds(\DateTimeInterface|int $from, \DateTimeInterface|int $to): array
     {
+        $answer = $this->answer();
         $last = $this->ffi->new('int64_t[1]');
         $status = $this->ffi->leaf_bounds(
             $this->live(),
             self::unixMs($from),
             self::unixMs($to),
-            $this->number,
+            $answer->number,
             $last,
-            $this->error,
+            $answer->error,
         );
-        return $status === 0 ? [$this->number[0], $last[0]] : Library::fail($this->error);
+        return $status === 0 ? [$answer->number[0], $last[0]] : Library::fail($answer->error);
     }
 
     private static function unixMs(\DateTimeInterface|int $time): int
@@ -652,7 +703,9 @@ final class Store extends Handle
             'store' => $store, 'runtime_dir' => $runtimeDir, 'config_file' => $configFile,
         ]);
         $self = new self();
-        $self->handle = $self->made($self->ffi->leaf_store_open(\FFI::addr($options->options), $self->error));
+        $answer = $self->answer();
+        $handle = $self->ffi->leaf_store_open(\FFI::addr($options->options), $answer->error);
+        $self->handle = $self->made($handle, $answer);
         return $self;
     }
 
@@ -668,14 +721,17 @@ final class Store extends Handle
         $tag->step = $step;
         $tag->start = $start;
         $tag->limit = $limit;
-        if ($this->ffi->leaf_store_add_tag($this->live(), \FFI::addr($tag), $this->error) !== 0) {
-            Library::fail($this->error);
+        $answer = $this->answer();
+        if ($this->ffi->leaf_store_add_tag($this->live(), \FFI::addr($tag), $answer->error) !== 0) {
+            Library::fail($answer->error);
         }
     }
 
     public function tag(string $name): TagInfo
     {
-        return $this->listed($this->ffi->leaf_store_tag($this->live(), Library::text($name), $this->error))[0];
+        $answer = $this->answer();
+        $list = $this->ffi->leaf_store_tag($this->live(), Library::text($name), $answer->error);
+        return $this->listed($list, $answer)[0];
     }
 
     /**
@@ -685,13 +741,14 @@ final class Store extends Handle
      */
     public function tags(): array
     {
-        return $this->listed($this->ffi->leaf_store_tags($this->live(), $this->error));
+        $answer = $this->answer();
+        return $this->listed($this->ffi->leaf_store_tags($this->live(), $answer->error), $answer);
     }
 
     /** @return TagInfo[] */
-    private function listed(?\FFI\CData $list): array
+    private function listed(?\FFI\CData $list, Answer $answer): array
     {
-        $this->made($list);
+        $this->made($list, $answer);
         $tags = [];
         for ($i = 0; $i < $this->ffi->leaf_tag_list_size($list); ++$i) {
             $tag = $this->ffi->leaf_tag_list_at($list, $i);

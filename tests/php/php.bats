@@ -40,6 +40,34 @@ PHP
   same 'after' 12 "$(leafctl next order)"
 }
 
+@test "a signal's handler may draw from the handles that it interrupts" {
+  in_php 0 'pcntl_async_signals(true);
+    $order = Leaf\Allocator::open()->tag("order");
+    $flakes = Leaf\Generator::open(workerName: "php");
+    $drawn = [];
+    $draw = function () use ($order, $flakes, &$drawn) {
+        [$first, $last] = $order->range(3);
+        array_push($drawn, $order->next(), $order->tryNext() ?? $order->next(), $flakes->next(), ...range($first, $last));
+        assert($flakes->worker() === 0);
+        $message = "";
+        try { $order->range(0); } catch (Leaf\UsageError $e) { $message = $e->getMessage(); }
+        assert($message !== "");
+    };
+    $handled = 0;
+    pcntl_signal(SIGUSR1, function () use ($draw, &$handled) { ++$handled; $draw(); });
+    $parent = getmypid();
+    if (($child = pcntl_fork()) === 0) {
+        while (posix_kill($parent, SIGUSR1));
+        posix_kill(getmypid(), SIGKILL);
+    }
+    while ($handled < 300) $draw();
+    posix_kill($child, SIGKILL);
+    pcntl_waitpid($child, $status);
+    foreach ($drawn as $id) echo $id, "\n";'
+  printf '%s\n' "${lines[@]}" >ids
+  all_different "$(wc -l <ids)" ids
+}
+
 @test "snowflakes increase, and hold what the store says" {
   in_php 0 '$g = Leaf\Generator::open(workerName: "php");
     foreach ([$g->next(), ...$g->take(5000), $g->next()] as $id) echo $id, "\n";
