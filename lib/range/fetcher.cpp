@@ -123,7 +123,7 @@ void Fetcher::await(RangeSource& source, const std::function<bool()>& ready) {
   const std::uint64_t begun_before = source.fetch_.begun;
   while (!ready()) {
     if (source.fetch_.failure && (tries_once || !source.fetch_.failure->retryable())) {
-      if (source.fetch_.begun > begun_before) throw Error(*source.fetch_.failure);
+      if (source.fetch_.ended > begun_before) throw Error(*source.fetch_.failure);
       // Somebody may have mended it since: every caller has it looked at anew.
       if (source.fetch_.queued) fetch_now(source, lock);
     }
@@ -218,7 +218,7 @@ void Fetcher::check_name(RangeSource& source, Store& store, Lock& lock) {
 }
 
 void Fetcher::fetch(RangeSource& source, Store& store, Lock& lock) {
-  ++source.fetch_.begun;
+  const std::uint64_t number = ++source.fetch_.begun;
   // Who waits may have no use for what is buffered.
   const bool is_awaited = source.fetch_.awaited > 0;
   std::optional<Error> failure;
@@ -237,6 +237,7 @@ void Fetcher::fetch(RangeSource& source, Store& store, Lock& lock) {
   lock.lock();
 
   source.fetch_.failure = failure;
+  source.fetch_.ended = number;
   if (!failure) {
     source.fetch_.failures_in_a_row = 0;
     source.fetch_.requested.store(false, std::memory_order_relaxed);

@@ -106,8 +106,9 @@ class RangeSource {
     std::atomic<bool> requested_again{false};  ///< while a fetch was under way, which may have ended for it
     bool queued = false;
     std::chrono::steady_clock::time_point due;  ///< when queued: not to be fetched before
-    std::uint64_t begun = 0;
-    int awaited = 0;  ///< by so many callers
+    std::uint64_t begun = 0;                    ///< so many fetches
+    std::uint64_t ended = 0;                    ///< the last one that has, by its number
+    int awaited = 0;                            ///< by so many callers
     int failures_in_a_row = 0;
     std::optional<Error> failure;     ///< of the last fetch, if it failed
     std::condition_variable changed;  ///< a fetch has ended

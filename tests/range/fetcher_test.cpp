@@ -264,6 +264,41 @@ TEST_CASE("fetcher: who waits looks again once a check has found where the store
   let_go.count_down();
 }
 
+TEST_CASE("fetcher: who waits for an attempt is told what that one has met, not the one before") {
+  const SqliteStore file;
+  file.open();
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  std::latch has_begun(1), let_go(1);
+  std::optional<Interrupted> source;
+  Fetcher fetcher(options, {.timeout = 1h, .max_threads = 2, .on_failure = {}});
+  source.emplace(fetcher, [&] {
+    if (source->name_checks > 0) return;
+    if (source->fetches == 2) {
+      has_begun.count_down();
+      let_go.wait();
+    }
+    throw Error(ErrorCode::not_found, "attempt " + std::to_string(source->fetches));
+  });
+  source->asks_for_name = true;
+  fetcher.watch(*source);
+  std::atomic<int> looks{0};
+  const auto told = [&] {
+    return std::string(
+        leaf::test::error_of([&] { fetcher.await(*source, [&] { return ++looks == 0; }); }).what());
+  };
+  CHECK(told() == "attempt 1");
+  looks = 0;
+  auto second = std::async(std::launch::async, told);
+  has_begun.wait();
+  clock.wait_for_sleepers(2);
+  clock.advance(1s);  // it looks again, since there is a check
+  CHECK(leaf::test::wait_for([&] { return looks > 1; }));
+  let_go.count_down();
+  CHECK(second.get() == "attempt 2");
+}
+
 TEST_CASE("fetcher: whoever has checked and now asks a store that is slow leaves the next check to another") {
   const SqliteStore file;
   file.open();
