@@ -30,6 +30,11 @@ if(LEAF_SANITIZE)
   target_compile_options(leaf_build_options INTERFACE -fsanitize=${LEAF_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(leaf_build_options INTERFACE -fsanitize=${LEAF_SANITIZE} -Wl,-z,undefs)
 endif()
+# For whatever waits for a lock.
+set(leaf_clock_locks)
+if(LEAF_SANITIZE MATCHES thread)
+  set(leaf_clock_locks ${PROJECT_SOURCE_DIR}/tests/sanitizers/clock_locks.cpp)
+endif()
 
 # leaf_embed_migrations(TARGET DATABASE): compiles migrations/DATABASE/*.sql into TARGET as the array
 # leaf::store::DATABASE::migrations. The files are named here, in order, so that none comes in by accident.

@@ -67,14 +67,13 @@ void before_fork() noexcept {
 }
 
 void after_fork(bool is_child) noexcept {
+  --forks;
+  if (has_brief_lock) pthread_rwlock_unlock(&brief_lock);
+  pthread_rwlock_unlock(&lock);
   if (is_child) {
-    // Threads that waited for the lock were not forked, and would be waited for.
+    // Threads that held or waited for them were not forked, and would be waited for.
     lock = brief_lock = unlocked;
     forks = 0;
-  } else {
-    --forks;
-    if (has_brief_lock) pthread_rwlock_unlock(&brief_lock);
-    pthread_rwlock_unlock(&lock);
   }
 }
 

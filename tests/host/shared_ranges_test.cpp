@@ -894,8 +894,10 @@ namespace {
 /// leads as its parent does. None if that may not be done here.
 std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::string& url, int namespaces,
                                        const std::function<bool()>& surroundings) {
-  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
-  const leaf::host::StoreName here(url, fixture.host_options());
+  leaf::HostOptions options = fixture.host_options();
+  options.store_key = "HOME=/nowhere\n";  // and nothing that libpq would take from this test's surroundings
+  const leaf::host::Folder folder = leaf::host::Folder::open(options);
+  const leaf::host::StoreName here(url, options);
   here.note(folder, {"d1", ""}, {here.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
   REQUIRE(here.look_up(folder, leaf::UnixTime{}));
   const pid_t child = fork();
@@ -906,7 +908,7 @@ std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::
       std::ofstream("/proc/self/uid_map") << same_user;
     }
     if (!surroundings()) _exit(2);
-    const leaf::host::StoreName there(url, fixture.host_options());
+    const leaf::host::StoreName there(url, options);
     _exit(there.look_up(folder, leaf::UnixTime{}) ? 1 : 0);
   }
   int status = 0;

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -33,7 +35,9 @@ constexpr std::size_t kill_one_in = 16;
 constexpr int most_stopped = 3;
 
 microseconds random_up_to(microseconds most) {
-  static std::minstd_rand random(std::random_device{}());
+  static std::atomic<std::uint32_t> seed{std::random_device{}()};  // a signal may come to any thread
+  std::minstd_rand random(seed += 0x9E3779B9);
+  random.discard(1);
   return microseconds(std::uniform_int_distribution<microseconds::rep>(1, most.count())(random));
 }
 
