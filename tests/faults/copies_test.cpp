@@ -12,11 +12,11 @@
 #include "support/error_of.hpp"
 #include "support/guard_share.hpp"
 #include "support/interloper.hpp"
-#include "support/lagging_standby.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/process.hpp"
 #include "support/sql_session.hpp"
+#include "support/standby.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
 

@@ -13,11 +13,11 @@
 
 #include "leaf/store.hpp"
 #include "support/guard_share.hpp"
-#include "support/lagging_standby.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/process.hpp"
 #include "support/server_folder.hpp"
 #include "support/sql_session.hpp"
+#include "support/standby.hpp"
 #include "support/worker_request.hpp"
 
 using leaf::test::is_behind_guard;

@@ -9,9 +9,9 @@
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/guard_share.hpp"
-#include "support/lagging_standby.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/sql_session.hpp"
+#include "support/standby.hpp"
 #include "support/worker_request.hpp"
 
 using leaf::Commits;
@@ -22,6 +22,7 @@ using leaf::test::PostgresqlCluster;
 using leaf::test::proposes;
 using leaf::test::request_of;
 using leaf::test::SqlSession;
+using leaf::test::wait_until_replayed;
 using State = leaf::FailoverTag::State;
 
 namespace {
@@ -53,8 +54,9 @@ State state_of(const std::vector<leaf::FailoverTag>& tags, const leaf::TagName& 
   return found->state;
 }
 
-/// Stopped in good order, the primary sends all that was committed first.
+/// In good order: nothing is lost.
 void switch_over(Primary& primary, PostgresqlCluster& standby) {
+  wait_until_replayed(primary.cluster, standby);
   primary.cluster.stop(PostgresqlCluster::Stop::fast);
   SqlSession(standby.url()).run("SELECT pg_promote()");
 }
@@ -173,6 +175,7 @@ TEST_CASE_FIXTURE(Primary,
   SUBCASE("which nobody noticed") {}
 
   PostgresqlCluster last(PostgresqlCluster::StandbyOf{*standby});
+  wait_until_replayed(*standby, last);
   standby->stop(PostgresqlCluster::Stop::fast);
   SqlSession(last.url()).run("SELECT pg_promote()");
   leaf::Store after({.url = last.url()});

@@ -14,11 +14,13 @@
 #include "support/manual_clock.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/sql_session.hpp"
+#include "support/standby.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
 
 using leaf::test::error_of;
 using leaf::test::PostgresqlCluster;
+using leaf::test::wait_until_replayed;
 
 namespace {
 
@@ -28,16 +30,6 @@ void set_up(const std::string& url) {
   leaf::Store store({.url = url});
   store.migrate();
   store.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
-}
-
-void wait_until_replayed(const PostgresqlCluster& primary, const PostgresqlCluster& standby) {
-  leaf::test::SqlSession writing(primary.url());
-  // Something to replay: where a backup has ended a file of the log, there may be nothing in the next one.
-  writing.run("SELECT pg_logical_emit_message(true, '', '')");
-  const std::string written = writing.value("SELECT pg_current_wal_lsn()");
-  leaf::test::SqlSession replaying(standby.url());
-  REQUIRE(leaf::test::wait_for(
-      [&] { return replaying.value("SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", {written}) == "t"; }));
 }
 
 /// A port of 127.0.0.1 that answers nobody: its queue is full, so that the kernel drops what comes.
@@ -102,7 +94,7 @@ TEST_CASE("standby: alone it is out of reach, among several hosts the primary is
   CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
 
   SUBCASE("and after the primary was stopped, the promoted one") {
-    // A clean stop waits until the standby has everything.
+    wait_until_replayed(primary, standby);
     primary.stop(PostgresqlCluster::Stop::fast);
     leaf::test::ManualClock clock;
     CHECK(error_of([&] { leaf::Store({.url = both, .clock = &clock}).grant(order, 5); }).code() ==

@@ -14,6 +14,7 @@
 
 #include "leaf/segment.hpp"
 #include "leaf/store.hpp"
+#include "support/sanitized.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
@@ -122,7 +123,8 @@ bool has_journal(const SqliteStore& store) {
 
 }  // namespace
 
-TEST_CASE("fork: children make allocators of their own while threads of the parent are inside of SQLite") {
+TEST_CASE("fork: children make allocators of their own while threads of the parent are inside of SQLite" *
+          doctest::skip(leaf::test::children_start_no_threads)) {
   constexpr int children = 100, ids_each = 3, threads = 3;
   SqliteStore store("/dev/shm");  // where a commit takes no time, and SQLite's own work all of it
   Store admin = store.open();
