@@ -30,7 +30,7 @@ if(LEAF_SANITIZE)
   target_compile_options(leaf_build_options INTERFACE -fsanitize=${LEAF_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(leaf_build_options INTERFACE -fsanitize=${LEAF_SANITIZE} -Wl,-z,undefs)
 endif()
-# For whatever waits for a lock.
+# What ThreadSanitizer has to be told of locks.
 set(leaf_clock_locks)
 if(LEAF_SANITIZE MATCHES thread)
   set(leaf_clock_locks ${PROJECT_SOURCE_DIR}/tests/sanitizers/clock_locks.cpp)

@@ -17,7 +17,7 @@ void copy(std::string_view text, char (&target)[size]) noexcept {
   *end = '\0';
 }
 
-/// Other commands have an option to do without the host's buffers, a benchmark has one to do with them.
+/// Elsewhere an option does without the host's buffers; a benchmark uses them only if an option says so.
 std::string hint_for_benchmark(const leaf::Error& error) {
   const bool may_do_without = std::ranges::any_of(error.remedies(), [](const leaf::Remedy& remedy) {
     return remedy.kind == leaf::Remedy::Kind::do_without_host;

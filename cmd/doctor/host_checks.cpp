@@ -154,9 +154,8 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional
   if (former > 0) {
     checks.push_back(
         {.name = check_name,
-         .detail = fmt::format("{} {} of a copy of its store to which no name leads any more; 'leafctl "
-                               "status --forget' discards "
-                               "them",
+         .detail = fmt::format("{} {} of a copy of its store to which no name leads any more; "
+                               "'leafctl status --forget' discards them",
                                leaf::detail::counted(former, "buffer"), former == 1 ? "is" : "are"),
          .measures = {{"former", former}}});
   }

@@ -81,8 +81,8 @@ class Granter {
   virtual std::string name() const = 0;
   /// What is waited for, for messages: "segment of tag 'order'".
   virtual std::string what() const = 0;
-  /// Has `store` grant what comes after `filled`. Throws Error, before anything is granted where that would
-  /// not be alike.
+  /// Has `store` grant what comes after `filled`. Throws Error: as require_alike() before anything is
+  /// granted.
   virtual Granted grant(Store& store, const Filled& filled) const = 0;
   /// Whether `store` still stands where `granted` ends: a tag may have been drawn from since, or raised. A
   /// worker's time only its holder moves on. Throws Error.

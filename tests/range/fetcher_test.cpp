@@ -67,10 +67,8 @@ struct Failing {
 /// Ranges of ten, with a mark at the first, whose questions to the store do something before they are over.
 class Interrupted final : public leaf::range::RangeSource {
  public:
-  Interrupted(Fetcher& fetcher, std::function<void()> at_the_end)
-      : RangeSource(std::make_unique<MadeUp>([] { return Granted{}; })),
-        fetcher_(fetcher),
-        at_the_end_(std::move(at_the_end)) {
+  explicit Interrupted(Fetcher& fetcher)
+      : RangeSource(std::make_unique<MadeUp>([] { return Granted{}; })), fetcher_(fetcher) {
     draw_from(ranges_);
   }
   leaf::range::GrantRecord record() const override { return {}; }
@@ -84,26 +82,43 @@ class Interrupted final : public leaf::range::RangeSource {
     const std::int64_t lo = 1 + 10 * fetches;
     ranges_.publish({lo, lo + 10}, 1, 0, ranges_.next_turn());
     ++fetches;
-    at_the_end_();
+    at_the_end();
   }
   bool check() override {
     ++checks;
-    if (in_check) in_check();
+    in_check();
     return asks_for_name;
   }
   void check_name(Store&) override {
     ++name_checks;
-    at_the_end_();
+    at_the_end();
   }
 
   std::atomic<int> fetches{0}, checks{0}, name_checks{0};
   std::atomic<bool> asks_for_name{false};
-  std::function<void()> in_check;
+  std::function<void()> at_the_end = [] {};
+  std::function<void()> in_check = [] {};
 
  private:
   Fetcher& fetcher_;
-  const std::function<void()> at_the_end_;
   leaf::range::DoubleBuffer ranges_;
+};
+
+/// Such a source and its fetcher, by a clock that the test sets.
+struct Watched {
+  explicit Watched(int threads)
+      : fetcher(options(), {.timeout = 1h, .max_threads = threads, .on_failure = {}}) {}
+  leaf::StoreOptions options() {
+    leaf::StoreOptions options = file.options();
+    options.clock = &clock;
+    return options;
+  }
+
+  const SqliteStore file;
+  ManualClock clock;
+  std::optional<Interrupted> made;  ///< outlives its fetcher
+  Fetcher fetcher;
+  Interrupted& source = made.emplace(fetcher);
 };
 
 /// What a caller is told who comes while the first attempt is under way. Time stands still.
@@ -237,26 +252,23 @@ TEST_CASE(
 }
 
 TEST_CASE("fetcher: who waits looks again once a check has found where the store's name leads") {
-  const SqliteStore file;
-  file.open();
-  ManualClock clock;
-  auto options = file.options();
-  options.clock = &clock;
   std::latch let_go(1);
   std::atomic<bool> is_there{false};
-  std::optional<Interrupted> source;
-  Fetcher fetcher(options, {.timeout = 1h, .max_threads = 2, .on_failure = {}});
-  source.emplace(fetcher, [&] {
-    if (source->name_checks == 0) return let_go.wait();  // the store is slow
+  Watched watched(2);
+  ManualClock& clock = watched.clock;
+  Fetcher& fetcher = watched.fetcher;
+  Interrupted& source = watched.source;
+  source.at_the_end = [&] {
+    if (source.name_checks == 0) return let_go.wait();  // the store is slow
     if (is_there) return;
     clock.wait_for_sleepers(2);  // who waits, and the thread that is left for checks
     is_there = true;
-  });
-  fetcher.watch(*source);
-  source->asks_for_name = true;
+  };
+  fetcher.watch(source);
+  source.asks_for_name = true;
   auto waits =
-      std::async(std::launch::async, [&] { fetcher.await(*source, [&] { return is_there.load(); }); });
-  REQUIRE(leaf::test::wait_for([&] { return source->fetches == 1; }));
+      std::async(std::launch::async, [&] { fetcher.await(source, [&] { return is_there.load(); }); });
+  REQUIRE(leaf::test::wait_for([&] { return source.fetches == 1; }));
   clock.wait_for_sleepers(2);
   clock.advance(1s);
   CHECK(waits.wait_for(leaf::test::patience) == std::future_status::ready);
@@ -265,28 +277,25 @@ TEST_CASE("fetcher: who waits looks again once a check has found where the store
 }
 
 TEST_CASE("fetcher: who waits for an attempt is told what that one has met, not the one before") {
-  const SqliteStore file;
-  file.open();
-  ManualClock clock;
-  auto options = file.options();
-  options.clock = &clock;
   std::latch has_begun(1), let_go(1);
-  std::optional<Interrupted> source;
-  Fetcher fetcher(options, {.timeout = 1h, .max_threads = 2, .on_failure = {}});
-  source.emplace(fetcher, [&] {
-    if (source->name_checks > 0) return;
-    if (source->fetches == 2) {
+  Watched watched(2);
+  ManualClock& clock = watched.clock;
+  Fetcher& fetcher = watched.fetcher;
+  Interrupted& source = watched.source;
+  source.at_the_end = [&] {
+    if (source.name_checks > 0) return;
+    if (source.fetches == 2) {
       has_begun.count_down();
       let_go.wait();
     }
-    throw Error(ErrorCode::not_found, "attempt " + std::to_string(source->fetches));
-  });
-  source->asks_for_name = true;
-  fetcher.watch(*source);
+    throw Error(ErrorCode::not_found, "attempt " + std::to_string(source.fetches));
+  };
+  source.asks_for_name = true;
+  fetcher.watch(source);
   std::atomic<int> looks{0};
   const auto told = [&] {
     return std::string(
-        leaf::test::error_of([&] { fetcher.await(*source, [&] { return ++looks == 0; }); }).what());
+        leaf::test::error_of([&] { fetcher.await(source, [&] { return ++looks == 0; }); }).what());
   };
   CHECK(told() == "attempt 1");
   looks = 0;
@@ -300,34 +309,31 @@ TEST_CASE("fetcher: who waits for an attempt is told what that one has met, not 
 }
 
 TEST_CASE("fetcher: whoever has checked and now asks a store that is slow leaves the next check to another") {
-  const SqliteStore file;
-  file.open();
-  ManualClock clock;
-  auto options = file.options();
-  options.clock = &clock;
   std::latch is_checking(1), ends_check(1), let_go(1);
-  std::optional<Interrupted> source;
-  Fetcher fetcher(options, {.timeout = 1h, .max_threads = 2, .on_failure = {}});
-  source.emplace(fetcher, [&] {
-    if (source->name_checks > 0) let_go.wait();  // the store is slow
-  });
-  source->in_check = [&] {
-    if (source->checks > 1) return;
+  Watched watched(2);
+  ManualClock& clock = watched.clock;
+  Fetcher& fetcher = watched.fetcher;
+  Interrupted& source = watched.source;
+  source.at_the_end = [&] {
+    if (source.name_checks > 0) let_go.wait();  // the store is slow
+  };
+  source.in_check = [&] {
+    if (source.checks > 1) return;
     is_checking.count_down();
     ends_check.wait();
   };
-  source->asks_for_name = true;
-  fetcher.watch(*source);
+  source.asks_for_name = true;
+  fetcher.watch(source);
   clock.wait_for_sleepers(1);
   clock.advance(1s);
   is_checking.wait();
   // Another thread has fetched, and found no check due.
-  fetcher.await(*source, [&] { return source->fetches == 1; });
+  fetcher.await(source, [&] { return source.fetches == 1; });
   ends_check.count_down();
-  CHECK(leaf::test::wait_for([&] { return source->name_checks == 1; }));
+  CHECK(leaf::test::wait_for([&] { return source.name_checks == 1; }));
   CHECK(leaf::test::wait_for([&] {
     clock.advance(1s);
-    return source->checks > 1;
+    return source.checks > 1;
   }));
   let_go.count_down();
 }
@@ -383,11 +389,10 @@ TEST_CASE("fetcher: pauses double, to two seconds, or to a minute where nobody e
 TEST_CASE("fetcher: a range whose mark is reached before its fetch is over has the next one fetched") {
   const SqliteStore file;
   file.open();
-  std::function<void()> draw_to_the_mark;
   std::optional<Interrupted> source;
   Fetcher fetcher(file.options(), {.timeout = 5s, .max_threads = 1, .on_failure = {}});
-  source.emplace(fetcher, [&] { draw_to_the_mark(); });
-  draw_to_the_mark = [&] {
+  source.emplace(fetcher);
+  source->at_the_end = [&] {
     // The last of the range before, and the first of this one.
     if (source->fetches == 2) CHECK(source->take(9).size() + source->take(1).size() == 10);
   };
@@ -396,35 +401,32 @@ TEST_CASE("fetcher: a range whose mark is reached before its fetch is over has t
 }
 
 TEST_CASE("fetcher: what is buffered is checked each second while the store does not answer") {
-  const SqliteStore file;
-  file.open();
-  ManualClock clock;
-  auto options = file.options();
-  options.clock = &clock;
   std::latch asked(1), answered(1);
-  std::optional<Interrupted> source;
-  Fetcher fetcher(options, {.timeout = 5s, .max_threads = 1, .on_failure = {}});
-  source.emplace(fetcher, [&] {
+  Watched watched(1);
+  ManualClock& clock = watched.clock;
+  Fetcher& fetcher = watched.fetcher;
+  Interrupted& source = watched.source;
+  source.at_the_end = [&] {
     if (!asked.try_wait()) asked.count_down();
     answered.wait();
-  });
-  fetcher.watch(*source);
+  };
+  fetcher.watch(source);
   SUBCASE("which was asked for a range") {
-    fetcher.request(*source);
+    fetcher.request(source);
   }
   SUBCASE("which was asked for its name") {
-    source->asks_for_name = true;
+    source.asks_for_name = true;
     clock.wait_for_sleepers(1);
     clock.advance(1s);
   }
   asked.wait();
-  const int before = source->checks;
+  const int before = source.checks;
   for (int second = 0; second < 3; ++second) {
     clock.wait_for_sleepers(1);
     clock.advance(1s);
-    CHECK(leaf::test::wait_for([&] { return source->checks > before + second; }));
+    CHECK(leaf::test::wait_for([&] { return source.checks > before + second; }));
   }
-  CHECK(source->fetches + source->name_checks == 1);
+  CHECK(source.fetches + source.name_checks == 1);
   answered.count_down();
 }
 
