@@ -26,6 +26,9 @@ class RealClock final : public Clock {
   }
 };
 
+/// Made while the library is loaded: the first caller may be a thread that a fork interrupts.
+[[maybe_unused]] Clock& made_early = Clock::real();
+
 }  // namespace
 
 Clock::~Clock() = default;

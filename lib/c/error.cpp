@@ -14,6 +14,9 @@ leaf_error& out_of_memory() {
   return error;
 }
 
+/// Made while the library is loaded: the first caller may be a thread that a fork interrupts.
+[[maybe_unused]] leaf_error& made_early = out_of_memory();
+
 leaf_error* made_of(const std::exception& exception) {
   const auto* const known = dynamic_cast<const Error*>(&exception);
   if (known == nullptr) return new leaf_error{LEAF_FAILED, exception.what(), {}};

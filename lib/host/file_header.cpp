@@ -13,6 +13,7 @@
 
 #include "host/descriptor.hpp"
 #include "host/hash.hpp"
+#include "leaf/detail/made_once.hpp"
 #include "leaf/error.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -60,7 +61,8 @@ bool is_file_name(std::string_view name, FileKind kind) {
 }
 
 const std::string& boot_id() {
-  static const std::string& id = *new std::string([] {
+  static constinit MadeOnce<std::string> id;
+  return id.get([] {
     constexpr const char* boot_file = "/proc/sys/kernel/random/boot_id";
     const Descriptor file(::open(boot_file, O_RDONLY | O_CLOEXEC));
     char text[sizeof FileHeader::boot] = {};
@@ -75,8 +77,7 @@ const std::string& boot_id() {
               : advice("go without the host's buffer{}"_hint, Remedy{Remedy::Kind::do_without_host}));
     }
     return std::string(text, strcspn(text, "\n"));
-  }());
-  return id;
+  });
 }
 
 std::optional<Birth> birth_of(int descriptor) {

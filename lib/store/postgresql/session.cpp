@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "leaf/detail/made_once.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
@@ -52,10 +53,11 @@ struct Parameter {
 /// OpenSSL has exit() tear it down, and threads that log in meanwhile would crash in it. What is registered
 /// later runs earlier, so it must have been initialized before: any digest does that.
 void end_with_program() {
-  [[maybe_unused]] static const int registered = [] {
+  static constinit MadeOnce<int> registered;
+  registered.get([] {
     PQfreemem(PQencryptPassword("", ""));
     return std::atexit(&fork_guard::end);
-  }();
+  });
 }
 
 /// Begins to connect; `parameters` win over what the connection string says, and that over `program`.
@@ -69,9 +71,10 @@ Session start(const std::string& connection_string, const std::string& program,
   }
   keywords.push_back(nullptr);
   values.push_back(nullptr);
-  end_with_program();
-  Session session(
-      take_step([&] { return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1); }));
+  Session session(take_step([&] {
+    end_with_program();
+    return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1);
+  }));
   if (!session) throw Error(ErrorCode::failed, "out of memory");
   // What the server warns of at login, libpq would print.
   PQsetNoticeReceiver(
