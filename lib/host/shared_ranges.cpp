@@ -37,7 +37,12 @@ SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKi
   const auto known = name_.look_up(*folder_.get(), now());
   if (!known) return;
   go_to(known->store);
-  go_to_current_file();
+  try {
+    go_to_current_file();
+  } catch (const Error& error) {
+    if (!error.retryable()) throw;
+    return;  // whoever draws waits until it can be gone to
+  }
   if (tries_once_ || !known->check_is_due || !name_.claim_check(*folder_.get(), now())) return;
   try {
     const std::lock_guard store_lock(store_mutex_);
@@ -68,13 +73,16 @@ void SharedRanges::request_fetch() {
 }
 
 bool SharedRanges::is_known() {
+  bool has_left = false;
   {
     const std::lock_guard lock(files_mutex_);
     if (identity_) return true;
+    has_left = has_left_;
   }
   const auto known = name_.look_up(*folder_.get(), now());
-  if (known) go_to(known->store);
-  return known.has_value();
+  if (!known || (has_left && known->check_is_due)) return false;
+  go_to(known->store);
+  return true;
 }
 
 void SharedRanges::go_to(const StoreIdentity& store) {
@@ -105,8 +113,20 @@ std::shared_ptr<StateFile> SharedRanges::current_file(const Folder& folder,
 void SharedRanges::go_to_current_file() {
   const auto folder = folder_.get();
   const std::lock_guard lock(files_mutex_);
-  const auto current = current_file(*folder, identity_);
-  go_to(current && current->state().buffer.published_end() != 0 ? current->shared_state() : nullptr);
+  try {
+    const auto current = current_file(*folder, identity_);
+    go_to(current && current->state().buffer.published_end() != 0 ? current->shared_state() : nullptr);
+  } catch (...) {
+    if (drawn_store_ && identity_ && *drawn_store_ != *identity_) leave_store();
+    throw;
+  }
+}
+
+/// Where the name leads now is not known, or cannot be gone to: whoever draws next finds out, or is told why.
+void SharedRanges::leave_store() {
+  identity_.reset();
+  has_left_ = true;
+  go_to(nullptr);
 }
 
 void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
@@ -116,6 +136,7 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
     const std::string origin = next->origin.get();
     if (!origin_.empty()) granter().require_alike(origin_, origin);
     origin_ = origin;
+    has_left_ = false;
     if (std::ranges::find(drawn_from_, next) == drawn_from_.end()) drawn_from_.push_back(next);
   }
   // Who has drawn nothing yet has nothing of another one.
@@ -136,6 +157,19 @@ void SharedRanges::find_store(Time deadline) {
   Store& asked = *borrowed;
   const auto question = ask(asked);
   note(granter().identify(asked), question);
+}
+
+/// What follows is not drawn from the buffer of a store before. False if waiting may cure the `failure`.
+bool SharedRanges::go_to_store(Time deadline, std::optional<Error>& failure) {
+  try {
+    find_store(deadline);
+    go_to_current_file();
+    return true;
+  } catch (const Error& error) {
+    if (tries_once_ || !error.retryable()) throw;
+    failure = error;
+    return false;
+  }
 }
 
 void SharedRanges::note(const StoreIdentity& store, const StoreName::Question& question) {
@@ -163,9 +197,15 @@ bool SharedRanges::check() {
   const range::DoubleBuffer& drawn_from = buffer();
   const std::pair now_at(&drawn_from, drawn_from.view().word);  // two stores' words may be alike
   if (std::exchange(checked_at_, now_at) == now_at || !is_known()) return false;
-  const auto known = name_.look_up(*folder_.get(), now());
-  if (known) go_to(known->store);
-  go_to_current_file();
+  const auto folder = folder_.get();
+  const auto known = name_.look_up(*folder, now());
+  if (known) {
+    go_to(known->store);
+    go_to_current_file();
+  } else {
+    const std::lock_guard lock(files_mutex_);
+    if (identity_ && name_.visibly_leads_elsewhere(*folder, *identity_)) leave_store();
+  }
   return (!known || known->check_is_due) && name_.claim_check(*folder_.get(), now());
 }
 
@@ -193,16 +233,11 @@ void SharedRanges::await(const std::function<bool()>& ready) {
   LockWait wait;
   std::optional<Error> failure;
   for (;;) {
-    try {
-      find_store(deadline);
-    } catch (const Error& error) {
-      if (tries_once_ || !error.retryable()) throw;
-      failure = error;
+    if (go_to_store(deadline, failure)) {
+      if (ready() || try_to_fetch(deadline, ready, wait)) return;
+      go_to_current_file();
+      if (ready()) return;
     }
-    go_to_current_file();
-    if (ready() || try_to_fetch(deadline, ready, wait)) return;
-    go_to_current_file();
-    if (ready()) return;
     if (clock().steady_now() >= deadline) throw timed_out(failure);
     pause(deadline, length);
   }
@@ -279,11 +314,10 @@ void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
   const Time deadline = clock().steady_now() + timeout_;
   milliseconds length{1};
   LockWait wait;
+  std::optional<Error> failure;
   for (;;) {
-    find_store(deadline);
-    go_to_current_file();  // what follows is not drawn from the buffer of a store before
-    const auto file = current_file();
-    if (const auto lock = this->lock(file, wait)) {
+    const auto file = go_to_store(deadline, failure) ? current_file() : nullptr;
+    if (const auto lock = file ? this->lock(file, wait) : std::nullopt) {
       const std::lock_guard store_lock(store_mutex_);
       try {
         if (work(*store_until(deadline), *file)) return;
@@ -292,7 +326,7 @@ void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
         throw;
       }
     }
-    if (clock().steady_now() >= deadline) throw timed_out(std::nullopt);
+    if (clock().steady_now() >= deadline) throw timed_out(failure);
     pause(deadline, length);
   }
 }
@@ -329,7 +363,7 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
       fetch_locked(store, *another, *its_lock, /*may_ask_again=*/false);
     return;
   }
-  if (its_state.buffer.published_end() > granted.range.lo) return;
+  if (std::max(its_state.buffer.published_end(), order_end(*another)) > granted.range.lo) return;
   if (!its_state.origin.empty() && its_state.origin.get() != granted.origin) return;
   if (another->is_current(*folder_.get())) put_in_place(its_state, granted, its_turn);
 }

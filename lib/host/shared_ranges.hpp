@@ -95,6 +95,8 @@ class SharedRanges : public range::RangeSource {
   bool is_known();
   /// Asks the store which one it is, if that is not known.
   void find_store(Time deadline);
+  void leave_store();
+  bool go_to_store(Time deadline, std::optional<Error>& failure);
   bool try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait);
   std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
   /// How far takers have come of a file that goes, so that what is put into another one comes behind it.
@@ -124,6 +126,7 @@ class SharedRanges : public range::RangeSource {
   SharedState nowhere_{};  ///< what takers find empty while there is nothing else to draw from
   mutable ForkMutex files_mutex_;
   std::optional<StoreIdentity> identity_;  ///< where the name leads
+  bool has_left_ = false;                  ///< leave_store(), and has gone to none since
   std::shared_ptr<StateFile> file_;        ///< the current one
   /// Takers may be in each of them at any time, so their mappings stay; but no descriptors, and nothing of a
   /// file that another one replaced before anything was in it, as again and again while a store is silent.

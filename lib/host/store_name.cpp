@@ -234,6 +234,13 @@ std::optional<StoreName::Known> StoreName::look_up(const Folder& folder, UnixTim
   return Known{.store = store, .check_is_due = !is_sqlite() && !is_fresh};  // a SQLite file tells all
 }
 
+bool StoreName::visibly_leads_elsewhere(const Folder& folder, const StoreIdentity& store) const {
+  const Place place = look();
+  if (is_sqlite()) return !place.copy.empty() && place.copy != store.copy;
+  const auto file = find(folder, place);
+  return file && file->state().store_name.stamp.load(std::memory_order_relaxed) != place.stamp.value();
+}
+
 bool StoreName::claim_check(const Folder& folder, UnixTime now) const {
   const auto file = find(folder, look());
   if (!file) return true;

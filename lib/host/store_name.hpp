@@ -52,6 +52,10 @@ class StoreName {
   /// that it goes through has changed since.
   std::optional<Known> look_up(const Folder& folder, UnixTime now) const;
 
+  /// Whether a file that the name goes through has been changed or replaced since it led to `store`. A SQLite
+  /// file that is gone leads nowhere else.
+  bool visibly_leads_elsewhere(const Folder& folder, const StoreIdentity& store) const;
+
   /// True if the caller is to check now: nobody else does for a while, whatever comes of it.
   bool claim_check(const Folder& folder, UnixTime now) const;
   /// Remembers that the name leads to `store`, the answer to `question`. False, and nothing is, if it leads

@@ -22,6 +22,7 @@
 #include "host/state_patch.hpp"
 #include "leaf/error.hpp"
 #include "store/file_identity.hpp"
+#include "store/grant_marks.hpp"
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
 #include "support/sqlite_store.hpp"
@@ -55,7 +56,9 @@ struct BusyClock final : ManualClock {
 /// The name of a store that nobody connects to, a folder of host state, and time.
 struct SharedRangesFixture {
   leaf::StoreOptions store_options() { return {.url = "postgresql://h/ids", .clock = &clock}; }
-  leaf::HostOptions host_options() const { return {.folder = run, .fetch_ahead = false}; }
+  leaf::HostOptions host_options() const {
+    return {.folder = run, .store_files = store_files, .fetch_ahead = false};
+  }
   /// That of the store's name.
   bool claim_check() {
     const leaf::host::StoreName name(store_options().url, host_options());
@@ -65,6 +68,7 @@ struct SharedRangesFixture {
 
   TemporaryFolder home;
   fs::path run = home.path() / "run";
+  std::vector<std::string> store_files{};
   BusyClock clock;
 };
 
@@ -75,6 +79,7 @@ struct Plan {
   std::string incarnation = "o1";
   std::function<void()> before_grant = [] {};
   std::function<void()> before_identify = [] {};
+  std::string order_mark{};
   bool takes_over = true;
   bool is_newest = true;
   int asked = 0;
@@ -104,6 +109,7 @@ class PlannedGranter final : public leaf::range::Granter {
     plan_.before_identify();
     return {plan_.deployment, ""};
   }
+  std::string order_mark() const override { return plan_.order_mark; }
   bool may_take_over() const override { return plan_.takes_over; }
   bool is_newest(leaf::Store&, const leaf::range::Granted&) const override { return plan_.is_newest; }
 
@@ -291,6 +297,33 @@ TEST_CASE("shared ranges: nothing is fetched while another holds the lock; that 
   CHECK(buffer.draw() == 3);
 }
 
+TEST_CASE("shared ranges: a file that does not count is thrown away once nobody holds its lock any more") {
+  SharedRangesFixture fixture;
+  Buffer first(fixture), other(fixture, "order", 5s);
+  first.grants = {{1, 4}};
+  CHECK(first.draw() == 1);
+  std::optional<HeldLock> held;
+  const auto let_it_be_of_another_boot = [&] {
+    held.emplace(fixture.run);
+    leaf::test::patch_header(state_file_in(fixture.run), [](leaf::host::FileHeader& h) { h.boot[0] ^= 1; });
+  };
+  let_it_be_of_another_boot();
+  other.grants = {{10, 14}};
+  fixture.clock.on_sleep = [&] { held.reset(); };
+  CHECK(other.draw() == 10);
+
+  let_it_be_of_another_boot();
+  Buffer third(fixture, "order", 5s);
+  third.alone([](leaf::Store&, StateFile& file) { return file.state().buffer.published_end() == 0; });
+
+  let_it_be_of_another_boot();
+  fixture.clock.on_sleep = [] {};
+  Buffer fourth(fixture, "order", 5s);
+  const auto begun = fixture.clock.steady_now();
+  CHECK(error_text([&] { fourth.draw(); }).find("is stale, and its lock is held") != std::string::npos);
+  CHECK(fixture.clock.steady_now() - begun >= 5s);
+}
+
 TEST_CASE("shared ranges: who fetches is named by number only where that number is known to mean it") {
   SharedRangesFixture fixture;
   Buffer buffer(fixture);
@@ -340,6 +373,59 @@ TEST_CASE("shared ranges: a name that leads elsewhere takes its users to that st
   one.grants = {{1010, 1020}};
   one.fetch();
   CHECK(one.draw() == 1001);  // what is left there is as good as it was
+}
+
+TEST_CASE("shared ranges: a name that visibly leads elsewhere is left also while the store does not answer") {
+  SharedRangesFixture fixture;
+  const fs::path services = fixture.home.path() / "services";
+  std::ofstream(services) << "[ids]\ndbname=staging\n";
+  fixture.store_files = {services};
+  Buffer one(fixture);
+  one.grants = {{1000, 1010}};
+  CHECK(one.draw() == 1000);
+  std::ofstream(services) << "[ids]\ndbname=production\n";
+  one.before_identify = [] { throw Error(ErrorCode::unavailable, "the store is away", "wait"); };
+  leaf::Store store(fixture.store_options());
+  CHECK_THROWS_AS(check(one, store), Error);
+  CHECK(error_text([&] { one.draw(); }).find("the store is away") != std::string::npos);
+  one.before_identify = [] {};
+  SUBCASE("to another one") {
+    one.deployment = "d2";
+    one.grants = {{1, 10}};
+    CHECK(one.draw() == 1);
+  }
+  SUBCASE("to the same one, after all") {
+    CHECK(one.draw() == 1001);
+  }
+}
+
+TEST_CASE("shared ranges: a store is left also where the buffer of the next one cannot be gone to") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture);
+  one.grants = {{1000, 1010}};
+  CHECK(one.draw() == 1000);
+  const fs::path its_file = state_file_in(fixture.run);
+  other.deployment = "d2";
+  other.grants = {{1, 10}};
+  other.fetch();
+  auto files = leaf::test::state_files_in(fixture.run);
+  std::erase(files, its_file);
+  REQUIRE(files.size() == 1);
+  fs::remove(files[0]);
+  fs::create_symlink("nowhere", files[0]);
+  leaf::Store store(fixture.store_options());
+  CHECK_THROWS_AS(check(one, store), Error);
+  CHECK(error_text([&] { one.draw(); }).find("is a symbolic link") != std::string::npos);
+  SUBCASE("until it can") {
+    fs::remove(files[0]);
+    one.deployment = "d2";
+    one.grants = {{20, 30}};
+    CHECK(one.draw() == 20);
+  }
+  SUBCASE("until the name leads back, which the store says") {
+    fixture.clock.advance(61s);
+    CHECK(one.draw() == 1001);
+  }
 }
 
 TEST_CASE(
@@ -1028,6 +1114,19 @@ TEST_CASE("store name: a new one takes the place of those that nobody has checke
   CHECK(is_known("sqlite:/old"));
   CHECK(is_known("postgresql://h/used"));
   CHECK(is_known("postgresql://h/new"));
+}
+
+TEST_CASE("shared ranges: what comes late from another store is not lower than what was drawn there") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
+  one.order_mark = "order of one";
+  one.grants = {{1000, 1001}, {10, 20}, {60, 70}};
+  CHECK(one.draw() == 1000);
+  // As from a buffer that was taken from who had stopped.
+  leaf::host_marks(fixture.host_options())->raise("d2", one.order_mark, 50);
+  one.deployment = "d2";
+  one.fetch();
+  CHECK(one.draw() == 60);
 }
 
 TEST_CASE("store name: one that goes through a file which has changed is looked up anew") {
