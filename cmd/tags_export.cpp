@@ -7,6 +7,7 @@
 #include "tags/tag_format.hpp"
 #include "tags/tag_selection.hpp"
 #include "tags/tag_yaml.hpp"
+#include "tags/tags_behind.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl {
@@ -34,11 +35,24 @@ class TagsExport : public Command {
     const TagFormat format = format_.format().value_or(TagFormat::yaml);
     leaf::Store store = session.store();
     const auto tags = selection_.all_tags(store, session.messages);
+    refuse(tags_behind(tags, store, [this](const std::string& tag) { return selection_.matches(tag); }),
+           session.messages);
     session.output.print_text(format == TagFormat::yaml ? tags_as_yaml(tags) : tags_as_csv(tags));
     for (const leaf::Tag& tag : tags) warn_of_what_no_import_takes(tag, session.messages);
   }
 
  private:
+  /// Where the file is imported, IDs that are in use would be granted again, by a store that knows nothing of
+  /// them.
+  static void refuse(const std::vector<leaf::Error>& behind, Messages& messages) {
+    if (behind.empty()) return;
+    if (behind.size() == 1) throw leaf::Error(behind.front());
+    for (const leaf::Error& error : behind) messages.error(error);
+    throw leaf::Error(
+        leaf::ErrorCode::refused,
+        fmt::format("{} tags would go on below what was granted, so nothing was exported", behind.size()));
+  }
+
   /// A table that Leaf made may hold what no tag can be added with.
   static void warn_of_what_no_import_takes(const leaf::Tag& tag, Messages& messages) {
     try {

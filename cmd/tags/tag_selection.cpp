@@ -23,13 +23,17 @@ std::vector<leaf::Tag> TagSelection::all_tags(leaf::Store& store, Messages& mess
   return matching(store.all_tags(), messages);
 }
 
+bool TagSelection::matches(const std::string& tag) const {
+  return leafctl::matches(pattern_, tag);
+}
+
 std::vector<leaf::Tag> TagSelection::matching(std::vector<leaf::Tag> tags, Messages& messages) const {
   const bool has_tags = !tags.empty();
   std::vector<std::string> names;
   for (const leaf::Tag& tag : tags) {
     if (is_tag_name(tag.name)) names.push_back(tag.name);
   }
-  std::erase_if(tags, [this](const leaf::Tag& tag) { return !matches(pattern_, tag.name); });
+  std::erase_if(tags, [this](const leaf::Tag& tag) { return !matches(tag.name); });
   if (!has_tags) {
     messages.info("no tags yet: add one with 'leafctl add-tag TAG'");
   } else if (tags.empty()) {

@@ -21,6 +21,8 @@ class TagSelection {
   /// The same, and those that are removed.
   std::vector<leaf::Tag> all_tags(leaf::Store& store, Messages& messages) const;
 
+  bool matches(const std::string& tag) const;
+
  private:
   std::vector<leaf::Tag> matching(std::vector<leaf::Tag> tags, Messages& messages) const;
 

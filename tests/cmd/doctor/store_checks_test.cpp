@@ -366,8 +366,8 @@ TEST_CASE(
         "system identifier 7, timeline 1: a failover or restore was noticed; no worker is leased before "
         "1970-01-01T02:00:00.000Z");
   CHECK(found(health).hint ==
-        "wait until then; if the server lost no commit, 'leafctl failover settle --no-commits-lost' ends the "
-        "wait");
+        "wait until then; if no commit was lost and no backup restored, 'leafctl failover settle "
+        "--no-commits-lost' ends the wait");
   CHECK(found(health).state == CheckState::failed);
 }
 
