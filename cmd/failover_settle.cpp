@@ -31,8 +31,8 @@ class FailoverSettle : public Command {
         "Nothing repeats. PostgreSQL only.");
     command.add_flag(
         "--no-commits-lost", all_there_,
-        "the server has all that the previous one committed: tags go on where they were, and workers are "
-        "leased at once; asks on a terminal");
+        "the server has all that the previous one committed, and no backup was restored: tags go on where "
+        "they were, and workers are leased at once; asks on a terminal");
     command.add_flag(
         "--every-server", every_server_,
         "with --no-commits-lost: this applies to every server since the last grants, not only to the "
@@ -78,7 +78,7 @@ class FailoverSettle : public Command {
     require_terminal_to_ask("settling a failover with --no-commits-lost", messages);
     require_yes(
         fmt::format("go on without the guard in store '{}', with {} and all workers? If {}commits were lost,"
-                    " IDs repeat",
+                    " or a backup was restored, IDs repeat",
                     shown_store, leaf::detail::counted(waiting, "tag"), every_server_ ? "any server's " : ""),
         "nothing was settled", messages);
   }

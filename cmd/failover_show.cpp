@@ -39,8 +39,8 @@ class FailoverShow : public Command {
     session.messages.info(
         found.server.empty() ? "the database does not tell which server it is: no failover is noticed"
         : tags_wait          ? "the server has changed: 'leafctl failover settle' ends the wait of tags"
-        : found.leases_wait  ? "the server has changed: workers wait, or if it lost no commit, 'leafctl "
-                               "failover settle --no-commits-lost' ends their wait"
+        : found.leases_wait  ? "the server has changed: workers wait, or if no commit was lost and no "
+                               "backup restored, 'leafctl failover settle --no-commits-lost' ends their wait"
                              : "nothing waits");
   }
 };

@@ -98,8 +98,11 @@ class WorkersAcquire : public Command {
     request.window = (request.window / layout.unit() + 1) * layout.unit() - std::chrono::milliseconds(1);
     const leaf::WorkerLease granted = store.acquire_worker(request);
     const Lease lease{granted, whole_units(granted), owner};
-    if (lease.window.begin >= lease.window.end) {
+    const bool is_of_another = granted.layout->text() != layout.text();
+    if (is_of_another || lease.window.begin >= lease.window.end) {
       store.release_worker(granted, granted.begin);
+      if (is_of_another)
+        throw leaf::Error(leaf::ErrorCode::unavailable, "the store has another layout now", "try again"_hint);
       layout.ticks_at(lease.window.end);  // throws
     }
     marks.look();

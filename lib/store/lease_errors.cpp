@@ -40,12 +40,12 @@ Error no_lease_before(UnixTime from, UnixTime now) {
         ErrorCode::unavailable, told,
         advice(
             "a clock is behind, or was ahead: wait until {}, or do what leafctl-failover(1) says of that. If "
-            "that server lost no commit, saying so{} ends the wait"_hint,
+            "no commit was lost and no backup restored, saying so{} ends the wait"_hint,
             time, settle)};
   }
   return {ErrorCode::unavailable, told,
           advice("wait until then; hosts with an open window continue, unless the tables were restored. If "
-                 "that server lost no commit, saying so{} ends the wait"_hint,
+                 "no commit was lost and no backup restored, saying so{} ends the wait"_hint,
                  settle)};
 }
 

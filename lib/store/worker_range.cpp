@@ -46,12 +46,13 @@ Error other_layout(const Layout& present, const Layout& wanted) {
 
 Error no_change_before(UnixTime from) {
   const std::string time = to_rfc3339(from);
-  return {ErrorCode::unavailable,
-          fmt::format("neither the layout nor the range of workers can change before {}: after a failover or "
-                      "restore the store may lack leases that are still in use",
-                      time),
-          advice("try again at {}; if the server lost no commit, saying so{} ends the wait"_hint, time,
-                 Remedy{Remedy::Kind::settle_failover})};
+  return {
+      ErrorCode::unavailable,
+      fmt::format("neither the layout nor the range of workers can change before {}: after a failover or "
+                  "restore the store may lack leases that are still in use",
+                  time),
+      advice("try again at {}; if no commit was lost and no backup restored, saying so{} ends the wait"_hint,
+             time, Remedy{Remedy::Kind::settle_failover})};
 }
 
 /// What becomes of a pool.

@@ -57,7 +57,7 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   expect 2 leafctl failover settle --no-commits-lost
   contains "$stderr" "add '--yes'"
   on_terminal 'leafctl failover settle --no-commits-lost' $'n\n'
-  contains "$output" 'If commits were lost, IDs repeat'
+  contains "$output" 'If commits were lost, or a backup was restored, IDs repeat'
   contains "$output" 'nothing was settled'
   expect 3 leafctl workers acquire
   # As the hint says.
@@ -67,6 +67,19 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   same 'the next ID' 1 "$(leafctl next order --direct)"
   expect 0 leafctl workers acquire
   same 'identity' ok "$(check identity)"
+}
+
+@test "a tag that waits after a failover is not exported, and the hint mends it" {
+  leafctl -q add-tag order --step 10
+  leafctl -q next order
+  another_server
+  expect 5 leafctl tags export
+  prints ''
+  contains "$stderr" "leafctl: after a failover or restore, tag 'order' has not left out yet what may have been granted"
+  # As the hint says.
+  expect 0 $(sed -n "s/^hint: have it do so with '\(leafctl .*\)'$/\1/p" <<<"$stderr")
+  expect 0 leafctl tags export
+  contains "$output" 'next_id: '
 }
 
 @test "failover settle --no-commits-lost speaks of the server before this one, and --every-server of all" {
@@ -82,7 +95,7 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   contains "$stderr" 'workers are leased from '
   contains "$stderr" "if none has since the last grants, add '--every-server'"
   on_terminal 'leafctl failover settle --no-commits-lost --every-server' $'n\n'
-  contains "$output" "If any server's commits were lost, IDs repeat"
+  contains "$output" "If any server's commits were lost, or a backup was restored, IDs repeat"
   expect 0 leafctl failover settle --no-commits-lost --every-server --yes
   contains "$output" $'tag\tbill\tkept\t'
   lacks "$stderr" '--every-server'
@@ -123,7 +136,7 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   expect 3 leafctl init-db --workers 0-511
   [[ $stderr =~ ^"leafctl: neither the layout nor the range of workers can change before "([0-9TZ:.-]+)": " ]]
   contains "$stderr" "after a failover or restore the store may lack leases that are still in use"
-  contains "$stderr" "hint: try again at ${BASH_REMATCH[1]}; if the server lost no commit, saying so with 'leafctl failover settle --no-commits-lost' ends the wait"
+  contains "$stderr" "hint: try again at ${BASH_REMATCH[1]}; if no commit was lost and no backup restored, saying so with 'leafctl failover settle --no-commits-lost' ends the wait"
   leafctl -q failover settle --no-commits-lost --yes >"$BATS_TEST_TMPDIR/settled"
   expect 0 leafctl init-db --workers 0-511
 }
@@ -186,5 +199,5 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   leafctl -q failover settle >"$BATS_TEST_TMPDIR/settled"
   same 'identity' failed "$(check identity)"
   lacks "$(leafctl doctor | grep '^identity')" "'leafctl failover settle'"
-  contains "$(leafctl doctor | grep '^identity')" "if the server lost no commit, 'leafctl failover settle --no-commits-lost' ends the wait"
+  contains "$(leafctl doctor | grep '^identity')" "if no commit was lost and no backup restored, 'leafctl failover settle --no-commits-lost' ends the wait"
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leaf/detail/made_once.hpp"
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
@@ -35,7 +36,7 @@ constexpr std::string_view not_let_in = "28000";
 /// those who change the tables by hand; empty where what they say holds for any program.
 Advice refusal_advice(std::string_view state) {
   if (state == "LF001") {  // leaf_alloc_guard()
-    return advice("raise its limit; or, if that server lost no commit, say so{}"_hint,
+    return advice("raise its limit; or, if no commit was lost and no backup restored, say so{}"_hint,
                   Remedy{Remedy::Kind::settle_failover});
   }
   if (state == "LF003") {  // leaf_require_whole()
@@ -218,20 +219,23 @@ Error login_error(const PGconn* connection, const std::string& connection_string
                   const std::vector<std::string>& failures) {
   std::istringstream message(
       redact_message(PQerrorMessage(connection), connection_string, is_refused(connection_string)));
-  static const std::regex& with_state = *new std::regex(R"(^(?:.*\s)?\S+:  ([0-9A-Z]{5}): (.*)$)");
+  static constinit MadeOnce<std::regex> with_state, detail;
+  const std::regex& is_with_state =
+      with_state.get([] { return std::regex(R"(^(?:.*\s)?\S+:  ([0-9A-Z]{5}): (.*)$)"); });
   // What libpq advises about a certificate, to go without checking it, is left out too.
-  static const std::regex& detail = *new std::regex(R"(^(\s|[A-Z]+:|Either provide the file).*)");
+  const std::regex& is_detail =
+      detail.get([] { return std::regex(R"(^(\s|[A-Z]+:|Either provide the file).*)"); });
   std::string state;
   std::vector<std::string> reasons;  // one for each server that was tried
   for (const std::string& failure : failures)
     reasons.push_back(redact_message(failure, connection_string, /*is_refused=*/false));
   for (std::string line; std::getline(message, line);) {
     std::smatch match;
-    if (std::regex_match(line, match, with_state)) {
+    if (std::regex_match(line, match, is_with_state)) {
       // A wrong password may be followed by a second try without TLS, which the server lets nobody in by.
       if (state != wrong_password || match.str(1) != not_let_in) state = match[1];
       line = match[2];
-    } else if (std::regex_match(line, detail)) {
+    } else if (std::regex_match(line, is_detail)) {
       continue;
     }
     if (std::find(reasons.begin(), reasons.end(), line) == reasons.end()) reasons.push_back(line);
