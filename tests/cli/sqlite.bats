@@ -228,6 +228,7 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
 }
 
 @test "a limit of the size of files is an error with its cause, not the end by a signal" {
+  no_sanitizer tsan 'it writes a file itself'
   leafctl -q init-db
   leafctl -q add-tag order
   small() (

@@ -32,6 +32,11 @@ runs_within() {
   bash -c "ulimit -v $1; leafctl --version" >/dev/null 2>&1 || skip 'this build needs more memory'
 }
 
+# no_sanitizer KIND WHY: skips the test where the program was built with it: asan or tsan.
+no_sanitizer() {
+  ! grep -q "__$1_init" "$(command -v leafctl)" || skip "$2"
+}
+
 # The same, ready for use.
 new_initialized_store() {
   new_store

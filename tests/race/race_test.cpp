@@ -157,7 +157,7 @@ void race_on_one_worker(std::uint64_t wanted, const leaf::Layout& layout) {
   RaceStore store;
   leaf::Store(store.options()).set_layout(layout);
   const auto begun = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
-  Race race(processes, {layout.first_id(begun), layout.last_id(begun + std::chrono::hours(1))},
+  Race race(processes, {layout.first_id(begun), layout.last_id(begun + 30min)},
             [&](Racer& racer) { make_ids(store, racer); });
   // The host has its worker then. Who was killed between his first lease and the moment when others of the
   // host hear of it would leave it to nobody.
