@@ -287,10 +287,75 @@ final class Answer
     }
 }
 
-/** @internal A handle of the library. */
+/**
+ * @internal A handle of the library, closed once nothing refers to it. A call keeps a reference of its own, since a
+ * signal's handler that comes between two steps of it may close what it uses.
+ */
+final class Native
+{
+    private const CLOSING = [
+        Allocator::class => 'leaf_allocator_close',
+        Tag::class => 'leaf_tag_close',
+        Generator::class => 'leaf_generator_close',
+        Layout::class => 'leaf_layout_free',
+        Store::class => 'leaf_store_close',
+    ];
+
+    /** Not set once it is closed. */
+    public \FFI\CData $pointer;
+    /** @var \WeakMap<Native, true> what has to be closed before */
+    private readonly \WeakMap $parts;
+
+    /** @param ?Native $whole what has to be closed after it */
+    public function __construct(
+        private readonly \FFI $ffi,
+        private readonly string $class,
+        \FFI\CData $pointer,
+        private readonly ?Native $whole = null,
+    ) {
+        $this->parts = new \WeakMap();
+        if ($whole !== null) {
+            $whole->parts[$this] = true;
+        }
+        $this->pointer = $pointer;
+    }
+
+    public function __destruct()
+    {
+        try {
+            $this->close();
+        } finally {
+            $this->close();  // again, for a signal's handler may have thrown
+        }
+    }
+
+    /** For what is read of a closed one. */
+    public function __get(string $name): never
+    {
+        throw new UsageError("$this->class is closed", 2);
+    }
+
+    private function __clone() {}
+
+    private function close(): void
+    {
+        // There are some only at the end of a script or in a cycle, where PHP destroys in no useful order.
+        foreach ($this->parts as $part => $_) {
+            $part->close();
+        }
+        if (isset($this->pointer)) {
+            // No handler comes in between here: PHP calls them where functions begin and end, and at jumps.
+            $pointer = $this->pointer;
+            unset($this->pointer);
+            $this->ffi->{self::CLOSING[$this->class]}($pointer);
+        }
+    }
+}
+
+/** @internal What a user has of a handle. */
 abstract class Handle
 {
-    protected ?\FFI\CData $handle = null;
+    protected ?Native $native = null;
     protected readonly \FFI $ffi;
     /** For the next call, if the one before has been read. */
     protected ?Answer $spare = null;
@@ -300,22 +365,20 @@ abstract class Handle
         $this->ffi = Library::get();
     }
 
-    public function __destruct()
-    {
-        $this->close();
-    }
-
-    /** Is called by itself when the last reference goes. */
+    /** Is called by itself when the last reference goes. A call that it interrupts goes on with what it had. */
     public function close(): void
     {
-        if ($this->handle !== null) {
-            $this->free($this->handle);
-            $this->handle = null;
+        try {
+            $this->drop();
+        } finally {
+            $this->drop();  // again, for a signal's handler may have thrown
         }
     }
 
-    /** Closes the library's handle. */
-    abstract protected function free(\FFI\CData $handle): void;
+    protected function drop(): void
+    {
+        $this->native = null;
+    }
 
     private function __clone() {}
 
@@ -324,23 +387,23 @@ abstract class Handle
         throw new UsageError(static::class . ' belongs to its process and cannot be serialized', 2);
     }
 
-    protected function live(): \FFI\CData
+    protected function live(): Native
     {
-        return $this->handle ?? throw new UsageError(static::class . ' is closed', 2);
+        return $this->native ?? throw new UsageError(static::class . ' is closed', 2);
     }
 
     /** Nobody else's until it is read: a signal's handler may come before that, and call the same handle. */
     protected function answer(): Answer
     {
-        $answer = $this->spare ?? new Answer($this->ffi);
+        $answer = $this->spare;
         $this->spare = null;
-        return $answer;
+        return $answer ?? new Answer($this->ffi);
     }
 
     /** For what returns a handle. */
-    protected function made(?\FFI\CData $handle, Answer $answer): \FFI\CData
+    protected function made(?\FFI\CData $pointer, Answer $answer): \FFI\CData
     {
-        return $handle ?? Library::fail($answer->error);
+        return $pointer ?? Library::fail($answer->error);
     }
 
     /** @return int[] */
@@ -377,34 +440,40 @@ final class Allocator extends Handle
         $self = new self();
         $self->tags = new \WeakMap();
         $answer = $self->answer();
-        $handle = $self->ffi->leaf_allocator_open(\FFI::addr($options->options), $answer->error);
-        $self->handle = $self->made($handle, $answer);
+        $pointer = $self->ffi->leaf_allocator_open(\FFI::addr($options->options), $answer->error);
+        $self->native = new Native($self->ffi, self::class, $self->made($pointer, $answer));
         return $self;
     }
 
     /** Whether the tag exists is found out when an ID is drawn. */
     public function tag(string $name): Tag
     {
+        $native = $this->live();
+        $text = Library::text($name);
         $answer = $this->answer();
-        $handle = $this->ffi->leaf_allocator_tag($this->live(), Library::text($name), $answer->error);
-        $tag = new Tag($this, $this->made($handle, $answer), $name);
+        $pointer = $this->ffi->leaf_allocator_tag($native->pointer, $text, $answer->error);
+        $tag = new Tag(new Native($this->ffi, Tag::class, $this->made($pointer, $answer), $native), $name);
         $this->tags[$tag] = true;
+        if ($this->native === null) {  // closed meanwhile
+            $tag->close();
+        }
         return $tag;
     }
 
     /** The URL of the store, without a password. */
     public function store(): string
     {
-        return $this->ffi->leaf_allocator_store($this->live());
+        $native = $this->live();
+        return $this->ffi->leaf_allocator_store($native->pointer);
     }
 
     /** Closes its tags too, and waits for fetches under way. */
-    protected function free(\FFI\CData $handle): void
+    protected function drop(): void
     {
+        $this->native = null;
         foreach ($this->tags as $tag => $_) {
-            $tag->close();
+            $tag->native = null;
         }
-        $this->ffi->leaf_allocator_close($handle);
     }
 }
 
@@ -412,18 +481,20 @@ final class Allocator extends Handle
 final class Tag extends Handle
 {
     /** @internal as Allocator::tag() */
-    public function __construct(private readonly Allocator $allocator, \FFI\CData $handle, public readonly string $name)
+    public function __construct(Native $native, public readonly string $name)
     {
         parent::__construct();
-        $this->handle = $handle;
+        $this->native = $native;
     }
 
     /** The next ID: greater than any that was drawn before on this host. */
     public function next(): int
     {
-        $answer = $this->spare ?? $this->answer();  // a call less
+        $native = $this->native ?? $this->live();
+        $answer = $this->spare;  // as answer(), and a call less
         $this->spare = null;
-        if ($this->ffi->leaf_tag_next($this->handle ?? $this->live(), $answer->number, $answer->error) !== 0) {
+        $answer ??= new Answer($this->ffi);
+        if ($this->ffi->leaf_tag_next($native->pointer, $answer->number, $answer->error) !== 0) {
             Library::fail($answer->error);
         }
         $id = $answer->number[0];
@@ -434,8 +505,9 @@ final class Tag extends Handle
     /** The next ID if it is buffered; null where next() would have to wait. */
     public function tryNext(): ?int
     {
+        $native = $this->live();
         $answer = $this->answer();
-        $id = $this->ffi->leaf_tag_try_next($this->live(), $answer->number) !== 0 ? $answer->number[0] : null;
+        $id = $this->ffi->leaf_tag_try_next($native->pointer, $answer->number) !== 0 ? $answer->number[0] : null;
         $this->spare = $answer;
         return $id;
     }
@@ -447,9 +519,10 @@ final class Tag extends Handle
      */
     public function take(int $count): array
     {
+        $native = $this->live();
         $ids = $this->ffi->new('int64_t[' . Library::count($count) . ']');
         $answer = $this->answer();
-        if ($this->ffi->leaf_tag_fill($this->live(), $ids, $count, $answer->error) !== 0) {
+        if ($this->ffi->leaf_tag_fill($native->pointer, $ids, $count, $answer->error) !== 0) {
             Library::fail($answer->error);
         }
         $this->spare = $answer;
@@ -463,19 +536,15 @@ final class Tag extends Handle
      */
     public function range(int $atMost): array
     {
+        $native = $this->live();
         $count = max($atMost, 0);
         $answer = $this->answer();
-        if ($this->ffi->leaf_tag_next_range($this->live(), $count, $answer->range, $answer->error) !== 0) {
+        if ($this->ffi->leaf_tag_next_range($native->pointer, $count, $answer->range, $answer->error) !== 0) {
             Library::fail($answer->error);
         }
         $ends = [$answer->range[0]->lo, $answer->range[0]->hi - 1];
         $this->spare = $answer;
         return $ends;
-    }
-
-    protected function free(\FFI\CData $handle): void
-    {
-        $this->ffi->leaf_tag_close($handle);
     }
 }
 
@@ -505,17 +574,19 @@ final class Generator extends Handle
         ]);
         $self = new self();
         $answer = $self->answer();
-        $handle = $self->ffi->leaf_generator_open(\FFI::addr($options->options), $answer->error);
-        $self->handle = $self->made($handle, $answer);
+        $pointer = $self->ffi->leaf_generator_open(\FFI::addr($options->options), $answer->error);
+        $self->native = new Native($self->ffi, self::class, $self->made($pointer, $answer));
         return $self;
     }
 
     /** The next ID: greater than any that was made before by this worker. */
     public function next(): int
     {
-        $answer = $this->spare ?? $this->answer();  // a call less
+        $native = $this->native ?? $this->live();
+        $answer = $this->spare;  // as answer(), and a call less
         $this->spare = null;
-        if ($this->ffi->leaf_generator_next($this->handle ?? $this->live(), $answer->number, $answer->error) !== 0) {
+        $answer ??= new Answer($this->ffi);
+        if ($this->ffi->leaf_generator_next($native->pointer, $answer->number, $answer->error) !== 0) {
             Library::fail($answer->error);
         }
         $id = $answer->number[0];
@@ -530,9 +601,10 @@ final class Generator extends Handle
      */
     public function take(int $count): array
     {
+        $native = $this->live();
         $ids = $this->ffi->new('int64_t[' . Library::count($count) . ']');
         $answer = $this->answer();
-        if ($this->ffi->leaf_generator_fill($this->live(), $ids, $count, $answer->error) !== 0) {
+        if ($this->ffi->leaf_generator_fill($native->pointer, $ids, $count, $answer->error) !== 0) {
             Library::fail($answer->error);
         }
         $this->spare = $answer;
@@ -542,8 +614,9 @@ final class Generator extends Handle
     /** The worker in use. */
     public function worker(): int
     {
+        $native = $this->live();
         $answer = $this->answer();
-        if ($this->ffi->leaf_generator_worker($this->live(), $answer->number, $answer->error) !== 0) {
+        if ($this->ffi->leaf_generator_worker($native->pointer, $answer->number, $answer->error) !== 0) {
             Library::fail($answer->error);
         }
         $worker = $answer->number[0];
@@ -554,13 +627,10 @@ final class Generator extends Handle
     /** That of the store. */
     public function layout(): Layout
     {
+        $native = $this->live();
         $answer = $this->answer();
-        return new Layout($this->made($this->ffi->leaf_generator_layout($this->live(), $answer->error), $answer));
-    }
-
-    protected function free(\FFI\CData $handle): void
-    {
-        $this->ffi->leaf_generator_close($handle);
+        $pointer = $this->ffi->leaf_generator_layout($native->pointer, $answer->error);
+        return new Layout(new Native($this->ffi, Layout::class, $this->made($pointer, $answer)));
     }
 }
 
@@ -591,10 +661,10 @@ final class Decoded
 final class Layout extends Handle
 {
     /** @internal as Layout::parse() or Generator::layout() */
-    public function __construct(\FFI\CData $handle)
+    public function __construct(Native $native)
     {
         parent::__construct();
-        $this->handle = $handle;
+        $this->native = $native;
     }
 
     /** A known layout by name, such as leaf or twitter, or one by its bits, such as 41,10,12. */
@@ -602,35 +672,39 @@ final class Layout extends Handle
     {
         $ffi = Library::get();
         $error = $ffi->new('leaf_error*[1]');
-        return new self($ffi->leaf_layout_parse(Library::text($text), $error) ?? Library::fail($error));
+        $pointer = $ffi->leaf_layout_parse(Library::text($text), $error) ?? Library::fail($error);
+        return new self(new Native($ffi, self::class, $pointer));
     }
 
     /** The form in which layouts are stored and compared. */
     public function text(): string
     {
-        return $this->ffi->leaf_layout_text($this->live());
+        $native = $this->live();
+        return $this->ffi->leaf_layout_text($native->pointer);
     }
 
     public function decode(int $id): Decoded
     {
-        $decoded = $this->ffi->new('leaf_decoded');
+        $native = $this->live();
+        $decoded = $this->ffi->new('leaf_decoded[1]');
         $answer = $this->answer();
-        if ($this->ffi->leaf_decode($this->live(), $id, \FFI::addr($decoded), $answer->error) !== 0) {
+        if ($this->ffi->leaf_decode($native->pointer, $id, $decoded, $answer->error) !== 0) {
             Library::fail($answer->error);
         }
         $this->spare = $answer;
-        return new Decoded($decoded->unix_ms, $decoded->worker, $decoded->sequence);
+        return new Decoded($decoded[0]->unix_ms, $decoded[0]->worker, $decoded[0]->sequence);
     }
 
     /** @param \DateTimeInterface|int $time an int is in Unix milliseconds */
     public function encode(\DateTimeInterface|int $time, int $worker = 0, int $sequence = 0): int
     {
-        $decoded = $this->ffi->new('leaf_decoded');
-        $decoded->unix_ms = self::unixMs($time);
-        $decoded->worker = $worker;
-        $decoded->sequence = $sequence;
+        $native = $this->live();
+        $decoded = $this->ffi->new('leaf_decoded[1]');
+        $decoded[0]->unix_ms = self::unixMs($time);
+        $decoded[0]->worker = $worker;
+        $decoded[0]->sequence = $sequence;
         $answer = $this->answer();
-        if ($this->ffi->leaf_encode($this->live(), \FFI::addr($decoded), $answer->number, $answer->error) !== 0) {
+        if ($this->ffi->leaf_encode($native->pointer, $decoded, $answer->number, $answer->error) !== 0) {
             Library::fail($answer->error);
         }
         $id = $answer->number[0];
@@ -645,27 +719,22 @@ final class Layout extends Handle
      */
     public function bounds(\DateTimeInterface|int $from, \DateTimeInterface|int $to): array
     {
-        $answer = $this->answer();
+        $native = $this->live();
+        $fromMs = self::unixMs($from);
+        $toMs = self::unixMs($to);
         $last = $this->ffi->new('int64_t[1]');
-        $status = $this->ffi->leaf_bounds(
-            $this->live(),
-            self::unixMs($from),
-            self::unixMs($to),
-            $answer->number,
-            $last,
-            $answer->error,
-        );
-        return $status === 0 ? [$answer->number[0], $last[0]] : Library::fail($answer->error);
+        $answer = $this->answer();
+        if ($this->ffi->leaf_bounds($native->pointer, $fromMs, $toMs, $answer->number, $last, $answer->error) !== 0) {
+            Library::fail($answer->error);
+        }
+        $ends = [$answer->number[0], $last[0]];
+        $this->spare = $answer;
+        return $ends;
     }
 
     private static function unixMs(\DateTimeInterface|int $time): int
     {
         return is_int($time) ? $time : $time->getTimestamp() * 1000 + (int) $time->format('v');
-    }
-
-    protected function free(\FFI\CData $handle): void
-    {
-        $this->ffi->leaf_layout_free($handle);
     }
 }
 
@@ -704,14 +773,15 @@ final class Store extends Handle
         ]);
         $self = new self();
         $answer = $self->answer();
-        $handle = $self->ffi->leaf_store_open(\FFI::addr($options->options), $answer->error);
-        $self->handle = $self->made($handle, $answer);
+        $pointer = $self->ffi->leaf_store_open(\FFI::addr($options->options), $answer->error);
+        $self->native = new Native($self->ffi, self::class, $self->made($pointer, $answer));
         return $self;
     }
 
     /** One that exists with the same values is no error. What is 0 takes its default. */
     public function addTag(string $name, int $step = 0, int $start = 0, int $limit = 0, string $description = ''): void
     {
+        $native = $this->live();
         $tag = $this->ffi->new('leaf_new_tag');
         $keptName = Library::keep($name);
         $keptDescription = Library::keep($description);
@@ -721,17 +791,19 @@ final class Store extends Handle
         $tag->step = $step;
         $tag->start = $start;
         $tag->limit = $limit;
+        $added = \FFI::addr($tag);
         $answer = $this->answer();
-        if ($this->ffi->leaf_store_add_tag($this->live(), \FFI::addr($tag), $answer->error) !== 0) {
+        if ($this->ffi->leaf_store_add_tag($native->pointer, $added, $answer->error) !== 0) {
             Library::fail($answer->error);
         }
     }
 
     public function tag(string $name): TagInfo
     {
+        $native = $this->live();
+        $text = Library::text($name);
         $answer = $this->answer();
-        $list = $this->ffi->leaf_store_tag($this->live(), Library::text($name), $answer->error);
-        return $this->listed($list, $answer)[0];
+        return $this->listed($this->ffi->leaf_store_tag($native->pointer, $text, $answer->error), $answer)[0];
     }
 
     /**
@@ -741,34 +813,33 @@ final class Store extends Handle
      */
     public function tags(): array
     {
+        $native = $this->live();
         $answer = $this->answer();
-        return $this->listed($this->ffi->leaf_store_tags($this->live(), $answer->error), $answer);
+        return $this->listed($this->ffi->leaf_store_tags($native->pointer, $answer->error), $answer);
     }
 
     /** @return TagInfo[] */
     private function listed(?\FFI\CData $list, Answer $answer): array
     {
-        $this->made($list, $answer);
         $tags = [];
-        for ($i = 0; $i < $this->ffi->leaf_tag_list_size($list); ++$i) {
-            $tag = $this->ffi->leaf_tag_list_at($list, $i);
-            $tags[] = new TagInfo(
-                \FFI::string($tag->name),
-                \FFI::string($tag->description),
-                $tag->next_id,
-                $tag->step,
-                $tag->start,
-                $tag->limit,
-                $tag->updated_ms,
-                $tag->granted_ms === PHP_INT_MIN ? null : $tag->granted_ms,
-            );
+        try {
+            $this->made($list, $answer);
+            for ($i = 0; $i < $this->ffi->leaf_tag_list_size($list); ++$i) {
+                $tag = $this->ffi->leaf_tag_list_at($list, $i);
+                $tags[] = new TagInfo(
+                    \FFI::string($tag->name),
+                    \FFI::string($tag->description),
+                    $tag->next_id,
+                    $tag->step,
+                    $tag->start,
+                    $tag->limit,
+                    $tag->updated_ms,
+                    $tag->granted_ms === PHP_INT_MIN ? null : $tag->granted_ms,
+                );
+            }
+        } finally {
+            $this->ffi->leaf_tag_list_free($list);
         }
-        $this->ffi->leaf_tag_list_free($list);
         return $tags;
-    }
-
-    protected function free(\FFI\CData $handle): void
-    {
-        $this->ffi->leaf_store_close($handle);
     }
 }

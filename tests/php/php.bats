@@ -68,6 +68,188 @@ PHP
   all_different "$(wc -l <ids)" ids
 }
 
+# under_signals PROGRAM: its handler() is called by a signal that comes soon(), once for each time that $isArmed is set:
+# in any step of what is called then. The next comes when one was handled, so that they never keep a call from going on.
+under_signals() {
+  in_php 0 'mt_srand(1);
+    pcntl_async_signals(true);
+    $posix = FFI::cdef("struct event { void* value; int signal; int how; int thread; char unused[44]; };
+        struct times { long every_seconds; long every; long seconds; long nanoseconds; };
+        int timer_create(int clock, struct event* event, void** timer);
+        int timer_settime(void* timer, int flags, const struct times* times, void* old);", "libc.so.6");
+    $isArmed = false;
+    function soon(): void {
+        global $posix;
+        static $timers = [];  // by process, since a child has none of its parent
+        if (!isset($timers[getmypid()])) {
+            $event = $posix->new("struct event[1]");
+            [$event[0]->signal, $event[0]->how, $event[0]->thread] = [SIGALRM, 4, getmypid()];  // SIGEV_THREAD_ID: to PHP alone
+            $timers[getmypid()] = $posix->new("void*[1]");
+            assert($posix->timer_create(1, $event, $timers[getmypid()]) === 0);
+        }
+        $times = $posix->new("struct times[1]");
+        $times[0]->nanoseconds = mt_rand(1000, 40000);
+        $posix->timer_settime($timers[getmypid()][0], 0, $times, null);
+    }
+    pcntl_signal(SIGALRM, function () {
+        global $isArmed;
+        if (!$isArmed) { soon(); return; }
+        $isArmed = false;
+        handler();
+    });
+    function is_closed(callable $call): void {
+        $message = "nothing";
+        try { $call(); } catch (Leaf\UsageError $e) { $message = $e->getMessage(); }
+        assert(str_ends_with($message, " is closed"), $message);
+    }
+    '"$1"
+}
+
+@test "a signal's handler may close the handle that it interrupts, and open another in its place" {
+  leafctl -q add-tag invoice --start 1000000000
+  under_signals '$allocator = Leaf\Allocator::open();
+    function handler(): void {
+        global $allocator, $interrupted, $other;
+        $interrupted->close();
+        $other = [$allocator->tag("invoice"), Leaf\Layout::parse("twitter")];
+        if ($interrupted instanceof Leaf\Allocator) $other[] = Leaf\Allocator::open()->tag("invoice");
+    }
+    $tag = fn () => $allocator->tag("order");
+    $layout = fn () => Leaf\Layout::parse("leaf");
+    $flakes = fn () => Leaf\Generator::open(workerName: "php");
+    $store = fn () => Leaf\Store::open();
+    $bounds = Leaf\Layout::parse("leaf")->bounds(1767225600000, 1769904000000);
+    $id = Leaf\Layout::parse("leaf")->encode(1767225600000, 3, 5);
+    $check = function (bool $isRight): array { assert($isRight); return []; };
+    $cases = [
+        [$tag, fn ($order) => [$order->next()]],
+        [$tag, fn ($order) => $order->take(3)],
+        [$tag, fn ($order) => range(...$order->range(3))],
+        [$tag, fn ($order) => ($id = $order->tryNext()) === null ? [] : [$id]],
+        [fn () => Leaf\Allocator::open(), function ($a) use (&$made) { return [($made[] = $a->tag("order"))->next()]; }],
+        [fn () => Leaf\Allocator::open(), fn ($a) => $check(preg_match("/^(sqlite|postgresql):/", $a->store()) === 1)],
+        [$tag, function ($order) use (&$isArmed) { $order->close(); while ($isArmed); $order->next(); }],
+        [fn () => Leaf\Allocator::open(), function ($a) use (&$isArmed, &$made) {
+            $made[] = $a->tag("order"); $a->close(); while ($isArmed); $a->tag("order");
+        }],
+        [$flakes, fn ($g) => [$g->next()]],
+        [$flakes, fn ($g) => $g->take(3)],
+        [$flakes, fn ($g) => $check($g->worker() === 0)],
+        [$flakes, fn ($g) => $check($g->layout()->text() === Leaf\Layout::parse("leaf")->text())],
+        [$store, fn ($s) => $check(count($s->tags()) === 2)],
+        [$store, fn ($s) => $check($s->tag("order")->name === "order")],
+        [$store, fn ($s) => $check($s->addTag("invoice", start: 1000000000) === null)],
+        [$layout, fn ($l) => $check($l->decode($id)->worker === 3)],
+        [$layout, fn ($l) => $check($l->encode(1767225600000, 3, 5) === $id)],
+        [$layout, fn ($l) => $check($l->bounds(1767225600000, 1769904000000) === $bounds)],
+    ];
+    foreach ($cases as [$open, $call]) {
+        for ($round = 0; $round < 100; ++$round) {
+            $made = [];
+            $interrupted = $open();
+            $drawn = [];
+            is_closed(function () use ($call, $interrupted, &$drawn, &$isArmed) {
+                soon();
+                $isArmed = true;
+                for (;;) array_push($drawn, ...$call($interrupted));
+            });
+            assert(!$isArmed);
+            foreach ($made as $late) is_closed(fn () => $late->next());
+            foreach ($drawn as $drawnId) echo $drawnId, "\n";
+        }
+    }'
+  printf '%s\n' "${lines[@]}" >ids
+  all_different "$(wc -l <ids)" ids
+  same 'IDs of the other tag' '' "$(awk '$1 >= 1000000000 && $1 < 2000000000' ids)"
+}
+
+@test "a handle is closed also where a signal's handler throws meanwhile" {
+  under_signals 'function handler(): void { throw new DomainException("time is up"); }
+    $opened = Leaf\Allocator::open();
+    $opened->tag("order")->next();
+    $cases = [
+        [fn () => $opened->tag("order"), fn ($order) => $order->next()],
+        [fn () => Leaf\Allocator::open(), fn ($a) => $a->tag("order")],
+        [fn () => Leaf\Layout::parse("leaf"), fn ($l) => $l->text()],
+        [fn () => Leaf\Store::open(), fn ($s) => $s->tags()],
+        [fn () => Leaf\Generator::open(), fn ($g) => $g->next()],
+    ];
+    $thrown = 0;
+    $mapped = fn () => substr_count(file_get_contents("/proc/self/maps"), getenv("LEAFCTL_RUNTIME_DIR"));
+    $before = $mapped();
+    foreach ($cases as [$open, $call]) {
+        for ($round = 0; $round < 300; ++$round) {
+            $handle = $open();
+            $tags = [];
+            if ($handle instanceof Leaf\Allocator) for ($i = 0; $i < 3; ++$i) $tags[] = $handle->tag("order");
+            foreach ($tags as $tag) $tag->next();
+            soon();
+            try {
+                $isArmed = true;
+                $handle->close();
+                while ($isArmed);
+            } catch (DomainException) { ++$thrown; }
+            assert(!$isArmed);
+            is_closed(fn () => $call($handle));
+            foreach ($tags as $tag) is_closed(fn () => $tag->next());
+            $handle = $open();
+            if ($handle instanceof Leaf\Allocator) $handle->tag("order")->next();
+            soon();
+            try {
+                $isArmed = true;
+                $handle = null;
+                while ($isArmed);
+            } catch (DomainException) { ++$thrown; }
+            $handle = null;
+        }
+    }
+    echo $thrown, " ", $mapped() - $before, "\n";'
+  prints '3000 0'
+}
+
+@test "exit() in a signal's handler ends with its status, also while a handle is closed" {
+  under_signals 'function handler(): void { exit(7); }
+    for ($round = 0; $round < 200; ++$round) {
+        if (($child = pcntl_fork()) === 0) {
+            $allocator = Leaf\Allocator::open();
+            $order = $allocator->tag("order");
+            $order->next();
+            $flakes = Leaf\Generator::open(workerName: "php");
+            mt_srand($round);
+            soon();
+            $isArmed = true;
+            if ($round % 3 === 0) $order->close();
+            if ($round % 3 === 1) $flakes->close();
+            $allocator->close();
+            while ($isArmed);
+        }
+        while (pcntl_waitpid($child, $status) !== $child);
+        assert(pcntl_wifexited($status) && pcntl_wexitstatus($status) === 7, "status $status in round $round");
+    }'
+}
+
+@test "what a time does to the layout that asks for it harms nothing" {
+  in_php 0 'final class Closing extends DateTimeImmutable {
+        public Leaf\Layout $layout;
+        public array $others = [];
+        public function getTimestamp(): int {
+            $this->layout->close();
+            for ($i = 0; $i < 20; ++$i) $this->others[] = Leaf\Layout::parse("twitter");
+            return parent::getTimestamp();
+        }
+    }
+    $from = new Closing("2026-01-01Z");
+    $to = new DateTimeImmutable("2026-01-02Z");
+    $kept = Leaf\Layout::parse("leaf");
+    $from->layout = Leaf\Layout::parse("leaf");
+    assert($from->layout->bounds($from, $to) === $kept->bounds(new DateTime("2026-01-01Z"), $to));
+    caught(fn () => $from->layout->bounds($to, $to));
+    $from->layout = Leaf\Layout::parse("leaf");
+    assert($from->layout->encode($from, 3) === $kept->encode(new DateTime("2026-01-01Z"), 3));
+    caught(fn () => $from->layout->text());'
+  prints $'Leaf\\UsageError 2 not again: Leaf\\Layout is closed\nLeaf\\UsageError 2 not again: Leaf\\Layout is closed'
+}
+
 @test "snowflakes increase, and hold what the store says" {
   in_php 0 '$g = Leaf\Generator::open(workerName: "php");
     foreach ([$g->next(), ...$g->take(5000), $g->next()] as $id) echo $id, "\n";
@@ -171,6 +353,26 @@ PHP
     foreach ($tags as $tag) $tag->next();
     $b = Leaf\Allocator::open(); $t = $b->tag("order"); $t->next(); $b->self = null ?? 1;' -d error_reporting=0
   same 'IDs' 1 "$output"
+  # PHP destroys what is left in cycles in the order in which it was made.
+  in_php 0 'final class Late {
+        public array $tags = [];
+        public ?Late $self = null;
+        public function __destruct() { foreach ($this->tags as $tag) caught(fn () => $tag->next()); }
+    }
+    $a = Leaf\Allocator::open();
+    $late = new Late();
+    $late->tags = [$a->tag("order"), Leaf\Generator::open()];
+    $a = null;
+    $late->tags[] = Leaf\Allocator::open()->tag("order");
+    $cycle = new ArrayObject([Leaf\Allocator::open()]);
+    $cycle[] = $cycle[0]->tag("order");
+    $cycle[] = $cycle;
+    $cycle = null;
+    gc_collect_cycles();
+    $late->self = $late;
+    $late = null;'
+  same 'kinds' '' "$(grep -v '^nothing$\|is closed$' <<<"$output")"
+  same 'calls' 3 "$(wc -l <<<"$output")"
 }
 
 @test "workers that a server forks go on with its handles: nothing twice, each in order" {
