@@ -1,5 +1,6 @@
 'use strict';
 
+const { isMainThread } = require('worker_threads');
 const { LeafError } = require('./error.js');
 const native = require('./native.js');
 
@@ -55,6 +56,48 @@ function members(object, known, name) {
 const ofAll = ['store', 'runtimeDir', 'configFile', 'program', 'useHostDefaults', 'hostBuffer', 'group', 'timeout'];
 const ofGenerators = ['workerName', 'layout'];
 
+// --- the environment: libleaf goes by that of the process, also where a worker thread has another one in process.env
+
+/** What stands for each in the options. */
+const ofHost = {
+  LEAFCTL_STORE: ['store'],
+  LEAFCTL_RUNTIME_DIR: ['runtimeDir'],
+  LEAFCTL_CONFIG: ['configFile'],
+  LEAFCTL_HOST_BUFFER: ['hostBuffer'],
+  LEAFCTL_GROUP: ['group'],
+  XDG_CONFIG_HOME: ['configFile'],
+  XDG_STATE_HOME: ['store'],
+  HOME: ['configFile', 'store'],
+};
+const ofWorkers = { LEAFCTL_WORKER_NAME: ['workerName'], LEAFCTL_WORKER_ID: [], LEAFCTL_LAYOUT: ['layout'] };
+/** libpq's, and the resolver's. */
+const ofDatabases = /^(PG.*|HOME|LOCALDOMAIN|HOSTALIASES|RES_OPTIONS)$/;
+
+function refuseOtherEnvironment(options, known) {
+  const given = (key) => options[key] !== undefined;
+  const read = {
+    ...(options.useHostDefaults === false ? {} : ofHost),
+    ...(options.useHostDefaults === false || !known.includes('workerName') ? {} : ofWorkers),
+  };
+  const isOfDatabase = !(options.store ?? process.env.LEAFCTL_STORE ?? '').startsWith('sqlite:');
+  const isRead = (name) => {
+    if (isOfDatabase && ofDatabases.test(name)) return true;
+    return Object.hasOwn(read, name) && !(read[name].length > 0 && read[name].every(given));
+  };
+  const ofProcess = Object.fromEntries(native.environment().map((entry) => entry.split(/=(.*)/s, 2)));
+  const names = [...new Set([...Object.keys(ofProcess), ...Object.keys(process.env)])].sort();
+  // An empty one is as good as none.
+  const other = names.find((name) => isRead(name) && (ofProcess[name] || '') !== (process.env[name] || ''));
+  if (other === undefined) return;
+  const inMainThread = 'set it in process.env of the main thread, before the worker starts';
+  throw new LeafError(
+    `this worker thread has another '${other}' than the process, which libleaf goes by`,
+    'USAGE',
+    read[other]?.length === 1 ? `pass options.${read[other][0]}, or ${inMainThread}` : inMainThread,
+    false,
+  );
+}
+
 /** As the addon takes them: with all members. */
 function settings(options, known) {
   members(options, known, 'options');
@@ -64,7 +107,7 @@ function settings(options, known) {
     if (typeof options[key] !== 'boolean') throw wrongType(`options.${key}`, 'a boolean');
     return options[key] ? 1 : 2;
   };
-  return {
+  const checked = {
     store: optional('store'),
     runtimeDir: optional('runtimeDir'),
     configFile: optional('configFile'),
@@ -76,6 +119,8 @@ function settings(options, known) {
     group: choice('group'),
     timeout: options.timeout === undefined ? 0n : int64(options.timeout, 'options.timeout'),
   };
+  if (!isMainThread) refuseOtherEnvironment(options, known);
+  return checked;
 }
 
 /** An error of another thread has no stack: it gets that of who waits for it. */

@@ -67,8 +67,8 @@ NAPI_MODULE_INIT() {
       !set_text(env, exports, "version", leaf_version()) || !set_bigint(env, exports, "maxId", LEAF_MAX_ID) ||
       !define(env, exports, "useErrorClass", use_error_class) ||
       !define(env, exports, "close", close_handle) || !define_allocator(env, exports) ||
-      !define_generator(env, exports) || !define_layout(env, exports) || !define_source(env, exports) ||
-      !define_store(env, exports))
+      !define_generator(env, exports) || !define_layout(env, exports) || !define_settings(env, exports) ||
+      !define_source(env, exports) || !define_store(env, exports))
     return NULL;
   return exports;
 }

@@ -155,6 +155,7 @@ bool define_allocator(napi_env env, napi_value exports);
 bool define_generator(napi_env env, napi_value exports);
 bool define_layout(napi_env env, napi_value exports);
 bool define_source(napi_env env, napi_value exports);
+bool define_settings(napi_env env, napi_value exports);
 bool define_store(napi_env env, napi_value exports);
 bool define(napi_env env, napi_value exports, const char* name, napi_callback call);
 

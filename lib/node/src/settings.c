@@ -46,3 +46,23 @@ failed:
   throw_internal(env, "options were expected");
   return NULL;
 }
+
+extern char** environ;
+
+/* That of the process as it is now, which libleaf goes by: NAME=VALUE. A worker thread's process.env may
+ * differ. */
+static napi_value environment(napi_env env, napi_callback_info info) {
+  (void)info;
+  napi_value entries;
+  if (FAILS(napi_create_array(env, &entries))) return NULL;
+  uint32_t count = 0;
+  for (char** entry = environ; entry != NULL && *entry != NULL; ++entry) {
+    const napi_value text = text_new(env, *entry);
+    if (text == NULL || FAILS(napi_set_element(env, entries, count++, text))) return NULL;
+  }
+  return entries;
+}
+
+bool define_settings(napi_env env, napi_value exports) {
+  return define(env, exports, "environment", environment);
+}
