@@ -7,6 +7,7 @@
 #include <random>
 #include <system_error>
 
+#include "store/no_signals.hpp"
 #include "store/retry.hpp"
 #include "text/hint.hpp"
 
@@ -99,7 +100,9 @@ bool Fetcher::have_threads(const Lock&) {
   const std::size_t to_ask = static_cast<std::size_t>(asking_) + queue_.size() + name_checks_.size();
   const std::size_t wanted =
       std::min(to_ask, static_cast<std::size_t>(options_.max_threads)) + (is_watching_ ? 1 : 0);
+  if (threads_.size() >= wanted) return true;
   try {
+    const store::NoSignals in_threads;
     while (threads_.size() < wanted) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
     return !threads_.empty();

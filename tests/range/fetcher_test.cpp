@@ -1,6 +1,7 @@
 #include "range/own_ranges.hpp"
 
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -428,6 +429,28 @@ TEST_CASE("fetcher: what is buffered is checked each second while the store does
   }
   CHECK(source.fetches + source.name_checks == 1);
   answered.count_down();
+}
+
+TEST_CASE("fetcher: its threads handle no signals, and who starts them goes on as before") {
+  const auto is_handled = [](int signal) {
+    sigset_t blocked;
+    REQUIRE(pthread_sigmask(SIG_SETMASK, nullptr, &blocked) == 0);
+    return sigismember(&blocked, signal) == 0;
+  };
+  Watched watched(1);
+  std::atomic<int> handled{0};
+  std::atomic<bool> is_seen{false};
+  watched.source.in_check = [&] {
+    for (const int signal : {SIGTERM, SIGINT, SIGALRM, SIGUSR1, SIGCHLD, SIGPROF, SIGRTMIN})
+      handled += is_handled(signal) ? 1 : 0;
+    if (is_handled(SIGSEGV) && is_handled(SIGBUS)) is_seen = true;
+  };
+  watched.fetcher.watch(watched.source);
+  watched.clock.wait_for_sleepers(1);
+  watched.clock.advance(1s);
+  CHECK(leaf::test::wait_for([&] { return is_seen.load(); }));
+  CHECK(handled == 0);
+  CHECK(is_handled(SIGTERM));
 }
 
 TEST_CASE("loading apart: with a fetcher that has asked no store yet" * doctest::skip()) {

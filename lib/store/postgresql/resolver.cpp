@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "store/fork_guard.hpp"
+#include "store/no_signals.hpp"
 
 namespace leaf::store::postgresql {
 
@@ -122,6 +123,7 @@ class LookUps {
   void begin(const std::string& name) {
     if (!answers_->begun.insert(name).second) return;
     try {
+      const NoSignals in_thread;
       std::thread([name, answers = answers_] {
         Answer answer = look_up(name);
         const std::lock_guard lock(answers->mutex);

@@ -17,6 +17,7 @@
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 #include "store/fork_guard.hpp"
+#include "store/no_signals.hpp"
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/resolver.hpp"
 #include "text/advice.hpp"
@@ -174,7 +175,10 @@ void cancel(PGconn* connection, milliseconds patience) noexcept try {
     PQcancel(request.get(), ignored.data(), static_cast<int>(ignored.size()));
   });
   const auto heard = task.get_future();
-  std::thread(std::move(task)).detach();
+  {
+    const NoSignals in_thread;
+    std::thread(std::move(task)).detach();
+  }
   heard.wait_for(patience);
 } catch (const std::exception&) {
   // The server will notice by itself that nobody listens any more, though later.

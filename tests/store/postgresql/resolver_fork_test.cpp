@@ -25,8 +25,9 @@ namespace {
 
 constexpr std::chrono::seconds patience{20};  // far more than a look-up in /etc/hosts takes
 
-std::atomic<bool> waits_for_fork{false};  // the next look-up
-std::atomic<bool> is_inside{false};       // of the system's resolver
+std::atomic<bool> waits_for_fork{false};   // the next look-up
+std::atomic<bool> is_inside{false};        // of the system's resolver
+std::atomic<bool> handles_signals{false};  // a thread that looked up a name
 std::atomic<int> ended{0},
     holding{0};  // threads that looked up names, and what their ends give back under a lock
 
@@ -73,6 +74,9 @@ int status_of_child(Work work) {
 extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* hints, addrinfo** found) {
   static thread_local const ThreadEnd thread_end;
   static_cast<void>(thread_end);
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  if (sigismember(&blocked, SIGTERM) == 0) handles_signals = true;
   if (waits_for_fork.exchange(false)) {
     is_inside = true;
     const auto latest = steady_clock::now() + patience;
@@ -93,6 +97,14 @@ TEST_CASE("resolver: a thread that looked up a name takes no lock of the system'
   CHECK(finds_localhost());
   REQUIRE(leaf::test::wait_for([&] { return ended > before; }));
   CHECK(holding == 0);
+}
+
+TEST_CASE("resolver: a thread that looks up a name handles no signals, and who starts it goes on as before") {
+  CHECK(finds_localhost());
+  CHECK_FALSE(handles_signals);
+  sigset_t blocked;
+  REQUIRE(pthread_sigmask(SIG_SETMASK, nullptr, &blocked) == 0);
+  CHECK(sigismember(&blocked, SIGTERM) == 0);
 }
 
 TEST_CASE("resolver: a child that is forked while other threads look up names can look up one" *
