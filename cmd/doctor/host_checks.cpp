@@ -219,7 +219,8 @@ Checks mark_checks(leaf::Store& store, const leaf::Failover& failover) {
     // The next grant of one that waits leaves out what may have been granted.
     if (!leaf::TagName::is_valid(tag.name) || waiting.contains(tag.name)) continue;
     const std::int64_t mark = store.granted_mark(leaf::TagName(tag.name));
-    if (tag.next_id >= mark) continue;
+    // Somebody may have drawn since it was read.
+    if (tag.next_id >= mark || store.tag(leaf::TagName(tag.name)).next_id >= mark) continue;
     checks.push_back(
         {"tags",
          CheckState::failed,

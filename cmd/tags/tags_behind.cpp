@@ -65,7 +65,9 @@ std::vector<leaf::Error> tags_behind(const std::vector<leaf::Tag>& tags, leaf::S
                       tag.name),
           "have it do so with 'leafctl failover settle'"_hint));
     } else if (const std::int64_t mark = store.granted_mark(leaf::TagName(tag.name)); mark > tag.next_id) {
-      errors.push_back(behind(tag, mark));
+      // Somebody may have drawn since it was read.
+      const leaf::Tag now = store.tag(leaf::TagName(tag.name));
+      if (mark > now.next_id) errors.push_back(behind(now, mark));
     }
   }
   for (const leaf::LostTag& tag : store.lost_tags()) {

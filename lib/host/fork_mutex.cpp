@@ -10,6 +10,10 @@
 namespace leaf::host {
 
 void ForkMutex::lock() {
+  lock_unless([] { return false; });
+}
+
+bool ForkMutex::lock_unless(const std::function<bool()>& is_late) {
   constexpr std::chrono::milliseconds look_again{100};
   const pid_t self = getpid();
   while (!mutex_.try_lock()) {
@@ -21,8 +25,10 @@ void ForkMutex::lock() {
           "make a new object in the child, or fork while no other thread is in a call"_hint);
     }
     if (mutex_.try_lock_for(look_again)) break;
+    if (is_late()) return false;
   }
   holder_.store(self, std::memory_order_relaxed);
+  return true;
 }
 
 void ForkMutex::unlock() {

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 namespace leaf::host {
@@ -13,6 +14,8 @@ class ForkMutex {
  public:
   /// Throws Error (failed) in a child if a thread of its parent held it at the fork.
   void lock();
+  /// The same, but false once `is_late()`.
+  bool lock_unless(const std::function<bool()>& is_late);
   void unlock();
 
  private:

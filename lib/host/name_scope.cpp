@@ -98,6 +98,13 @@ void add_sockets(Hash& hash, const std::string& hosts, const std::string& ports)
 
 }  // namespace
 
+bool goes_through_service(const std::string& conninfo, const std::string& variables) {
+  const auto parameters = store::parse_conninfo(conninfo);
+  if (!parameters || store::libpq_variable("PGSERVICE", variables)) return true;
+  return std::ranges::any_of(
+      *parameters, [](const store::Parameter& parameter) { return parameter.keyword == "service"; });
+}
+
 std::uint64_t name_scope(const std::string& conninfo, const std::string& variables) {
   Hash hash;
   add_network(hash);
@@ -105,14 +112,12 @@ std::uint64_t name_scope(const std::string& conninfo, const std::string& variabl
   std::string hosts = store::libpq_variable("PGHOST", variables).value_or("");
   std::string ports = store::libpq_variable("PGPORT", variables).value_or("");
   const auto parameters = store::parse_conninfo(conninfo);
-  bool is_plain = parameters && !store::libpq_variable("PGSERVICE", variables);
   for (const store::Parameter& parameter : parameters.value_or(std::vector<store::Parameter>())) {
     if (parameter.keyword == "host") hosts = parameter.value;
     if (parameter.keyword == "port") ports = parameter.value;
-    if (parameter.keyword == "service") is_plain = false;
   }
   // What a service says is libpq's to know.
-  if (!is_plain) add_mounts(hash);
+  if (goes_through_service(conninfo, variables)) add_mounts(hash);
   add_sockets(hash, hosts, ports);
   return hash.value();
 }

@@ -73,14 +73,14 @@ void SharedRanges::request_fetch() {
 }
 
 bool SharedRanges::is_known() {
-  bool has_left = false;
+  bool is_shut_out = false;
   {
     const std::lock_guard lock(files_mutex_);
     if (identity_) return true;
-    has_left = has_left_;
+    is_shut_out = is_shut_out_;
   }
   const auto known = name_.look_up(*folder_.get(), now());
-  if (!known || (has_left && known->check_is_due)) return false;
+  if (!known || (is_shut_out && known->check_is_due)) return false;
   go_to(known->store);
   return true;
 }
@@ -117,7 +117,10 @@ void SharedRanges::go_to_current_file() {
     const auto current = current_file(*folder, identity_);
     go_to(current && current->state().buffer.published_end() != 0 ? current->shared_state() : nullptr);
   } catch (...) {
-    if (drawn_store_ && identity_ && *drawn_store_ != *identity_) leave_store();
+    if (drawn_store_ && identity_ && *drawn_store_ != *identity_) {
+      leave_store();
+      is_shut_out_ = true;
+    }
     throw;
   }
 }
@@ -125,7 +128,6 @@ void SharedRanges::go_to_current_file() {
 /// Where the name leads now is not known, or cannot be gone to: whoever draws next finds out, or is told why.
 void SharedRanges::leave_store() {
   identity_.reset();
-  has_left_ = true;
   go_to(nullptr);
 }
 
@@ -136,7 +138,7 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
     const std::string origin = next->origin.get();
     if (!origin_.empty()) granter().require_alike(origin_, origin);
     origin_ = origin;
-    has_left_ = false;
+    is_shut_out_ = false;
     if (std::ranges::find(drawn_from_, next) == drawn_from_.end()) drawn_from_.push_back(next);
   }
   // Who has drawn nothing yet has nothing of another one.
@@ -152,7 +154,11 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
 
 void SharedRanges::find_store(Time deadline) {
   if (is_known()) return;
-  const std::lock_guard store_lock(store_mutex_);
+  const auto is_late = [&] { return !tries_once_ && clock().steady_now() >= deadline; };
+  if (!store_mutex_.lock_unless(is_late)) {
+    throw Error(ErrorCode::unavailable, "the store has not answered other threads of this program", "");
+  }
+  const std::lock_guard store_lock(store_mutex_, std::adopt_lock);
   const StorePool::Borrowed borrowed = store_until(deadline);
   Store& asked = *borrowed;
   const auto question = ask(asked);
@@ -210,7 +216,11 @@ bool SharedRanges::check() {
 }
 
 SharedState& SharedRanges::known_state() {
-  if (&state() == &nowhere_ && is_known()) go_to_current_file();
+  try {
+    if (&state() == &nowhere_ && is_known()) go_to_current_file();
+  } catch (const Error&) {
+    // Whoever waits for a range is told.
+  }
   return state();
 }
 

@@ -126,7 +126,7 @@ class SharedRanges : public range::RangeSource {
   SharedState nowhere_{};  ///< what takers find empty while there is nothing else to draw from
   mutable ForkMutex files_mutex_;
   std::optional<StoreIdentity> identity_;  ///< where the name leads
-  bool has_left_ = false;                  ///< leave_store(), and has gone to none since
+  bool is_shut_out_ = false;               ///< could not go to a store, and has gone to none since
   std::shared_ptr<StateFile> file_;        ///< the current one
   /// Takers may be in each of them at any time, so their mappings stay; but no descriptors, and nothing of a
   /// file that another one replaced before anything was in it, as again and again while a store is silent.

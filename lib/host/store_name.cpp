@@ -155,6 +155,7 @@ StoreName::StoreName(const std::string& url, const HostOptions& said) {
   }
   const HostOptions options = to_keep(said, store::libpq_variables());
   files_ = options.store_files;
+  is_by_service_ = goes_through_service(parsed.target, options.store_key);
   // Users may be led to different databases by one name: by their own service files and roles.
   const std::string identity = store::identity_text(url);
   Hash low;
@@ -237,8 +238,10 @@ std::optional<StoreName::Known> StoreName::look_up(const Folder& folder, UnixTim
 bool StoreName::visibly_leads_elsewhere(const Folder& folder, const StoreIdentity& store) const {
   const Place place = look();
   if (is_sqlite()) return !place.copy.empty() && place.copy != store.copy;
-  const auto file = find(folder, place);
-  return file && file->state().store_name.stamp.load(std::memory_order_relaxed) != place.stamp.value();
+  // The files of services are looked at for any name, and may be others in another container.
+  const auto file = is_by_service_ ? find(folder, place) : nullptr;
+  const std::uint64_t noted = file ? file->state().store_name.stamp.load(std::memory_order_relaxed) : 0;
+  return noted != 0 && noted != place.stamp.value();
 }
 
 bool StoreName::claim_check(const Folder& folder, UnixTime now) const {

@@ -52,8 +52,8 @@ class StoreName {
   /// that it goes through has changed since.
   std::optional<Known> look_up(const Folder& folder, UnixTime now) const;
 
-  /// Whether a file that the name goes through has been changed or replaced since it led to `store`. A SQLite
-  /// file that is gone leads nowhere else.
+  /// Whether a file that the name goes through has been changed or replaced since it led to `store`. One that
+  /// is not there leads nowhere else.
   bool visibly_leads_elsewhere(const Folder& folder, const StoreIdentity& store) const;
 
   /// True if the caller is to check now: nobody else does for a while, whatever comes of it.
@@ -84,7 +84,8 @@ class StoreName {
   static std::shared_ptr<StateFile> find(const Folder& folder, const Place& place);
 
   std::string path_;                ///< of a SQLite file
-  std::vector<std::string> files_;  ///< that another name goes through
+  std::vector<std::string> files_;  ///< that another name goes through, or may go through
+  bool is_by_service_ = false;      ///< it does
   Place first_;                     ///< where the name stood when this was made
 };
 

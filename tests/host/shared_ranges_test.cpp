@@ -14,7 +14,10 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <latch>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "host/granted_record.hpp"
@@ -26,6 +29,7 @@
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
 #include "support/sqlite_store.hpp"
+#include "support/wait_for.hpp"
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -55,19 +59,20 @@ struct BusyClock final : ManualClock {
 
 /// The name of a store that nobody connects to, a folder of host state, and time.
 struct SharedRangesFixture {
-  leaf::StoreOptions store_options() { return {.url = "postgresql://h/ids", .clock = &clock}; }
+  leaf::StoreOptions store_options() { return {.url = url, .clock = &clock}; }
   leaf::HostOptions host_options() const {
     return {.folder = run, .store_files = store_files, .fetch_ahead = false};
   }
   /// That of the store's name.
   bool claim_check() {
-    const leaf::host::StoreName name(store_options().url, host_options());
+    const leaf::host::StoreName name(url, host_options());
     return name.claim_check(leaf::host::Folder::open(host_options()),
                             std::chrono::floor<std::chrono::milliseconds>(clock.now()));
   }
 
   TemporaryFolder home;
   fs::path run = home.path() / "run";
+  std::string url = "postgresql://h/ids";
   std::vector<std::string> store_files{};
   BusyClock clock;
 };
@@ -314,6 +319,7 @@ TEST_CASE("shared ranges: a file that does not count is thrown away once nobody 
 
   let_it_be_of_another_boot();
   Buffer third(fixture, "order", 5s);
+  CHECK_NOTHROW(third.claim_fetch());  // whoever waits for a range is told, nobody before
   third.alone([](leaf::Store&, StateFile& file) { return file.state().buffer.published_end() == 0; });
 
   let_it_be_of_another_boot();
@@ -378,7 +384,43 @@ TEST_CASE("shared ranges: a name that leads elsewhere takes its users to that st
 TEST_CASE("shared ranges: a name that visibly leads elsewhere is left also while the store does not answer") {
   SharedRangesFixture fixture;
   const fs::path services = fixture.home.path() / "services";
-  std::ofstream(services) << "[ids]\ndbname=staging\n";
+  for (const char* name : {"staging", "production"})
+    std::ofstream(fixture.home.path() / name) << "[ids]\ndbname=" << name << "\n";
+  const auto turn_to = [&](const char* name) {
+    fs::remove(services);
+    fs::create_symlink(name, services);
+  };
+  turn_to("staging");
+  fixture.url = "service=ids";
+  fixture.store_files = {services};
+  Buffer one(fixture);
+  one.grants = {{1000, 1010}};
+  CHECK(one.draw() == 1000);
+  fixture.clock.advance(61s);  // nobody has asked the store for long
+  turn_to("production");
+  one.before_identify = [] { throw Error(ErrorCode::unavailable, "the store is away", "wait"); };
+  leaf::Store store(fixture.store_options());
+  CHECK_THROWS_AS(check(one, store), Error);
+  CHECK(error_text([&] { one.draw(); }).find("the store is away") != std::string::npos);
+  SUBCASE("to another one") {
+    one.before_identify = [] {};
+    one.deployment = "d2";
+    one.grants = {{1, 10}};
+    CHECK(one.draw() == 1);
+  }
+  SUBCASE("to the same one, after all") {
+    one.before_identify = [] {};
+    CHECK(one.draw() == 1001);
+  }
+  SUBCASE("until it leads back, though no store answers") {
+    turn_to("staging");
+    CHECK(one.draw() == 1001);
+  }
+}
+
+TEST_CASE("shared ranges: a name that goes through no service is not left for a file of services") {
+  SharedRangesFixture fixture;
+  const fs::path services = fixture.home.path() / "services";
   fixture.store_files = {services};
   Buffer one(fixture);
   one.grants = {{1000, 1010}};
@@ -387,16 +429,28 @@ TEST_CASE("shared ranges: a name that visibly leads elsewhere is left also while
   one.before_identify = [] { throw Error(ErrorCode::unavailable, "the store is away", "wait"); };
   leaf::Store store(fixture.store_options());
   CHECK_THROWS_AS(check(one, store), Error);
-  CHECK(error_text([&] { one.draw(); }).find("the store is away") != std::string::npos);
-  one.before_identify = [] {};
-  SUBCASE("to another one") {
-    one.deployment = "d2";
-    one.grants = {{1, 10}};
-    CHECK(one.draw() == 1);
-  }
-  SUBCASE("to the same one, after all") {
-    CHECK(one.draw() == 1001);
-  }
+  CHECK(one.draw() == 1001);
+}
+
+TEST_CASE("shared ranges: who waits for another thread's question waits no longer than it may") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture, "order", 1s);
+  std::latch asked(1), answered(1);
+  one.before_identify = [&] {
+    asked.count_down();
+    answered.wait();
+  };
+  one.grants = {{1, 10}};
+  std::thread first([&] { CHECK(one.draw() == 1); });
+  asked.wait();
+  auto second = std::async(std::launch::async, [&] { return error_text([&] { one.draw(); }); });
+  leaf::test::wait_for([&] {
+    fixture.clock.advance(1s);
+    return second.wait_for(1ms) == std::future_status::ready;
+  });
+  answered.count_down();
+  first.join();
+  CHECK(second.get().find("has not answered other threads of this program") != std::string::npos);
 }
 
 TEST_CASE("shared ranges: a store is left also where the buffer of the next one cannot be gone to") {
