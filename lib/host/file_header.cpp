@@ -13,8 +13,8 @@
 
 #include "host/descriptor.hpp"
 #include "host/hash.hpp"
-#include "leaf/detail/made_once.hpp"
 #include "leaf/error.hpp"
+#include "store/made_once.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
 #include "text/shortage.hpp"

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "leaf/detail/made_once.hpp"
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
+#include "store/made_once.hpp"
 #include "store/redaction.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"

@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "leaf/detail/made_once.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 #include "store/fork_guard.hpp"
+#include "store/made_once.hpp"
 #include "store/no_signals.hpp"
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/resolver.hpp"
