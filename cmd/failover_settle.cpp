@@ -19,7 +19,8 @@ namespace {
 using State = leaf::FailoverTag::State;
 
 std::int64_t count_of(const std::vector<leaf::FailoverTag>& tags, State state) {
-  return std::ranges::count(tags, state, &leaf::FailoverTag::state);
+  return std::ranges::count_if(
+      tags, [&](const leaf::FailoverTag& tag) { return tag.state == state && !tag.is_removed; });
 }
 
 class FailoverSettle : public Command {

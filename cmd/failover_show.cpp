@@ -28,7 +28,8 @@ class FailoverShow : public Command {
   }
 
   void run(Session& session) override {
-    const leaf::Failover found = session.store().failover();
+    leaf::Failover found = session.store().failover();
+    std::erase_if(found.tags, [](const leaf::FailoverTag& tag) { return tag.is_removed; });
     FailoverRecords records = records_of(found.tags);
     records.push_back(record_of_workers(found));
     print(records, session.output);

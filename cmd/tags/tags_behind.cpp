@@ -16,8 +16,7 @@ namespace {
 
 std::set<std::string> tags_that_wait(leaf::Store& store) {
   std::set<std::string> names;
-  const auto guard = store.health().guard;
-  if (!guard || guard->tags_ahead == 0) return names;
+  if (!store.health().guard) return names;
   for (const leaf::FailoverTag& tag : store.failover().tags) {
     if (tag.state == leaf::FailoverTag::State::waiting) names.insert(tag.name);
   }
@@ -57,13 +56,14 @@ std::vector<leaf::Error> tags_behind(const std::vector<leaf::Tag>& tags, leaf::S
   std::vector<leaf::Error> errors;
   const auto waiting = tags_that_wait(store);
   for (const leaf::Tag& tag : tags) {
-    // One that is removed counts as lost if it is behind.
-    if (tag.is_removed || !leaf::TagName::is_valid(tag.name)) continue;
+    if (!leaf::TagName::is_valid(tag.name)) continue;
     if (waiting.contains(tag.name)) {
       errors.push_back(refused(
           fmt::format("after a failover or restore, tag '{}' has not left out yet what may have been granted",
                       tag.name),
           "have it do so with 'leafctl failover settle'"_hint));
+    } else if (tag.is_removed) {
+      continue;  // it counts as lost if it is behind
     } else if (const std::int64_t mark = store.granted_mark(leaf::TagName(tag.name)); mark > tag.next_id) {
       // Somebody may have drawn since it was read.
       const leaf::Tag now = store.tag(leaf::TagName(tag.name));

@@ -75,7 +75,8 @@ Failover Store::failover() {
           found.tags.push_back({.name = row.text(0),
                                 .state = waits ? FailoverTag::State::waiting : FailoverTag::State::left_out,
                                 .granted_by = waits ? row.text(2) : "",
-                                .left_out = waits ? std::nullopt : range_of(row, 3)});
+                                .left_out = waits ? std::nullopt : range_of(row, 3),
+                                .is_removed = row.integer(5) == 1});
         }
         return found;
       });

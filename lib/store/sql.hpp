@@ -98,8 +98,8 @@ struct Sql {
   /// -> what names the server, or NULL; 1 if it leased last; from when on workers are leased; the store's
   /// clock
   const char* failover;
-  /// $1 server -> by name the tags that wait or have left out IDs: name, 1 if it waits, the server of its
-  /// last change, what was left out or NULL
+  /// $1 server -> by name the tags that wait or have left out IDs, and the removed ones that wait: name, 1 if
+  /// it waits, the server of its last change, what was left out or NULL, 1 if it is removed
   const char* failover_tags;
   /// $1 server as it was seen, $2 1 if nothing was lost -> the tags that waited: name, 1 if there was room
   /// for the guard, what was left out

@@ -153,10 +153,11 @@ class Statement {
     for (const TagRow* const row : tags_by_name()) {
       const bool waits = server_text(row->granted_by) != text(1);
       const bool has_left_out = row->left_out_from && *row->left_out_to > *row->left_out_from;
-      if (row->is_removed || (!waits && !has_left_out)) continue;
+      if (!waits && (row->is_removed || !has_left_out)) continue;
       rows.push_back(Row({row->name, number(waits ? 1 : 0),
                           row->granted_by ? std::optional(row->granted_by->text()) : std::nullopt,
-                          optional_number(row->left_out_from), optional_number(row->left_out_to)}));
+                          optional_number(row->left_out_from), optional_number(row->left_out_to),
+                          number(row->is_removed ? 1 : 0)}));
     }
     return rows;
   }

@@ -188,7 +188,7 @@ void ask_of_failovers(StorePair& pair) {
     case 0:
       return pair.ask(&Sql::failover, "failover", {}, {0, 1, 2, 3});
     case 1:
-      return pair.ask(&Sql::failover_tags, "failover_tags", {pair.model.here.text()}, {0, 1, 2, 3, 4});
+      return pair.ask(&Sql::failover_tags, "failover_tags", {pair.model.here.text()}, {0, 1, 2, 3, 4, 5});
     case 2: {
       const std::string meant = random.one_in(8) ? "1/1/1" : pair.model.here.text();
       const std::int64_t nothing_lost = random.below(2);

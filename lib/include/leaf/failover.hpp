@@ -23,6 +23,7 @@ struct FailoverTag {
   State state = State::waiting;
   std::string granted_by{};  ///< the server of its last change; empty where that is the present one
   std::optional<Range> left_out{};
+  bool is_removed = false;  ///< it waits, and leaves out the guard when it is added again
 };
 
 /// What has been waiting since another server, which may lack commits, took over.

@@ -198,9 +198,10 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
                    " FROM leaf_meta",
     .failover = "SELECT " SERVER ", (" SAME_LESSOR ")::integer, leases_from, " CLOCK " FROM leaf_meta",
     .failover_tags =
-        "SELECT biz_tag, (granted_by IS DISTINCT FROM $1)::integer, granted_by, left_out_from, left_out_to"
-        " FROM leaf_alloc WHERE removed_at IS NULL"
-        " AND (granted_by IS DISTINCT FROM $1 OR left_out_to > left_out_from) ORDER BY biz_tag",
+        "SELECT biz_tag, (granted_by IS DISTINCT FROM $1)::integer, granted_by, left_out_from, left_out_to,"
+        " (removed_at IS NOT NULL)::integer FROM leaf_alloc"
+        " WHERE granted_by IS DISTINCT FROM $1 OR (removed_at IS NULL AND left_out_to > left_out_from)"
+        " ORDER BY biz_tag",
     .settle_failover =
         "SELECT biz_tag, room::integer, s.left_out_from, s.left_out_to"
         " FROM leaf_settle('leaf_meta'::regclass::oid, $1::text, $2::integer = 1, $3::integer = 1) AS s"
