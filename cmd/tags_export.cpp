@@ -25,6 +25,8 @@ class TagsExport : public Command {
         "The file has each tag's next_id, the first ID not yet granted: it does not\n"
         "cover what is drawn afterwards. So stop drawing before you move, or IDs repeat.\n"
         "Removed tags are in it too, so that none begins lower in the other store.\n\n"
+        "Exit status: 5, and no file, if the store has gone back, as far as this host\n"
+        "can tell, or if a tag waits after a failover.\n\n"
         "Examples:\n"
         "  leafctl tags export >tags.yaml\n"
         "  leafctl tags export --format csv 'order*' >orders.csv\n"

@@ -59,9 +59,9 @@ std::vector<leaf::Error> tags_behind(const std::vector<leaf::Tag>& tags, leaf::S
     if (!leaf::TagName::is_valid(tag.name)) continue;
     if (waiting.contains(tag.name)) {
       errors.push_back(refused(
-          fmt::format("after a failover or restore, tag '{}' has not left out yet what may have been granted",
+          fmt::format("tag '{}' has not yet left out what may have been granted before a failover or restore",
                       tag.name),
-          "have it do so with 'leafctl failover settle'"_hint));
+          "run 'leafctl failover settle' to make it do so"_hint));
     } else if (tag.is_removed) {
       continue;  // it counts as lost if it is behind
     } else if (const std::int64_t mark = store.granted_mark(leaf::TagName(tag.name)); mark > tag.next_id) {

@@ -5,7 +5,7 @@ export type Integer = bigint | number;
 
 /**
  * What to open. What is left out is what all programs of this host go by: environment and leafctl.yaml(5). The
- * environment is that of the process: a worker thread whose process.env has another value there is refused.
+ * environment is that of the process: a worker thread whose process.env differs from it there is refused.
  */
 export interface Options {
   /** `sqlite:PATH`, what libpq takes, or the name of a store in the configuration. */

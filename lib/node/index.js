@@ -91,7 +91,7 @@ function refuseOtherEnvironment(options, known) {
   if (other === undefined) return;
   const inMainThread = 'set it in process.env of the main thread, before the worker starts';
   throw new LeafError(
-    `this worker thread has another '${other}' than the process, which libleaf goes by`,
+    `'${other}' in this worker thread differs from the environment of the process, which libleaf uses`,
     'USAGE',
     read[other]?.length === 1 ? `pass options.${read[other][0]}, or ${inMainThread}` : inMainThread,
     false,

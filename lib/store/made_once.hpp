@@ -5,9 +5,10 @@
 
 namespace leaf {
 
-/// What the first call makes, and nobody destroys. Threads that come at the same time each make one, and the
-/// first one counts, so that nobody waits: a child that is forked while another thread makes a `static` of a
-/// function would wait for good, since that thread is not its own. Thread safe; to be `constinit`.
+/// A value that the first call makes and that is never destroyed. Threads that call at the same time make one
+/// each, and the first one is kept, so nobody waits. With a `static` local variable, a child that is forked
+/// while another thread initializes it would wait forever, as it does not have that thread. Thread safe; to
+/// be `constinit`.
 template <class T>
 class MadeOnce {
  public:

@@ -5,9 +5,9 @@
 
 namespace leaf::store {
 
-/// For each thread that the library starts: while it is there this thread handles no signals, and neither
-/// does ever one that it starts meanwhile. The program's handlers run in the program's own threads, which may
-/// count on that, as shells and interpreters do. Faults, such as SIGSEGV, are handled where they happen.
+/// Blocks signals in this thread while it exists, and for good in every thread that is started meanwhile, as
+/// all of the library's are. So the program's handlers run only in the program's own threads, which shells
+/// and interpreters rely on. Faults such as SIGSEGV are still handled where they happen.
 class NoSignals {
  public:
   NoSignals() noexcept {

@@ -77,7 +77,7 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   another_server
   expect 5 leafctl tags export gone
   prints ''
-  contains "$stderr" "tag 'gone' has not left out yet what may have been granted"
+  contains "$stderr" "tag 'gone' has not yet left out what may have been granted"
   lacks "$(leafctl failover show)" gone
   leafctl -q next order --direct  # leaves it out by itself
   expect 5 leafctl tags export
@@ -85,10 +85,10 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   another_server
   expect 5 leafctl tags export
   prints ''
-  contains "$stderr" "leafctl: after a failover or restore, tag 'order' has not left out yet what may have been granted"
+  contains "$stderr" "leafctl: tag 'order' has not yet left out what may have been granted before a failover or restore"
   contains "$stderr" 'leafctl: 2 tags would go on below what was granted, so nothing was exported'
   # As the hint says.
-  expect 0 $(sed -n "s/^hint: have it do so with '\(leafctl .*\)'$/\1/p" <<<"$stderr" | head -n 1)
+  expect 0 $(sed -n "s/^hint: run '\(leafctl .*\)' to make it do so$/\1/p" <<<"$stderr" | head -n 1)
   expect 0 leafctl tags export
   contains "$output" 'next_id: '
 }

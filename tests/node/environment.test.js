@@ -22,7 +22,7 @@ function inWorker(env, expression) {
 const draw = `leaf.allocator().tag('order').next()`;
 
 function refused(variable, hint) {
-  return ['USAGE', `this worker thread has another '${variable}' than the process, which libleaf goes by`, hint];
+  return ['USAGE', `'${variable}' in this worker thread differs from the environment of the process, which libleaf uses`, hint];
 }
 
 const inMainThread = 'set it in process.env of the main thread, before the worker starts';

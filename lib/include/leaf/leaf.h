@@ -15,8 +15,8 @@
 /// come from. Times are Unix milliseconds.
 ///
 /// Thread safe: any number of threads may use one handle at once. No exception and no C++ type crosses the
-/// interface. The library's own threads have all signals blocked but those of faults, so that a program's
-/// handlers run in its own.
+/// interface. The library's own threads block all signals except faults, so a program's signal handlers run
+/// only in the program's threads.
 ///
 /// After fork() a child may go on with the handles that it inherits, whatever other threads did at the fork:
 /// its first call connects again. So a server may open its handles before it forks its workers. There are two

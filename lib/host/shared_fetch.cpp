@@ -1,0 +1,205 @@
+// How ranges come into the files of SharedRanges: who may fetch, who waits for that, and what is done with a
+// grant.
+
+#include <algorithm>
+
+#include "host/fetch_record.hpp"
+#include "host/granted_record.hpp"
+#include "host/shared_ranges.hpp"
+#include "leaf/error.hpp"
+#include "store/grant_marks.hpp"
+#include "store/retry.hpp"
+
+namespace leaf::host {
+
+using std::chrono::milliseconds;
+
+void SharedRanges::await(const std::function<bool()>& ready) {
+  const Time deadline = clock().steady_now() + timeout_;
+  milliseconds length{1};
+  LockWait wait;
+  std::optional<Error> failure;
+  for (;;) {
+    if (go_to_store(deadline, failure)) {
+      if (ready() || try_to_fetch(deadline, ready, wait)) return;
+      go_to_current_file();
+      if (ready()) return;
+    }
+    if (clock().steady_now() >= deadline) throw timed_out(failure);
+    pause(deadline, length);
+  }
+}
+
+/// None if another holds the lock; one who has held it for long may have stopped for good, and loses the
+/// file.
+std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& file, LockWait& wait) {
+  const auto folder = folder_.get();
+  if (auto lock = file->try_lock(*folder)) {
+    note_fetcher(file->state());
+    return lock;
+  }
+  const Time now = clock().steady_now();
+  const std::int64_t taken = file->state().locks_taken.load(std::memory_order_relaxed);
+  if (wait.file != file || wait.locks_taken != taken) wait = {file, taken, now};
+  if (granter().may_take_over() && now - wait.since >= timeout_ * 2 / 5)
+    file->take_from_holder(*folder, [&](std::int64_t end) { note_order(*file, end); });
+  return std::nullopt;
+}
+
+void SharedRanges::note_order(const StateFile& file, std::int64_t end) const {
+  const std::string mark = granter().order_mark();
+  if (!mark.empty()) store_options_.marks->raise(file.identity().deployment, mark, end);
+}
+
+std::int64_t SharedRanges::order_end(const StateFile& file) const {
+  const std::string mark = granter().order_mark();
+  return mark.empty() ? 0 : store_options_.marks->highest(file.identity().deployment, mark);
+}
+
+/// True if another process had done it, and `ready()` was true. Returns at once if one is at it. Throws Error
+/// if waiting does not cure the failure.
+bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait) {
+  const auto file = current_file();
+  if (!file || !(tries_once_ || may_try(file->state().fetch, clock()))) return false;
+  const auto lock = this->lock(file, wait);
+  if (!lock) return false;
+  go_to_current_file();  // whoever had the lock may have put its first range into it
+  if (ready()) return true;
+  const std::lock_guard store_lock(store_mutex_);
+  try {
+    fetch_locked(*store_until(deadline), *file, *lock);
+  } catch (const Error& error) {
+    note_failure(*file, *lock, error);
+    if (tries_once_ || !error.retryable()) throw;
+  }
+  return false;
+}
+
+void SharedRanges::fetch() {
+  const Time deadline = clock().steady_now() + timeout_;
+  find_store(deadline);
+  const std::lock_guard store_lock(store_mutex_);
+  fetch(*store_until(deadline));
+}
+
+void SharedRanges::fetch(Store& store) {
+  const auto file = current_file();
+  if (!file) return;
+  LockWait no_wait;
+  const auto lock = this->lock(file, no_wait);
+  if (!lock || !file->state().buffer.wants_next()) return;
+  try {
+    fetch_locked(store, *file, *lock);
+  } catch (const Error& error) {
+    note_failure(*file, *lock, error);
+    throw;
+  }
+  go_to_current_file();
+}
+
+void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
+  const Time deadline = clock().steady_now() + timeout_;
+  milliseconds length{1};
+  LockWait wait;
+  std::optional<Error> failure;
+  for (;;) {
+    const auto file = go_to_store(deadline, failure) ? current_file() : nullptr;
+    if (const auto lock = file ? this->lock(file, wait) : std::nullopt) {
+      const std::lock_guard store_lock(store_mutex_);
+      try {
+        if (work(*store_until(deadline), *file)) return;
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::refused) note_failure(*file, *lock, error);
+        throw;
+      }
+    }
+    if (clock().steady_now() >= deadline) throw timed_out(failure);
+    pause(deadline, length);
+  }
+}
+
+void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& lock, bool may_ask_again) {
+  SharedState& state = file.state();
+  const std::uint32_t turn = state.buffer.next_turn();
+  if (!file.is_current(*folder_.get())) return;  // it was taken away, and this turn comes after that
+  const auto question = ask(store);
+  const range::Granted granted = granter().grant(
+      store, {state.buffer, file.identity(), state.origin.get(), record_of(state), order_end(file)});
+  const bool is_of_store = !leads_elsewhere(granted.store, file, question);
+  const bool is_of_origin = state.origin.empty() || state.origin.get() == granted.origin;
+  if (is_of_store && is_of_origin) {
+    // Where it was taken away, higher IDs may have been drawn since, from a file that has gone as well: then
+    // this grant is lost.
+    if (file.is_current(*folder_.get())) put_in_place(state, granted, turn);
+    return;
+  }
+  if (is_of_store) {
+    // What is left is lower than what others have been granted since.
+    state.buffer.close();
+    if (!file.throw_away(*folder_.get(), lock)) return;
+  }
+  const auto another = current_file(granted.store);
+  const auto its_lock = another->try_lock(*folder_.get());
+  if (!its_lock) return;
+  SharedState& its_state = another->state();
+  const std::uint32_t its_turn = its_state.buffer.next_turn();
+  // Here it comes late: others may have had more since, or have been told that it is given up. From now on
+  // whoever tells them finds this file.
+  if (!granter().is_newest(store, granted)) {
+    if (may_ask_again && its_state.buffer.wants_next())
+      fetch_locked(store, *another, *its_lock, /*may_ask_again=*/false);
+    return;
+  }
+  if (std::max(its_state.buffer.published_end(), order_end(*another)) > granted.range.lo) return;
+  if (!its_state.origin.empty() && its_state.origin.get() != granted.origin) return;
+  if (another->is_current(*folder_.get())) put_in_place(its_state, granted, its_turn);
+}
+
+void SharedRanges::put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn) {
+  if (state.origin.empty()) state.origin.set(granted.origin);
+  state.origin_checksum.store(checksum_of_origin(granted.origin), std::memory_order_relaxed);
+  const bool has_recovered = note_success(state, granted.range.size(), clock());
+  keep_record(state, granted.record);
+  state.buffer.publish(granted.range, granted.mark, granted.label, turn);
+  if (has_recovered) tell({}, {});
+}
+
+void SharedRanges::tell(const std::string& failure, const Advice& advice) const {
+  if (on_fetch_change_)
+    on_fetch_change_({.what = granter().what(),
+                      .store = name_.shown(),
+                      .failure = failure,
+                      .hint = advice.hint,
+                      .remedies = advice.remedies});
+}
+
+void SharedRanges::note_failure(StateFile& file, const FetchLock& lock, const Error& error) {
+  SharedState& state = file.state();
+  const bool is_mistaken = error.code() == ErrorCode::usage && state.origin.empty();
+  const bool is_gone = error.code() == ErrorCode::not_found && range::left_in(state.buffer) == 0;
+  if (is_mistaken || is_gone) {
+    file.throw_away(*folder_.get(), lock);  // nothing is there to share
+    return;
+  }
+  if (host::note_failure(state, error, clock())) tell(error.what(), error.advice());
+}
+
+StorePool::Borrowed SharedRanges::store_until(Time deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(deadline - clock().steady_now());
+  return stores_->borrow(tries_once_ ? milliseconds::zero() : std::max(left, milliseconds(1)));
+}
+
+void SharedRanges::pause(Time deadline, milliseconds& length) {
+  constexpr milliseconds longest{20};
+  const auto left = deadline - clock().steady_now();
+  clock().sleep_for(std::min<std::chrono::nanoseconds>(length, left));
+  length = std::min(length * 2, longest);
+}
+
+Error SharedRanges::timed_out(const std::optional<Error>& failure) {
+  const auto file = current_file();
+  return RangeSource::timed_out(timeout_, file ? last_failure(file->state()) : failure,
+                                who_fetches(file ? file->state() : nowhere_));
+}
+
+}  // namespace leaf::host
