@@ -74,13 +74,16 @@ TEST_CASE_FIXTURE(Primary, "settle: where nothing has changed nothing waits, and
 
 TEST_CASE_FIXTURE(Primary, "settle: after a switchover that lost nothing all goes on at once") {
   PostgresqlCluster standby(PostgresqlCluster::StandbyOf{cluster});
+  store.add_tag({.name = leaf::TagName("gone"), .step = step});
+  store.remove_tag(leaf::TagName("gone"));
   switch_over(*this, standby);
   leaf::Store after({.url = standby.url()});
   CHECK(error_of([&] { after.acquire_worker(request_of("other")); }).code() == leaf::ErrorCode::unavailable);
   const leaf::Failover seen = after.failover();
   CHECK(seen.leases_wait);
   CHECK(seen.leases_from);
-  CHECK(seen.tags.size() == 3);
+  CHECK(seen.tags.size() == 4);
+  CHECK(std::ranges::count(seen.tags, true, &leaf::FailoverTag::is_removed) == 1);
   CHECK(state_of(seen.tags, idle) == State::waiting);
   CHECK(seen.tags[0].granted_by != seen.server);
 
