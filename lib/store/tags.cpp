@@ -147,9 +147,11 @@ void require_same(const Tag& existing, const NewTag& wanted) {
 void store::require_valid(const NewTag& tag) {
   require_between("step", tag.step, 1, max_step);
   require_between("start", tag.start, 0, past_max_id);
-  require_between("limit", tag.limit,
-                  std::clamp<std::int64_t>(tag.start.value_or(1) - (tag.or_later ? 1 : 0), 0, max_id),
-                  max_id);
+  const auto lowest = std::clamp<std::int64_t>(tag.start.value_or(1) - (tag.or_later ? 1 : 0), 0, max_id);
+  require_between("limit", tag.limit, tag.start ? 0 : lowest, max_id);
+  if (tag.limit.value_or(lowest) < lowest) {
+    throw Error(ErrorCode::usage, fmt::format("limit {} is below the first ID, {}", *tag.limit, *tag.start));
+  }
   require_description(tag.description);
 }
 

@@ -48,6 +48,15 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
   contains "$stderr" "its IDs up to 100 are used up"
 }
 
+@test "add-tag refuses a limit below its start" {
+  expect 2 leafctl add-tag order --start 10 --limit 9
+  says 'leafctl: limit 9 is below the first ID, 10'
+  expect 2 leafctl add-tag order --limit 0
+  says 'leafctl: limit 0 is not from 1 to 9223372036854775806'
+  expect 0 leafctl add-tag order --start 10 --limit 10
+  same 'the only ID' 10 "$(leafctl next order)"
+}
+
 @test "a removed tag that is added again goes on where it ended" {
   leafctl -q add-tag order
   leafctl -q next order -n 41 --direct >"$BATS_TEST_TMPDIR/ids"
