@@ -57,14 +57,16 @@ std::string make_draft(const HostOptions& options) {
   throw cannot("made", options.folder);
 }
 
-/// Whoever finds the folder finds it finished.
-void make(const HostOptions& options) {
+/// Whoever finds the folder finds it finished. Returns whether it was made here, and not by others meanwhile.
+bool make(const HostOptions& options) {
   const std::string draft = make_draft(options);
-  if (renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, options.folder.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, options.folder.c_str(), RENAME_NOREPLACE) == 0)
+    return true;
   const int error = errno;
   rmdir(draft.c_str());
   errno = error;
   if (error != EEXIST) throw cannot("made", options.folder);
+  return false;
 }
 
 Descriptor open_folder(const std::string& path) {
@@ -107,12 +109,18 @@ bool holds_buffers_alone(const std::string& path) {
 
 Folder Folder::open(const HostOptions& options) {
   Descriptor descriptor = open_folder(options.folder);
+  bool is_new = false;
   if (!descriptor && errno == ENOENT) {
-    make(options);
+    is_new = make(options);
     descriptor = open_folder(options.folder);
   }
   if (!descriptor) throw not_opened(options.folder);
-  return {options, std::move(descriptor)};
+  try {
+    return {options, std::move(descriptor)};
+  } catch (const Error&) {
+    if (is_new) rmdir(options.folder.c_str());  // on a disk, where it is of no use
+    throw;
+  }
 }
 
 void Folder::try_to_make(const HostOptions& options, const std::function<void(const Folder&)>& look) {

@@ -140,6 +140,11 @@ TEST_CASE("folder: a file system that is not in memory is not accepted") {
   CHECK_FALSE(leaf::is_file_system_in_memory(built));
   TemporaryFolder on_disk(built);
   CHECK(error_code([&] { Folder::open({.folder = on_disk.path() / "run"}); }) == ErrorCode::usage);
+  CHECK_FALSE(fs::exists(on_disk.path() / "run"));
+  // What was there stays.
+  fs::create_directory(on_disk.path() / "run");
+  CHECK(error_code([&] { Folder::open({.folder = on_disk.path() / "run"}); }) == ErrorCode::usage);
+  CHECK(fs::exists(on_disk.path() / "run"));
 }
 
 TEST_CASE("folder: looking makes none") {
