@@ -37,7 +37,7 @@ LEAF_EXPORT int leaf_builtin(WORD_LIST* list) {
 /// Called by `enable -f`.
 LEAF_EXPORT int leaf_builtin_load(const char*) {
   try {
-    leaf::shell::load(reinterpret_cast<const void*>(&leaf_builtin_load), "../../bin/leafctl");
+    leaf::shell::load("../../bin/leafctl");
     return 1;
   } catch (const std::exception& error) {
     leaf::shell::face::complain(error.what());

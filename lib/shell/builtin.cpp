@@ -171,9 +171,11 @@ int assign_lines(const Command& command) {
 
 }  // namespace
 
-void load(const void* symbol, std::string_view leafctl) {
+void load(std::string_view leafctl) {
+  // By what no other module has too: of names that are exported the first one counts, whosever it is.
+  const auto* const own = reinterpret_cast<const void*>(&state);
   Dl_info module{};
-  if (dladdr(symbol, &module) == 0) throw std::runtime_error("this module's file is not known");
+  if (dladdr(own, &module) == 0) throw std::runtime_error("this module's file is not known");
   const auto folder = std::filesystem::canonical(module.dli_fname).parent_path();
   state().leafctl = (folder / leafctl).lexically_normal().string();
 }

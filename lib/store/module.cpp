@@ -12,7 +12,6 @@
 
 #include "leaf/detail/module.hpp"
 #include "leaf/error.hpp"
-#include "leaf/version.hpp"
 #include "text/shortage.hpp"
 
 namespace leaf::store {
@@ -38,7 +37,8 @@ fs::path mapped_file(std::uintptr_t address) {
 
 /// Where this library itself lies; empty if that is not known any more, as of one that was removed.
 fs::path library_folder() {
-  const auto* const own = reinterpret_cast<const void*>(&leaf::version);
+  // By what is not exported: a program may have loaded two copies of this library.
+  const auto* const own = reinterpret_cast<const void*>(&mapped_file);
   Dl_info info{};
   if (dladdr(own, &info) == 0) return {};
   fs::path file = info.dli_fname;

@@ -47,11 +47,11 @@ void find_unexported(std::vector<std::string>& texts) {
   texts.clear();
   for (int i = 0; i < paramtab->hsize; ++i) {
     for (HashNode node = paramtab->nodes[i]; node != nullptr; node = node->next) {
-      if ((node->flags & (PM_EXPORTED | PM_UNSET)) != 0 || PM_TYPE(node->flags) != PM_SCALAR) continue;
+      if ((node->flags & (PM_EXPORTED | PM_UNSET | PM_ARRAY | PM_HASHED)) != 0) continue;
       if (!leads_to_store(node->nam)) continue;
-      auto* const parameter = reinterpret_cast<Param>(node);
-      char* const value = dupstring(parameter->gsu.s->getfn(parameter));
-      texts.push_back(std::string(node->nam) + '=' + unmetafy(value, nullptr));
+      // As text, whether it is a number or not: so zsh exports it.
+      if (const char* const value = getsparam(node->nam); value != nullptr)
+        texts.push_back(std::string(node->nam) + '=' + unmetafy(dupstring(value), nullptr));
     }
   }
 }

@@ -71,7 +71,7 @@ LEAF_EXPORT int enables_(Module module, int** enabled) {
 
 LEAF_EXPORT int boot_(Module) {
   try {
-    leaf::shell::load(reinterpret_cast<const void*>(&boot_), LEAFCTL_FROM_MODULE);
+    leaf::shell::load(LEAFCTL_FROM_MODULE);
     return 0;
   } catch (const std::exception& error) {
     leaf::shell::face::complain(error.what());

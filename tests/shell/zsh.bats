@@ -93,6 +93,18 @@ typeset ids=8
   prints $'500\n501\n502\nstatus 2\n503\nstatus 2'
 }
 
+@test "numbers that a script sets count too" {
+  in_shell 0 'integer LEAFCTL_WORKER_ID=9
+    leaf next --snowflake -v id; typeset -A parts; leaf decode "$id" -v parts; echo "$parts[worker]"'
+  prints 9
+}
+
+@test "it finds leafctl beside other modules that were loaded before" {
+  expect 0 zsh -fc 'module_path=("${BUILTIN%/*}" $module_path)
+    zmodload zsh/datetime zsh/stat leaf; leaf next order; leaf tags list -q >tags'
+  prints 1
+}
+
 @test "a trap that draws waits for the command that it interrupts" {
   prime order
   in_shell 0 'TRAPUSR1() { leaf next order -v inner; }
