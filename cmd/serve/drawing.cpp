@@ -63,20 +63,22 @@ bool Drawing::take_from_memory(Source& source, Draw& draw) {
     return is_of_one_store(source, draw);
   }
   if (draw.shape == Shape::consecutive) {
-    const leaf::Range run = source.ids.try_next_range(draw.count);
-    if (run.size() != draw.count) return false;
-    draw.ranges.assign({run});
-    return true;
+    const leaf::Range run = source.ids.try_next_run(draw.count);
+    if (!run.empty()) draw.ranges.assign({run});
+    return !run.empty();
   }
-  bool is_one_take = draw.ranges.empty();
-  for (std::uint64_t drawn = count_of(draw.ranges); drawn < draw.count;) {
+  // What is taken for a draw that fails would be lost: so it is all or nothing.
+  if (source.ids.buffered() < draw.count) return false;
+  IdRanges ranges;
+  int takes = 0;
+  for (std::uint64_t drawn = 0; drawn < draw.count; ++takes) {
     const leaf::Range range = source.ids.try_next_range(draw.count - drawn);
-    if (range.empty()) return false;
-    append_range(draw.ranges, range);
+    if (range.empty()) return false;  // others were faster
+    append_range(ranges, range);
     drawn += range.size();
-    is_one_take = is_one_take && drawn == draw.count;
   }
-  return is_one_take || is_of_one_store(source, draw);
+  draw.ranges = std::move(ranges);
+  return takes == 1 || is_of_one_store(source, draw);
 }
 
 /// IDs of two stores, as where the store was put back or its name led to another one meanwhile, would be no
@@ -203,7 +205,7 @@ Jobs::Job Drawing::job_for_first(Source& source) {
         }
         if (work.count == Draw::one_step) work.count = static_cast<std::uint64_t>(work.step);
         begin();
-        SharedDrawing::draw(work.ids, work.count, work.shape, work.ranges);
+        work.ranges = SharedDrawing::draw(work.ids, work.count, work.shape);
       }
     } catch (const leaf::Error& error) {
       work.error = error;
@@ -238,6 +240,7 @@ void Drawing::finish_job(Source& source, Work& work) {
       ended.push_back(first);
     }
   }
+  take_waiting(source, 0, ended);
   // The others would wait for the same.
   if (work.error && (is_of_store(*work.error) || !source.is_open)) {
     for (const auto& draw : std::exchange(source.waiting, {})) {
@@ -245,7 +248,6 @@ void Drawing::finish_job(Source& source, Work& work) {
       ended.push_back(draw);
     }
   }
-  take_waiting(source, 0, ended);
   go_on(source);
   end(ended);
 }

@@ -23,16 +23,14 @@ constexpr std::chrono::seconds layout_lasts{30};
 /// A failure that is longer ago says nothing: nobody may have asked since.
 constexpr std::chrono::seconds recent{3};
 
-/// What is left of the buffer is of no use to a run that is longer.
+/// What is left of the buffer is of no use to a run that is longer, but it is not lost before more is
+/// granted.
 leaf::Range draw_run(leaf::SegmentTag& tag, std::uint64_t count) {
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
-    leaf::Range run = tag.next_range(count);
-    if (run.size() == count) return run;
-    while (run = tag.try_next_range(count), !run.empty()) {
-      if (run.size() == count) return run;
+    if (const leaf::Range run = tag.try_next_run(count); !run.empty()) return run;
+    for (const leaf::Range granted : tag.next_ranges(tag.buffered() + count)) {
+      if (granted.size() >= count) return {granted.hi - static_cast<std::int64_t>(count), granted.hi};
     }
-    const auto granted = tag.next_ranges(count);
-    if (granted.size() == 1) return granted.front();
   }
   throw leaf::Error(leaf::ErrorCode::unavailable,
                     fmt::format("cannot draw {} consecutive IDs while others draw as well", count));
@@ -124,14 +122,8 @@ std::vector<std::optional<SharedDrawing::OpenTag>> SharedDrawing::open_buffered(
   return found;
 }
 
-void SharedDrawing::draw(leaf::SegmentTag& tag, std::uint64_t count, Shape shape, IdRanges& ranges) {
-  if (shape == Shape::consecutive) {
-    ranges = {draw_run(tag, count)};
-    return;
-  }
-  const std::uint64_t drawn = count_of(ranges);
-  if (drawn >= count) return;
-  for (const leaf::Range range : tag.next_ranges(count - drawn)) append_range(ranges, range);
+IdRanges SharedDrawing::draw(leaf::SegmentTag& tag, std::uint64_t count, Shape shape) {
+  return shape == Shape::consecutive ? IdRanges{draw_run(tag, count)} : tag.next_ranges(count);
 }
 
 leaf::SnowflakeGenerator& SharedDrawing::generator() {

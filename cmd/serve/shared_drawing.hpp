@@ -41,8 +41,8 @@ class SharedDrawing {
   OpenTag tag(const leaf::TagName& name);
   /// For each tag the same, if it is known without asking the store; never waits for that.
   std::vector<std::optional<OpenTag>> open_buffered(const std::vector<std::string>& names);
-  /// Adds IDs to `ranges` until there are `count`.
-  static void draw(leaf::SegmentTag& tag, std::uint64_t count, Shape shape, IdRanges& ranges);
+  /// All of `count` IDs, or none is lost.
+  static IdRanges draw(leaf::SegmentTag& tag, std::uint64_t count, Shape shape);
 
   /// Leases a worker where none is held yet.
   leaf::SnowflakeGenerator& generator();

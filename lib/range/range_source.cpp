@@ -27,7 +27,23 @@ RangeSource::Piece RangeSource::take_piece(std::uint64_t at_most) {
 }
 
 std::vector<Range> RangeSource::take_all(std::uint64_t count) {
-  return count == 0 ? std::vector<Range>() : take_rest(take_piece(count), count);
+  if (count == 0) return {};
+  fetch_before_taking(count);
+  return take_rest(take_piece(count), count);
+}
+
+bool RangeSource::fetch_before_taking(std::uint64_t count) {
+  for (;;) {
+    DoubleBuffer& own = buffer();
+    if (left_in(own) >= count) return true;
+    const auto view = own.view();
+    if (view.has_next) {
+      if (!view.rest.empty()) return false;
+      own.advance(view);
+    } else {
+      await([&] { return left_in(buffer()) >= count || !wants_fetch(); });
+    }
+  }
 }
 
 std::vector<Range> RangeSource::take_rest(const Piece& first, std::uint64_t count) {

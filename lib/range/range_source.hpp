@@ -35,7 +35,8 @@ class RangeSource {
 
   /// A run of 1 to `at_most` numbers; the next fetch is requested where it is due. Throws Error as await().
   Range take(std::uint64_t at_most);
-  /// `count` numbers in increasing order, of one store. Throws Error as await().
+  /// `count` numbers in increasing order, of one store. None is taken before as many are there, or both
+  /// ranges are full of fewer. Throws Error as await().
   virtual std::vector<Range> take_all(std::uint64_t count);
   /// What one buffer held comes from one store.
   struct Piece {
@@ -88,6 +89,8 @@ class RangeSource {
   virtual void check_name(Store&) {}
 
  protected:
+  /// Has ranges fetched until `count` numbers are there. False where both ranges are full of fewer.
+  bool fetch_before_taking(std::uint64_t count);
   void draw_from(DoubleBuffer& buffer) noexcept { buffer_.store(&buffer, std::memory_order_release); }
   /// For a caller that has waited that long; `failure` is of the last fetch, if that failed.
   Error timed_out(std::chrono::milliseconds waited, const std::optional<Error>& failure,

@@ -33,6 +33,21 @@ Range SegmentTag::try_next_range(std::uint64_t at_most) {
   return taken.range;
 }
 
+Range SegmentTag::try_next_run(std::uint64_t count) {
+  range::DoubleBuffer& buffer = *buffer_->load(std::memory_order_acquire);
+  for (;;) {
+    const auto view = buffer.view();
+    if (view.rest.size() >= count) {
+      const Range run{view.rest.lo, view.rest.lo + static_cast<std::int64_t>(count)};
+      if (!buffer.take_up_to(view, run.hi)) continue;
+      if (!view.has_next && buffer.view().mark_reached) request_fetch();
+      return run;
+    }
+    if (view.next.size() < count) return {};
+    buffer.advance(view);
+  }
+}
+
 Range SegmentTag::next_range(std::uint64_t at_most) {
   if (at_most == 0) throw Error(ErrorCode::usage, "a range of no IDs was asked for");
   return source_->take(at_most);
@@ -40,6 +55,10 @@ Range SegmentTag::next_range(std::uint64_t at_most) {
 
 std::vector<Range> SegmentTag::next_ranges(std::uint64_t count) {
   return source_->take_all(count);
+}
+
+std::uint64_t SegmentTag::buffered() const noexcept {
+  return range::left_in(*buffer_->load(std::memory_order_acquire));
 }
 
 std::int64_t SegmentTag::limit() const {

@@ -60,32 +60,16 @@ std::vector<Range> SharedTag::take_from_one_store(std::uint64_t count) {
     }
   };
   while (left > 0) {
-    if (is_more_than_a_fetch_brings(left)) {
+    if (!is_more_than_a_fetch_brings(left) && fetch_before_taking(left)) {
+      const Piece piece = take_piece(left);
+      add(piece.buffer, {piece.range});
+    } else {
       const range::DoubleBuffer* here = nullptr;
       const std::vector<Range> taken = take_in_one_piece(left, here);
       add(here, taken);
-    } else {
-      fetch_before_taking(left);
-      const Piece piece = take_piece(left);
-      add(piece.buffer, {piece.range});
     }
   }
   return ranges;
-}
-
-/// So that nothing is lost if the tag has no more.
-void SharedTag::fetch_before_taking(std::uint64_t count) {
-  for (;;) {
-    range::DoubleBuffer& own = buffer();
-    if (left_in(own) >= count) return;
-    const auto view = own.view();
-    if (view.has_next) {
-      if (!view.rest.empty()) return;
-      own.advance(view);
-    } else {
-      await([&] { return left_in(buffer()) >= count || !wants_fetch(); });
-    }
-  }
 }
 
 /// Not before the first fetch: the step is not known until then.

@@ -19,12 +19,12 @@ class SharedTag final : public host::SharedRanges {
             std::chrono::milliseconds timeout, range::Fetcher* fetcher,
             std::shared_ptr<host::StorePool> stores);
 
-  /// What is not buffered is granted in one piece, where it is more than a fetch would bring.
+  /// What is not buffered is granted in one piece, where it is more than a fetch would bring or there is no
+  /// room for that: so a call that fails takes nothing.
   std::vector<Range> take_all(std::uint64_t count) override;
 
  private:
   Error counting_what_is_buffered(const Error& exhausted);
-  void fetch_before_taking(std::uint64_t count);
   bool is_more_than_a_fetch_brings(std::uint64_t count) const;
   std::vector<Range> take_in_one_piece(std::uint64_t count, const range::DoubleBuffer*& taken_from);
   std::vector<Range> take_from_one_store(std::uint64_t count);

@@ -196,6 +196,29 @@ TEST_CASE("host tag: many IDs that the limit forbids are refused, and nothing bu
   CHECK(tag.limit() == 100);
 }
 
+TEST_CASE("host tag: a call that fails with two segments buffered costs none of them") {
+  SegmentHost host;
+  host.admin.add_tag({.name = host.order, .step = 100, .limit = 250});
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
+  tag.next_ranges(15);
+  tag.fetch();  // 16 to 200 are buffered
+  SUBCASE("the tag has too few") {
+    CHECK(error_text([&] {
+            tag.next_ranges(240);
+          }).starts_with("tag 'order' has only 235 IDs left (limit 250)"));
+  }
+  SUBCASE("the store is away") {
+    leaf::test::SqliteSession lock(host.store.path());
+    REQUIRE(lock.run("BEGIN IMMEDIATE"));
+    auto options = host.store.options();
+    options.timeout = 0ms;
+    SegmentAllocator hasty(options, {.timeout = 0ms, .host = host.host_options()});
+    CHECK(error_code([&] { hasty.tag(host.order).next_ranges(186); }) == ErrorCode::unavailable);
+  }
+  CHECK(tag.next_ranges(235) == std::vector<Range>{{16, 251}});
+}
+
 TEST_CASE("host tag: two stores that share a folder keep apart") {
   SegmentHost host;
   SqliteStore production;

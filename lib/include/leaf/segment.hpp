@@ -81,6 +81,10 @@ class LEAF_EXPORT SegmentTag {
   /// next_range(), which may wait. For threads that must not wait.
   Range try_next_range(std::uint64_t at_most);
 
+  /// Exactly `count` consecutive IDs (`count` >= 1), if a segment in memory has so many left; what is left of
+  /// the one before is lost then. Else empty, and nothing is lost. For threads that must not wait.
+  Range try_next_run(std::uint64_t count);
+
   /// One run of consecutive IDs, 1 to `at_most` of them (`at_most` >= 1), none drawn by anybody else. Throws
   /// as next().
   Range next_range(std::uint64_t at_most);
@@ -89,9 +93,13 @@ class LEAF_EXPORT SegmentTag {
   /// what it had drawn before is lost.
   void next(std::span<std::int64_t> ids);
 
-  /// `count` IDs in increasing order, in as few ranges as they were granted in. Throws as next(); what it had
-  /// drawn before is lost. With host state, many IDs are granted as one range.
+  /// `count` IDs in increasing order, in as few ranges as they were granted in. Throws as next(), and then has
+  /// drawn nothing, unless others draw meanwhile; without host state, what is in memory is lost where it is
+  /// both segments in full. With host state, many IDs are granted as one range.
   std::vector<Range> next_ranges(std::uint64_t count);
+
+  /// How many IDs are in memory. Others may draw them.
+  std::uint64_t buffered() const noexcept;
 
   /// The last ID that the tag may give, as of the last fetch; max_id if it has none.
   std::int64_t limit() const;

@@ -18,6 +18,7 @@
 #include "serve/serve.hpp"
 #include "serve/shared_drawing.hpp"
 #include "support/manual_clock.hpp"
+#include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/worker_request.hpp"
@@ -204,13 +205,90 @@ TEST_CASE("drawing: what is left of a segment is no part of an answer that anoth
   std::promise<void> end;
   server.keep_threads_busy(end.get_future().share());
   const auto many = server.begin(100, Shape::any);
-  REQUIRE(count_of(many->ranges) > 0);
+  CHECK(many->ranges.empty());
   server.turn_to_second();
   end.set_value();
   server.run();
   REQUIRE_FALSE(many->error);
   CHECK(count_of(many->ranges) == 100);
   CHECK(many->ranges.front().lo >= 1'000'000);
+}
+
+namespace {
+
+/// Draws of a store's tags, one after the other, by a host's buffer or by none.
+class TagServer final : public Drawer {
+ public:
+  explicit TagServer(bool has_host_buffer) : has_host_buffer_(has_host_buffer) {}
+
+  std::shared_ptr<Draw> draw(const std::string& tag, std::uint64_t count, Shape shape) {
+    auto draw = std::make_shared<Draw>(count, shape, static_cast<Drawer*>(this));
+    if (drawing_.begin(tag, draw)) return draw;
+    const auto stays = boost::asio::make_work_guard(loop_);
+    loop_.restart();
+    loop_.run();
+    return draw;
+  }
+  void on_drawn() override { loop_.stop(); }
+
+  const SqliteStore store;
+
+ private:
+  Options options() const {
+    Options options;
+    options.store = store.options();
+    options.store.timeout = 0ms;
+    options.segments.timeout = 0ms;
+    if (has_host_buffer_) options.segments.host = leaf::HostOptions{.folder = folder_.path() / "run"};
+    return options;
+  }
+
+  const bool has_host_buffer_;
+  const leaf::test::TemporaryFolder folder_;
+  const Options options_ = options();
+  SharedDrawing shared_{options_};
+  boost::asio::io_context loop_;
+  DrawingJobs jobs_;
+  Drawing drawing_{loop_, jobs_, shared_};
+};
+
+}  // namespace
+
+TEST_CASE("drawing: a draw of a tag that has too few IDs costs none") {
+  for (const bool has_host_buffer : {true, false}) {
+    for (const Shape shape : {Shape::any, Shape::consecutive}) {
+      CAPTURE(has_host_buffer);
+      CAPTURE(static_cast<int>(shape));
+      TagServer server(has_host_buffer);
+      server.store.open().add_tag({.name = leaf::TagName("few"), .limit = 5});
+      CHECK(server.draw("few", 3, shape)->ranges == IdRanges{{1, 4}});
+      const auto failed = server.draw("few", 3, shape);
+      REQUIRE(failed->error);
+      CHECK(failed->error->code() == leaf::ErrorCode::exhausted);
+      CHECK(server.draw("few", 2, shape)->ranges == IdRanges{{4, 6}});
+    }
+  }
+}
+
+TEST_CASE("drawing: a draw of more than is in memory costs none of that while the store is away") {
+  for (const bool has_host_buffer : {true, false}) {
+    for (const Shape shape : {Shape::any, Shape::consecutive}) {
+      CAPTURE(has_host_buffer);
+      CAPTURE(static_cast<int>(shape));
+      TagServer server(has_host_buffer);
+      leaf::Store admin = server.store.open();
+      leaf::test::add_tag(admin, "order", 100);
+      CHECK(server.draw("order", 1, shape)->ranges == IdRanges{{1, 2}});
+      leaf::test::SqliteSession lock(server.store.path());
+      REQUIRE(lock.run("BEGIN IMMEDIATE"));
+      for (const std::uint64_t count : {100, 150, 1000}) {
+        const auto failed = server.draw("order", count, shape);
+        REQUIRE(failed->error);
+        CHECK(failed->error->code() == leaf::ErrorCode::unavailable);
+      }
+      CHECK(server.draw("order", 99, shape)->ranges == IdRanges{{2, 101}});
+    }
+  }
 }
 
 namespace {

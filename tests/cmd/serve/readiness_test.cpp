@@ -39,9 +39,8 @@ class Drawer {
   bool draw() {
     std::optional<leaf::Error> error;
     try {
-      IdRanges ranges;
       leaf::SegmentTag ids = drawing.tag(TagName("order")).ids;
-      SharedDrawing::draw(ids, 1, Shape::any, ranges);
+      SharedDrawing::draw(ids, 1, Shape::any);
     } catch (const leaf::Error& failure) {
       error = failure;
     }
