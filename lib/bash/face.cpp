@@ -19,6 +19,15 @@ char* writable(const char* text) {
   return const_cast<char*>(text);
 }
 
+/// What is assigned to by this name: where it is a reference, what that refers to, which may be an element;
+/// empty if that is nothing yet.
+const char* target_of(const char* name) {
+  const SHELL_VAR* const reference = find_variable_last_nameref(name, 1);
+  if (reference == nullptr || nameref_p(reference) == 0) return name;
+  const char* const target = nameref_cell(reference);
+  return target == nullptr ? "" : target;
+}
+
 bool took_it(const SHELL_VAR* variable) {
   return variable != nullptr && !readonly_p(variable) && !noassign_p(variable);
 }
@@ -47,12 +56,13 @@ void complain(const char* text) {
 }
 
 int refuse_variable(const char* name, bool may_be_element) {
-  const bool is_name = legal_identifier(name) != 0;
-  if (!is_name && (!may_be_element || valid_array_reference(name, 0) == 0)) {
+  const char* const target = target_of(name);
+  const bool is_name = legal_identifier(target) != 0;
+  if (!is_name && (!may_be_element || valid_array_reference(target, 0) == 0)) {
     sh_invalidid(writable(name));
     return EX_USAGE;
   }
-  const std::string base(name, std::strcspn(name, "["));
+  const std::string base(target, std::strcspn(target, "["));
   const SHELL_VAR* const known = find_variable(base.c_str());
   if (known == nullptr || !readonly_p(known)) return EXECUTION_SUCCESS;
   err_readonly(name);

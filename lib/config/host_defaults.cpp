@@ -1,6 +1,7 @@
 #include "leaf/host_defaults.hpp"
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <climits>
@@ -12,6 +13,7 @@
 #include "leaf/detail/yes_no.hpp"
 #include "leaf/error.hpp"
 #include "store/libpq_variables.hpp"
+#include "text/hint.hpp"
 
 namespace leaf {
 
@@ -91,7 +93,21 @@ StoreOptions HostDefaults::store_options() const {
   return options;
 }
 
+namespace {
+
+/// Whoever starts a setuid or setgid program has set its environment, and may have fewer rights.
+void require_own_rights() {
+  if (getauxval(AT_SECURE) == 0 || (getuid() == geteuid() && getgid() == getegid())) return;
+  throw Error(
+      ErrorCode::usage,
+      "a program that has other rights than whoever starts it (setuid) takes no defaults from the host",
+      "go without the host's defaults, and name the store and the runtime folder in the program"_hint);
+}
+
+}  // namespace
+
 HostDefaults host_defaults(const HostChoices& choices, const std::optional<std::string>& file) {
+  require_own_rights();
   const Environment environment = Environment::of_this_process();
   const auto configuration = HostConfiguration::read(environment, file);
   HostDefaults result = host_defaults(configuration, choices, environment);

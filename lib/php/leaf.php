@@ -301,6 +301,13 @@ final class Native
         Store::class => 'leaf_store_close',
     ];
 
+    private const FATAL = E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR;
+
+    /** @var ?\WeakMap<Native, true> all that are open */
+    private static ?\WeakMap $open = null;
+    /** For closing where a script has used all the memory that it may. */
+    private static ?string $reserve = null;
+
     /** Not set once it is closed. */
     public \FFI\CData $pointer;
     /** @var \WeakMap<Native, true> what has to be closed before */
@@ -317,6 +324,8 @@ final class Native
         if ($whole !== null) {
             $whole->parts[$this] = true;
         }
+        self::$open ??= self::watch();
+        self::$open[$this] = true;
         $this->pointer = $pointer;
     }
 
@@ -336,6 +345,31 @@ final class Native
     }
 
     private function __clone() {}
+
+    /** @return \WeakMap<Native, true> */
+    private static function watch(): \WeakMap
+    {
+        self::$reserve = str_repeat(' ', 0x10000);
+        // Behind those that a script registers, which may still draw.
+        register_shutdown_function(
+            static fn() => register_shutdown_function(static fn() => self::closeAfterFatalError()),
+        );
+        return new \WeakMap();
+    }
+
+    /** PHP destroys nothing then, and a web server's process goes on. */
+    private static function closeAfterFatalError(): void
+    {
+        self::$reserve = null;
+        $error = error_get_last();
+        // After an exception that nobody has caught it destroys as ever.
+        if ($error === null || ($error['type'] & self::FATAL) === 0 || str_starts_with($error['message'], 'Uncaught ')) {
+            return;
+        }
+        foreach (self::$open as $native => $_) {
+            $native->close();
+        }
+    }
 
     private function close(): void
     {

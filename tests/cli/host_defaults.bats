@@ -116,3 +116,20 @@ hint: did you mean 'store'?"
     fi
   done
 }
+
+@test "a setuid program reads no file that whoever starts it chooses" {
+  [ "$(id -u)" -eq 0 ] || skip 'needs root'
+  work=$(mktemp -d -p /var/tmp)  # where such programs may lie
+  chmod 755 "$work"
+  install -m 4755 "$(command -v draw_in_c)" "$work/program"
+  install -m 4755 "$(command -v id)" "$work/id"
+  install -m 600 /dev/stdin "$work/secret" <<<'password-of-root: x'
+  as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups env -u LEAFCTL_RUNTIME_DIR "$@"; }
+  [ "$(as_nobody "$work/id" -u)" = 0 ] || { rm -rf "$work"; skip 'no program is setuid here'; }
+  LEAFCTL_CONFIG=$work/secret LEAFCTL_RUNTIME_DIR=$work/run expect 2 as_nobody "$work/program" order
+  contains "$stderr" 'takes no defaults from the host'
+  contains "$stderr" "hint: go without the host's defaults, and name the store"
+  # Whose program it is may go by their own.
+  expect 0 "$work/program" order
+  rm -rf "$work"
+}

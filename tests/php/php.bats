@@ -423,6 +423,31 @@ under_signals() {
   prints "name leaf.php in 'opcache.preload'"
 }
 
+@test "a script that ends in a fatal error leaves nothing open" {
+  # Counted by what runs last of all.
+  local count='$report = fn() => print(count(scandir("/proc/self/task")) - 2 . " threads\n");
+    $last = function (int $times, callable $do) use (&$last): void {
+      register_shutdown_function($times === 0 ? $do : fn() => $last($times - 1, $do));
+    };
+    $last(3, $report);'
+  local open='$tag = Leaf\Allocator::open(hostBuffer: false)->tag("order"); $tag->next();
+    $flakes = Leaf\Generator::open(); $flakes->next();
+    ini_set("memory_limit", "8M");'
+  local quiet=(-d display_errors=0 -d log_errors=0)
+  for fatal in 'str_repeat("x", 99_999_999);' \
+    'for ($all = [];;) $all[] = str_repeat("x", 10 + count($all) % 90);' \
+    'function f() { f(); } f();' 'trigger_error("enough", E_USER_ERROR);'; do
+    in_php 255 "$count $open $fatal" "${quiet[@]}"
+    same "what is left after $fatal" '1 threads' "$output"
+  done
+  # What a script registers still draws.
+  in_php 255 "$open register_shutdown_function(fn() => print(\$tag->next())); str_repeat('x', 99_999_999);" "${quiet[@]}"
+  prints 4002
+  in_php 255 "class Late { function __destruct() { global \$tag; echo \$tag->next(); } }
+    $open \$late = new Late(); throw new Exception('nobody');" "${quiet[@]}"
+  prints 5002
+}
+
 @test "a library that is missing, disabled or another one is named" {
   in_php 0 'Leaf\Library::use("/nowhere/libleaf.so.0"); caught(fn () => Leaf\version());'
   contains "$output" "Leaf\\Error 1 not again: '/nowhere/libleaf.so.0' cannot be used"

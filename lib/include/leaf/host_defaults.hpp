@@ -130,8 +130,9 @@ struct HostDefaults {
 ///
 /// The only function of the library, besides those here that take `Environment`, that reads the environment.
 /// Nothing is cached: each call reads again. Thread safe as long as no other thread changes the environment.
-/// Throws Error: `usage` for a file or value that is wrong, where there is no home for a default store, and
-/// if the system's file, which this user may not read, might name another store.
+/// Throws Error: `usage` for a file or value that is wrong, where there is no home for a default store, if
+/// the system's file, which this user may not read, might name another store, and in a setuid or setgid
+/// program: whoever starts that chooses its environment, and with it the files that are read.
 LEAF_EXPORT HostDefaults host_defaults(const HostChoices& choices = {},
                                        const std::optional<std::string>& file = {});
 

@@ -16,7 +16,8 @@
 ///
 /// Thread safe: any number of threads may use one handle at once. No exception and no C++ type crosses the
 /// interface. The library's own threads block all signals except faults, so a program's signal handlers run
-/// only in the program's threads.
+/// only in the program's threads. A thread that may be cancelled (pthread_cancel(3)) has to disable that
+/// around its calls.
 ///
 /// After fork() a child may go on with the handles that it inherits, whatever other threads did at the fork:
 /// its first call connects again. So a server may open its handles before it forks its workers. There are two
@@ -65,7 +66,8 @@ typedef enum leaf_choice { LEAF_DEFAULT = 0, LEAF_YES = 1, LEAF_NO = 2 } leaf_ch
 
 /// What to open. Fill it with zeros, set `size`, and then whatever should differ. What is left at 0 is as the
 /// programs of this host, such as leafctl(1), have it: the environment and the configuration files of
-/// leafctl.yaml(5) are read when a handle is opened, and at no other time. Without `use_host_defaults`
+/// leafctl.yaml(5) are read when a handle is opened, and at no other time; a setuid or setgid program is
+/// refused them, as whoever starts it chooses the environment. Without `use_host_defaults`
 /// none of these is read: `store` has to be set then, and buffers are the process's own unless `runtime_dir`
 /// is set. In either case relative paths, and the variables that libpq reads, mean what they meant when the
 /// handle was opened: once such a variable has changed, calls that would connect fail. Timeouts, windows and

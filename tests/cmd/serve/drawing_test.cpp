@@ -254,6 +254,23 @@ class TagServer final : public Drawer {
 
 }  // namespace
 
+TEST_CASE("drawing: consecutive IDs leave out what is left of a segment that is too short, and no more") {
+  for (const bool has_host_buffer : {true, false}) {
+    CAPTURE(has_host_buffer);
+    TagServer server(has_host_buffer);
+    leaf::Store admin = server.store.open();
+    leaf::test::add_tag(admin, "order", 10);
+    CHECK(server.draw("order", 7, Shape::consecutive)->ranges == IdRanges{{1, 8}});
+    const auto rest_is_short = server.draw("order", 5, Shape::consecutive);
+    REQUIRE_FALSE(rest_is_short->error);
+    CHECK(rest_is_short->ranges == IdRanges{{11, 16}});
+    const auto many = server.draw("order", 1000, Shape::consecutive);
+    REQUIRE_FALSE(many->error);
+    CHECK(many->ranges.size() == 1);
+    CHECK(count_of(many->ranges) == 1000);
+  }
+}
+
 TEST_CASE("drawing: a draw of a tag that has too few IDs costs none") {
   for (const bool has_host_buffer : {true, false}) {
     for (const Shape shape : {Shape::any, Shape::consecutive}) {
