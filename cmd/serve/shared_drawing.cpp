@@ -28,9 +28,8 @@ constexpr std::chrono::seconds recent{3};
 leaf::Range draw_run(leaf::SegmentTag& tag, std::uint64_t count) {
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     if (const leaf::Range run = tag.try_next_run(count); !run.empty()) return run;
-    for (const leaf::Range granted : tag.next_ranges(tag.buffered() + count)) {
-      if (granted.size() >= count) return {granted.hi - static_cast<std::int64_t>(count), granted.hi};
-    }
+    const leaf::Range last = tag.next_ranges(tag.buffered() + count).back();
+    if (last.size() >= count) return {last.hi - static_cast<std::int64_t>(count), last.hi};
   }
   throw leaf::Error(leaf::ErrorCode::unavailable,
                     fmt::format("cannot draw {} consecutive IDs while others draw as well", count));

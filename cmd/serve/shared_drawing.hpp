@@ -41,7 +41,7 @@ class SharedDrawing {
   OpenTag tag(const leaf::TagName& name);
   /// For each tag the same, if it is known without asking the store; never waits for that.
   std::vector<std::optional<OpenTag>> open_buffered(const std::vector<std::string>& names);
-  /// All of `count` IDs, or none is lost.
+  /// `count` IDs. Where it throws, none is lost.
   static IdRanges draw(leaf::SegmentTag& tag, std::uint64_t count, Shape shape);
 
   /// Leases a worker where none is held yet.
