@@ -95,12 +95,12 @@ StoreOptions HostDefaults::store_options() const {
 
 namespace {
 
-/// Whoever starts a setuid or setgid program has set its environment, and may have fewer rights.
+/// Of a setuid or setgid program; file capabilities leave the user as it was.
 void require_own_rights() {
   if (getauxval(AT_SECURE) == 0 || (getuid() == geteuid() && getgid() == getegid())) return;
   throw Error(
       ErrorCode::usage,
-      "a program that has other rights than whoever starts it (setuid) takes no defaults from the host",
+      "a setuid or setgid program takes no defaults from the host: whoever starts it chooses its environment",
       "go without the host's defaults, and name the store and the runtime folder in the program"_hint);
 }
 
