@@ -301,12 +301,8 @@ final class Native
         Store::class => 'leaf_store_close',
     ];
 
-    private const FATAL = E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR;
-
     /** @var ?\WeakMap<Native, true> all that are open */
     private static ?\WeakMap $open = null;
-    /** For closing where a script has used all the memory that it may. */
-    private static ?string $reserve = null;
 
     /** Not set once it is closed. */
     public \FFI\CData $pointer;
@@ -324,7 +320,10 @@ final class Native
         if ($whole !== null) {
             $whole->parts[$this] = true;
         }
-        self::$open ??= self::watch();
+        if (self::$open === null) {
+            self::$open = new \WeakMap();
+            FatalError::watch();
+        }
         self::$open[$this] = true;
         $this->pointer = $pointer;
     }
@@ -346,29 +345,18 @@ final class Native
 
     private function __clone() {}
 
-    /** @return \WeakMap<Native, true> */
-    private static function watch(): \WeakMap
+    /** @internal What closes all that are open now, and keeps them until then. */
+    public static function closeAll(): \Closure
     {
-        self::$reserve = str_repeat(' ', 0x10000);
-        // Behind those that a script registers, which may still draw.
-        register_shutdown_function(
-            static fn() => register_shutdown_function(static fn() => self::closeAfterFatalError()),
-        );
-        return new \WeakMap();
-    }
-
-    /** PHP destroys nothing then, and a web server's process goes on. */
-    private static function closeAfterFatalError(): void
-    {
-        self::$reserve = null;
-        $error = error_get_last();
-        // After an exception that nobody has caught it destroys as ever.
-        if ($error === null || ($error['type'] & self::FATAL) === 0 || str_starts_with($error['message'], 'Uncaught ')) {
-            return;
+        $natives = [];
+        foreach (self::$open ?? [] as $native => $_) {
+            $natives[] = $native;
         }
-        foreach (self::$open as $native => $_) {
-            $native->close();
-        }
+        return static function () use ($natives): void {
+            foreach ($natives as $native) {
+                $native->close();
+            }
+        };
     }
 
     private function close(): void
@@ -383,6 +371,41 @@ final class Native
             unset($this->pointer);
             $this->ffi->{self::CLOSING[$this->class]}($pointer);
         }
+    }
+}
+
+/**
+ * @internal After a fatal error PHP destroys none of the objects that there were, while the process of a web server goes
+ * on. So the handles are closed by one that is made after it, once the script's shutdown functions have run.
+ */
+final class FatalError
+{
+    private static ?self $before = null;
+    private static ?self $after = null;
+    /** For that, where a script has used all the memory that it may. */
+    private static ?string $reserve = null;
+
+    private function __construct(private readonly \Closure $end) {}
+
+    public function __destruct()
+    {
+        ($this->end)();
+    }
+
+    public static function watch(): void
+    {
+        self::$reserve = str_repeat(' ', 0x10000);
+        $destroys = false;
+        self::$before = new self(static function () use (&$destroys): void {
+            $destroys = true;
+        });
+        register_shutdown_function(static function () use (&$destroys): void {
+            self::$reserve = null;
+            self::$before = null;
+            if (!$destroys) {
+                self::$after = new self(Native::closeAll());
+            }
+        });
     }
 }
 

@@ -423,29 +423,48 @@ under_signals() {
   prints "name leaf.php in 'opcache.preload'"
 }
 
-@test "a script that ends in a fatal error leaves nothing open" {
-  # Counted by what runs last of all.
-  local count='$report = fn() => print(count(scandir("/proc/self/task")) - 2 . " threads\n");
-    $last = function (int $times, callable $do) use (&$last): void {
-      register_shutdown_function($times === 0 ? $do : fn() => $last($times - 1, $do));
-    };
-    $last(3, $report);'
-  local open='$tag = Leaf\Allocator::open(hostBuffer: false)->tag("order"); $tag->next();
-    $flakes = Leaf\Generator::open(); $flakes->next();
-    ini_set("memory_limit", "8M");'
-  local quiet=(-d display_errors=0 -d log_errors=0)
-  for fatal in 'str_repeat("x", 99_999_999);' \
-    'for ($all = [];;) $all[] = str_repeat("x", 10 + count($all) % 90);' \
-    'function f() { f(); } f();' 'trigger_error("enough", E_USER_ERROR);'; do
-    in_php 255 "$count $open $fatal" "${quiet[@]}"
-    same "what is left after $fatal" '1 threads' "$output"
+# get PAGE: what the server on $port answers.
+get() {
+  exec 7<>"/dev/tcp/127.0.0.1/$port"
+  printf 'GET /%s HTTP/1.0\r\n\r\n' "$1" >&7
+  cat <&7
+  exec 7>&-
+}
+
+@test "a request that ends in a fatal error leaves nothing open in its server" {
+  local fatal='str_repeat("x", 99_999_999);' cases last port server
+  cases=("$fatal" 'for ($all = [];;) $all[] = str_repeat("x", 10 + count($all) % 90);'
+    'function f() { f(); } f();' 'trigger_error("enough", E_USER_ERROR);' 'trigger_error("Uncaught", E_USER_ERROR);'
+    "register_shutdown_function(fn() => @unlink('/nonexistent')); $fatal"
+    "register_shutdown_function(fn() => error_clear_last()); $fatal"
+    "register_shutdown_function(fn() => exit()); $fatal"
+    "register_shutdown_function(fn() => throw new Exception('late')); $fatal"
+    "register_shutdown_function(fn() => print('drawn ' . \$tag->next() % 1000)); $fatal"
+    "class Late { function __destruct() { global \$tag; echo 'drawn ', \$tag->next() % 1000; } }
+     \$late = new Late(); throw new Exception('nobody');")
+  for last in "${!cases[@]}"; do
+    { printf '<?php\nrequire "%s";\n' "$LEAF_PHP"
+      echo '$tag = Leaf\Allocator::open(hostBuffer: false)->tag("order"); $tag->next();
+        $flakes = Leaf\Generator::open(); $flakes->next(); ini_set("memory_limit", "8M");'
+      echo "${cases[last]}"; } >"page$last.php"
   done
-  # What a script registers still draws.
-  in_php 255 "$open register_shutdown_function(fn() => print(\$tag->next())); str_repeat('x', 99_999_999);" "${quiet[@]}"
-  prints 4002
-  in_php 255 "class Late { function __destruct() { global \$tag; echo \$tag->next(); } }
-    $open \$late = new Late(); throw new Exception('nobody');" "${quiet[@]}"
-  prints 5002
+  echo '<?php echo count(scandir("/proc/self/task")) - 2, " threads";' >threads.php
+  for _ in {1..20}; do
+    port=$((20000 + RANDOM % 10000))
+    php -d ffi.enable=1 -d display_errors=0 -d log_errors=0 -S "127.0.0.1:$port" >server.log 2>&1 3>&- &
+    server=$!
+    eventually grep -qE 'started|Failed' server.log
+    ! grep -q Failed server.log || continue
+    break
+  done
+  same 'at first' '1 threads' "$(get threads.php | tail -n 1)"
+  for last in "${!cases[@]}"; do
+    get "page$last.php" >answer
+    same "what is left after ${cases[last]}" '1 threads' "$(get threads.php | tail -n 1)"
+    # What a script registers, and what is destroyed, still draws.
+    [ "$last" -lt 9 ] || contains "$(<answer)" 'drawn 2'
+  done
+  kill "$server"
 }
 
 @test "a library that is missing, disabled or another one is named" {
