@@ -91,11 +91,19 @@ bool Drawing::is_of_one_store(Source& source, Draw& draw) {
   return false;
 }
 
-/// Those from the one at `from` on, as far as memory has IDs.
+/// Those from the one at `from` on that memory has IDs for. One that asks for more than there are keeps
+/// nobody behind it from theirs.
 void Drawing::take_waiting(Source& source, std::size_t from, Draws& ended) {
-  while (source.waiting.size() > from && take(source, *source.waiting[from])) {
-    ended.push_back(source.waiting[from]);
-    source.waiting.erase(source.waiting.begin() + static_cast<std::ptrdiff_t>(from));
+  if (!source.is_open) return;
+  for (std::size_t i = from; i < source.waiting.size();) {
+    if (take(source, *source.waiting[i])) {
+      ended.push_back(source.waiting[i]);
+      source.waiting.erase(source.waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    } else if (source.generator != nullptr || source.ids.buffered() == 0) {
+      return;
+    } else {
+      ++i;
+    }
   }
 }
 

@@ -23,12 +23,23 @@ constexpr std::chrono::seconds layout_lasts{30};
 /// A failure that is longer ago says nothing: nobody may have asked since.
 constexpr std::chrono::seconds recent{3};
 
-/// What is left of the buffer is of no use to a run that is longer, but it is not lost before more is
-/// granted.
+/// IDs the last `count` of which are behind what the buffer has left, which is of no use to a longer run.
+/// Where the tag has no more than that, some of it may be the beginning of the run.
+std::vector<leaf::Range> draw_behind(leaf::SegmentTag& tag, std::uint64_t left, std::uint64_t count) {
+  try {
+    return tag.next_ranges(left + count);
+  } catch (const leaf::Error& error) {
+    if (error.code() != leaf::ErrorCode::exhausted || left == 0) throw;
+    return tag.next_ranges(count);
+  }
+}
+
 leaf::Range draw_run(leaf::SegmentTag& tag, std::uint64_t count) {
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    // Looked at first, lest it counts what is fetched meanwhile.
+    const std::uint64_t left = tag.buffered();
     if (const leaf::Range run = tag.try_next_run(count); !run.empty()) return run;
-    const leaf::Range last = tag.next_ranges(tag.buffered() + count).back();
+    const leaf::Range last = draw_behind(tag, left, count).back();
     if (last.size() >= count) return {last.hi - static_cast<std::int64_t>(count), last.hi};
   }
   throw leaf::Error(leaf::ErrorCode::unavailable,

@@ -95,9 +95,13 @@ StoreOptions HostDefaults::store_options() const {
 
 namespace {
 
-/// Of a setuid or setgid program; file capabilities leave the user as it was.
-void require_own_rights() {
-  if (getauxval(AT_SECURE) == 0 || (getuid() == geteuid() && getgid() == getegid())) return;
+/// Whoever started the program has chosen its environment. File capabilities leave the user as it was.
+void require_rights_of_starter() {
+  const auto user = static_cast<uid_t>(getauxval(AT_UID));
+  const auto group = static_cast<gid_t>(getauxval(AT_GID));
+  const bool is_other = user != getauxval(AT_EUID) || group != getauxval(AT_EGID);
+  if (getauxval(AT_SECURE) == 0 || !is_other || user == 0) return;
+  if (geteuid() == user && getegid() == group) return;  // it has given up what it got beyond
   throw Error(
       ErrorCode::usage,
       "a setuid or setgid program takes no defaults from the host: whoever starts it chooses its environment",
@@ -107,7 +111,7 @@ void require_own_rights() {
 }  // namespace
 
 HostDefaults host_defaults(const HostChoices& choices, const std::optional<std::string>& file) {
-  require_own_rights();
+  require_rights_of_starter();
   const Environment environment = Environment::of_this_process();
   const auto configuration = HostConfiguration::read(environment, file);
   HostDefaults result = host_defaults(configuration, choices, environment);

@@ -93,9 +93,9 @@ class LEAF_EXPORT SegmentTag {
   /// what it had drawn before is lost.
   void next(std::span<std::int64_t> ids);
 
-  /// `count` IDs in increasing order, in as few ranges as they were granted in. Throws as next(), and then
-  /// has drawn nothing, unless others draw meanwhile; without host state, what is in memory is lost where it
-  /// is both segments in full. With host state, many IDs are granted as one range.
+  /// `count` IDs in increasing order, in as few ranges as they were granted in; with host state, many are
+  /// granted as one range. Throws as next(). With host state it has drawn nothing then, unless others draw
+  /// meanwhile; else what it was granted for more than both segments in memory is lost.
   std::vector<Range> next_ranges(std::uint64_t count);
 
   /// How many IDs are in memory. Others may draw them.

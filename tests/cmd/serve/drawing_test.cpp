@@ -148,6 +148,7 @@ class BusyServer final : public Drawer {
     drawing_.abandon("order", draw);
     --waiting_;
   }
+  void look_again() { drawing_.look_again(); }
   void keep_threads_busy(std::shared_future<void> end) {
     for (int thread = 0; thread < 8; ++thread) jobs_.tags.add([end] { end.wait(); });
   }
@@ -196,6 +197,26 @@ TEST_CASE("drawing: who asks for a segment gets one, though who came before has 
   CHECK_FALSE(segment->error);
   CHECK(count_of(segment->ranges) == 10);
   CHECK_FALSE(another->error);
+}
+
+TEST_CASE("drawing: who asks for what is in memory gets it, however many wait for more") {
+  BusyServer server(10);
+  server.begin(3, Shape::any);
+  server.run();
+  std::promise<void> end;
+  server.keep_threads_busy(end.get_future().share());
+  const auto many = server.begin(5'000, Shape::any);
+  const auto as_many = server.begin(5'000, Shape::any);
+  const auto few = server.begin(2, Shape::any);
+  const auto run = server.begin(3, Shape::consecutive);
+  server.look_again();
+  CHECK(few->ranges == IdRanges{{4, 6}});
+  CHECK(run->ranges == IdRanges{{6, 9}});
+  CHECK(many->ranges.empty());
+  end.set_value();
+  server.run();
+  CHECK(count_of(many->ranges) == 5'000);
+  CHECK(count_of(as_many->ranges) == 5'000);
 }
 
 TEST_CASE("drawing: what is left of a segment is no part of an answer that another store completes") {
@@ -264,6 +285,17 @@ TEST_CASE("drawing: consecutive IDs leave out what is left of a segment that is 
   const auto rest_is_short = server.draw("order", 5, Shape::consecutive);
   REQUIRE_FALSE(rest_is_short->error);
   CHECK(rest_is_short->ranges == IdRanges{{21, 26}});
+}
+
+TEST_CASE("drawing: consecutive IDs begin in what is left of a segment where the tag has no others") {
+  TagServer server(/*has_host_buffer=*/true);
+  server.store.open().add_tag({.name = leaf::TagName("order"), .step = 100, .limit = 150});
+  CHECK(server.draw("order", 1, Shape::any)->ranges == IdRanges{{1, 2}});
+  CHECK(server.draw("order", 120, Shape::consecutive)->ranges == IdRanges{{2, 122}});
+  const auto failed = server.draw("order", 30, Shape::consecutive);
+  REQUIRE(failed->error);
+  CHECK(std::string(failed->error->what()).starts_with("tag 'order' has only 29 IDs left"));
+  CHECK(server.draw("order", 29, Shape::consecutive)->ranges == IdRanges{{122, 151}});
 }
 
 TEST_CASE("drawing: consecutive IDs may be more than a segment has") {
