@@ -19,13 +19,18 @@ char* writable(const char* text) {
   return const_cast<char*>(text);
 }
 
-/// What is assigned to by this name: where it is a reference, what that refers to, which may be an element;
-/// empty if that is nothing yet.
+/// What a variable of this name leads to where it is a reference, which may be an element; empty if that is
+/// nothing.
 const char* target_of(const char* name) {
-  const SHELL_VAR* const reference = find_variable_last_nameref(name, 1);
-  if (reference == nullptr || nameref_p(reference) == 0) return name;
-  const char* const target = nameref_cell(reference);
+  const SHELL_VAR* const variable = find_variable_noref(name);
+  if (variable == nullptr || nameref_p(variable) == 0) return name;
+  const SHELL_VAR* const last = find_variable_last_nameref(name, 1);
+  const char* const target = last == nullptr ? nullptr : nameref_cell(last);
   return target == nullptr ? "" : target;
+}
+
+bool is_element(const char* name) {
+  return valid_array_reference(name, 0) != 0;
 }
 
 bool took_it(const SHELL_VAR* variable) {
@@ -55,18 +60,32 @@ void complain(const char* text) {
   builtin_error("%s", text);
 }
 
-int refuse_variable(const char* name, bool may_be_element) {
-  const char* const target = target_of(name);
-  const bool is_name = legal_identifier(target) != 0;
-  if (!is_name && (!may_be_element || valid_array_reference(target, 0) == 0)) {
+int refuse_variable(const char* name, Value value) {
+  const std::string own(name, std::strcspn(name, "["));
+  const char* const target = target_of(own.c_str());
+  const bool leads_to_variable = legal_identifier(target) != 0;
+  const bool is_valid = own == name ? leads_to_variable || (value == Value::text && is_element(target))
+                                    : leads_to_variable && value == Value::text && is_element(name);
+  if (!is_valid) {
     sh_invalidid(writable(name));
     return EX_USAGE;
   }
   const std::string base(target, std::strcspn(target, "["));
   const SHELL_VAR* const known = find_variable(base.c_str());
-  if (known == nullptr || !readonly_p(known)) return EXECUTION_SUCCESS;
-  err_readonly(name);
-  return EXECUTION_FAILURE;
+  if (known == nullptr) return EXECUTION_SUCCESS;
+  if (readonly_p(known)) {
+    err_readonly(name);
+    return EXECUTION_FAILURE;
+  }
+  if (noassign_p(known)) {
+    builtin_error("%s: cannot be assigned to", name);
+    return EXECUTION_FAILURE;
+  }
+  if (value == Value::list && assoc_p(known)) {
+    builtin_error("%s: cannot convert associative to indexed array", name);
+    return EXECUTION_FAILURE;
+  }
+  return EXECUTION_SUCCESS;
 }
 
 int assign(const char* name, const char* value) {
@@ -77,10 +96,6 @@ int assign(const char* name, const char* value) {
 int assign_array(const char* name, std::span<const std::string> values) {
   SHELL_VAR* const array = find_or_make_array_variable(writable(name), 1);
   if (array == nullptr) return EXECUTION_FAILURE;
-  if (assoc_p(array)) {
-    builtin_error("%s: cannot convert associative to indexed array", name);
-    return EXECUTION_FAILURE;
-  }
   array_flush(array_cell(array));
   VUNSETATTR(array, att_invisible);
   arrayind_t index = 0;

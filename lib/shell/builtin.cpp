@@ -198,8 +198,10 @@ int work(std::span<const char* const> words) {
     return EXIT_FAILURE;
   }
   if (command.variable != nullptr) {
-    const bool is_scalar = command.kind != Command::Kind::decode && !command.has_count;
-    if (const int refused = face::refuse_variable(command.variable, is_scalar); refused != 0) return refused;
+    const face::Value value = command.kind == Command::Kind::decode ? face::Value::map
+                              : command.has_count                   ? face::Value::list
+                                                                    : face::Value::text;
+    if (const int refused = face::refuse_variable(command.variable, value); refused != 0) return refused;
   }
   const bool is_draw = command.kind == Command::Kind::tag || command.kind == Command::Kind::snowflakes;
   if (is_draw && draw(command)) {

@@ -27,8 +27,12 @@ int signal_to_end();
 /// Writes `text` to standard error, after what the shell begins the messages of its builtin `leaf` with.
 void complain(const char* text);
 
-/// Why nothing can be assigned to a variable of that name, said; its exit status. 0 if it can.
-int refuse_variable(const char* name, bool may_be_element);
+/// What a variable is to hold.
+enum class Value { text, list, map };
+
+/// Why that cannot be assigned to a variable of this name, said; its exit status. 0 if it can. Subscripts are
+/// evaluated later.
+int refuse_variable(const char* name, Value value);
 
 /// Each says what is wrong, and returns an exit status.
 int assign(const char* name, const char* value);

@@ -96,8 +96,8 @@ void complain(const char* text) {
   zwarnnam(name_of_builtin, "%s", text);
 }
 
-int refuse_variable(const char* name, bool may_be_element) {
-  if (isident(const_cast<char*>(name)) == 0 || (!may_be_element && std::strchr(name, '[') != nullptr)) {
+int refuse_variable(const char* name, Value value) {
+  if (isident(const_cast<char*>(name)) == 0 || (value != Value::text && std::strchr(name, '[') != nullptr)) {
     zwarnnam(name_of_builtin, "not an identifier: %s", name);
     return usage_status;
   }
@@ -107,6 +107,10 @@ int refuse_variable(const char* name, bool may_be_element) {
     zwarnnam(name_of_builtin, "read-only variable: %s", name);
     return EXIT_FAILURE;
   }
+  if (value == Value::list && PM_TYPE(known->node.flags) == PM_HASHED)
+    return refuse_to_convert(name, "associative", "indexed");
+  if (value == Value::map && PM_TYPE(known->node.flags) == PM_ARRAY)
+    return refuse_to_convert(name, "indexed", "associative");
   // A float has 53 bits for an ID's 63, and a width cuts what is longer.
   if ((known->node.flags & (PM_EFLOAT | PM_FFLOAT | PM_LEFT | PM_RIGHT_B | PM_RIGHT_Z)) == 0)
     return EXIT_SUCCESS;
@@ -119,18 +123,12 @@ int assign(const char* name, const char* value) {
 }
 
 int assign_array(const char* name, std::span<const std::string> values) {
-  const Param known = find(name);
-  if (known != nullptr && PM_TYPE(known->node.flags) == PM_HASHED)
-    return refuse_to_convert(name, "associative", "indexed");
   char** const list = new_list(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) list[i] = parameter_text(values[i]);
   return status_of(setaparam(const_cast<char*>(name), list));
 }
 
 int assign_map(const char* name, std::span<const std::pair<const char*, std::string>> values) {
-  const Param known = find(name);
-  if (known != nullptr && PM_TYPE(known->node.flags) == PM_ARRAY)
-    return refuse_to_convert(name, "indexed", "associative");
   char** const list = new_list(2 * values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     list[2 * i] = parameter_text(values[i].first);

@@ -146,7 +146,7 @@ hint: create it with 'leafctl add-tag nope'"
   in_shell 1 'declare -A map; leaf next order -n 2 -v map'
   contains "$stderr" 'cannot convert associative to indexed'
   # That one was drawn.
-  same 'the next' 4 "$(leafctl next order)"
+  same 'the next' 2 "$(leafctl next order)"
 }
 
 @test "set -e, set -u and traps are the shell's" {

@@ -34,6 +34,7 @@ typeset ids=8
   in_shell 2 'typeset -a -R 3 names; leaf next order -v "names[1]"'
   in_shell 2 'typeset -A -L 3 parts; leaf decode 12 -v parts'
   in_shell 2 'float parts; leaf decode 12 -v parts'
+  in_shell 1 'typeset -A names; leaf next order -n 2 -v names'
   # None of these was drawn.
   same 'the next' 2 "$(leafctl next order)"
   in_shell 0 'typeset -l small; integer -i 16 number; f() { float id; g }; g() { local id; leaf next order -v id; echo $id }
