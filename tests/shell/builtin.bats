@@ -145,7 +145,6 @@ hint: create it with 'leafctl add-tag nope'"
   contains "$stderr" 'leaf: usage: '
   in_shell 1 'declare -A map; leaf next order -n 2 -v map'
   contains "$stderr" 'cannot convert associative to indexed'
-  # That one was drawn.
   same 'the next' 2 "$(leafctl next order)"
 }
 
