@@ -7,7 +7,10 @@ setup() {
   command -v php >/dev/null || skip 'there is no php'
   new_order_store
 }
-teardown() { end_host_test; }
+teardown() {
+  [ -z "${server:-}" ] || kill "$server"
+  end_host_test
+}
 
 # in_php STATUS PROGRAM [OPTION...]: with `caught`, which prints what a call throws.
 in_php() {
@@ -432,7 +435,7 @@ get() {
 }
 
 @test "a request that ends in a fatal error leaves nothing open in its server" {
-  local fatal='str_repeat("x", 99_999_999);' cases last port server
+  local fatal='str_repeat("x", 99_999_999);' cases last port
   cases=("$fatal" 'for ($all = [];;) $all[] = str_repeat("x", 10 + count($all) % 90);'
     'function f() { f(); } f();' 'trigger_error("enough", E_USER_ERROR);' 'trigger_error("Uncaught", E_USER_ERROR);'
     "register_shutdown_function(fn() => @unlink('/nonexistent')); $fatal"
@@ -464,7 +467,6 @@ get() {
     # What a script registers, and what is destroyed, still draws.
     [ "$last" -lt 9 ] || contains "$(<answer)" 'drawn 2'
   done
-  kill "$server"
 }
 
 @test "a library that is missing, disabled or another one is named" {
