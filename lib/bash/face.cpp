@@ -63,14 +63,14 @@ void complain(const char* text) {
 int refuse_variable(const char* name, Value value) {
   const std::string own(name, std::strcspn(name, "["));
   const char* const target = target_of(own.c_str());
+  const std::string base(target, std::strcspn(target, "["));
   const bool leads_to_variable = legal_identifier(target) != 0;
   const bool is_valid = own == name ? leads_to_variable || (value == Value::text && is_element(target))
                                     : leads_to_variable && value == Value::text && is_element(name);
-  if (!is_valid) {
+  if (!is_valid || legal_identifier(target_of(base.c_str())) == 0) {
     sh_invalidid(writable(name));
     return EX_USAGE;
   }
-  const std::string base(target, std::strcspn(target, "["));
   const SHELL_VAR* const known = find_variable(base.c_str());
   if (known == nullptr) return EXECUTION_SUCCESS;
   if (readonly_p(known)) {

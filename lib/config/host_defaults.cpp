@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <optional>
@@ -101,7 +102,12 @@ void require_rights_of_starter() {
   const auto group = static_cast<gid_t>(getauxval(AT_GID));
   const bool is_other = user != getauxval(AT_EUID) || group != getauxval(AT_EGID);
   if (getauxval(AT_SECURE) == 0 || !is_other || user == 0) return;
-  if (geteuid() == user && getegid() == group) return;  // it has given up what it got beyond
+  uid_t users[3]{};
+  gid_t groups[3]{};
+  const bool are_known =
+      getresuid(&users[0], &users[1], &users[2]) == 0 && getresgid(&groups[0], &groups[1], &groups[2]) == 0;
+  // It has given up for good what it got beyond.
+  if (are_known && std::ranges::count(users, user) == 3 && std::ranges::count(groups, group) == 3) return;
   throw Error(
       ErrorCode::usage,
       "a setuid or setgid program takes no defaults from the host: whoever starts it chooses its environment",

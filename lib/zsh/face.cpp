@@ -15,9 +15,8 @@ namespace {
 constexpr int usage_status = 2;
 const char* const name_of_builtin = "leaf";
 
-Param find(const char* name) {
-  const std::string base(name, std::strcspn(name, "["));
-  return reinterpret_cast<Param>(paramtab->getnode(paramtab, base.c_str()));
+Param find(const std::string& name) {
+  return reinterpret_cast<Param>(paramtab->getnode(paramtab, name.c_str()));
 }
 
 /// In the memory and the encoding that parameters are kept in.
@@ -101,16 +100,25 @@ int refuse_variable(const char* name, Value value) {
     zwarnnam(name_of_builtin, "not an identifier: %s", name);
     return usage_status;
   }
-  const Param known = find(name);
+  const std::string base(name, std::strcspn(name, "["));
+  const Param known = find(base);
   if (known == nullptr) return EXIT_SUCCESS;
   if ((known->node.flags & PM_READONLY) != 0) {
     zwarnnam(name_of_builtin, "read-only variable: %s", name);
     return EXIT_FAILURE;
   }
-  if (value == Value::list && PM_TYPE(known->node.flags) == PM_HASHED)
-    return refuse_to_convert(name, "associative", "indexed");
-  if (value == Value::map && PM_TYPE(known->node.flags) == PM_ARRAY)
-    return refuse_to_convert(name, "indexed", "associative");
+  if ((known->node.flags & PM_UNSET) != 0) return EXIT_SUCCESS;
+  const bool is_array = PM_TYPE(known->node.flags) == PM_ARRAY,
+             is_map = PM_TYPE(known->node.flags) == PM_HASHED;
+  // Others become what is assigned to them.
+  const bool stays = (known->node.flags & (PM_SPECIAL | PM_TIED)) != 0;
+  if (stays &&
+      ((value == Value::list && !is_array && !is_map) || (value == Value::text && is_map && base == name))) {
+    zwarnnam(name_of_builtin, "%s: cannot be assigned to", name);
+    return EXIT_FAILURE;
+  }
+  if (value == Value::list && is_map) return refuse_to_convert(name, "associative", "indexed");
+  if (value == Value::map && is_array) return refuse_to_convert(name, "indexed", "associative");
   // A float has 53 bits for an ID's 63, and a width cuts what is longer.
   if ((known->node.flags & (PM_EFLOAT | PM_FFLOAT | PM_LEFT | PM_RIGHT_B | PM_RIGHT_Z)) == 0)
     return EXIT_SUCCESS;

@@ -23,19 +23,20 @@ declare -i number="6"
 @test "a reference that leads to nothing that may be assigned is refused, and costs no ID" {
   prime order
   in_shell 0 'declare -ra fixed=(1 2); declare -a own=(1 2); readonly one=1
-    declare -n to_fixed="fixed[1]" to_own="own[1]" to_one=one to_nothing loop=other other=loop
+    declare -n to_fixed="fixed[1]" to_own="own[1]" to_one=one to_nothing loop=other other=loop deep="to_own[1]"
     leaf next order -v to_fixed; echo "status $?"
     leaf next order -v to_one; echo "status $?"
     leaf next order -v to_nothing; echo "status $?"
     leaf next order -n 2 -v to_fixed; echo "status $?"
     leaf next order -n 2 -v to_own; echo "status $?"
     leaf next order -v "to_own[1]"; echo "status $?"
+    leaf next order -v deep; echo "status $?"
     leaf next order -v loop; echo "status $?"
     leaf next order -n 2 -v loop; echo "status $?"
     leaf next order -v GROUPS; echo "status $?"
     declare -A map; leaf next order -n 2 -v map; echo "status $?"
     leaf next order -v to_own; echo "status $? ${own[1]}"' 2>/dev/null
-  prints $'status 1\nstatus 1\nstatus 2\nstatus 2\nstatus 2\nstatus 2\nstatus 2\nstatus 2\nstatus 1\nstatus 1\nstatus 0 2'
+  prints $'status 1\nstatus 1\nstatus 2\nstatus 2\nstatus 2\nstatus 2\nstatus 2\nstatus 2\nstatus 2\nstatus 1\nstatus 1\nstatus 0 2'
 }
 
 @test "help tells of it" {

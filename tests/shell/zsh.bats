@@ -35,11 +35,20 @@ typeset ids=8
   in_shell 2 'typeset -A -L 3 parts; leaf decode 12 -v parts'
   in_shell 2 'float parts; leaf decode 12 -v parts'
   in_shell 1 'typeset -A names; leaf next order -n 2 -v names'
+  in_shell 1 'typeset -T ONE one; leaf next order -n 2 -v ONE'
+  in_shell 1 'leaf next order -n 2 -v HOME'
+  in_shell 1 'zmodload zsh/parameter; leaf next order -v options'
   # None of these was drawn.
   same 'the next' 2 "$(leafctl next order)"
   in_shell 0 'typeset -l small; integer -i 16 number; f() { float id; g }; g() { local id; leaf next order -v id; echo $id }
     leaf next order -v small; leaf next order -v number; echo $small $((number)); f'
   prints $'3 4\n5'
+}
+
+@test "a local that was unset may be assigned to, whatever it was" {
+  in_shell 0 'f() { local -A ids; unset ids; leaf next order -n 2 -v ids; echo $ids }; f
+    g() { local -F id; unset id; leaf next order -v id; echo $id }; g'
+  prints $'1 2\n3'
 }
 
 @test "what is written in another script than ASCII comes and goes as it is" {

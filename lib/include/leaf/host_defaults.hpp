@@ -132,7 +132,8 @@ struct HostDefaults {
 /// Nothing is cached: each call reads again. Thread safe as long as no other thread changes the environment.
 /// Throws Error: `usage` for a file or value that is wrong, where there is no home for a default store, if
 /// the system's file, which this user may not read, might name another store, and in a setuid or setgid
-/// program: whoever starts that chooses its environment, and with it the files that are read.
+/// program that has not given up its rights for good: whoever starts that chooses its environment, and with
+/// it the files that are read.
 LEAF_EXPORT HostDefaults host_defaults(const HostChoices& choices = {},
                                        const std::optional<std::string>& file = {});
 

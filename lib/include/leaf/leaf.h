@@ -67,11 +67,11 @@ typedef enum leaf_choice { LEAF_DEFAULT = 0, LEAF_YES = 1, LEAF_NO = 2 } leaf_ch
 /// What to open. Fill it with zeros, set `size`, and then whatever should differ. What is left at 0 is as the
 /// programs of this host, such as leafctl(1), have it: the environment and the configuration files of
 /// leafctl.yaml(5) are read when a handle is opened, and at no other time; a setuid or setgid program is
-/// refused them, as whoever starts it chooses the environment. Without `use_host_defaults`
-/// none of these is read: `store` has to be set then, and buffers are the process's own unless `runtime_dir`
-/// is set. In either case relative paths, and the variables that libpq reads, mean what they meant when the
-/// handle was opened: once such a variable has changed, calls that would connect fail. Timeouts, windows and
-/// limits on clocks are never read: they are the library's own.
+/// refused them until it has given up its rights for good, as whoever starts it chooses the environment.
+/// Without `use_host_defaults` none of these is read: `store` has to be set then, and buffers are the
+/// process's own unless `runtime_dir` is set. In either case relative paths, and the variables that libpq
+/// reads, mean what they meant when the handle was opened: once such a variable has changed, calls that would
+/// connect fail. Timeouts, windows and limits on clocks are never read: they are the library's own.
 typedef struct leaf_options {
   size_t size;              ///< sizeof(leaf_options), which tells versions of this header apart
   int use_host_defaults;    ///< a leaf_choice: LEAF_DEFAULT: yes

@@ -95,7 +95,7 @@ class LEAF_EXPORT SegmentTag {
 
   /// `count` IDs in increasing order, in as few ranges as they were granted in; with host state, many are
   /// granted as one range. Throws as next(). With host state it has drawn nothing then, unless others draw
-  /// meanwhile; else what it was granted for more than both segments in memory is lost.
+  /// while it waits; else what it was granted for more than both segments in memory is lost.
   std::vector<Range> next_ranges(std::uint64_t count);
 
   /// How many IDs are in memory. Others may draw them.
