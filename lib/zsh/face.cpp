@@ -108,8 +108,8 @@ int refuse_variable(const char* name, Value value) {
     return EXIT_FAILURE;
   }
   if ((known->node.flags & PM_UNSET) != 0) return EXIT_SUCCESS;
-  const bool is_array = PM_TYPE(known->node.flags) == PM_ARRAY,
-             is_map = PM_TYPE(known->node.flags) == PM_HASHED;
+  const bool is_array = PM_TYPE(known->node.flags) == PM_ARRAY;
+  const bool is_map = PM_TYPE(known->node.flags) == PM_HASHED;
   // Others become what is assigned to them.
   const bool stays = (known->node.flags & (PM_SPECIAL | PM_TIED)) != 0;
   if (stays &&
