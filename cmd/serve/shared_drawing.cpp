@@ -23,8 +23,8 @@ constexpr std::chrono::seconds layout_lasts{30};
 /// A failure that is longer ago says nothing: nobody may have asked since.
 constexpr std::chrono::seconds recent{3};
 
-/// IDs the last `count` of which are behind what the buffer has left, which is of no use to a longer run.
-/// Where the tag has no more than that, some of it may be the beginning of the run.
+/// The `left` IDs of the buffer, which are too few for a run of `count`, and as many behind them. If the tag
+/// does not have those, the run may begin in what is left.
 std::vector<leaf::Range> draw_behind(leaf::SegmentTag& tag, std::uint64_t left, std::uint64_t count) {
   try {
     return tag.next_ranges(left + count);
@@ -36,7 +36,7 @@ std::vector<leaf::Range> draw_behind(leaf::SegmentTag& tag, std::uint64_t left, 
 
 leaf::Range draw_run(leaf::SegmentTag& tag, std::uint64_t count) {
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
-    // Looked at first, lest it counts what is fetched meanwhile.
+    // Read first, so that a segment that comes meanwhile is not counted.
     const std::uint64_t left = tag.buffered();
     if (const leaf::Range run = tag.try_next_run(count); !run.empty()) return run;
     const leaf::Range last = draw_behind(tag, left, count).back();

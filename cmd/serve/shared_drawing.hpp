@@ -41,7 +41,7 @@ class SharedDrawing {
   OpenTag tag(const leaf::TagName& name);
   /// For each tag the same, if it is known without asking the store; never waits for that.
   std::vector<std::optional<OpenTag>> open_buffered(const std::vector<std::string>& names);
-  /// `count` IDs. Where it throws, none is lost.
+  /// `count` IDs; what a call that throws may cost is said of SegmentTag::next_ranges().
   static IdRanges draw(leaf::SegmentTag& tag, std::uint64_t count, Shape shape);
 
   /// Leases a worker where none is held yet.

@@ -64,9 +64,11 @@ int refuse_variable(const char* name, Value value) {
   const std::string own(name, std::strcspn(name, "["));
   const char* const target = target_of(own.c_str());
   const std::string base(target, std::strcspn(target, "["));
+  const bool is_plain = own == name;
   const bool leads_to_variable = legal_identifier(target) != 0;
-  const bool is_valid = own == name ? leads_to_variable || (value == Value::text && is_element(target))
-                                    : leads_to_variable && value == Value::text && is_element(name);
+  const bool is_element_of_one =
+      is_plain ? !leads_to_variable && is_element(target) : leads_to_variable && is_element(name);
+  const bool is_valid = (is_plain && leads_to_variable) || (is_element_of_one && value == Value::text);
   if (!is_valid || legal_identifier(target_of(base.c_str())) == 0) {
     sh_invalidid(writable(name));
     return EX_USAGE;

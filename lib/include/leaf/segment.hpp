@@ -94,8 +94,8 @@ class LEAF_EXPORT SegmentTag {
   void next(std::span<std::int64_t> ids);
 
   /// `count` IDs in increasing order, in as few ranges as they were granted in; with host state, many are
-  /// granted as one range. Throws as next(). With host state it has drawn nothing then, unless others draw
-  /// while it waits; else what it was granted for more than both segments in memory is lost.
+  /// granted as one range. Throws as next(). With host state, a call that throws has drawn nothing, unless
+  /// others draw while it waits; without, one for more than both segments in memory loses what it has drawn.
   std::vector<Range> next_ranges(std::uint64_t count);
 
   /// How many IDs are in memory. Others may draw them.

@@ -65,8 +65,49 @@ class AlarmClock final : public leaf::test::ManualClock {
   std::function<void()> ring_, ring_again_;
 };
 
+/// What draws for a server by `options`, in the test's own thread but for what waits for the store.
+class TestDrawing final : public Drawer {
+ public:
+  explicit TestDrawing(Options options) : options_(std::move(options)) {}
+
+  /// Tells at once, or once run() has.
+  std::shared_ptr<Draw> begin(std::string_view tag, std::uint64_t count, Shape shape) {
+    auto draw = std::make_shared<Draw>(count, shape, static_cast<Drawer*>(this));
+    if (!drawing_.begin(tag, draw)) ++waiting_;
+    return draw;
+  }
+  /// Until all have ended.
+  void run() {
+    const auto stays = boost::asio::make_work_guard(loop_);
+    loop_.restart();
+    while (waiting_ > 0) loop_.run_one();
+  }
+  std::shared_ptr<Draw> draw(std::string_view tag, std::uint64_t count, Shape shape) {
+    auto draw = begin(tag, count, shape);
+    run();
+    return draw;
+  }
+  void abandon(std::string_view tag, const Draw& draw) {
+    drawing_.abandon(tag, draw);
+    --waiting_;
+  }
+  void look_again() { drawing_.look_again(); }
+  void keep_threads_busy(const std::shared_future<void>& end) {
+    for (int thread = 0; thread < 8; ++thread) jobs_.tags.add([end] { end.wait(); });
+  }
+  void on_drawn() override { --waiting_; }
+
+ private:
+  const Options options_;
+  int waiting_ = 0;
+  SharedDrawing shared_{options_};
+  boost::asio::io_context loop_;
+  DrawingJobs jobs_;
+  Drawing drawing_{loop_, jobs_, shared_};
+};
+
 /// A server's draws by a name that leads to the first of two stores; there the first worker is another's.
-class TurnedServer final : public Drawer {
+class TurnedServer {
  public:
   TurnedServer() {
     for (const SqliteStore* store : {&first_, &second_}) leaf::Store(store->options()).set_layout(layout);
@@ -90,15 +131,7 @@ class TurnedServer final : public Drawer {
     }
     return workers;
   }
-  std::shared_ptr<Draw> draw_all(std::uint64_t count) {
-    const auto draw = std::make_shared<Draw>(count, Shape::any, static_cast<Drawer*>(this));
-    if (drawing_.begin("", draw)) return draw;
-    const auto stays = boost::asio::make_work_guard(loop_);
-    loop_.restart();
-    loop_.run();
-    return draw;
-  }
-  void on_drawn() override { loop_.stop(); }
+  std::shared_ptr<Draw> draw_all(std::uint64_t count) { return drawing_.draw("", count, Shape::any); }
 
  private:
   Options options() {
@@ -115,20 +148,12 @@ class TurnedServer final : public Drawer {
   const SqliteStore first_, second_;
   const leaf::test::TemporaryFolder folder_;
   AlarmClock clock_;
-  const Options options_ = options();
-  SharedDrawing shared_{options_};
-  boost::asio::io_context loop_;
-  DrawingJobs jobs_;
-  Drawing drawing_{loop_, jobs_, shared_};
+  TestDrawing drawing_{options()};
 };
-
-}  // namespace
-
-namespace {
 
 /// Draws of a tag whose threads are busy until the test lets them go, by a name that leads to the first of
 /// two stores. In the second one IDs begin at a million.
-class BusyServer final : public Drawer {
+class BusyServer {
  public:
   explicit BusyServer(std::int64_t step) {
     leaf::Store first = first_.open(), second = second_.open();
@@ -140,25 +165,12 @@ class BusyServer final : public Drawer {
   void turn_to_second() const { turn(folder_.path(), second_); }
 
   std::shared_ptr<Draw> begin(std::uint64_t count, Shape shape) {
-    auto draw = std::make_shared<Draw>(count, shape, static_cast<Drawer*>(this));
-    if (!drawing_.begin("order", draw)) ++waiting_;
-    return draw;
+    return drawing_.begin("order", count, shape);
   }
-  void abandon(const Draw& draw) {
-    drawing_.abandon("order", draw);
-    --waiting_;
-  }
+  void abandon(const Draw& draw) { drawing_.abandon("order", draw); }
   void look_again() { drawing_.look_again(); }
-  void keep_threads_busy(std::shared_future<void> end) {
-    for (int thread = 0; thread < 8; ++thread) jobs_.tags.add([end] { end.wait(); });
-  }
-  /// Until all have ended.
-  void run() {
-    const auto stays = boost::asio::make_work_guard(loop_);
-    loop_.restart();
-    while (waiting_ > 0) loop_.run_one();
-  }
-  void on_drawn() override { --waiting_; }
+  void keep_threads_busy(const std::shared_future<void>& end) { drawing_.keep_threads_busy(end); }
+  void run() { drawing_.run(); }
 
  private:
   Options options() const {
@@ -170,12 +182,7 @@ class BusyServer final : public Drawer {
 
   const SqliteStore first_, second_;
   const leaf::test::TemporaryFolder folder_;
-  const Options options_ = options();
-  int waiting_ = 0;
-  SharedDrawing shared_{options_};
-  boost::asio::io_context loop_;
-  DrawingJobs jobs_;
-  Drawing drawing_{loop_, jobs_, shared_};
+  TestDrawing drawing_{options()};
 };
 
 }  // namespace
@@ -238,40 +245,29 @@ TEST_CASE("drawing: what is left of a segment is no part of an answer that anoth
 namespace {
 
 /// Draws of a store's tags, one after the other, by a host's buffer or by none.
-class TagServer final : public Drawer {
+class TagServer {
  public:
-  explicit TagServer(bool has_host_buffer) : has_host_buffer_(has_host_buffer) {}
+  explicit TagServer(bool has_host_buffer) : drawing_(options(has_host_buffer)) {}
 
-  std::shared_ptr<Draw> draw(const std::string& tag, std::uint64_t count, Shape shape) {
-    auto draw = std::make_shared<Draw>(count, shape, static_cast<Drawer*>(this));
-    if (drawing_.begin(tag, draw)) return draw;
-    const auto stays = boost::asio::make_work_guard(loop_);
-    loop_.restart();
-    loop_.run();
-    return draw;
+  std::shared_ptr<Draw> draw(const char* tag, std::uint64_t count, Shape shape) {
+    return drawing_.draw(tag, count, shape);
   }
-  void on_drawn() override { loop_.stop(); }
 
   const SqliteStore store;
 
  private:
-  Options options() const {
+  Options options(bool has_host_buffer) const {
     Options options;
     options.store = store.options();
     options.store.timeout = 0ms;
     options.segments.timeout = 0ms;
-    if (has_host_buffer_)
+    if (has_host_buffer)
       options.segments.host = leaf::HostOptions{.folder = folder_.path() / "run", .fetch_ahead = false};
     return options;
   }
 
-  const bool has_host_buffer_;
   const leaf::test::TemporaryFolder folder_;
-  const Options options_ = options();
-  SharedDrawing shared_{options_};
-  boost::asio::io_context loop_;
-  DrawingJobs jobs_;
-  Drawing drawing_{loop_, jobs_, shared_};
+  TestDrawing drawing_;
 };
 
 }  // namespace
