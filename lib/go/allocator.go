@@ -22,7 +22,10 @@ import (
 type Range struct{ Lo, Hi int64 }
 
 // Allocator gives dense IDs of tags.
-type Allocator struct{ *allocator }
+type Allocator struct {
+	_ noCopy
+	*allocator
+}
 
 // allocator is what tags lead to; the garbage collector closes it for an Allocator that nobody has any more.
 type allocator struct {
@@ -47,7 +50,7 @@ func Open(options Options) (*Allocator, error) {
 		return nil, err
 	}
 	inner.open(func() { C.leaf_allocator_close(inner.leaf) })
-	a := &Allocator{inner}
+	a := &Allocator{allocator: inner}
 	runtime.SetFinalizer(a, func(a *Allocator) { go a.allocator.close() })
 	return a, nil
 }
@@ -101,7 +104,7 @@ func (a *Allocator) Tag(name string) (*Tag, error) {
 		t.close()
 		return nil, ErrClosed
 	}
-	result := &Tag{t, name, a}
+	result := &Tag{tag: t, name: name, allocator: a}
 	runtime.SetFinalizer(result, func(result *Tag) { go result.tag.close() })
 	return result, nil
 }
@@ -139,6 +142,7 @@ func (a *allocator) add(t *tag) bool {
 
 // Tag gives the IDs of one tag.
 type Tag struct {
+	_ noCopy
 	*tag
 	name      string
 	allocator *Allocator // kept open

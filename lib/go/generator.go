@@ -13,7 +13,10 @@ import "C"
 import "runtime"
 
 // Generator gives snowflakes: IDs that begin with the time.
-type Generator struct{ *generator }
+type Generator struct {
+	_ noCopy
+	*generator
+}
 
 type generator struct {
 	handle
@@ -34,7 +37,7 @@ func OpenGenerator(options Options) (*Generator, error) {
 		return nil, err
 	}
 	inner.open(func() { C.leaf_generator_close(inner.leaf) })
-	g := &Generator{inner}
+	g := &Generator{generator: inner}
 	runtime.SetFinalizer(g, func(g *Generator) { go g.generator.close() })
 	return g, nil
 }

@@ -39,9 +39,9 @@ func newLayout(leaf *C.leaf_layout, e *C.leaf_error) (*Layout, error) {
 	if leaf == nil {
 		return nil, taken(e)
 	}
-	l := &Layout{&layout{leaf}}
-	runtime.SetFinalizer(l, func(l *Layout) { C.leaf_layout_free(l.leaf) })
-	return l, nil
+	inner := &layout{leaf} // which copies of a Layout share
+	runtime.SetFinalizer(inner, func(inner *layout) { C.leaf_layout_free(inner.leaf) })
+	return &Layout{inner}, nil
 }
 
 // String is the form in which layouts are stored and compared.

@@ -14,7 +14,10 @@ import (
 )
 
 // Store is for looking after tags. A call waits until the one before has ended.
-type Store struct{ *store }
+type Store struct {
+	_ noCopy
+	*store
+}
 
 type store struct {
 	handle
@@ -56,7 +59,7 @@ func OpenStore(options Options) (*Store, error) {
 		return nil, err
 	}
 	inner.open(func() { C.leaf_store_close(inner.leaf) })
-	s := &Store{inner}
+	s := &Store{store: inner}
 	runtime.SetFinalizer(s, func(s *Store) { go s.store.close() })
 	return s, nil
 }
