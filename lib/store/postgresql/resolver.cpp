@@ -13,9 +13,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "store/fork_guard.hpp"
 #include "store/no_signals.hpp"
@@ -78,6 +79,7 @@ bool needs_resolver(const Server& server) {
 struct Answer {
   std::vector<std::string> addresses;
   std::string failure;
+  bool has_come = false;
 };
 
 /// At its end a thread gives back its share of the resolver's configuration, under a lock that no guard could
@@ -121,26 +123,32 @@ Answer look_up(const std::string& name) {
 class LookUps {
  public:
   void begin(const std::string& name) {
-    if (!answers_->begun.insert(name).second) return;
+    const auto [place, is_new] = add(name);
+    if (!is_new) return;
     try {
       const NoSignals in_thread;
-      std::thread([name, answers = answers_] {
-        Answer answer = look_up(name);
-        const std::lock_guard lock(answers->mutex);
-        answers->by_name[name] = std::move(answer);
-        answers->changed.notify_all();
+      std::thread([place = place, answers = answers_]() noexcept {
+        Answer answer;
+        try {
+          answer = look_up(place->first);
+        } catch (const std::bad_alloc&) {
+          answer.failure = "out of memory";  // so short a text needs none
+        }
+        answers->take(place->second, std::move(answer));
       }).detach();
     } catch (const std::system_error& error) {
-      const std::lock_guard lock(answers_->mutex);
-      answers_->by_name[name].failure =
-          fmt::format("could not look up host name \"{}\": {}", name, error.what());
+      answers_->take(place->second,
+                     {.addresses = {},
+                      .failure = fmt::format("could not look up host name \"{}\": {}", name, error.what())});
     }
   }
 
   /// Until all are done, and after `enough` until there is an address.
   std::map<std::string, Answer> wait(Deadline enough, Deadline deadline) const {
     std::unique_lock lock(answers_->mutex);
-    const auto all = [&] { return answers_->by_name.size() == answers_->begun.size(); };
+    const auto all = [&] {
+      return std::ranges::all_of(answers_->by_name, [](const auto& entry) { return entry.second.has_come; });
+    };
     answers_->changed.wait_until(lock, std::min(enough, deadline), all);
     answers_->changed.wait_until(lock, deadline, [&] {
       return all() || std::ranges::any_of(answers_->by_name,
@@ -150,12 +158,25 @@ class LookUps {
   }
 
  private:
+  using ByName = std::map<std::string, Answer>;
   struct Answers {
+    void take(Answer& place, Answer&& answer) noexcept {
+      const std::lock_guard lock(mutex);
+      place = std::move(answer);
+      place.has_come = true;
+      changed.notify_all();
+    }
+
     std::mutex mutex;
     std::condition_variable changed;
-    std::map<std::string, Answer> by_name;
-    std::set<std::string> begun;  // by who waits alone
+    ByName by_name;  // of those too that have not come
   };
+
+  std::pair<ByName::iterator, bool> add(const std::string& name) {
+    const std::lock_guard lock(answers_->mutex);
+    return answers_->by_name.try_emplace(name);
+  }
+
   std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
 };
 
@@ -180,13 +201,13 @@ Resolution resolve(const Servers& servers, Deadline deadline) {
       found.push_back(server);
       continue;
     }
-    const auto answer = answers.find(server.host);
-    if (answer == answers.end()) {
+    const Answer& answer = answers.at(server.host);
+    if (!answer.has_come) {
       result.failures.push_back(fmt::format("host name \"{}\" was not resolved in time", server.host));
       continue;
     }
-    if (!answer->second.failure.empty()) result.failures.push_back(answer->second.failure);
-    for (const std::string& address : answer->second.addresses)
+    if (!answer.failure.empty()) result.failures.push_back(answer.failure);
+    for (const std::string& address : answer.addresses)
       found.push_back({.host = server.host, .address = address, .port = server.port});
   }
   result.servers = in_lists(found);

@@ -1,6 +1,7 @@
 #include "store/postgresql/session.hpp"
 
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -51,13 +52,15 @@ struct Parameter {
   std::string value;
 };
 
-/// OpenSSL has exit() tear it down, and threads that log in meanwhile would crash in it. What is registered
-/// later runs earlier, so it must have been initialized before: any digest does that.
+/// OpenSSL has exit() tear it down, and threads that log in meanwhile would crash in it. It tells before it
+/// does so. Throws Error (unavailable) once it has.
 void end_with_program() {
-  static constinit MadeOnce<int> registered;
+  static constinit MadeOnce<bool> registered;
   registered.get([] {
-    PQfreemem(PQencryptPassword("", ""));
-    return std::atexit(&fork_guard::end);
+    if (OPENSSL_atexit(&fork_guard::end) != 1) throw Error(ErrorCode::failed, "out of memory");
+    // From now on it waits for this thread, unless it had told all others before.
+    if (OPENSSL_init_crypto(0, nullptr) != 1) throw Error(ErrorCode::unavailable, "the program is ending");
+    return true;
   });
 }
 

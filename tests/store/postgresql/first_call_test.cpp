@@ -91,12 +91,11 @@ extern "C" __attribute__((visibility("default"))) int open(const char* path, int
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
-/// In the place of libpq's.
-extern "C" __attribute__((visibility("default"))) char* PQencryptPassword(const char* password,
-                                                                          const char* user) {
+/// In the place of OpenSSL's.
+extern "C" __attribute__((visibility("default"))) int OPENSSL_atexit(void (*handler)()) {
   held_place();
-  using Function = char* (*)(const char*, const char*);
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, "PQencryptPassword"))(password, user);
+  using Function = int (*)(void (*)());
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, "OPENSSL_atexit"))(handler);
 }
 
 TEST_CASE("first call: a child that is forked while a thread finds out which boot this is can draw" *

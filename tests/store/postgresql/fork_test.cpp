@@ -1,4 +1,6 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #include "leaf/store.hpp"
 #include "support/process.hpp"
 #include "support/sanitized.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
 
 using leaf::test::TestDatabase;
@@ -51,6 +54,23 @@ TEST_CASE("exit apart: with threads that log in" * doctest::skip()) {
   std::exit(0);
 }
 
+TEST_CASE("exit apart: with a thread that has OpenSSL begin" * doctest::skip()) {
+  const char* const url = std::getenv("TEST_EXIT_URL");
+  REQUIRE(url != nullptr);
+  alarm(patience_s);
+  const char* const settings = std::getenv("OPENSSL_CONF");
+  REQUIRE(settings != nullptr);
+  std::thread([url = std::string(url)] {
+    try {
+      log_in_once(url);
+    } catch (const leaf::Error&) {
+      // It is ending.
+    }
+  }).detach();
+  close(open(settings, O_WRONLY | O_CLOEXEC));
+  std::exit(0);
+}
+
 TEST_CASE("postgresql: a program that exits while threads log in ends with its own status") {
   TestDatabase database;
   leaf::Store({.url = database.url()}).migrate();
@@ -60,12 +80,21 @@ TEST_CASE("postgresql: a program that exits while threads log in ends with its o
   setenv("ASAN_OPTIONS", (std::string(options == nullptr ? "" : options) + ":detect_leaks=0").c_str(), 1);
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const int programs = trials(60);
-  int crashed = 0;
-  for (int i = 0; i < programs; ++i) {
-    leaf::test::Process process({program, "--no-skip", "--test-case=exit apart*"});
-    if (process.wait() != 0) ++crashed;
+  // OpenSSL reads them in the midst of its beginning, and waits for whoever writes them.
+  const leaf::test::TemporaryFolder folder;
+  const std::string settings = folder.path() / "openssl.cnf";
+  REQUIRE(mkfifo(settings.c_str(), 0600) == 0);
+  for (const std::string what : {"with threads that log in", "with a thread that has OpenSSL begin"}) {
+    CAPTURE(what);
+    if (what.starts_with("with a thread")) setenv("OPENSSL_CONF", settings.c_str(), 1);
+    int crashed = 0;
+    for (int i = 0; i < programs; ++i) {
+      leaf::test::Process process({program, "--no-skip", "--test-case=exit apart: " + what});
+      if (process.wait() != 0) ++crashed;
+    }
+    unsetenv("OPENSSL_CONF");
+    CHECK(crashed == 0);
   }
-  CHECK(crashed == 0);
 }
 
 TEST_CASE("postgresql: a child that is forked while other threads connect can connect at once" *
