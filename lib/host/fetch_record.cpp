@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "host/failure_advice.hpp"
@@ -18,26 +19,37 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds claim_lasts{1000};
-/// No pause is longer. A time further ahead was written before the clock was set back.
-constexpr milliseconds longest_pause{60'000};
+/// A call that has failed may take that long to note it.
+constexpr milliseconds to_let_go{1000};
+constexpr milliseconds longest_lock{60'000};  ///< that is waited for
 
 std::int64_t now_ms(Clock& clock) {
   return std::chrono::floor<milliseconds>(clock.now()).time_since_epoch().count();
 }
 
+/// A time further ahead was written before the clock was set back.
 bool is_ahead(std::int64_t time_ms, std::int64_t now_ms, milliseconds at_most) {
   return time_ms > now_ms && time_ms - now_ms <= at_most.count();
+}
+
+bool has_failed_for_good(const FetchRecord& record) {
+  return static_cast<ErrorCode>(record.failure_code.load(std::memory_order_relaxed)) !=
+         ErrorCode::unavailable;
+}
+
+/// Whether all wait for the end of the pause that follows a failure.
+bool is_pausing(const FetchRecord& record, std::int64_t now_ms) {
+  return record.failures.load(std::memory_order_relaxed) > 0 &&
+         is_ahead(record.retry_at_ms.load(std::memory_order_relaxed), now_ms,
+                  range::longest_pause(!has_failed_for_good(record)));
 }
 
 /// Until when somebody claimed the fetch last, if it is due and may be claimed now.
 std::optional<std::int64_t> last_claim_if_due(const SharedState& state, std::int64_t now_ms) {
   const auto view = state.buffer.view();
   if (view.has_next || !(view.mark_reached || view.rest.empty())) return std::nullopt;
-  const FetchRecord& record = state.fetch;
-  if (record.failures.load(std::memory_order_relaxed) > 0 &&
-      is_ahead(record.retry_at_ms.load(std::memory_order_relaxed), now_ms, longest_pause))
-    return std::nullopt;
-  const std::int64_t claimed = record.claimed_until_ms.load(std::memory_order_relaxed);
+  if (is_pausing(state.fetch, now_ms)) return std::nullopt;
+  const std::int64_t claimed = state.fetch.claimed_until_ms.load(std::memory_order_relaxed);
   return is_ahead(claimed, now_ms, claim_lasts) ? std::nullopt : std::optional(claimed);
 }
 
@@ -65,17 +77,20 @@ bool claim_fetch(SharedState& state, Clock& clock) {
 }
 
 bool may_try(const FetchRecord& record, Clock& clock) {
-  if (record.failures.load(std::memory_order_relaxed) == 0) return true;
-  const auto code = static_cast<ErrorCode>(record.failure_code.load(std::memory_order_relaxed));
-  if (code != ErrorCode::unavailable) return true;
-  return !is_ahead(record.retry_at_ms.load(std::memory_order_relaxed), now_ms(clock), longest_pause);
+  return has_failed_for_good(record) || !is_pausing(record, now_ms(clock));
 }
 
-void note_fetcher(SharedState& state) {
+void note_fetcher(SharedState& state, milliseconds at_most, Clock& clock) {
   const std::int64_t self = getpid();
   state.fetch.fetcher.store(self, std::memory_order_relaxed);
   state.fetcher_seal.store(process_seal(self), std::memory_order_relaxed);
+  state.locked_until_ms.store(now_ms(clock) + std::min(at_most + to_let_go, longest_lock).count(),
+                              std::memory_order_relaxed);
   state.locks_taken.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool may_be_fetching(const SharedState& state, Clock& clock) {
+  return is_ahead(state.locked_until_ms.load(std::memory_order_relaxed), now_ms(clock), longest_lock);
 }
 
 bool note_success(SharedState& state, std::uint64_t granted, Clock& clock) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,12 +26,17 @@ bool may_try(const FetchRecord& record, Clock& clock);
 
 // The rest under the lock.
 
-/// This process has taken the lock.
-void note_fetcher(SharedState& state);
+/// This process has taken the lock, for `at_most` that long.
+void note_fetcher(SharedState& state, std::chrono::milliseconds at_most, Clock& clock);
 /// That `granted` IDs are to be put into the buffer. Returns whether it had failed before.
 bool note_success(SharedState& state, std::uint64_t granted, Clock& clock);
 /// Returns whether it is another failure than the last one.
 bool note_failure(SharedState& state, const Error& error, Clock& clock);
+
+// Of others, who wait for the lock.
+
+/// Whether whoever holds it may be waiting for the store still, and has not stopped.
+bool may_be_fetching(const SharedState& state, Clock& clock);
 
 // What a caller is told who has waited in vain.
 

@@ -30,18 +30,20 @@ void SharedRanges::await(const std::function<bool()>& ready) {
   }
 }
 
-/// None if another holds the lock; one who has held it for long may have stopped for good, and loses the
-/// file.
+/// None if another holds the lock. One who has held it for long may have stopped for good, and loses the
+/// file: but not what others can draw from it while only the store stands still.
 std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& file, LockWait& wait) {
   const auto folder = folder_.get();
   if (auto lock = file->try_lock(*folder)) {
-    note_fetcher(file->state());
+    note_fetcher(file->state(), std::max(timeout_, store_options_.timeout), clock());
     return lock;
   }
   const Time now = clock().steady_now();
   const std::int64_t taken = file->state().locks_taken.load(std::memory_order_relaxed);
   if (wait.file != file || wait.locks_taken != taken) wait = {file, taken, now};
-  if (granter().may_take_over() && now - wait.since >= timeout_ * 2 / 5)
+  const bool has_waited = now - wait.since >= timeout_ * 2 / 5;
+  const bool serves_others = granter().is_timeless() && range::left_in(file->state().buffer) > 0;
+  if (granter().may_take_over() && has_waited && !(serves_others && may_be_fetching(file->state(), clock())))
     file->take_from_holder(*folder, [&](std::int64_t end) { note_order(*file, end); });
   return std::nullopt;
 }
@@ -198,7 +200,8 @@ void SharedRanges::pause(Time deadline, milliseconds& length) {
 
 Error SharedRanges::timed_out(const std::optional<Error>& failure) {
   const auto file = current_file();
-  return RangeSource::timed_out(timeout_, file ? last_failure(file->state()) : failure,
+  const auto last = file ? last_failure(file->state()) : failure;
+  return RangeSource::timed_out(timeout_, last ? &*last : nullptr,
                                 who_fetches(file ? file->state() : nowhere_));
 }
 

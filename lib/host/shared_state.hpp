@@ -130,6 +130,8 @@ struct SharedState {
   Shared<std::int64_t> end_of_taken{0};
   Shared<std::int64_t> locks_taken{0};  ///< ever, of this file
   CopyHolders copy_holders{};           ///< of `copies`
+  /// Whoever took the lock last has let go of it by then, unless it has stopped. As the times of FetchRecord.
+  Shared<std::int64_t> locked_until_ms{0};
 };
 
 /// 0 where there is none.

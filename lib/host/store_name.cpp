@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "host/hash.hpp"
 #include "host/host_marks.hpp"
@@ -28,8 +31,10 @@ using std::chrono::milliseconds;
 
 /// After a check that failed, and while another process checks.
 constexpr milliseconds check_pause{10'000};
-/// A name that nobody has checked for so long may be of a container that is gone.
+/// A name that nobody has checked for so long may be of a container that is gone, or of a job that runs once
+/// a week: then the host is to know that there was a store. So the oldest go, and only once there are many.
 constexpr milliseconds kept_unchecked = std::chrono::hours(24);
+constexpr std::size_t kept_names = 100;
 
 struct FreeText {
   void operator()(char* text) const noexcept { std::free(text); }
@@ -106,17 +111,22 @@ bool is_after(const NameRecord& record, const StoreName::Question& question, Uni
 }
 
 /// Each container that lives for one call leaves a name. One that is still in use costs a look at its store.
-void remove_old_names(const Folder& folder, UnixTime now) {
+void remove_oldest_names(const Folder& folder, UnixTime now) {
+  std::vector<std::pair<std::int64_t, std::string>> names;  // by when they were checked
   for (const std::string& file_name : state_files(folder, {FileKind::store_name})) {
     try {
       const auto file = StateFile::find_any(folder, file_name);
       if (!file || file->shown_store().starts_with("sqlite:")) continue;  // that is the same everywhere
       const std::int64_t checked = file->state().store_name.checked_at_ms.load(std::memory_order_relaxed);
-      if (checked != 0 && !is_within(checked, unix_ms(now), kept_unchecked))
-        unlinkat(folder.descriptor(), file_name.c_str(), 0);
+      if (checked != 0) names.emplace_back(checked, file_name);
     } catch (const Error&) {
       // Not to be trusted, so not this one's to remove.
     }
+  }
+  std::ranges::sort(names);
+  for (std::size_t i = 0; i + kept_names < names.size(); ++i) {
+    const auto& [checked, file_name] = names[i];
+    if (checked + kept_unchecked.count() <= unix_ms(now)) unlinkat(folder.descriptor(), file_name.c_str(), 0);
   }
 }
 
@@ -258,7 +268,7 @@ bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Que
   const Place place = is_sqlite() ? follow() : look();
   if (!is_of(store, place)) return false;
   if (const auto known = find(folder, place); !known) {
-    remove_old_names(folder, now);
+    remove_oldest_names(folder, now);
   } else if (known->identity() != store && is_after(known->state().store_name, question, now)) {
     return false;
   }

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <memory>
+#include <new>
 #include <random>
-#include <system_error>
+#include <utility>
 
 #include "store/no_signals.hpp"
 #include "store/retry.hpp"
@@ -24,6 +27,36 @@ bool is_used_up(const RangeSource& source) {
   return source.buffer().view().rest.empty();
 }
 
+struct Outcome {
+  bool has_failed = true;
+  std::unique_ptr<const Error> failure;  ///< null too if there was no memory to say why
+};
+
+template <class Work>
+Outcome outcome_of(Work work) noexcept {
+  Outcome outcome;
+  try {
+    try {
+      work();
+      outcome.has_failed = false;
+    } catch (const Error& error) {
+      outcome.failure = std::make_unique<Error>(error);
+    } catch (const std::bad_alloc&) {
+      outcome.failure = std::make_unique<Error>(ErrorCode::unavailable, "out of memory");
+    } catch (const std::exception& error) {
+      outcome.failure = std::make_unique<Error>(ErrorCode::failed, error.what());
+    }
+  } catch (const std::bad_alloc&) {
+    // Whoever waits learns that it failed.
+  }
+  return outcome;
+}
+
+/// A thread's own store, made when it is first needed.
+Store& made(std::optional<Store>& store, const StoreOptions& options) {
+  return store ? *store : store.emplace(options);
+}
+
 /// Counts a caller while it waits; the mutex is held at both ends.
 class Awaited {
  public:
@@ -38,9 +71,14 @@ class Awaited {
 
 }  // namespace
 
+milliseconds longest_pause(bool retryable) {
+  return retryable ? milliseconds(2'000) : milliseconds(60'000);
+}
+
 milliseconds pause_after(int failures, bool retryable) {
   thread_local std::minstd_rand random(std::random_device{}());
-  const int longest = std::min(retryable ? 2'000 : 60'000, 100 << std::min(failures - 1, 10));
+  const int longest =
+      std::min(static_cast<int>(longest_pause(retryable).count()), 100 << std::min(failures - 1, 10));
   return milliseconds(std::uniform_int_distribution<int>(longest * 3 / 4, longest)(random));
 }
 
@@ -81,14 +119,32 @@ void Fetcher::request(RangeSource& source) {
 
 void Fetcher::enqueue(RangeSource& source, Time due, const Lock&) {
   if (source.fetch_.queued) queue_.erase({source.fetch_.due, &source});
+  source.fetch_.queued = false;
+  queue_.emplace(due, &source);
   source.fetch_.queued = true;
   source.fetch_.due = due;
-  queue_.emplace(due, &source);
+  work_.notify_one();
+}
+
+void Fetcher::put_back(Task task, Time due, const Lock&) {
+  task.place.value().first = due;
+  if (task.work == Work::check) {
+    checks_.insert(std::move(task.place));
+  } else {
+    task.source->fetch_.queued = true;
+    task.source->fetch_.due = due;
+    queue_.insert(std::move(task.place));
+  }
   work_.notify_one();
 }
 
 bool Fetcher::fetch_now(RangeSource& source, const Lock& lock) {
-  enqueue(source, clock_.steady_now(), lock);
+  try {
+    enqueue(source, clock_.steady_now(), lock);
+  } catch (const std::bad_alloc&) {
+    source.fetch_.requested.store(false, std::memory_order_relaxed);
+    throw;
+  }
   if (have_threads(lock)) return true;
   queue_.erase({source.fetch_.due, &source});
   source.fetch_.queued = false;
@@ -104,7 +160,7 @@ bool Fetcher::have_threads(const Lock&) {
   try {
     const store::NoSignals in_threads;
     while (threads_.size() < wanted) threads_.emplace_back([this] { run(); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // too many threads, or no memory
     return !threads_.empty();
   }
   return true;
@@ -136,7 +192,7 @@ void Fetcher::await(RangeSource& source, const std::function<bool()>& ready) {
                   "check the limit of processes, 'ulimit -u'"_hint);
     }
     if (clock_.steady_now() >= deadline)
-      throw source.timed_out(store::allowed(options_.timeout), source.fetch_.failure,
+      throw source.timed_out(store::allowed(options_.timeout), source.fetch_.failure.get(),
                              "the store is slow; try again"_hint);
     clock_.wait_until(lock, source.fetch_.changed, deadline);
   }
@@ -148,14 +204,12 @@ Fetcher::Task Fetcher::next_due(Lock& lock) {
     const bool may_ask = asking_ < options_.max_threads;
     if (may_ask && !queue_.empty() && queue_.begin()->first <= now) {
       RangeSource* const source = queue_.begin()->second;
-      queue_.erase(queue_.begin());
       source->fetch_.queued = false;
-      return {.source = source, .work = Work::fetch};
+      return {.source = source, .work = Work::fetch, .place = queue_.extract(queue_.begin())};
     }
     if (!checks_.empty() && checks_.begin()->first <= now) {
       RangeSource* const source = checks_.begin()->second;
-      checks_.erase(checks_.begin());
-      return {.source = source, .work = Work::check};
+      return {.source = source, .work = Work::check, .place = checks_.extract(checks_.begin())};
     }
     if (may_ask && !name_checks_.empty()) {
       RangeSource* const source = name_checks_.front();
@@ -174,17 +228,17 @@ Fetcher::Task Fetcher::next_due(Lock& lock) {
   return {};
 }
 
-void Fetcher::run() {
-  Store store(store_options_);
+void Fetcher::run() noexcept {
+  std::optional<Store> store;
   Lock lock(mutex_);
   for (Task task = next_due(lock); task.source != nullptr; task = next_due(lock)) {
     if (task.work == Work::check) {
-      check(*task.source, lock);
+      check(std::move(task), lock);
       continue;
     }
     ++asking_;
     if (task.work == Work::fetch) {
-      fetch(*task.source, store, lock);
+      fetch(std::move(task), store, lock);
     } else {
       check_name(*task.source, store, lock);
     }
@@ -192,69 +246,65 @@ void Fetcher::run() {
   }
 }
 
-void Fetcher::check(RangeSource& source, Lock& lock) {
-  lock.unlock();
+void Fetcher::check(Task task, Lock& lock) {
+  RangeSource& source = *task.source;
   bool asks = false;
-  try {
-    asks = source.check();
-  } catch (const std::exception&) {
-    // A folder is away: whoever needs a range is told.
-  }
+  lock.unlock();
+  // A folder may be away: whoever needs a range is told.
+  const Outcome ignored = outcome_of([&] { asks = source.check(); });
   lock.lock();
   if (asks && !stopping_) {  // no thread starts once the others are waited for
-    name_checks_.push_back(&source);
-    have_threads(lock);
+    // Without memory it is looked at again with the next check that asks.
+    const Outcome also_ignored = outcome_of([&] {
+      name_checks_.push_back(&source);
+      have_threads(lock);
+    });
   }
-  checks_.emplace(clock_.steady_now() + check_every, &source);
-  work_.notify_one();  // this thread may be at a question when it is due
+  put_back(std::move(task), clock_.steady_now() + check_every,
+           lock);  // this thread may be at a question then
 }
 
-void Fetcher::check_name(RangeSource& source, Store& store, Lock& lock) {
+void Fetcher::check_name(RangeSource& source, std::optional<Store>& store, Lock& lock) {
   lock.unlock();
-  try {
-    source.check_name(store);
-  } catch (const std::exception&) {
-    // The store is away, which is what the buffer is for.
-  }
+  // The store may be away, which is what the buffer is for.
+  const Outcome ignored = outcome_of([&] { source.check_name(made(store, store_options_)); });
   lock.lock();
   source.fetch_.changed.notify_all();  // there may be something to draw where the name leads now
 }
 
-void Fetcher::fetch(RangeSource& source, Store& store, Lock& lock) {
+void Fetcher::fetch(Task task, std::optional<Store>& store, Lock& lock) {
+  RangeSource& source = *task.source;
   const std::uint64_t number = ++source.fetch_.begun;
   // Who waits may have no use for what is buffered.
   const bool is_awaited = source.fetch_.awaited > 0;
-  std::optional<Error> failure;
   lock.unlock();
-  try {
-    if (is_awaited || source.wants_fetch()) source.fetch(store);
-  } catch (const Error& error) {
-    failure = error;
-  } catch (const std::exception& error) {
-    failure = Error(ErrorCode::failed, error.what());
-  }
-  if (failure && options_.on_failure) {
+  Outcome outcome = outcome_of([&] {
+    if (is_awaited || source.wants_fetch()) source.fetch(made(store, store_options_));
+  });
+  if (outcome.failure && options_.on_failure) {
     const std::lock_guard report(report_mutex_);
-    options_.on_failure(source, *failure);
+    const Outcome ignored = outcome_of([&] { options_.on_failure(source, *outcome.failure); });
   }
   lock.lock();
 
-  source.fetch_.failure = failure;
+  source.fetch_.failure = std::move(outcome.failure);
   source.fetch_.ended = number;
-  if (!failure) {
+  const Error* const failure = source.fetch_.failure.get();
+  const bool may_be_cured = failure == nullptr || failure->retryable();
+  if (!outcome.has_failed) {
     source.fetch_.failures_in_a_row = 0;
     source.fetch_.requested.store(false, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     // What it fetched may have been drawn from as far as to its mark before it was over.
     if (source.fetch_.requested_again.exchange(false) && source.buffer().view().mark_reached &&
         source.wants_fetch() && !source.fetch_.requested.exchange(true)) {
-      enqueue(source, clock_.steady_now(), lock);  // this thread comes back to it at once
+      put_back(std::move(task), clock_.steady_now(), lock);  // this thread comes back to it at once
     }
-  } else if (failure->retryable() || !is_used_up(source)) {
+  } else if (may_be_cured || !is_used_up(source)) {
     ++source.fetch_.failures_in_a_row;
-    const auto pause = pause_after(source.fetch_.failures_in_a_row, failure->retryable());
+    const auto pause = pause_after(source.fetch_.failures_in_a_row, may_be_cured);
     // This thread, or another one that waits, comes back to it in time.
-    enqueue(source, clock_.steady_now() + pause, lock);
+    put_back(std::move(task), clock_.steady_now() + pause, lock);
   } else {
     // Nothing to bridge: whoever calls next asks anew.
     source.fetch_.requested.store(false, std::memory_order_relaxed);

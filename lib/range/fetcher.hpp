@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -23,6 +24,8 @@ inline constexpr std::chrono::seconds name_lasts{30};
 /// to 2 s, less a random quarter, so that hosts that failed together come back apart. What waiting alone does
 /// not cure is looked at once a minute.
 std::chrono::milliseconds pause_after(int failures, bool retryable);
+/// The pause is never longer than this.
+std::chrono::milliseconds longest_pause(bool retryable);
 
 /// Fetches ranges for sources, for each at most once at a time, in background threads that start when there
 /// is work for them. While a fetch fails it is tried again after a pause that grows, not with every call.
@@ -60,18 +63,24 @@ class Fetcher {
   void enqueue(RangeSource& source, Time due, const Lock&);
   /// False if there is no thread to do it, and none could be started.
   bool fetch_now(RangeSource& source, const Lock& lock);
+  /// By when they are due.
+  using Schedule = std::set<std::pair<Time, RangeSource*>>;
   enum class Work { fetch, check, check_name };
   struct Task {
     RangeSource* source = nullptr;  ///< null: the fetcher ends
     Work work = Work::fetch;
+    Schedule::node_type place{};  ///< of a fetch and a check, to go back to the schedule without memory
   };
   /// As many threads as there is work for. False if there is none, and none could be started.
   bool have_threads(const Lock&);
   Task next_due(Lock& lock);
-  void run();
-  void check(RangeSource& source, Lock& lock);
-  void check_name(RangeSource& source, Store& store, Lock& lock);
-  void fetch(RangeSource& source, Store& store, Lock& lock);
+  // In a thread of its own, where nobody catches what is thrown.
+  void run() noexcept;
+  void check(Task task, Lock& lock);
+  void check_name(RangeSource& source, std::optional<Store>& store, Lock& lock);
+  void fetch(Task task, std::optional<Store>& store, Lock& lock);
+  /// As enqueue(), for a task that was due.
+  void put_back(Task task, Time due, const Lock&);
 
   const StoreOptions store_options_;
   const Options options_;
@@ -80,8 +89,8 @@ class Fetcher {
 
   std::mutex mutex_;
   std::condition_variable work_;
-  std::set<std::pair<Time, RangeSource*>> queue_;
-  std::set<std::pair<Time, RangeSource*>> checks_;
+  Schedule queue_;
+  Schedule checks_;
   std::deque<RangeSource*> name_checks_;
   std::vector<std::thread> threads_;
   bool is_watching_ = false;

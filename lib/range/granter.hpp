@@ -94,6 +94,8 @@ class Granter {
   /// Under which mark a host notes how far takers had come of a buffer that was taken from a process which
   /// had stopped; empty where the store knows it.
   virtual std::string order_mark() const { return {}; }
+  /// True if what was granted serves takers however late they come.
+  virtual bool is_timeless() const { return true; }
   /// False where nothing can be granted while another process may still publish what it was granted.
   virtual bool may_take_over() const { return true; }
 };

@@ -62,10 +62,10 @@ std::vector<Range> RangeSource::take_rest(const Piece& first, std::uint64_t coun
   return ranges;
 }
 
-Error RangeSource::timed_out(std::chrono::milliseconds waited, const std::optional<Error>& failure,
+Error RangeSource::timed_out(std::chrono::milliseconds waited, const Error* failure,
                              const std::string& hint_without_failure) const {
   const std::string text = fmt::format("could not fetch a {} within {}", granter().what(), text_of(waited));
-  if (!failure) return {ErrorCode::unavailable, text, hint_without_failure};
+  if (failure == nullptr) return {ErrorCode::unavailable, text, hint_without_failure};
   return {ErrorCode::unavailable, fmt::format("{}: {}", text, failure->what()), failure->advice(),
           failure->sqlstate()};
 }

@@ -92,8 +92,8 @@ class RangeSource {
   /// Has ranges fetched until `count` numbers are there. False where both ranges are full of fewer.
   bool fetch_before_taking(std::uint64_t count);
   void draw_from(DoubleBuffer& buffer) noexcept { buffer_.store(&buffer, std::memory_order_release); }
-  /// For a caller that has waited that long; `failure` is of the last fetch, if that failed.
-  Error timed_out(std::chrono::milliseconds waited, const std::optional<Error>& failure,
+  /// For a caller that has waited that long; `failure` is of the last fetch, or null if that has not failed.
+  Error timed_out(std::chrono::milliseconds waited, const Error* failure,
                   const std::string& hint_without_failure) const;
 
  private:
@@ -113,8 +113,8 @@ class RangeSource {
     std::uint64_t ended = 0;                    ///< the last one that has, by its number
     int awaited = 0;                            ///< by so many callers
     int failures_in_a_row = 0;
-    std::optional<Error> failure;     ///< of the last fetch, if it failed
-    std::condition_variable changed;  ///< a fetch has ended
+    std::unique_ptr<const Error> failure;  ///< of the last fetch, if it failed and memory sufficed to say why
+    std::condition_variable changed;       ///< a fetch has ended
   };
   FetchState fetch_;
 };

@@ -20,6 +20,7 @@ class WindowGranter final : public range::Granter {
   range::Granted grant(Store& store, const range::Filled& filled) const override;
   void require_alike(const std::string& last, const std::string& next) const override;
   std::string order_mark() const override;
+  bool is_timeless() const override { return false; }
   /// A pinned worker is held until the window of the one who fetches is over.
   bool may_take_over() const override { return !request_.worker; }
 

@@ -702,6 +702,31 @@ TEST_CASE("shared ranges: who has stopped while it fetches is waited for, then o
   CHECK(Buffer(fixture).draw() == 103);
 }
 
+TEST_CASE(
+    "shared ranges: what is buffered is kept while a process waits for the store, until it has stopped") {
+  SharedRangesFixture fixture;
+  Buffer fetcher(fixture, "order", 10s), other(fixture, "order", 10s);
+  fetcher.grants = {{1, 101}};
+  other.grants = {{200, 300}, {300, 400}};
+  CHECK(fetcher.draw() == 1);
+  const auto inode = inode_of(state_file_in(fixture.run));
+  fetcher.before_grant = [&] {
+    CHECK(error_code([&] { other.take_all(150); }) == ErrorCode::unavailable);
+    CHECK(inode_of(state_file_in(fixture.run)) == inode);
+    CHECK(other.draw() == 2);
+  };
+  CHECK_THROWS(fetcher.fetch());
+  CHECK(inode_of(state_file_in(fixture.run)) == inode);
+  CHECK(other.draw() == 3);
+  // Now it does not come back in time: what it was to fetch is worth more than what is left.
+  fetcher.before_grant = [&] {
+    CHECK(error_code([&] { other.take_all(150); }) == ErrorCode::unavailable);
+    CHECK(other.take_all(150) == std::vector<Range>{{200, 350}});
+  };
+  CHECK_THROWS(fetcher.fetch());
+  CHECK(other.draw() == 350);
+}
+
 TEST_CASE("shared ranges: who waits leaves the file to others while they take turns with its lock") {
   for (const bool is_stopped : {false, true}) {
     CAPTURE(is_stopped);
@@ -1149,7 +1174,24 @@ TEST_CASE("store name: what libpq takes from the environment counts also where n
   CHECK_FALSE(is_known("dbname=ids"));
 }
 
-TEST_CASE("store name: a new one takes the place of those that nobody has checked for a day") {
+TEST_CASE("shared ranges: a clock that is set back lengthens no pause") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture, "order", 0ms);
+  buffer.grants = {{1, 3}};
+  CHECK(buffer.draw() == 1);
+  CHECK_THROWS(buffer.fetch());
+  CHECK_FALSE(buffer.is_fetch_due());
+  fixture.clock.set_back(50s);
+  CHECK(buffer.is_fetch_due());
+  CHECK(buffer.draw() == 2);
+  CHECK_THROWS(buffer.draw());
+  fixture.clock.set_back(50s);
+  Buffer another(fixture);
+  another.grants = {{3, 5}};
+  CHECK(another.draw() == 3);
+}
+
+TEST_CASE("store name: of those that nobody has checked for a day the oldest go, once there are many") {
   SharedRangesFixture fixture;
   const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
   const leaf::UnixTime begin(100h);
@@ -1160,14 +1202,24 @@ TEST_CASE("store name: a new one takes the place of those that nobody has checke
   const auto is_known = [&](const std::string& url) {
     return leaf::host::StoreName(url, fixture.host_options()).led_to(folder).has_value();
   };
-  note("postgresql://h/old", begin);
-  note("sqlite:/old", begin);
-  note("postgresql://h/used", begin + 1h);
-  note("postgresql://h/new", begin + 24h);
-  CHECK_FALSE(is_known("postgresql://h/old"));
-  CHECK(is_known("sqlite:/old"));
-  CHECK(is_known("postgresql://h/used"));
-  CHECK(is_known("postgresql://h/new"));
+  const auto container = [](int number) { return "postgresql://h/container" + std::to_string(number); };
+  note("postgresql://h/oldest", begin);
+  note("postgresql://h/old", begin + 1s);
+  note("sqlite:/oldest", begin);
+  note("postgresql://h/ahead", begin + 1000h);
+  note("postgresql://h/new", begin + 100h);
+  CHECK(is_known("postgresql://h/oldest"));  // of a job that runs once a week
+  for (int number = 0; number < 96; ++number) note(container(number), begin + 2s);
+  note("postgresql://h/newer", begin + 100h);  // there are 100 before it
+  CHECK(is_known("postgresql://h/oldest"));
+  note("postgresql://h/newest", begin + 100h);  // and now 101
+  CHECK_FALSE(is_known("postgresql://h/oldest"));
+  CHECK(is_known("postgresql://h/old"));
+  CHECK(is_known("sqlite:/oldest"));
+  CHECK(is_known("postgresql://h/ahead"));
+  CHECK(is_known(container(0)));
+  note("postgresql://h/one", begin - 1h);  // by a clock that is behind: nothing is a day old
+  CHECK(is_known("postgresql://h/old"));
 }
 
 TEST_CASE("shared ranges: what comes late from another store is not lower than what was drawn there") {

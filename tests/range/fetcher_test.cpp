@@ -17,6 +17,7 @@
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
 #include "support/process.hpp"
+#include "support/refused_allocations.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
 
@@ -399,6 +400,20 @@ TEST_CASE("fetcher: a range whose mark is reached before its fetch is over has t
   };
   source->take(1);
   CHECK(leaf::test::wait_for([&] { return source->fetches == 3; }));
+}
+
+TEST_CASE("fetcher: a thread that finds no memory tries again, and the program goes on") {
+  for (const int refused : {1, 2}) {  // also what would tell of it
+    CAPTURE(refused);
+    Watched watched(1);
+    leaf::test::refuse_allocations(refused);
+    watched.fetcher.request(watched.source);
+    REQUIRE(leaf::test::wait_for([] { return leaf::test::allocations_to_refuse() == 0; }));
+    CHECK(leaf::test::wait_for([&] {
+      watched.clock.advance(2s);
+      return watched.source.fetches == 1;
+    }));
+  }
 }
 
 TEST_CASE("fetcher: what is buffered is checked each second while the store does not answer") {
