@@ -115,10 +115,16 @@ HostFindings look_at_host(const std::optional<leaf::HostOptions>& host, bool is_
 Checks folder_checks(const std::string& used, const Environment& environment) {
   const std::string usual = leaf::usual_runtime_dir(environment);
   if (!used.empty() || usual.empty() || !leaf::belongs_to_another(usual, environment)) return {};
-  return {
-      {check_name, CheckState::warning,
-       fmt::format("'{}' belongs to another user, so there are no buffers", usual),
-       fmt::format("have root run 'install -d -m 0700 -o {0} /run/leafctl-{0}'"_hint, environment.user_id)}};
+  const std::string hint =
+      environment.is_in_memory(environment.run_folder)
+          ? fmt::format("have root run 'install -d -m 0700 -o {0} /run/leafctl-{0}'"_hint,
+                        environment.user_id)
+          : fmt::format(
+                "have all programs of this user use another one on tmpfs, such as '/dev/shm/ids-{}', with "
+                "--runtime-dir"_hint,
+                environment.user_id);
+  return {{check_name, CheckState::warning,
+           fmt::format("'{}' belongs to another user, so there are no buffers", usual), hint}};
 }
 
 Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional<AskedStore>& asked) {

@@ -67,7 +67,7 @@ std::optional<Check> check_own(const std::vector<Worker>& workers, const Layout&
 }
 
 /// Workers that nobody gets for long, whoever frees them.
-std::optional<Check> check_ahead(const std::vector<Worker>& workers) {
+std::optional<Check> check_ahead(const std::vector<Worker>& workers, bool has_others) {
   std::vector<std::int64_t> ahead;
   UnixTime first = UnixTime::max();
   UnixTime last{};
@@ -84,9 +84,22 @@ std::optional<Check> check_ahead(const std::vector<Worker>& workers) {
   seen += fmt::format(": nobody gets {} before {}", ahead.size() == 1 ? "it" : "any of them",
                       leaf::detail::format_rfc3339(first));
   if (last != first) seen += fmt::format(", and the last not before {}", leaf::detail::format_rfc3339(last));
-  return Check{"workers", CheckState::warning,
-               seen,      "others are used instead; 'leafctl workers list --state ahead' shows them"_hint,
-               {},        {{"ahead", static_cast<std::int64_t>(ahead.size())}}};
+  const std::string hint =
+      has_others ? "others are used instead; 'leafctl workers list --state ahead' shows them"_hint
+                 : "'leafctl workers list --state ahead' shows them; a new store has all of its workers"_hint;
+  return Check{
+      "workers", CheckState::warning, seen, hint, {}, {{"ahead", static_cast<std::int64_t>(ahead.size())}}};
+}
+
+/// When the first of those that nobody holds is free; none if somebody holds one.
+std::optional<UnixTime> first_given_back(const std::vector<Worker>& workers, const WorkerRange& range) {
+  std::optional<UnixTime> first;
+  for (const Worker& worker : workers) {
+    if (!range.holds(worker.id)) continue;
+    if (!worker.owner.empty()) return std::nullopt;
+    first = std::min(first.value_or(worker.window_end), worker.window_end);
+  }
+  return first;
 }
 
 Check check_free(const std::vector<Worker>& workers, const Layout& layout, const WorkerRange& range,
@@ -100,8 +113,11 @@ Check check_free(const std::vector<Worker>& workers, const Layout& layout, const
     seen += fmt::format(", of the layout's {} this store leases {} to {}", layout.max_worker() + 1,
                         range.first, range.last);
   }
+  const auto first = available == 0 ? first_given_back(workers, range) : std::nullopt;
   const std::string hint =
-      "see 'leafctl workers list', and free those no longer used with 'leafctl workers recycle'"_hint;
+      first ? fmt::format("nobody holds them: wait until {}, when the first is free"_hint,
+                          leaf::detail::format_rfc3339(*first))
+            : "see 'leafctl workers list', and free those no longer used with 'leafctl workers recycle'"_hint;
   if (available == 0 && !has_own) return {"workers", CheckState::failed, seen, hint, {}, measures};
   constexpr std::int64_t share = 10;
   if (total >= share && available < total / share)
@@ -179,7 +195,8 @@ Checks worker_checks(const std::vector<Worker>& workers, const Layout& layout, c
          {{"seconds_silent", seconds_of(worker.silent_for)}}});
   }
   if (auto check = check_own(workers, layout, now, policy)) checks.push_back(*check);
-  if (auto check = check_ahead(workers)) checks.push_back(*check);
+  const bool has_others = supply_of(workers, range, now, policy).free > 0;
+  if (auto check = check_ahead(workers, has_others)) checks.push_back(*check);
   return checks;
 }
 

@@ -274,6 +274,29 @@ hint: somebody else has put it there; remove it"
   contains "$(cat "$HOME/after")" "in '/run/leafctl-65502'"
 }
 
+@test "doctor names a folder where another user has taken the name, and root's folder is on a disk" {
+  [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'
+  TMPDIR=/var/tmp need_users
+  need_own_mounts
+  leafctl -q add-tag order
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  in_own_mounts 'mkdir "$HOME/disk"
+    mount --bind "$HOME/disk" /run
+    mount -t tmpfs -o mode=1777 none /dev/shm
+    install -d -m 0700 -o 65501 /dev/shm/leafctl-65502
+    as_user() { setpriv --reuid 65502 --clear-groups env -u LEAFCTL_RUNTIME_DIR "$@"; }
+    as_user leafctl doctor >"$HOME/before"
+    folder=$(sed -n "s/.*, such as .\(.*\)., with --runtime-dir.*/\1/p" "$HOME/before")
+    as_user leafctl doctor --runtime-dir "$folder" >"$HOME/after"
+    as_user leafctl init-db --store sqlite:/dev/shm/own.db
+    as_user leafctl add-tag order --store sqlite:/dev/shm/own.db
+    as_user leafctl next order --store sqlite:/dev/shm/own.db --runtime-dir "$folder"
+    as_user leafctl status --runtime-dir "$folder" >"$HOME/buffers"'
+  contains "$(cat "$HOME/before")" "'/dev/shm/leafctl-65502' belongs to another user"
+  lacks "$(cat "$HOME/after")" 'belongs to another user'
+  contains "$(cat "$HOME/buffers")" 'order'
+}
+
 @test "--group shares the buffers with a group, under any umask, and with nobody else" {
   need_users
   leafctl -q add-tag order --step 10

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "leaf/detail/rfc3339.hpp"
+
 using leafctl::Check;
 using leafctl::Checks;
 using leafctl::CheckState;
@@ -163,6 +165,22 @@ TEST_CASE("worker checks: a tenth has to be free, and one for a newcomer") {
   CHECK(only(judge(workers, "40,5,18")).state == CheckState::ok);
   workers.back() = worker(15, "silent", now, 1h, false);
   CHECK(only(judge(workers, "41,4,18")).detail == "15 of 16 workers are taken");
+}
+
+TEST_CASE("worker checks: those that were given back are waited for where there are no others") {
+  std::vector<leaf::Worker> workers{worker(0, "", now + 3min, 0ms, false),
+                                    worker(1, "", now + 2min, 0ms, false)};
+  const Check given_back = only(judge(workers, "41,1,21"));
+  CHECK(given_back.state == CheckState::failed);
+  CHECK(given_back.detail == "2 of 2 workers are taken");
+  CHECK(given_back.hint == "nobody holds them: wait until " + leaf::detail::format_rfc3339(now + 2min) +
+                               ", when the first is free");
+  workers[0].owner = "held";
+  CHECK(only(judge(workers, "41,1,21")).hint.find("workers recycle") != std::string::npos);
+  workers = {worker(0, "", now + 400 * 24h, -400 * 24h, false)};
+  CHECK(judge(workers, "41,1,21").at(1).hint.starts_with("others are used instead"));
+  workers.push_back(worker(1, "held", now + 400 * 24h, -400 * 24h));
+  CHECK(judge(workers, "41,1,21").at(1).hint.starts_with("'leafctl workers list --state ahead'"));
 }
 
 TEST_CASE("worker checks: those that the store leases count, and are told where they are not all") {
