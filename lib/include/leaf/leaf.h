@@ -113,12 +113,13 @@ LEAF_API leaf_tag* leaf_allocator_tag(leaf_allocator* allocator, const char* nam
 LEAF_API void leaf_tag_close(leaf_tag* tag);
 
 /// Puts the next ID into `id`: greater than any whose call returned before this one began, in all processes
-/// that share the buffer. From memory, without a lock or a system call, while the buffer has IDs. Fails with
-/// LEAF_NOT_FOUND if the store has no such tag, LEAF_EXHAUSTED past its limit, LEAF_UNAVAILABLE if no segment
-/// came in time, LEAF_REFUSED.
+/// that share the buffer. From memory while the buffer has IDs: without a lock or a system call, but for the
+/// call that asks for the next segment, which wakes a thread or starts one. Fails with LEAF_NOT_FOUND if the
+/// store has no such tag, LEAF_EXHAUSTED past its limit, LEAF_UNAVAILABLE if no segment came in time,
+/// LEAF_REFUSED.
 LEAF_API leaf_status leaf_tag_next(leaf_tag* tag, int64_t* id, leaf_error** error);
 /// Not 0 if the next ID was in memory, and is now in `id`. If 0, `id` is left alone: call leaf_tag_next(),
-/// which may wait. For threads that must not wait, such as an event loop's.
+/// which may wait. For threads that must not wait, such as an event loop's: it never waits for the store.
 LEAF_API int leaf_tag_try_next(leaf_tag* tag, int64_t* id);
 /// Puts one run of consecutive IDs into `range`, 1 to `at_most` of them; `at_most` is 1 or more.
 LEAF_API leaf_status leaf_tag_next_range(leaf_tag* tag, uint64_t at_most, leaf_range* range,
@@ -186,8 +187,9 @@ LEAF_API leaf_generator* leaf_generator_open(const leaf_options* options, leaf_e
 LEAF_API void leaf_generator_close(leaf_generator* generator);
 
 /// Puts the next ID into `id`, ordered like those of a tag if the layout's time comes first. Takes no lock
-/// and makes no system call except to read the clock. Fails with LEAF_REFUSED if the clock is behind the last
-/// ID by more than two seconds, LEAF_EXHAUSTED, or LEAF_UNAVAILABLE if no window of time came.
+/// and makes no system call except to read the clock, and to ask for the next window. Fails with LEAF_REFUSED
+/// if the clock is behind the last ID by more than two seconds, LEAF_EXHAUSTED, or LEAF_UNAVAILABLE if no
+/// window of time came.
 LEAF_API leaf_status leaf_generator_next(leaf_generator* generator, int64_t* id, leaf_error** error);
 /// As leaf_tag_try_next(). Only a thread that draws one ID after the other gets any; for others
 /// leaf_generator_next() is just as quick.

@@ -53,7 +53,8 @@ class RangeSource;
 class LEAF_EXPORT SegmentTag {
  public:
   /// The next ID: greater than any whose call returned before this one began, in this allocator, from the
-  /// same store(). Takes no lock and makes no system call while the buffer has IDs.
+  /// same store(). Takes no lock and makes no system call while the buffer has IDs, except to ask for the
+  /// next segment.
   ///
   /// Throws Error: `not_found` if the store has no such tag; `exhausted` past the tag's limit; `unavailable`
   /// if no segment came within the timeout; `refused`, `usage` and `failed` as Store::grant_segment().

@@ -58,8 +58,8 @@ class LEAF_EXPORT SnowflakeGenerator {
 
   /// The next ID: greater than any whose call returned before this one began, in this generator, from the
   /// same store(), if the layout's time comes first. Takes no lock and makes no system call except to read
-  /// the clock, unless it has to wait for the next unit of time because all sequence numbers of this one are
-  /// used.
+  /// the clock and to ask for the next window, unless it has to wait for the next unit of time because all
+  /// sequence numbers of this one are used.
   ///
   /// At full rate, the time in an ID may be up to 20 ms old, so that a busy host reaches the layout's ceiling
   /// too. If a thread draws one ID after the other, at most a microsecond apart, up to 100 of them share one
