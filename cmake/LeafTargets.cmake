@@ -27,7 +27,9 @@ if(LEAF_WARNINGS_AS_ERRORS)
   target_compile_options(leaf_build_options INTERFACE -Werror)
 endif()
 if(LEAF_SANITIZE)
-  target_compile_options(leaf_build_options INTERFACE -fsanitize=${LEAF_SANITIZE} -fno-omit-frame-pointer)
+  # Where a sanitizer has changed the code, GCC warns of what is initialized.
+  target_compile_options(leaf_build_options INTERFACE -fsanitize=${LEAF_SANITIZE} -fno-omit-frame-pointer
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(leaf_build_options INTERFACE -fsanitize=${LEAF_SANITIZE} -Wl,-z,undefs)
 endif()
 # What ThreadSanitizer has to be told of locks.

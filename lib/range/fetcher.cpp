@@ -47,7 +47,7 @@ Outcome outcome_of(Work work) noexcept {
       outcome.failure = std::make_unique<Error>(ErrorCode::failed, error.what());
     }
   } catch (const std::bad_alloc&) {
-    // Whoever waits learns that it failed.
+    // It has failed, and nobody learns why.
   }
   return outcome;
 }
@@ -260,8 +260,8 @@ void Fetcher::check(Task task, Lock& lock) {
       have_threads(lock);
     });
   }
-  put_back(std::move(task), clock_.steady_now() + check_every,
-           lock);  // this thread may be at a question then
+  // To whichever thread: this one may be at a question by then.
+  put_back(std::move(task), clock_.steady_now() + check_every, lock);
 }
 
 void Fetcher::check_name(RangeSource& source, std::optional<Store>& store, Lock& lock) {
