@@ -338,6 +338,19 @@ TEST_CASE(
   CHECK(generator()->next() < ids.back());
 }
 
+TEST_CASE("host windows: those that are over are not kept from others for a process that has stopped") {
+  SnowflakeHost host;
+  SnowflakeOptions options = host.snowflake();
+  options.worker.window = 20ms;
+  const auto generator = [&] { return std::make_unique<SnowflakeGenerator>(host.store_options(), options); };
+  const std::int64_t before = generator()->next();
+  const HeldLock stopped(leaf::test::state_file_in(host.run));
+  host.clock.advance(500ms);
+  const auto begin = host.clock.steady_now();
+  CHECK(generator()->next() > before);
+  CHECK(host.clock.steady_now() - begin < 3s);
+}
+
 TEST_CASE("host windows: what follows a stopped process begins in no unit of time that was drawn from") {
   SnowflakeHost host;
   // The worker has the last bits: whatever it is, the order is that of the sequence.
