@@ -86,7 +86,8 @@ std::optional<Check> check_ahead(const std::vector<Worker>& workers, bool has_ot
   if (last != first) seen += fmt::format(", and the last not before {}", leaf::detail::format_rfc3339(last));
   const std::string hint =
       has_others ? "others are used instead; 'leafctl workers list --state ahead' shows them"_hint
-                 : "'leafctl workers list --state ahead' shows them; a new store has all of its workers"_hint;
+                 : "'leafctl workers list --state ahead' shows them; others that are no longer used can be "
+                   "freed with 'leafctl workers recycle'"_hint;
   return Check{
       "workers", CheckState::warning, seen, hint, {}, {{"ahead", static_cast<std::int64_t>(ahead.size())}}};
 }

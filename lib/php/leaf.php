@@ -322,7 +322,7 @@ final class Native
         }
         if (self::$open === null) {
             self::$open = new \WeakMap();
-            EndOfScript::watch();
+            FatalError::watch();
         }
         self::$open[$this] = true;
         $this->pointer = $pointer;
@@ -345,21 +345,21 @@ final class Native
 
     private function __clone() {}
 
-    /**
-     * @internal All that are open.
-     * @return list<self>
-     */
-    public static function open(): array
+    /** @internal What closes all that are open now, and keeps them until then. */
+    public static function closeAll(): \Closure
     {
         $natives = [];
         foreach (self::$open ?? [] as $native => $_) {
             $natives[] = $native;
         }
-        return $natives;
+        return static function () use ($natives): void {
+            foreach ($natives as $native) {
+                $native->close();
+            }
+        };
     }
 
-    /** @internal */
-    public function close(): void
+    private function close(): void
     {
         // There are some only at the end of a script or in a cycle, where PHP destroys in no useful order.
         foreach ($this->parts as $part => $_) {
@@ -375,20 +375,15 @@ final class Native
 }
 
 /**
- * @internal Closes what a script leaves open, also after a fatal error: then PHP destroys none of the objects that there
- * were, while the process of a web server goes on. It still destroys one that is made after it, by a shutdown function. After
- * an error in a destructor it is too late for that, but whoever looks through the output is still called.
+ * @internal After a fatal error PHP destroys none of the objects that there were, while the process of a web server goes
+ * on. So the handles are closed by an object that is made after it, once the script's shutdown functions have run.
  */
-final class EndOfScript
+final class FatalError
 {
+    private static ?self $before = null;
+    private static ?self $after = null;
     /** For that, where a script has used all the memory that it may. */
     private static ?string $reserve = null;
-    /** @var list<Native> What would go unclosed with the variables that hold it. */
-    private static array $kept = [];
-    /** Destroyed as long as PHP destroys anything. */
-    private static ?self $probe = null;
-    private static bool $destroys = false;
-    private static ?self $last = null;
 
     private function __construct(private readonly \Closure $end) {}
 
@@ -400,53 +395,17 @@ final class EndOfScript
     public static function watch(): void
     {
         self::$reserve = str_repeat(' ', 0x10000);
-        self::makeProbe();
-        register_shutdown_function(self::begin(...));
-    }
-
-    private static function begin(): void
-    {
-        self::$reserve = null;
-        self::$kept = Native::open();
-        if (self::stillDestroys()) {
-            // Behind the script's own shutdown functions, which may have buffers to end.
-            register_shutdown_function(self::lookThroughOutput(...));
-        } else {
-            self::$last = new self(self::closeKept(...));
-        }
-    }
-
-    private static function lookThroughOutput(): void
-    {
-        self::makeProbe();
-        ob_start(static function (string $output, int $phase): string {
-            // If a destructor has ended it, others are to come, which may draw.
-            if (($phase & PHP_OUTPUT_HANDLER_FINAL) !== 0 && (self::$destroys || !self::stillDestroys())) {
-                self::closeKept();
-            }
-            return $output;
-        }, 1);
-    }
-
-    private static function closeKept(): void
-    {
-        foreach (self::$kept as $native) {
-            $native->close();
-        }
-    }
-
-    private static function makeProbe(): void
-    {
-        self::$destroys = false;
-        self::$probe = new self(static function (): void {
-            self::$destroys = true;
+        $destroys = false;
+        self::$before = new self(static function () use (&$destroys): void {
+            $destroys = true;
         });
-    }
-
-    private static function stillDestroys(): bool
-    {
-        self::$probe = null;
-        return self::$destroys;
+        register_shutdown_function(static function () use (&$destroys): void {
+            self::$reserve = null;
+            self::$before = null;
+            if (!$destroys) {
+                self::$after = new self(Native::closeAll());
+            }
+        });
     }
 }
 

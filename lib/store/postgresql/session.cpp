@@ -52,14 +52,16 @@ struct Parameter {
   std::string value;
 };
 
-/// OpenSSL has exit() tear it down, and threads that log in meanwhile would crash in it. It tells before it
-/// does so. Throws Error (unavailable) once it has.
+/// exit() tears down OpenSSL and Kerberos, and threads that log in meanwhile would crash in them: OpenSSL at
+/// any time, but it tells before it does so, and Kerberos after all that was registered. Throws Error
+/// (unavailable) once it has begun to.
 void end_with_program() {
   static constinit MadeOnce<bool> registered;
   registered.get([] {
     if (OPENSSL_atexit(&fork_guard::end) != 1) throw Error(ErrorCode::failed, "out of memory");
-    // From now on it waits for this thread, unless it had told all others before.
-    if (OPENSSL_init_crypto(0, nullptr) != 1) throw Error(ErrorCode::unavailable, "the program is ending");
+    // Where neither of them has told all others before, exit() waits for this thread from now on.
+    if (std::atexit(&fork_guard::end) != 0 || OPENSSL_init_crypto(0, nullptr) != 1)
+      throw Error(ErrorCode::unavailable, "the program is ending");
     return true;
   });
 }
