@@ -130,9 +130,12 @@ int main(int count, char** words) {
   leaf_error* error = NULL;
   const uid_t user = words[1][0] == 't' ? geteuid() : getuid();
   if (count != 2 || (words[1][0] != 'k' && setreuid(user, user) != 0)) return 9;
-  if (leaf_allocator_open(NULL, &error) != NULL) return 0;
+  leaf_allocator_close(leaf_allocator_open(NULL, &error));
+  if (error == NULL) return 0;
   fprintf(stderr, "%s\nhint: %s\n", leaf_error_text(error), leaf_error_hint(error));
-  return (int)leaf_error_status(error);
+  const leaf_status status = leaf_error_status(error);
+  leaf_error_free(error);
+  return (int)status;
 }
 C
   cc -I"$BATS_TEST_DIRNAME/../../lib/include" -o "$work/program" program.c "$library" -Wl,-rpath,"${library%/*}"
