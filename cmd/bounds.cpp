@@ -63,7 +63,7 @@ class Bounds : public Command {
     }
     const auto layout = layout_.layout(session.settings());
     const auto now = current_time();
-    const auto from = from_ ? parse_time("--from", *from_, now) : layout.epoch();
+    const auto from = from_ ? parse_bound("--from", *from_, now) : layout.epoch();
     const auto bounds = to_ ? layout.bounds(from, end_after(from, now)) : layout.bounds(from);
     if (!column_) return session.output.print_one(columns, bounds);
     const Selection selection{bounds, fmt::format("{} BETWEEN {} AND {}", sql_column("--sql", *column_),
@@ -77,7 +77,7 @@ class Bounds : public Command {
 
  private:
   leaf::UnixTime end_after(leaf::UnixTime from, leaf::UnixTime now) const {
-    const auto to = parse_time("--to", *to_, now);
+    const auto to = parse_bound("--to", *to_, now);
     if (to > from) return to;
     throw leaf::Error(leaf::ErrorCode::usage,
                       from_ ? fmt::format("--to ('{}') must be later than --from ('{}')", *to_, *from_)

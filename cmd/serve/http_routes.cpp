@@ -232,9 +232,9 @@ Connection::Step HttpConnection::find_bounds(const HttpRequest& request, std::st
       request,
       [from_text, to_text](const leaf::Layout& layout) {
         const leaf::UnixTime now = current_time();
-        const leaf::UnixTime from = parse_time("from", *from_text, now);
+        const leaf::UnixTime from = parse_bound("from", *from_text, now);
         const leaf::IdBounds bounds =
-            to_text ? layout.bounds(from, parse_time("to", *to_text, now)) : layout.bounds(from);
+            to_text ? layout.bounds(from, parse_bound("to", *to_text, now)) : layout.bounds(from);
         return fmt::format("{{\"first\":\"{}\",\"last\":\"{}\"}}\n", bounds.first, bounds.last);
       },
       out);

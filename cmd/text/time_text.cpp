@@ -31,6 +31,9 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+// What becomes of what is finer than a millisecond.
+enum class Finer { is_cut_off, is_rounded_up };
+
 // Reads a text from the left. The first part that does not fit makes it fail for good, and is what people are
 // told: that is why a time is read here, not by a library, which says of a wrong text only that it is wrong.
 class Scanner {
@@ -69,13 +72,18 @@ class Scanner {
   }
 
   // The digits behind a decimal point, if there is one, in milliseconds.
-  unsigned fraction() {
+  unsigned fraction(Finer finer) {
     if (!rest_.starts_with('.')) return 0;
     rest_.remove_prefix(1);
     if (!next_is_digit()) fail(fmt::format("digits are missing after '{}'", done()));
     unsigned value = 0;
-    for (unsigned weight = 100; next_is_digit(); weight /= 10) value += weight * digit();
-    return value;
+    bool is_between = false;
+    for (unsigned weight = 100; next_is_digit(); weight /= 10) {
+      const unsigned next = digit();
+      value += weight * next;
+      is_between = is_between || (weight == 0 && next != 0);
+    }
+    return is_between && finer == Finer::is_rounded_up ? value + 1 : value;
   }
 
   void end() {
@@ -141,7 +149,7 @@ std::chrono::year_month_day day_of(Scanner& scanner) {
 }
 
 // A day alone begins at midnight, UTC.
-UnixTime rfc3339(Scanner& scanner) {
+UnixTime rfc3339(Scanner& scanner, Finer finer) {
   const auto date = day_of(scanner);
   if (!scanner.ok()) return {};
   if (scanner.at_end()) return std::chrono::sys_days(date);
@@ -151,7 +159,7 @@ UnixTime rfc3339(Scanner& scanner) {
   const auto minute = scanner.number("minute", 2, 0, 59);
   scanner.one_of(":");
   const auto second = scanner.number("second", 2, 0, 59);
-  const milliseconds fraction(scanner.fraction());
+  const milliseconds fraction(scanner.fraction(finer));
   const auto offset = zone(scanner);
   scanner.end();
   return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
@@ -181,7 +189,7 @@ struct TimeText {
     return time;
   }
 
-  UnixTime date() const {
+  UnixTime date(Finer finer) const {
     if (text.empty()) refuse("it is empty");
     if (std::ranges::all_of(text, is_digit)) {
       std::int64_t number = 0;
@@ -190,7 +198,7 @@ struct TimeText {
           UnixTime(milliseconds(error == std::errc{} ? number : std::numeric_limits<std::int64_t>::max())));
     }
     Scanner scanner(text);
-    const UnixTime time = rfc3339(scanner);
+    const UnixTime time = rfc3339(scanner, finer);
     if (!scanner.ok()) refuse(scanner.mistake());
     return checked(time);
   }
@@ -206,15 +214,9 @@ std::optional<UnixTime> time_of_word(std::string_view word, UnixTime now) {
   return std::nullopt;
 }
 
-}  // namespace
-
-UnixTime parse_date(std::string_view name, std::string_view text) {
-  return TimeText{name, text, date_forms}.date();
-}
-
-UnixTime parse_time(std::string_view name, std::string_view text, UnixTime now) {
+UnixTime parse_time(std::string_view name, std::string_view text, UnixTime now, Finer finer) {
   const TimeText time{name, text, fmt::format("{}, {}", word_forms, date_forms)};
-  if (text.empty() || !is_letter(text[0])) return time.date();
+  if (text.empty() || !is_letter(text[0])) return time.date(finer);
   const auto* const end = std::ranges::find_if_not(text, is_letter);
   const std::string_view word(text.begin(), end);
   const std::string_view distance(end, text.end());
@@ -226,6 +228,20 @@ UnixTime parse_time(std::string_view name, std::string_view text, UnixTime now) 
   }
   const auto length = parse_duration(name, distance.substr(1), {milliseconds(0), furthest});
   return time.checked(distance[0] == '-' ? *begin - length : *begin + length);
+}
+
+}  // namespace
+
+UnixTime parse_date(std::string_view name, std::string_view text) {
+  return TimeText{name, text, date_forms}.date(Finer::is_cut_off);
+}
+
+UnixTime parse_time(std::string_view name, std::string_view text, UnixTime now) {
+  return parse_time(name, text, now, Finer::is_cut_off);
+}
+
+UnixTime parse_bound(std::string_view name, std::string_view text, UnixTime now) {
+  return parse_time(name, text, now, Finer::is_rounded_up);
 }
 
 UnixTime current_time() {

@@ -77,17 +77,22 @@ func (l *Layout) Encode(parts Decoded) (int64, error) {
 	return int64(id), nil
 }
 
-// Bounds gives the least and the greatest ID of the times in [from, to), both included. Milliseconds that begin
-// before `to` count.
+// ceilMilli is the first millisecond that does not begin before t.
+func ceilMilli(t time.Time) C.int64_t {
+	ms := t.UnixMilli()
+	if time.UnixMilli(ms).Before(t) {
+		ms++
+	}
+	return C.int64_t(ms)
+}
+
+// Bounds gives the least and the greatest ID of the times in [from, to), both included. The time of an ID is the
+// millisecond that Decode gives.
 func (l *Layout) Bounds(from, to time.Time) (first, last int64, err error) {
 	defer runtime.KeepAlive(l)
-	end := to.UnixMilli()
-	if time.UnixMilli(end).Before(to) {
-		end++
-	}
 	var lo, hi C.int64_t
 	var e *C.leaf_error
-	if C.leaf_bounds(l.leaf, C.int64_t(from.UnixMilli()), C.int64_t(end), &lo, &hi, &e) != C.LEAF_OK {
+	if C.leaf_bounds(l.leaf, ceilMilli(from), ceilMilli(to), &lo, &hi, &e) != C.LEAF_OK {
 		return 0, 0, taken(e)
 	}
 	return int64(lo), int64(hi), nil

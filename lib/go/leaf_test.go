@@ -155,6 +155,13 @@ func TestLayout(t *testing.T) {
 			t.Fatal(first, last, err)
 		}
 	}
+	// Adjacent ranges share no ID and miss none, also between milliseconds.
+	if first, _, err := layout.Bounds(at.Add(-1), at.Add(time.Millisecond)); err != nil || first != least {
+		t.Fatal(first, err)
+	}
+	if first, _, err := layout.Bounds(at.Add(1), at.Add(time.Second)); err != nil || first <= greatest {
+		t.Fatal(first, err)
+	}
 }
 
 func TestGenerator(t *testing.T) {

@@ -777,8 +777,8 @@ final class Layout extends Handle
     public function bounds(\DateTimeInterface|int $from, \DateTimeInterface|int $to): array
     {
         $native = $this->live();
-        $fromMs = self::unixMs($from);
-        $toMs = self::unixMs($to);
+        $fromMs = self::ceilMs($from);
+        $toMs = self::ceilMs($to);
         $last = $this->ffi->new('int64_t[1]');
         $answer = $this->answer();
         if ($this->ffi->leaf_bounds($native->pointer, $fromMs, $toMs, $answer->number, $last, $answer->error) !== 0) {
@@ -787,6 +787,12 @@ final class Layout extends Handle
         $ends = [$answer->number[0], $last[0]];
         $this->spare = $answer;
         return $ends;
+    }
+
+    /** The first millisecond that does not begin before it. */
+    private static function ceilMs(\DateTimeInterface|int $time): int
+    {
+        return is_int($time) ? $time : $time->getTimestamp() * 1000 + intdiv((int) $time->format('u') + 999, 1000);
     }
 
     private static function unixMs(\DateTimeInterface|int $time): int

@@ -23,6 +23,8 @@ time_of() { leafctl decode "$1" | cut -f 3; }
   last=$(leafctl bounds --from 2022-06-28T00:00:00Z --to 2022-06-29T00:00:00Z | cut -f 2)
   read -r first rest < <(leafctl bounds --from 2022-06-29T00:00:00Z --to 2022-06-30T00:00:00Z)
   [ "$first" = $((last + 1)) ]
+  last=$(leafctl bounds --from 2022-06-28T00:00:00.001Z --to 2022-06-28T00:00:00.002Z)
+  [ "$(leafctl bounds --from 2022-06-28T00:00:00.0001Z --to 2022-06-28T00:00:00.0019Z)" = "$last" ]
 }
 
 @test "bounds: without an end they reach to the layout's last ID" {

@@ -274,7 +274,10 @@ under_signals() {
     assert($l->encode($d->time(), $d->worker, $d->sequence) === '$id');
     assert($l->encode($d->unixMs, $d->worker, $d->sequence) === '$id');
     echo implode("\n", $l->bounds(new DateTimeImmutable("2026-01-01Z"), new DateTime("2026-02-01Z"))), "\n";
-    echo (new Leaf\Decoded(-1))->time()->format("Y-m-d H:i:s.v"), "\n";'
+    echo (new Leaf\Decoded(-1))->time()->format("Y-m-d H:i:s.v"), "\n";
+    // Between two milliseconds: IDs of the one before are not in it.
+    assert($l->bounds(new DateTime("2026-01-01T00:00:00.0001Z"), new DateTime("2026-01-01T00:00:00.9991Z")) ===
+      $l->bounds(1767225600001, 1767225601000));'
   same 'decoded' "$(leafctl decode $id | cut -f 3-6 | tr '\t' ' ')" "${lines[0]}"
   same 'bounds' "$(leafctl bounds --from 2026-01-01 --to 2026-02-01 -o json | jq -r '.first, .last')" "${lines[1]}"$'\n'"${lines[2]}"
   same 'before 1970' '1969-12-31 23:59:59.999' "${lines[3]}"
