@@ -578,6 +578,20 @@ may_be_nobody() {
   contains "$(leafctl doctor)" $'durability\tok'
 }
 
+@test "a store on an overlay that writes into memory" {
+  on_sqlite
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  mkdir lower ram all
+  expect 0 leafctl --store sqlite:lower/leaf.db init-db
+  # shellcheck disable=SC2016 # for the other shell
+  run --separate-stderr unshare --mount bash -euc 'mount -t tmpfs none ram; mkdir ram/upper ram/work
+    mount -t overlay none -o lowerdir=lower,upperdir=ram/upper,workdir=ram/work all || exit 77
+    leafctl --store "sqlite:all/leaf.db" doctor'
+  [ "$status" -ne 77 ] || skip 'no overlay can be mounted here'
+  same 'the check' $'warning\tthe file lies in memory (overlay on tmpfs): it is gone after a restart of this host, and IDs repeat' \
+    "$(awk -F '\t' -v OFS='\t' '$1 == "durability" { print $2, $3 }' <<<"$output")"
+}
+
 @test "PostgreSQL: a clock that is wrong" {
   on_postgresql
   same 'the hint' 'set both clocks right, by NTP for example; --max-skew allows more' \

@@ -51,6 +51,19 @@ bool is_mount_point(std::istream& mountinfo, std::string_view path) {
   return false;
 }
 
+std::optional<std::string> upper_folder(std::istream& mountinfo, std::string_view device) {
+  constexpr std::string_view option = ",upperdir=";
+  for (std::string line; std::getline(mountinfo, line);) {
+    std::istringstream fields(line);
+    std::string id, parent, number;
+    const std::size_t begin = line.find(option, line.find(" - overlay "));
+    if (!(fields >> id >> parent >> number) || number != device || begin == std::string::npos) continue;
+    const std::string_view rest = std::string_view(line).substr(begin + option.size());
+    return unescaped(rest.substr(0, rest.find(',')));
+  }
+  return std::nullopt;
+}
+
 std::optional<FileLook> look_at(const std::string& path) {
   struct statx file {};
   if (statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_NLINK | STATX_BTIME, &file) != 0)

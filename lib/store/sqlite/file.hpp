@@ -25,4 +25,8 @@ bool is_no_file(const std::string& path);
 /// Whether `mountinfo`, as in proc(5), names `path` as a mount point.
 bool is_mount_point(std::istream& mountinfo, std::string_view path);
 
+/// The folder that the overlay of number `device`, such as 0:41, writes to; nothing if `mountinfo` names
+/// none.
+std::optional<std::string> upper_folder(std::istream& mountinfo, std::string_view device);
+
 }  // namespace leaf::store::sqlite

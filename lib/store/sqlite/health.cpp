@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
+#include "store/sqlite/file.hpp"
 #include "store/sqlite/lock_holders.hpp"
 
 namespace leaf::store::sqlite {
@@ -48,6 +52,28 @@ constexpr KnownFileSystem known_file_systems[] = {
     {0x01161970, "gfs2", StoreMedium::network},
 };
 
+/// Null if it is none of them.
+const KnownFileSystem* find_known(const struct statfs& system) {
+  for (const KnownFileSystem& known : known_file_systems) {
+    // The field is signed, and on some machines narrower than the numbers.
+    if (static_cast<std::uint32_t>(system.f_type) == static_cast<std::uint32_t>(known.magic)) return &known;
+  }
+  return nullptr;
+}
+
+/// What the overlay that `path` lies on writes to, where this process sees that: a container does not.
+const KnownFileSystem* below_overlay(const std::string& path) {
+  // Of its folder: a file may have the device that it really lies on.
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  struct stat folder {};
+  if (stat(parent.empty() ? "." : parent.c_str(), &folder) != 0) return nullptr;
+  std::ifstream mountinfo("/proc/self/mountinfo");
+  const auto upper =
+      upper_folder(mountinfo, fmt::format("{}:{}", major(folder.st_dev), minor(folder.st_dev)));
+  struct statfs system {};
+  return upper && statfs(upper->c_str(), &system) == 0 ? find_known(system) : nullptr;
+}
+
 void look_at_file_system(StoreHealth& health, const std::string& path) {
   health.medium = StoreMedium::disk;
   struct statfs system {};
@@ -55,11 +81,14 @@ void look_at_file_system(StoreHealth& health, const std::string& path) {
   const auto blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
   health.is_read_only = (static_cast<unsigned long>(system.f_flags) & ST_RDONLY) != 0;
   health.bytes_left = static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(system.f_bsize);
-  for (const KnownFileSystem& known : known_file_systems) {
-    // The field is signed, and on some machines narrower than the numbers.
-    if (static_cast<std::uint32_t>(system.f_type) != static_cast<std::uint32_t>(known.magic)) continue;
-    health.file_system = known.name;
-    health.medium = known.medium;
+  const KnownFileSystem* const known = find_known(system);
+  if (known == nullptr) return;
+  health.file_system = known->name;
+  health.medium = known->medium;
+  if (known->magic != OVERLAYFS_SUPER_MAGIC) return;
+  if (const KnownFileSystem* const below = below_overlay(path)) {
+    health.file_system += fmt::format(" on {}", below->name);
+    health.medium = below->medium;
   }
 }
 

@@ -370,3 +370,20 @@ TEST_CASE("sqlite names: mount points are found as the kernel lists them") {
   CHECK_FALSE(is_listed("/home/leaf.db"));
   CHECK_FALSE(is_listed("/data/leaf.db2"));
 }
+
+TEST_CASE("sqlite names: what an overlay writes to is found as the kernel lists it") {
+  const auto upper = [](std::string_view device) {
+    std::istringstream mountinfo(
+        "22 1 0:20 / / rw - overlay overlay rw,lowerdir=/ro,upperdir=/media/root\\040rw/up,workdir=/w\n"
+        "23 1 0:21 / /a,upperdir=/x rw - overlay overlay ro,lowerdir=/ro:/other\n"
+        "24 1 0:22 / /b rw - ext4 /dev/root rw,upperdir=/x\n"
+        "25 1 0:23 / /c rw - overlay overlay rw,lowerdir=/ro,upperdir=/last\n"
+        "damaged\n");
+    return leaf::store::sqlite::upper_folder(mountinfo, device);
+  };
+  CHECK(upper("0:20") == "/media/root rw/up");
+  CHECK(upper("0:21") == std::nullopt);
+  CHECK(upper("0:22") == std::nullopt);
+  CHECK(upper("0:23") == "/last");
+  CHECK(upper("0:2") == std::nullopt);
+}
