@@ -167,15 +167,26 @@ class SqliteConnection final : public Connection {
                 "remove it if nobody needs it, and check who may write to its folder"_hint);
   }
 
+  /// All connections of a program share what SQLite guards by mutexes, if the program has not told it to go
+  /// without: then `db` has none either.
+  static void require_mutexes(sqlite3* db) {
+    if (sqlite3_db_mutex(db) != nullptr) return;
+    throw Error(ErrorCode::refused,
+                "this program has SQLite work without mutexes: its threads would be granted the same IDs",
+                "leave out SQLITE_CONFIG_SINGLETHREAD in that program, or use PostgreSQL"_hint);
+  }
+
   void open() {
     const Call call(*this);
     const bool pretend = if_missing_ == IfMissing::assume_empty && !std::filesystem::exists(path_);
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_EXRESCODE |
                       (if_missing_ == IfMissing::create ? SQLITE_OPEN_CREATE : 0);
     sqlite3* db = nullptr;
-    const int result = sqlite3_open_v2(pretend ? ":memory:" : path_.c_str(), &db, flags, nullptr);
+    // By name: a program may have made another one the default, such as "unix-none", which locks nothing.
+    const int result = sqlite3_open_v2(pretend ? ":memory:" : path_.c_str(), &db, flags, "unix");
     db_.reset(db);
     if (result != SQLITE_OK) throw error(result);
+    require_mutexes(db);
     functions_.add_to(db);
     sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
     constexpr int steps = 10'000;  // of SQLite's machine: a millisecond or so

@@ -255,3 +255,27 @@ TEST_CASE("sqlite: of four who migrate at once one does the work, and all succee
     CHECK(Store(options).tags().empty());
   }
 }
+
+TEST_CASE("sqlite: a program that has told SQLite to go without mutexes is refused") {
+  const SqliteStore store;
+  sqlite3_shutdown();
+  REQUIRE(sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK);
+  CHECK(error_code([&] { store.open().tags(); }) == ErrorCode::refused);
+  sqlite3_shutdown();
+  REQUIRE(sqlite3_config(SQLITE_CONFIG_SERIALIZED) == SQLITE_OK);
+  CHECK(store.open().tags().empty());
+}
+
+TEST_CASE("sqlite: a file is locked also where a program has made what locks nothing SQLite's default") {
+  const SqliteStore store;
+  SqliteSession other(store.path());
+  sqlite3_vfs* const former = sqlite3_vfs_find(nullptr);
+  REQUIRE(sqlite3_vfs_register(sqlite3_vfs_find("unix-none"), 1) == SQLITE_OK);
+  Store own = store.open();
+  sqlite3_vfs_register(former, 1);
+  leaf::test::add_tag(own, "order", 10);
+  REQUIRE(other.run("BEGIN EXCLUSIVE"));
+  CHECK(error_code([&] { own.grant(TagName("order"), 1); }) == ErrorCode::unavailable);
+  REQUIRE(other.run("COMMIT"));
+  CHECK(own.grant(TagName("order"), 1).range.lo == 1);
+}
