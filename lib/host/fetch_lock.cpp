@@ -14,15 +14,25 @@ namespace {
 std::mutex mutex;
 std::vector<int>& held = *new std::vector<int>;  // also for a fork() at the very end
 
+/// NoFork of this thread. Who forks in a signal handler that interrupts it would wait for itself.
+thread_local int no_forks = 0;
+
+void before_fork() {
+  if (no_forks == 0) mutex.lock();
+}
+void after_fork() {
+  if (no_forks == 0) mutex.unlock();
+}
+
 /// A lock lasts until all have closed what one open() made. A child that outlives its parent would keep it.
 void close_in_child() {
+  if (no_forks > 0) return;  // it may be about to change them
   for (const int descriptor : held) close(descriptor);
   held.clear();
   mutex.unlock();
 }
 
-[[maybe_unused]] const int handled =
-    pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, &close_in_child);
+[[maybe_unused]] const int handled = pthread_atfork(&before_fork, &after_fork, &close_in_child);
 
 bool set_lock(int descriptor, short type) {
   struct flock whole {};
@@ -37,6 +47,12 @@ bool lock_file(int descriptor) {
   return set_lock(descriptor, F_WRLCK);
 }
 
+NoFork::Counted::Counted() {
+  ++no_forks;
+}
+NoFork::Counted::~Counted() {
+  --no_forks;
+}
 NoFork::NoFork() : lock_(mutex) {}
 
 FetchLock::FetchLock(Descriptor descriptor) : descriptor_(std::move(descriptor)), holder_(getpid()) {

@@ -39,6 +39,10 @@ class NoFork {
   NoFork();
 
  private:
+  struct Counted {  ///< before it is locked, and until it no longer is
+    Counted();
+    ~Counted();
+  } counted_;
   std::lock_guard<std::mutex> lock_;
 };
 

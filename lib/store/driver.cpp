@@ -40,7 +40,16 @@ using Drivers = std::map<std::string, const Driver*>;
 std::mutex mutex;
 Drivers& loaded = *new Drivers;  // also for a fork() at the very end
 
+/// This thread looks one up. Who forks in a signal handler that interrupts it would wait for itself.
+thread_local bool is_looking = false;
+
+struct Looking {
+  Looking() { is_looking = true; }
+  ~Looking() { is_looking = false; }
+};
+
 void before_fork() {
+  if (is_looking) return;
   mutex.lock();
   for (const auto& [name, driver] : loaded) {
     if (driver->before_fork != nullptr) driver->before_fork();
@@ -48,6 +57,7 @@ void before_fork() {
 }
 
 void after_fork(bool is_child) {
+  if (is_looking) return;
   for (const auto& [name, driver] : loaded) {
     if (driver->after_fork != nullptr) driver->after_fork(is_child);
   }
@@ -61,6 +71,7 @@ void after_fork(bool is_child) {
 }  // namespace
 
 const Driver& driver(const std::string& name) {
+  const Looking looking;
   const std::lock_guard lock(mutex);
   const auto found = loaded.find(name);
   if (found != loaded.end()) return *found->second;

@@ -15,6 +15,9 @@ constexpr pthread_rwlock_t unlocked = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIAL
 pthread_rwlock_t lock = unlocked;
 pthread_rwlock_t brief_lock = unlocked;
 bool has_brief_lock = false;  // of who forks
+/// By this thread, or about to be. Who forks in a signal handler that interrupts it would wait for itself;
+/// the child is not to call the library, so nothing is kept from it.
+thread_local int held = 0;
 std::atomic<bool> is_over{false};
 
 /// False if others still hold it at the end of `patience`.
@@ -31,18 +34,22 @@ std::atomic<int> forks{0};
 }  // namespace
 
 Hold::Hold() {
+  ++held;
   pthread_rwlock_rdlock(&lock);
 }
 Hold::~Hold() {
   pthread_rwlock_unlock(&lock);
+  --held;
 }
 
 HoldBriefly::HoldBriefly() {
   const Hold none_begins_under_a_fork;
+  ++held;
   pthread_rwlock_rdlock(&brief_lock);
 }
 HoldBriefly::~HoldBriefly() {
   pthread_rwlock_unlock(&brief_lock);
+  --held;
 }
 
 bool is_wanted() noexcept {
@@ -62,12 +69,14 @@ bool has_ended() noexcept {
 
 void before_fork() noexcept {
   ++forks;
+  if (held > 0) return;
   pthread_rwlock_wrlock(&lock);
   has_brief_lock = lock_soon(brief_lock, std::chrono::milliseconds(100));
 }
 
 void after_fork(bool is_child) noexcept {
   --forks;
+  if (held > 0) return;
   if (has_brief_lock) pthread_rwlock_unlock(&brief_lock);
   pthread_rwlock_unlock(&lock);
   if (is_child) {

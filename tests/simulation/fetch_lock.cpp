@@ -21,6 +21,8 @@ bool lock_file(int descriptor) {
   return fcntl(descriptor, F_OFD_SETLK, &whole) == 0;
 }
 
+NoFork::Counted::Counted() = default;
+NoFork::Counted::~Counted() = default;
 NoFork::NoFork() : lock_(mutex) {}
 
 FetchLock::FetchLock(Descriptor descriptor) : descriptor_(std::move(descriptor)), holder_(0) {}

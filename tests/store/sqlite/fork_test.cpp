@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,6 +229,44 @@ TEST_CASE("fork: children that use and close the store that they inherit leave t
   CHECK(ids.receive() + ids.receive() == 3 + 4);
   CHECK(inherited->grant(TagName("order"), 1).range.lo == 5);
   CHECK(admin.tag(TagName("a")).incarnation != admin.tag(TagName("b")).incarnation);
+}
+
+namespace {
+
+int forks = 0, forked = -1;
+
+void fork_in_handler(int) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  if (++forks == 20) static_cast<void>(write(forked, "x", 1) == 1);
+}
+
+}  // namespace
+
+TEST_CASE("fork: a signal handler that forks goes on, whatever call it interrupts") {
+  const SqliteStore store;
+  {
+    Store admin = store.open();
+    leaf::test::add_tag(admin, "order", 1);
+  }
+  Reader reader(store.path());
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  forked = ends[1];
+  const pid_t child = fork_child([&] {
+    struct sigaction often {};
+    often.sa_handler = fork_in_handler;
+    sigaction(SIGALRM, &often, nullptr);
+    const itimerval each{.it_interval = {0, 5000}, .it_value = {0, 5000}};
+    setitimer(ITIMER_REAL, &each, nullptr);
+    return Store(patient(store)).grant(TagName("order"), 1).range.lo == 1;
+  });
+  pollfd ready{.fd = ends[0], .events = POLLIN, .revents = 0};
+  CHECK(poll(&ready, 1, 20'000) == 1);
+  reader.end();
+  CHECK(end_of(child) == 0);
+  for (const int end : ends) close(end);
 }
 
 TEST_CASE("fork: two threads that fork at once, and a child that forks, do not hang") {
