@@ -304,7 +304,7 @@ void remember_store_name(const std::string& url, const HostOptions& options, Sto
 
 std::optional<StoreIdentity> last_known_store(const std::string& url, const HostOptions& options) {
   const auto folder = host::Folder::find(options);
-  return folder ? host::StoreName(url, options).led_to(*folder) : std::nullopt;
+  return folder ? host::StoreName(url, options).led_to_anywhere(*folder) : std::nullopt;
 }
 
 std::size_t forget_store(const std::string& url, const HostOptions& options, milliseconds timeout,

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "store/libpq_variables.hpp"
 
 namespace leaf::host {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -61,6 +64,13 @@ std::optional<std::uint64_t> mount_of(const std::string& path) {
   struct statx file {};
   if (statx(AT_FDCWD, path.c_str(), 0, STATX_MNT_ID | unique_mount, &file) != 0) return std::nullopt;
   return file.stx_mnt_id;
+}
+
+/// Linux before 5.8 tells of none.
+bool is_mount_root(const fs::path& folder) {
+  struct statx found {};
+  return statx(AT_FDCWD, folder.c_str(), 0, STATX_INO, &found) == 0 &&
+         (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 /// The parts between commas; an empty text has one, which is empty.
@@ -119,6 +129,14 @@ std::uint64_t name_scope(const std::string& conninfo, const std::string& variabl
   // What a service says is libpq's to know.
   if (goes_through_service(conninfo, variables)) add_mounts(hash);
   add_sockets(hash, hosts, ports);
+  return hash.value();
+}
+
+std::uint64_t mount_scope(const std::string& path) {
+  fs::path folder = fs::path(path).parent_path();
+  while (!is_mount_root(folder) && folder != folder.root_path()) folder = folder.parent_path();
+  Hash hash;
+  add_file(hash, folder.c_str());
   return hash.value();
 }
 

@@ -14,4 +14,8 @@ bool goes_through_service(const std::string& conninfo, const std::string& variab
 /// says, a socket what is mounted on it or its folder.
 std::uint64_t name_scope(const std::string& conninfo, const std::string& variables);
 
+/// A number of the folder that is mounted where `path`, an absolute one, lies or would lie: containers that
+/// have different folders there mean different files by it.
+std::uint64_t mount_scope(const std::string& path);
+
 }  // namespace leaf::host

@@ -105,7 +105,7 @@ void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
   LockWait wait;
   std::optional<Error> failure;
   for (;;) {
-    const auto file = go_to_store(deadline, failure) ? current_file() : nullptr;
+    const auto file = go_to_store(deadline, failure);
     if (const auto lock = file ? this->lock(file, wait) : std::nullopt) {
       const std::lock_guard store_lock(store_mutex_);
       try {

@@ -34,9 +34,8 @@ SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKi
       folder_(host),
       stores_(stores ? std::move(stores) : std::make_shared<StorePool>(store_options_, 1)) {
   draw_from(nowhere_.buffer);
-  const auto known = name_.look_up(*folder_.get(), now());
+  const auto known = follow_name();
   if (!known) return;
-  go_to(known->store);
   try {
     go_to_current_file();
   } catch (const Error& error) {
@@ -73,22 +72,21 @@ void SharedRanges::request_fetch() {
 }
 
 bool SharedRanges::is_known() {
-  bool is_shut_out = false;
-  {
-    const std::lock_guard lock(files_mutex_);
-    if (identity_) return true;
-    is_shut_out = is_shut_out_;
-  }
-  const auto known = name_.look_up(*folder_.get(), now());
-  if (!known || (is_shut_out && known->check_is_due)) return false;
-  go_to(known->store);
+  const auto folder = folder_.get();
+  const std::lock_guard lock(files_mutex_);
+  if (identity_) return true;
+  const auto known = name_.look_up(*folder, now());
+  if (!known || (is_shut_out_ && known->check_is_due)) return false;
+  identity_ = known->store;
   return true;
 }
 
-void SharedRanges::go_to(const StoreIdentity& store) {
+std::optional<StoreName::Known> SharedRanges::follow_name(const std::optional<StoreIdentity>& if_unknown) {
+  const auto folder = folder_.get();
   const std::lock_guard lock(files_mutex_);
-  if (identity_ == store) return;
-  identity_ = store;
+  auto known = name_.look_up(*folder, now());
+  if (known || if_unknown) identity_ = known ? known->store : *if_unknown;
+  return known;
 }
 
 std::shared_ptr<StateFile> SharedRanges::current_file(const std::optional<StoreIdentity>& of) {
@@ -110,12 +108,13 @@ std::shared_ptr<StateFile> SharedRanges::current_file(const Folder& folder,
 }
 
 /// Found and gone to in one go: another thread may have learned meanwhile that the name leads elsewhere.
-void SharedRanges::go_to_current_file() {
+std::shared_ptr<StateFile> SharedRanges::go_to_current_file() {
   const auto folder = folder_.get();
   const std::lock_guard lock(files_mutex_);
   try {
-    const auto current = current_file(*folder, identity_);
+    auto current = current_file(*folder, identity_);
     go_to(current && current->state().buffer.published_end() != 0 ? current->shared_state() : nullptr);
+    return current;
   } catch (...) {
     if (drawn_store_ && identity_ && *drawn_store_ != *identity_) {
       leave_store();
@@ -165,24 +164,21 @@ void SharedRanges::find_store(Time deadline) {
   note(granter().identify(asked), question);
 }
 
-/// What follows is not drawn from the buffer of a store before. False if waiting may cure the `failure`.
-bool SharedRanges::go_to_store(Time deadline, std::optional<Error>& failure) {
+/// What follows is not drawn from the buffer of a store before.
+std::shared_ptr<StateFile> SharedRanges::go_to_store(Time deadline, std::optional<Error>& failure) {
   try {
     find_store(deadline);
-    go_to_current_file();
-    return true;
+    return go_to_current_file();
   } catch (const Error& error) {
     if (tries_once_ || !error.retryable()) throw;
     failure = error;
-    return false;
+    return nullptr;
   }
 }
 
 void SharedRanges::note(const StoreIdentity& store, const StoreName::Question& question) {
-  const auto folder = folder_.get();
-  if (name_.note(*folder, store, question, now())) return go_to(store);
-  const auto known = name_.look_up(*folder, now());
-  go_to(known ? known->store : store);
+  name_.note(*folder_.get(), store, question, now());
+  follow_name(store);
 }
 
 bool SharedRanges::leads_elsewhere(const StoreIdentity& store, const StateFile& file,
@@ -203,12 +199,11 @@ bool SharedRanges::check() {
   const range::DoubleBuffer& drawn_from = buffer();
   const std::pair now_at(&drawn_from, drawn_from.view().word);  // two stores' words may be alike
   if (std::exchange(checked_at_, now_at) == now_at || !is_known()) return false;
-  const auto folder = folder_.get();
-  const auto known = name_.look_up(*folder, now());
+  const auto known = follow_name();
   if (known) {
-    go_to(known->store);
     go_to_current_file();
   } else {
+    const auto folder = folder_.get();
     const std::lock_guard lock(files_mutex_);
     if (identity_ && name_.visibly_leads_elsewhere(*folder, *identity_)) leave_store();
   }

@@ -86,9 +86,11 @@ class SharedRanges : public range::RangeSource {
   /// null if that store is not known yet.
   std::shared_ptr<StateFile> current_file(const std::optional<StoreIdentity>& of = {});
   std::shared_ptr<StateFile> current_file(const Folder& folder, const std::optional<StoreIdentity>& of);
-  /// Has takers draw from the current file, once there is something in it.
-  void go_to_current_file();
-  void go_to(const StoreIdentity& store);
+  /// Has takers draw from the current file, which is returned, once there is something in it.
+  std::shared_ptr<StateFile> go_to_current_file();
+  /// Goes to the store that the name leads to; if this host does not know, to `if_unknown`, or stays. In one
+  /// step: else another thread may have gone on to a newer one in between.
+  std::optional<StoreName::Known> follow_name(const std::optional<StoreIdentity>& if_unknown = {});
   /// Goes to `store`, or to another one to which the name has been seen to lead since.
   void note(const StoreIdentity& store, const StoreName::Question& question);
   /// True if it is known which store the name leads to, to this process or another one of this host.
@@ -96,7 +98,9 @@ class SharedRanges : public range::RangeSource {
   /// Asks the store which one it is, if that is not known.
   void find_store(Time deadline);
   void leave_store();
-  bool go_to_store(Time deadline, std::optional<Error>& failure);
+  /// As go_to_current_file(), once it is known which store the name leads to. Null if waiting may cure the
+  /// `failure`.
+  std::shared_ptr<StateFile> go_to_store(Time deadline, std::optional<Error>& failure);
   bool try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait);
   std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
   /// How far takers have come of a file that goes, so that what is put into another one comes behind it.

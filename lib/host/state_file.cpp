@@ -171,29 +171,39 @@ std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const FileKey& 
 }
 
 std::shared_ptr<StateFile> StateFile::open(const Folder& folder, const FileKey& key) {
+  return open(folder, key, [](StateFile&) { return true; });
+}
+
+std::shared_ptr<StateFile> StateFile::open(const Folder& folder, const FileKey& key,
+                                           const std::function<bool(StateFile&)>& may_replace) {
   for (;;) {
     if (auto file = find(folder, key)) return file;
-    throw_away_foreign(folder, key);
+    if (!throw_away_foreign(folder, key, may_replace)) return nullptr;
     if (auto file = make(folder, key)) return file;
   }
 }
 
-/// Takes the name from a file that does not count. Whoever holds its lock is about to do the same.
-void StateFile::throw_away_foreign(const Folder& folder, const FileKey& key) {
+/// Takes the name from a file that is not of `key`; false if it is to stay. Whoever holds its lock is about
+/// to do the same.
+bool StateFile::throw_away_foreign(const Folder& folder, const FileKey& key,
+                                   const std::function<bool(StateFile&)>& may_replace) {
   const std::string name = key.file_name();
   const Descriptor file = open_trusted(folder, name);
-  if (!file) return;
+  if (!file) return true;
   const bool is_locked = lock_file(file.get());
-  if (find(folder, key)) return;  // another process has put it there meanwhile
+  if (find(folder, key)) return true;  // another process has put it there meanwhile
   if (!is_locked) {
     throw Error(ErrorCode::unavailable,
                 fmt::format("buffer file '{}/{}' is stale, and its lock is held", folder.path(), name),
                 "try again"_hint);
   }
-  if (!has_name(folder, name, file.get())) return;
-  // Who has mapped one that is damaged gets no more of it.
-  if (const auto damaged = find_any(folder, name)) damaged->state().buffer.close();
+  if (!has_name(folder, name, file.get())) return true;
+  if (const auto foreign = find_any(folder, name)) {
+    if (!may_replace(*foreign)) return false;
+    foreign->state().buffer.close();  // who has mapped one that is damaged gets no more of it
+  }
   if (unlinkat(folder.descriptor(), name.c_str(), 0) != 0) throw cannot(folder, name, "removed");
+  return true;
 }
 
 int StateFile::make_nameless(const Folder& folder, Descriptor& made) {

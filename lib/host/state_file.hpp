@@ -25,6 +25,10 @@ class StateFile {
   /// version or key, or is damaged, is thrown away. Throws Error: `refused` for what may not be trusted,
   /// `failed` if there is no space, `unavailable` if the lock of a file to throw away is held.
   static std::shared_ptr<StateFile> open(const Folder& folder, const FileKey& key);
+  /// As open(), but null if the file that has the name now counts, belongs to something else, and
+  /// `may_replace` has it stay. Nobody else can exchange it between that question and the answer.
+  static std::shared_ptr<StateFile> open(const Folder& folder, const FileKey& key,
+                                         const std::function<bool(StateFile&)>& may_replace);
   /// As open(), but makes nothing and throws nothing away; null if there is none that counts.
   static std::shared_ptr<StateFile> find(const Folder& folder, const std::string& file_name);
   static std::shared_ptr<StateFile> find(const Folder& folder, const FileKey& key);
@@ -72,7 +76,8 @@ class StateFile {
   static std::shared_ptr<StateFile> map(std::string name, Descriptor descriptor);
   /// As throw_away(). Calls `close` before and after.
   bool take_name(const Folder& folder, const std::function<void()>& close) const;
-  static void throw_away_foreign(const Folder& folder, const FileKey& key);
+  static bool throw_away_foreign(const Folder& folder, const FileKey& key,
+                                 const std::function<bool(StateFile&)>& may_replace);
   static int make_nameless(const Folder& folder, Descriptor& made);
   static std::shared_ptr<StateFile> make(const Folder& folder, const FileKey& key);
   bool counts(const std::string& boot) const;

@@ -110,14 +110,18 @@ bool is_after(const NameRecord& record, const StoreName::Question& question, Uni
   return asked_ms > unix_ms(question.at) && asked_ms <= unix_ms(now);
 }
 
+std::int64_t checked_at(StateFile& name) {
+  return name.state().store_name.checked_at_ms.load(std::memory_order_relaxed);
+}
+
 /// Each container that lives for one call leaves a name. One that is still in use costs a look at its store.
 void remove_oldest_names(const Folder& folder, UnixTime now) {
   std::vector<std::pair<std::int64_t, std::string>> names;  // by when they were checked
   for (const std::string& file_name : state_files(folder, {FileKind::store_name})) {
     try {
       const auto file = StateFile::find_any(folder, file_name);
-      if (!file || file->shown_store().starts_with("sqlite:")) continue;  // that is the same everywhere
-      const std::int64_t checked = file->state().store_name.checked_at_ms.load(std::memory_order_relaxed);
+      if (!file || file->shown_store().starts_with("sqlite:")) continue;  // few containers have their own
+      const std::int64_t checked = checked_at(*file);
       if (checked != 0) names.emplace_back(checked, file_name);
     } catch (const Error&) {
       // Not to be trusted, so not this one's to remove.
@@ -128,6 +132,17 @@ void remove_oldest_names(const Folder& folder, UnixTime now) {
     const auto& [checked, file_name] = names[i];
     if (checked + kept_unchecked.count() <= unix_ms(now)) unlinkat(folder.descriptor(), file_name.c_str(), 0);
   }
+}
+
+/// Of the names that are shown as `shown` the one that was checked last; null if there is none.
+std::shared_ptr<StateFile> newest_shown_as(const Folder& folder, const std::string& shown) {
+  std::shared_ptr<StateFile> newest;
+  for (const std::string& file_name : state_files(folder, {FileKind::store_name})) {
+    auto file = StateFile::find(folder, file_name);
+    if (file && file->shown_store() == shown && (!newest || checked_at(*newest) < checked_at(*file)))
+      newest = std::move(file);
+  }
+  return newest;
 }
 
 std::string digest_of(const Hash& low, const std::string& name) {
@@ -205,7 +220,7 @@ StoreName::Place StoreName::follow() const {
   const std::string path = path_of_file(path_);
   if (path.empty()) return {.shown = "sqlite:" + path_, .digest = {}};
   Place place{.shown = "sqlite:" + path, .digest = {}};
-  place.digest = digest_of(Hash().add(place.shown), place.shown);
+  place.digest = digest_of(Hash().add(place.shown).add_number(mount_scope(path)), place.shown);
   const auto file = look_at(path);
   place.stamp = stamp_of({file});
   if (file) place.copy = store::identity_of(*file).copy();
@@ -267,20 +282,20 @@ bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Que
                      UnixTime now) const {
   const Place place = is_sqlite() ? follow() : look();
   if (!is_of(store, place)) return false;
-  if (const auto known = find(folder, place); !known) {
-    remove_oldest_names(folder, now);
-  } else if (known->identity() != store && is_after(known->state().store_name, question, now)) {
-    return false;
-  }
+  if (!find(folder, place)) remove_oldest_names(folder, now);
+  const auto knows_less = [&](StateFile& other) {
+    return !is_after(other.state().store_name, question, now);
+  };
   FileKey key = StoreName::key(place);
   key.identity = store;
   std::shared_ptr<StateFile> file;
   try {
-    file = StateFile::open(folder, key);
+    file = StateFile::open(folder, key, knows_less);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::failed) return false;  // no room: it is asked again next time
     throw;
   }
+  if (!file) return false;
   // What was asked may itself have changed a SQLite file. If another one took its place the name is looked up
   // anew.
   const bool is_same_file = is_sqlite() && place.stamp.files == question.stamp.files;
@@ -294,6 +309,13 @@ bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Que
 
 std::optional<StoreIdentity> StoreName::led_to(const Folder& folder) const {
   const auto file = find(folder, look());
+  return file ? std::optional(file->identity()) : std::nullopt;
+}
+
+std::optional<StoreIdentity> StoreName::led_to_anywhere(const Folder& folder) const {
+  const Place place = look();
+  auto file = find(folder, place);
+  if (!file && is_sqlite() && place.copy.empty()) file = newest_shown_as(folder, place.shown);
   return file ? std::optional(file->identity()) : std::nullopt;
 }
 

@@ -143,6 +143,37 @@ on_two_databases() {
   same 'there' "$(seq 1000000 1000039)" "$(cat "$ids.2")"
 }
 
+@test "what is said or forgotten of a path is of the store that lies there in this mount namespace" {
+  [ "$TEST_STORE" = sqlite ] || skip 'of files'
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  export FOLDER=$BATS_TEST_TMPDIR/store
+  mkdir "$FOLDER" "$BATS_TEST_TMPDIR"/{other,none}
+  export LEAFCTL_STORE=sqlite:$FOLDER/leaf.db
+  leafctl -q init-db
+  leafctl -q add-tag order --step 10
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  with() { unshare --mount bash -euc 'mount --bind "$1" "$FOLDER"; shift; "$@"' with "$BATS_TEST_TMPDIR/$1" "${@:2}"; }
+  with other leafctl -q init-db
+  with other leafctl -q add-tag order --step 10 --start 1000000
+  same 'here' 1 "$(leafctl next order)"
+  same 'there' 1000000 "$(with other leafctl next order)"
+  same 'both are drawn from' $'ok\nok' "$(leafctl status -o json | jq -r .state)"
+  for place in other store other; do
+    with $place leafctl doctor -o json >"$BATS_TEST_TMPDIR/doctor.$place" || true
+    with $place leafctl next order >/dev/null
+    same 'doctor' '' "$(jq -r 'select(.detail | contains("led to")).detail' "$BATS_TEST_TMPDIR/doctor.$place")"
+  done
+  with other leafctl -q status --forget "$LEAFCTL_STORE"
+  local anew
+  anew=$(with other leafctl next order)
+  [ "$anew" -ge 1000010 ] || fail "still from what was buffered: $anew"
+  # A store that is made anew where nothing is may be the one that is away.
+  run --separate-stderr with none leafctl init-db
+  same 'status' 0 "$status"
+  contains "$stderr" 'this host has drawn IDs from another store of that name'
+  same 'as before' $'3\n4' "$(leafctl next order -n 2)"
+}
+
 # with_linked_stores: v1/leaf.db and v2/leaf.db, with tag order from 1000000 on in the second; cur leads to the first.
 with_linked_stores() {
   local version

@@ -1055,16 +1055,10 @@ TEST_CASE("store name: what may lead to different stores has different names") {
 
 namespace {
 
-/// Whether a child that has moved to namespaces of its own, and run `surroundings` there, knows where `url`
-/// leads as its parent does. None if that may not be done here.
-std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::string& url, int namespaces,
-                                       const std::function<bool()>& surroundings) {
-  leaf::HostOptions options = fixture.host_options();
-  options.store_key = "HOME=/nowhere\n";  // and nothing that libpq would take from this test's surroundings
-  const leaf::host::Folder folder = leaf::host::Folder::open(options);
-  const leaf::host::StoreName here(url, options);
-  here.note(folder, {"d1", ""}, {here.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
-  REQUIRE(here.look_up(folder, leaf::UnixTime{}));
+/// What `find_out` says, 0 or 1, in a child that has moved to namespaces of its own, and run `surroundings`
+/// there. None if that may not be done here.
+std::optional<bool> elsewhere(int namespaces, const std::function<bool()>& surroundings,
+                              const std::function<bool()>& find_out) {
   const pid_t child = fork();
   if (child == 0) {
     const std::string same_user = std::to_string(geteuid()) + " " + std::to_string(geteuid()) + " 1";
@@ -1073,14 +1067,27 @@ std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::
       std::ofstream("/proc/self/uid_map") << same_user;
     }
     if (!surroundings()) _exit(2);
-    const leaf::host::StoreName there(url, options);
-    _exit(there.look_up(folder, leaf::UnixTime{}) ? 1 : 0);
+    _exit(find_out() ? 1 : 0);
   }
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
   if (WEXITSTATUS(status) == 2) return std::nullopt;
   return WEXITSTATUS(status) == 1;
+}
+
+/// Whether such a child knows where `url` leads as its parent does.
+std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::string& url, int namespaces,
+                                       const std::function<bool()>& surroundings) {
+  leaf::HostOptions options = fixture.host_options();
+  options.store_key = "HOME=/nowhere\n";  // and nothing that libpq would take from this test's surroundings
+  const leaf::host::Folder folder = leaf::host::Folder::open(options);
+  const leaf::host::StoreName here(url, options);
+  here.note(folder, {"d1", ""}, {here.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
+  REQUIRE(here.look_up(folder, leaf::UnixTime{}));
+  return elsewhere(namespaces, surroundings, [&] {
+    return leaf::host::StoreName(url, options).look_up(folder, leaf::UnixTime{}).has_value();
+  });
 }
 
 bool mount_over(const fs::path& folder) {
@@ -1133,6 +1140,36 @@ TEST_CASE("store name: a container that it may lead elsewhere in asks for itself
   }
   if (!known) MESSAGE("not tested: needs leave to make namespaces");
   CHECK_FALSE(known.value_or(false));
+}
+
+TEST_CASE(
+    "store name: a path is another name where something else is mounted, though what is away may be meant") {
+  SharedRangesFixture fixture;
+  const leaf::HostOptions options = fixture.host_options();
+  const leaf::host::Folder folder = leaf::host::Folder::open(options);
+  const fs::path mounted = fixture.home.path() / "mounted", file = mounted / "of" / "leaf.db";
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << "a store";
+  const auto name = [&] { return leaf::host::StoreName("sqlite:" + file.string(), options); };
+  const leaf::host::StoreName here = name();
+  REQUIRE(here.note(folder, {"d1", copy_in(file)}, {here.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
+  const auto differs = elsewhere(
+      CLONE_NEWNS, [&] { return mount_over(mounted); },
+      [&] {
+        const bool is_away = !name().led_to(folder) && name().led_to_anywhere(folder)->deployment == "d1";
+        fs::create_directories(file.parent_path());
+        const bool is_still_away = name().led_to_anywhere(folder).has_value();
+        std::ofstream(file) << "another";
+        const leaf::host::StoreName there = name();
+        const bool is_other = !there.led_to(folder) && !there.led_to_anywhere(folder);
+        there.note(folder, {"d2", copy_in(file)}, {there.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
+        return is_away && is_still_away && is_other && there.led_to(folder)->deployment == "d2";
+      });
+  if (differs) CHECK(*differs);
+  // Neither takes the other's name from it; one that is removed keeps its own.
+  CHECK(here.led_to(folder)->deployment == "d1");
+  fs::remove_all(mounted / "of");
+  CHECK(name().led_to(folder)->deployment == "d1");
 }
 
 TEST_CASE("store name: a unit that sees other files but the same servers relies on what is known") {
@@ -1312,6 +1349,25 @@ TEST_CASE("store name: a SQLite file has no name by what was asked of another fi
   fs::remove(at("second"));
   CHECK_FALSE(second.look_up(folder, leaf::UnixTime{}));
   CHECK_FALSE(second.note(folder, of_second, {second.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
+}
+
+TEST_CASE("store name: an answer that was asked for earlier does not take it from a later one") {
+  SharedRangesFixture fixture;
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
+  const leaf::host::StoreName name("postgresql://h/a", fixture.host_options());
+  const leaf::UnixTime begin(1h);
+  const auto note = [&](const char* store, std::chrono::seconds asked) {
+    return name.note(folder, {store, ""}, {name.stamp(), begin + asked}, begin + 60s);
+  };
+  CHECK(note("d2", 5s));
+  CHECK_FALSE(note("d1", 4s));
+  CHECK(name.look_up(folder, begin + 60s)->store.deployment == "d2");
+  CHECK(note("d2", 4s));  // says the same
+  CHECK(note("d1", 6s));
+  CHECK(name.look_up(folder, begin + 60s)->store.deployment == "d1");
+  // What was asked for in what is the future now tells nothing.
+  CHECK(note("d2", 90s));
+  CHECK(note("d1", 50s));
 }
 
 TEST_CASE("store name: where it leads is checked when half a minute is over, by one of all who see that") {

@@ -136,6 +136,33 @@ TEST_CASE("state file: one of another kind, store or tag that has its name by ch
   CHECK(fixture.open()->state().buffer.published_end() == 0);
 }
 
+TEST_CASE("state file: who asks whether another's may go holds its lock meanwhile, and may have it stay") {
+  StateFileFixture fixture;
+  // Its name does not tell which store it is about.
+  FileKey key = fixture.key;
+  key.kind = FileKind::store_name;
+  const auto first = StateFile::open(fixture.folder, key);
+  key.identity.copy = "another";
+  bool may_go = false, is_free = true;
+  const auto open = [&] {
+    return StateFile::open(fixture.folder, key, [&](StateFile& found) {
+      CHECK(found.identity() == fixture.key.identity);
+      is_free = found.try_lock(fixture.folder).has_value();
+      return may_go;
+    });
+  };
+  CHECK(open() == nullptr);
+  CHECK_FALSE(is_free);
+  CHECK(first->is_current(fixture.folder));
+  may_go = true;
+  const auto another = open();
+  REQUIRE(another);
+  CHECK(another->identity() == key.identity);
+  CHECK_FALSE(first->is_current(fixture.folder));
+  may_go = false;  // of its own nobody asks
+  CHECK(open() != nullptr);
+}
+
 TEST_CASE("state file: any single bit of what is constant that flips discards it") {
   StateFileFixture fixture;
   const std::string good = read_bytes(fixture.path).substr(0, sizeof(FileHeader));

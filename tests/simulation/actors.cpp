@@ -50,6 +50,8 @@ struct Unnoticed {
 struct Trail {
   std::array<Time, 2> drawn_at{};
   int store = 0;
+  /// How often the host had come to believe in each before the last call.
+  std::array<int, 2> times_noted{};
 };
 
 class Actor;
@@ -144,7 +146,7 @@ class Actor {
 
   /// Whether the host has noted where the name leads now.
   bool is_noted() const {
-    const std::string deployment = Server::the().model.tables.meta.deployment.text();
+    const std::string deployment = Server::the().deployment_of(Server::the().store());
     for (const auto& [path, folder] : host().folders) {
       for (const auto& [name, file] : folder->entries) {
         if (!name.starts_with("store-") || file->size < sizeof(host::FileHeader)) continue;
@@ -154,14 +156,26 @@ class Actor {
     return false;
   }
 
+  /// How often the host has come to believe that the name leads to each store.
+  std::array<int, 2> times_noted() const {
+    const auto times = [&](int store) {
+      const auto found = host().times_noted.find(Server::the().deployment_of(store));
+      return found == host().times_noted.end() ? 0 : found->second;
+    };
+    return {times(0), times(1)};
+  }
+
   /// Who has seen that the name leads elsewhere does not go back before it leads back, or before an answer of
   /// the former store that came late has the host believe so.
-  void require_no_return(Trail& trail, int drawn_from, bool was_noted) const {
+  void require_no_return(Trail& trail, int drawn_from, bool was_noted,
+                         const std::array<int, 2>& times_noted_before) const {
     const Server& server = Server::the();
-    const Time last =
-        std::exchange(trail.drawn_at[static_cast<std::size_t>(drawn_from)], Scheduler::the().now());
+    const auto store = static_cast<std::size_t>(drawn_from);
+    const bool has_noted =
+        times_noted()[store] != std::exchange(trail.times_noted, times_noted_before)[store];
+    const Time last = std::exchange(trail.drawn_at[store], Scheduler::the().now());
     if (std::exchange(trail.store, drawn_from) != drawn_from && last != 0 && server.store() != drawn_from &&
-        server.left_other_at() < last && was_noted && is_noted())
+        server.left_other_at() < last && was_noted && is_noted() && !has_noted)
       place_.ledger.fail(fmt::format("process {} goes back to store {}, which its name has not led to since",
                                      number(), drawn_from));
   }
@@ -330,11 +344,13 @@ class Actor {
         Ledger::Order& order_of = is_shared ? order(host().number, name_of(tag)) : own_orders[name_of(tag)];
         SegmentTag handle;
         int drawn_from = 0;
-        const bool was_noted = scenario().subject == Subject::names && is_noted();
+        const bool is_about_names = scenario().subject == Subject::names;
+        const bool was_noted = is_about_names && is_noted();
+        const auto times_noted_before = is_about_names ? times_noted() : std::array<int, 2>();
         if (try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); }) &&
             draw(handle, tag, order_of, !is_shared, drawn_from)) {
           if (scenario().takes_time) require_noticed(unnoticed[tag], drawn_from);
-          if (scenario().subject == Subject::names) require_no_return(trails[tag], drawn_from, was_noted);
+          if (is_about_names) require_no_return(trails[tag], drawn_from, was_noted, times_noted_before);
         }
         think();
       }

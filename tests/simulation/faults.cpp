@@ -509,9 +509,10 @@ bool Faults::change() {
     } else if (which == 2) {
       store.update_tag(name, unlimited());
     } else if (which == 3) {
-      const std::int64_t floor = store.update_tag(name, raised_to(next + number)).next_id;
+      const std::int64_t floor = next + number;
+      const bool has_passed_it = store.update_tag(name, raised_to(floor)).next_id > floor;
       drop_below(floor);
-      raise_order(host, name.str(), floor);
+      if (!has_passed_it) raise_order(host, name.str(), floor);  // else nothing has changed
     } else {
       store.remove_tag(name);
       drop_below(max_id);

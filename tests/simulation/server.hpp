@@ -61,6 +61,9 @@ class Server {
   std::int64_t copy_number();
   /// 0, or 1 for the other one.
   int store() const noexcept { return store_; }
+  std::string deployment_of(int store) const {
+    return (store == store_ ? model : aside_.model).tables.meta.deployment.text();
+  }
   /// Another number once something has kept anybody from looking where the name leads.
   int disturbances() const noexcept { return disturbances_; }
   Time disturbed_at() const noexcept { return disturbed_at_; }

@@ -25,6 +25,7 @@
 #include <string>
 #include <thread>
 
+#include "host/shared_state.hpp"
 #include "simulation/point.hpp"
 #include "simulation/world.hpp"
 
@@ -395,6 +396,8 @@ int __wrap_linkat(int, const char* from, int folder, const char* name, int) {
   if (!into->inode->entries.emplace(name, file->inode).second) return fail(EEXIST);
   ++file->inode->links;
   has_written = true;
+  if (std::string_view(name).starts_with("store-"))
+    ++host().times_noted[reinterpret_cast<const leaf::host::FileHeader*>(file->inode->memory)->deployment];
   kernel().log.note("file is made", process().number, static_cast<std::int64_t>(file->inode->number));
   kernel().log.say("its name", process().number, name);
   return 0;

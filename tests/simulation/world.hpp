@@ -64,6 +64,8 @@ struct Host {
   std::int64_t clock_sets = 0;
   int releases = 0;  ///< of its workers, under way: what lies ahead of its clock goes
   std::map<std::string, std::shared_ptr<Inode>> folders{};
+  /// How often it came to believe that the store's name leads to a deployment.
+  std::map<std::string, int> times_noted{};
   std::vector<Process*> processes{};
 
   Time clock() const { return Scheduler::the().now() + clock_offset; }
