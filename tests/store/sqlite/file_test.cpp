@@ -272,8 +272,8 @@ TEST_CASE("sqlite: a file is locked also where a program has made what locks not
   sqlite3_vfs* const former = sqlite3_vfs_find(nullptr);
   REQUIRE(sqlite3_vfs_register(sqlite3_vfs_find("unix-none"), 1) == SQLITE_OK);
   Store own = store.open();
+  leaf::test::add_tag(own, "order", 10);  // it is opened by this
   sqlite3_vfs_register(former, 1);
-  leaf::test::add_tag(own, "order", 10);
   REQUIRE(other.run("BEGIN EXCLUSIVE"));
   CHECK(error_code([&] { own.grant(TagName("order"), 1); }) == ErrorCode::unavailable);
   REQUIRE(other.run("COMMIT"));
