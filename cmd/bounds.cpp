@@ -79,6 +79,11 @@ class Bounds : public Command {
   leaf::UnixTime end_after(leaf::UnixTime from, leaf::UnixTime now) const {
     const auto to = parse_bound("--to", *to_, now);
     if (to > from) return to;
+    if (from_ && to == from && *to_ != *from_) {
+      throw leaf::Error(leaf::ErrorCode::usage,
+                        fmt::format("no millisecond begins from '{}' to before '{}'", *from_, *to_),
+                        "IDs have their time in milliseconds or longer units; choose a longer range"_hint);
+    }
     throw leaf::Error(leaf::ErrorCode::usage,
                       from_ ? fmt::format("--to ('{}') must be later than --from ('{}')", *to_, *from_)
                             : fmt::format("--to ('{}') must be later than the epoch of the layout", *to_));

@@ -31,7 +31,7 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// What becomes of what is finer than a millisecond.
+// What to do with digits beyond the milliseconds.
 enum class Finer { is_cut_off, is_rounded_up };
 
 // Reads a text from the left. The first part that does not fit makes it fail for good, and is what people are

@@ -47,6 +47,10 @@ bool lock_file(int descriptor) {
   return set_lock(descriptor, F_WRLCK);
 }
 
+void unlock_file(int descriptor) {
+  set_lock(descriptor, F_UNLCK);
+}
+
 NoFork::Counted::Counted() {
   ++no_forks;
 }
@@ -75,8 +79,7 @@ FetchLock::~FetchLock() {
   }
   const NoFork no_fork;
   std::erase(held, descriptor_.get());
-  // Not by closing alone: a child that was made without handlers, as by clone(), has the descriptor too.
-  set_lock(descriptor_.get(), F_UNLCK);
+  unlock_file(descriptor_.get());  // also from a child that was made without handlers, as by clone()
   descriptor_ = Descriptor();
 }
 

@@ -32,6 +32,8 @@ class FetchLock {
 
 /// False if another has locked the file.
 bool lock_file(int descriptor);
+/// Not by closing alone: a child that was forked meanwhile has the descriptor too.
+void unlock_file(int descriptor);
 
 /// While it is there this process does not fork: a child would share a lock that is taken meanwhile.
 class NoFork {

@@ -199,7 +199,10 @@ bool StateFile::throw_away_foreign(const Folder& folder, const FileKey& key,
   }
   if (!has_name(folder, name, file.get())) return true;
   if (const auto foreign = find_any(folder, name)) {
-    if (!may_replace(*foreign)) return false;
+    if (!may_replace(*foreign)) {
+      unlock_file(file.get());
+      return false;
+    }
     foreign->state().buffer.close();  // who has mapped one that is damaged gets no more of it
   }
   if (unlinkat(folder.descriptor(), name.c_str(), 0) != 0) throw cannot(folder, name, "removed");

@@ -120,7 +120,7 @@ void remove_oldest_names(const Folder& folder, UnixTime now) {
   for (const std::string& file_name : state_files(folder, {FileKind::store_name})) {
     try {
       const auto file = StateFile::find_any(folder, file_name);
-      if (!file || file->shown_store().starts_with("sqlite:")) continue;  // few containers have their own
+      if (!file || file->shown_store().starts_with("sqlite:")) continue;  // stays as its buffers do
       const std::int64_t checked = checked_at(*file);
       if (checked != 0) names.emplace_back(checked, file_name);
     } catch (const Error&) {
@@ -315,7 +315,7 @@ std::optional<StoreIdentity> StoreName::led_to(const Folder& folder) const {
 std::optional<StoreIdentity> StoreName::led_to_anywhere(const Folder& folder) const {
   const Place place = look();
   auto file = find(folder, place);
-  if (!file && is_sqlite() && place.copy.empty()) file = newest_shown_as(folder, place.shown);
+  if (!file && is_sqlite()) file = newest_shown_as(folder, place.shown);
   return file ? std::optional(file->identity()) : std::nullopt;
 }
 

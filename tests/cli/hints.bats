@@ -107,6 +107,9 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   expect 0 leafctl encode --time "${stderr_lines[-1]##* }"
   hinted 6 'its last time is *' leafctl encode --time 2100-01-01
   expect 0 leafctl encode --time "${stderr_lines[-1]##* }"
+  hinted 2 'IDs have their time in milliseconds or longer units; choose a longer range' \
+    leafctl bounds --from 2026-01-01T00:00:00.0001Z --to 2026-01-01T00:00:00.0009Z
+  expect 0 leafctl bounds --from 2026-01-01T00:00:00.0001Z --to 2026-01-01T00:00:00.0019Z
   hinted 2 'its fields are time, sequence' leafctl encode --time now --layout time:41,sequence:22 --worker 3
   expect 0 leafctl encode --time now --layout time:41,sequence:22 --sequence 3
   hinted 2 "write it as in '--field datacenter=11'; the time is set with '--time'" leafctl encode --time now --layout twitter --field datacenter
@@ -585,7 +588,7 @@ may_be_nobody() {
   expect 0 leafctl --store sqlite:lower/leaf.db init-db
   # shellcheck disable=SC2016 # for the other shell
   run --separate-stderr unshare --mount bash -euc 'mount -t tmpfs none ram; mkdir ram/upper ram/work
-    mount -t overlay none -o lowerdir=lower,upperdir=ram/upper,workdir=ram/work all || exit 77
+    mount -t overlay none -o "lowerdir=$PWD/lower,upperdir=$PWD/ram/upper,workdir=$PWD/ram/work" all || exit 77
     leafctl --store "sqlite:all/leaf.db" doctor'
   [ "$status" -ne 77 ] || skip 'no overlay can be mounted here'
   same 'the check' $'warning\tthe file lies in memory (overlay on tmpfs): it is gone after a restart of this host, and IDs repeat' \

@@ -172,6 +172,17 @@ on_two_databases() {
   same 'status' 0 "$status"
   contains "$stderr" 'this host has drawn IDs from another store of that name'
   same 'as before' $'3\n4' "$(leafctl next order -n 2)"
+  # Drawn from where the folder is a mount of its own, as in a unit of systemd, before the tables were lost.
+  mkdir "$BATS_TEST_TMPDIR/unit"
+  export LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/unit/leaf.db
+  leafctl -q init-db
+  leafctl -q add-tag order
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  same 'in the unit' 1 "$(unshare --mount bash -euc 'mount --bind "$1" "$1"; leafctl next order' unit "$BATS_TEST_TMPDIR/unit")"
+  : >"$BATS_TEST_TMPDIR/unit/leaf.db"
+  run --separate-stderr leafctl next order
+  same 'status' 2 "$status"
+  contains "$stderr" 'hint: this host has drawn IDs from a store of that name'
 }
 
 # with_linked_stores: v1/leaf.db and v2/leaf.db, with tag order from 1000000 on in the second; cur leads to the first.

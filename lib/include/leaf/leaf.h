@@ -22,8 +22,8 @@
 /// After fork() a child may go on with the handles that it inherits, whatever other threads did at the fork:
 /// its first call connects again. So a server may open its handles before it forks its workers. There are two
 /// exceptions: a child that is forked in a signal handler that interrupts a call, which must not call this
-/// library; and a generator without the host's buffer, whose worker the parent holds, so that its calls fail
-/// in the child.
+/// library, and no other thread may be forking meanwhile; and a generator without the host's buffer, whose
+/// worker the parent holds, so that its calls fail in the child.
 #ifndef LEAF_LEAF_H
 #define LEAF_LEAF_H
 

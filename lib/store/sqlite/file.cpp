@@ -59,7 +59,11 @@ std::optional<std::string> upper_folder(std::istream& mountinfo, std::string_vie
     const std::size_t begin = line.find(option, line.find(" - overlay "));
     if (!(fields >> id >> parent >> number) || number != device || begin == std::string::npos) continue;
     const std::string_view rest = std::string_view(line).substr(begin + option.size());
-    return unescaped(rest.substr(0, rest.find(',')));
+    std::string folder = unescaped(rest.substr(0, rest.find(',')));
+    // Whoever mounts it writes a comma with a backslash before it.
+    for (std::size_t i = 0; (i = folder.find("\\,", i)) != std::string::npos; ++i) folder.erase(i, 1);
+    // A relative one was meant from where the mount was made.
+    return folder.starts_with('/') ? std::optional(folder) : std::nullopt;
   }
   return std::nullopt;
 }

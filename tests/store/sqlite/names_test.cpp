@@ -378,6 +378,8 @@ TEST_CASE("sqlite names: what an overlay writes to is found as the kernel lists 
         "23 1 0:21 / /a,upperdir=/x rw - overlay overlay ro,lowerdir=/ro:/other\n"
         "24 1 0:22 / /b rw - ext4 /dev/root rw,upperdir=/x\n"
         "25 1 0:23 / /c rw - overlay overlay rw,lowerdir=/ro,upperdir=/last\n"
+        "26 1 0:24 / /d rw - overlay overlay rw,lowerdir=/ro,upperdir=/a\\134\\054b,workdir=/w\n"
+        "27 1 0:25 / /e rw - overlay overlay rw,lowerdir=ro,upperdir=ram/up,workdir=w\n"
         "damaged\n");
     return leaf::store::sqlite::upper_folder(mountinfo, device);
   };
@@ -385,5 +387,7 @@ TEST_CASE("sqlite names: what an overlay writes to is found as the kernel lists 
   CHECK(upper("0:21") == std::nullopt);
   CHECK(upper("0:22") == std::nullopt);
   CHECK(upper("0:23") == "/last");
+  CHECK(upper("0:24") == "/a,b");
+  CHECK(upper("0:25") == std::nullopt);
   CHECK(upper("0:2") == std::nullopt);
 }
