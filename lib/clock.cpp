@@ -2,8 +2,6 @@
 
 #include <time.h>
 
-#include <thread>
-
 namespace leaf {
 
 namespace {
@@ -17,7 +15,14 @@ class RealClock final : public Clock {
     changed.wait_until(lock, deadline);
   }
   void sleep_for(std::chrono::nanoseconds duration) override {
-    if (duration > duration.zero()) std::this_thread::sleep_for(duration);
+    // Not by what the system says is left: that has the timer's slack added, so that under many signals it
+    // grows, and nobody wakes up.
+    const auto end = steady_now() + duration;
+    for (auto left = duration; left > left.zero(); left = end - steady_now()) {
+      const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+      const timespec length{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+      if (nanosleep(&length, nullptr) == 0) return;
+    }
   }
   std::int64_t tick() override {
     timespec time{};
