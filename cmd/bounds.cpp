@@ -81,8 +81,8 @@ class Bounds : public Command {
     if (to > from) return to;
     if (from_ && to == from && *to_ != *from_) {
       throw leaf::Error(leaf::ErrorCode::usage,
-                        fmt::format("no millisecond begins from '{}' to before '{}'", *from_, *to_),
-                        "IDs have their time in milliseconds or longer units; choose a longer range"_hint);
+                        fmt::format("no millisecond begins between '{}' and '{}'", *from_, *to_),
+                        "IDs hold times in whole milliseconds or longer units; choose a longer range"_hint);
     }
     throw leaf::Error(leaf::ErrorCode::usage,
                       from_ ? fmt::format("--to ('{}') must be later than --from ('{}')", *to_, *from_)

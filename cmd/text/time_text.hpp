@@ -16,8 +16,8 @@ leaf::UnixTime parse_date(std::string_view name, std::string_view text);
 /// of them: `now-1h`, `now+10m`, `today-7d`.
 leaf::UnixTime parse_time(std::string_view name, std::string_view text, leaf::UnixTime now);
 
-/// The same, for an end of a range of times in whole milliseconds: what is finer is rounded up, since none of
-/// them before it is at or after it.
+/// The same, for an end of a range: what is finer than a millisecond is rounded up, to the first millisecond
+/// that is not before it.
 leaf::UnixTime parse_bound(std::string_view name, std::string_view text, leaf::UnixTime now);
 
 /// What parse_time() is given as `now`: the machine's clock.

@@ -25,8 +25,8 @@ class StateFile {
   /// version or key, or is damaged, is thrown away. Throws Error: `refused` for what may not be trusted,
   /// `failed` if there is no space, `unavailable` if the lock of a file to throw away is held.
   static std::shared_ptr<StateFile> open(const Folder& folder, const FileKey& key);
-  /// As open(), but asks `may_replace` before it throws a file away that counts and is of another key; null
-  /// if that one is to stay. Nobody else can exchange it between the question and what follows.
+  /// As open(), but asks `may_replace` before it throws away a file that counts and has another key; null if
+  /// that one is to stay. Nobody else can replace the file between the question and what follows.
   static std::shared_ptr<StateFile> open(const Folder& folder, const FileKey& key,
                                          const std::function<bool(StateFile&)>& may_replace);
   /// As open(), but makes nothing and throws nothing away; null if there is none that counts.

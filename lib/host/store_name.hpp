@@ -64,7 +64,7 @@ class StoreName {
   void forget(const Folder& folder) const;
   /// Where the name led last, whatever has changed since.
   std::optional<StoreIdentity> led_to(const Folder& folder) const;
-  /// As led_to(), or where a SQLite path led with something else mounted there, which may be away.
+  /// As led_to(); else, for a SQLite path, where it led under another mount, whose volume may be away.
   std::optional<StoreIdentity> led_to_anywhere(const Folder& folder) const;
 
  private:

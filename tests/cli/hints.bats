@@ -107,7 +107,7 @@ as_role() { PGUSER=$role PGPASSWORD=secret PGPASSFILE=/dev/null "$@"; }
   expect 0 leafctl encode --time "${stderr_lines[-1]##* }"
   hinted 6 'its last time is *' leafctl encode --time 2100-01-01
   expect 0 leafctl encode --time "${stderr_lines[-1]##* }"
-  hinted 2 'IDs have their time in milliseconds or longer units; choose a longer range' \
+  hinted 2 'IDs hold times in whole milliseconds or longer units; choose a longer range' \
     leafctl bounds --from 2026-01-01T00:00:00.0001Z --to 2026-01-01T00:00:00.0009Z
   expect 0 leafctl bounds --from 2026-01-01T00:00:00.0001Z --to 2026-01-01T00:00:00.0019Z
   hinted 2 'its fields are time, sequence' leafctl encode --time now --layout time:41,sequence:22 --worker 3

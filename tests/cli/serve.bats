@@ -153,6 +153,8 @@ teardown() {
   same 'the answer' "$(leafctl decode -o json --layout discord 175928847299117063)" "$output"
   get '/v1/bounds?from=2022-06-28&to=2022-06-29'
   same 'the answer' "$(leafctl bounds -o json --layout 41,5,17 --from 2022-06-28 --to 2022-06-29)" "$output"
+  get '/v1/bounds?from=2022-06-28T00:00:00.0001Z&to=2022-06-29T00:00:00.0001Z'
+  same 'between milliseconds' "$(leafctl bounds -o json --layout 41,5,17 --from 2022-06-28T00:00:00.001Z --to 2022-06-29T00:00:00.001Z)" "$output"
 }
 
 @test "Redis' counters are tags" {

@@ -143,7 +143,7 @@ on_two_databases() {
   same 'there' "$(seq 1000000 1000039)" "$(cat "$ids.2")"
 }
 
-@test "what is said or forgotten of a path is of the store that lies there in this mount namespace" {
+@test "a path means the store that lies there in this mount namespace, in what is said of it and in what is forgotten" {
   [ "$TEST_STORE" = sqlite ] || skip 'of files'
   unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
   export FOLDER=$BATS_TEST_TMPDIR/store

@@ -509,10 +509,11 @@ bool Faults::change() {
     } else if (which == 2) {
       store.update_tag(name, unlimited());
     } else if (which == 3) {
+      // Where the tag has passed that, nothing changes: a grant that is on its way may still be buffered.
       const std::int64_t floor = next + number;
       const bool has_passed_it = store.update_tag(name, raised_to(floor)).next_id > floor;
       drop_below(floor);
-      if (!has_passed_it) raise_order(host, name.str(), floor);  // else nothing has changed
+      if (!has_passed_it) raise_order(host, name.str(), floor);
     } else {
       store.remove_tag(name);
       drop_below(max_id);

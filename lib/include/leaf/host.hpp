@@ -140,8 +140,10 @@ LEAF_EXPORT void remember_store_name(const std::string& url, const HostOptions& 
 LEAF_EXPORT std::optional<StoreIdentity> last_known_store(const std::string& url, const HostOptions& options);
 
 /// Gives up the IDs of `tag` below `floor` that this host has buffered from `store`, so that the next one
-/// comes from the store. The removal of a tag is then noticed at once. Returns how many were given up. Throws
-/// Error: `unavailable` if a fetch that is under way does not end within `timeout`; `refused` as above.
+/// comes from the store. The removal of a tag is then noticed at once. Misses a grant that is on its way
+/// while its process makes the buffer anew, as for a tag that was added again. Returns how many were given
+/// up. Throws Error: `unavailable` if a fetch that is under way does not end within `timeout`; `refused` as
+/// above.
 LEAF_EXPORT std::uint64_t drop_host_buffer(const StoreIdentity& store, const HostOptions& options,
                                            const TagName& tag, std::int64_t floor,
                                            std::chrono::milliseconds timeout, Clock& clock = Clock::real());

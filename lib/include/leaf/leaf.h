@@ -21,9 +21,9 @@
 ///
 /// After fork() a child may go on with the handles that it inherits, whatever other threads did at the fork:
 /// its first call connects again. So a server may open its handles before it forks its workers. There are two
-/// exceptions: a child that is forked in a signal handler that interrupts a call, which must not call this
-/// library, and no other thread may be forking meanwhile; and a generator without the host's buffer, whose
-/// worker the parent holds, so that its calls fail in the child.
+/// exceptions. A child that is forked in a signal handler that interrupts a call must not use this library,
+/// and that fork() may hang if another thread forks at the same moment. And a generator without the host's
+/// buffer holds a worker of the parent's, so its calls fail in the child.
 #ifndef LEAF_LEAF_H
 #define LEAF_LEAF_H
 
@@ -188,9 +188,9 @@ LEAF_API leaf_generator* leaf_generator_open(const leaf_options* options, leaf_e
 LEAF_API void leaf_generator_close(leaf_generator* generator);
 
 /// Puts the next ID into `id`, ordered like those of a tag if the layout's time comes first. Takes no lock
-/// and makes no system call except to read the clock, to ask for the next window, and to sleep while all IDs
-/// of a unit of time are used, until the next one begins. Fails with LEAF_REFUSED if the clock is behind the
-/// last ID by more than two seconds, LEAF_EXHAUSTED, or LEAF_UNAVAILABLE if no window of time came.
+/// and makes no system call except to read the clock, to ask for the next window, and to sleep until the next
+/// unit of time begins once all IDs of one are used. Fails with LEAF_REFUSED if the clock is behind the last
+/// ID by more than two seconds, LEAF_EXHAUSTED, or LEAF_UNAVAILABLE if no window of time came.
 LEAF_API leaf_status leaf_generator_next(leaf_generator* generator, int64_t* id, leaf_error** error);
 /// As leaf_tag_try_next(). Only a thread that draws one ID after the other gets any; for others
 /// leaf_generator_next() is just as quick.

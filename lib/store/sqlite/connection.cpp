@@ -167,13 +167,13 @@ class SqliteConnection final : public Connection {
                 "remove it if nobody needs it, and check who may write to its folder"_hint);
   }
 
-  /// All connections of a program share what SQLite guards by mutexes, if the program has not told it to go
-  /// without: then `db` has none either.
+  /// All connections of a program share what SQLite guards by mutexes, unless the program has turned those
+  /// off: then `db` has none either.
   static void require_mutexes(sqlite3* db) {
     if (sqlite3_db_mutex(db) != nullptr) return;
     throw Error(ErrorCode::refused,
-                "this program has SQLite work without mutexes: its threads would be granted the same IDs",
-                "leave out SQLITE_CONFIG_SINGLETHREAD in that program, or use PostgreSQL"_hint);
+                "this program has turned off SQLite's mutexes: its threads could be granted the same IDs",
+                "do not set SQLITE_CONFIG_SINGLETHREAD in that program, or use PostgreSQL"_hint);
   }
 
   void open() {
@@ -182,7 +182,7 @@ class SqliteConnection final : public Connection {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_EXRESCODE |
                       (if_missing_ == IfMissing::create ? SQLITE_OPEN_CREATE : 0);
     sqlite3* db = nullptr;
-    // By name: a program may have made another one the default, such as "unix-none", which locks nothing.
+    // By name: a program may have made another VFS the default, such as "unix-none", which locks nothing.
     const int result = sqlite3_open_v2(pretend ? ":memory:" : path_.c_str(), &db, flags, "unix");
     db_.reset(db);
     if (result != SQLITE_OK) throw error(result);

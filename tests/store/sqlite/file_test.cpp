@@ -256,7 +256,7 @@ TEST_CASE("sqlite: of four who migrate at once one does the work, and all succee
   }
 }
 
-TEST_CASE("sqlite: a program that has told SQLite to go without mutexes is refused") {
+TEST_CASE("sqlite: a program that has turned off SQLite's mutexes is refused") {
   const SqliteStore store;
   sqlite3_shutdown();
   REQUIRE(sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK);
@@ -266,7 +266,7 @@ TEST_CASE("sqlite: a program that has told SQLite to go without mutexes is refus
   CHECK(store.open().tags().empty());
 }
 
-TEST_CASE("sqlite: a file is locked also where a program has made what locks nothing SQLite's default") {
+TEST_CASE("sqlite: a file is locked even if the program's default for SQLite locks nothing") {
   const SqliteStore store;
   SqliteSession other(store.path());
   sqlite3_vfs* const former = sqlite3_vfs_find(nullptr);
