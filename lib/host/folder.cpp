@@ -5,6 +5,7 @@
 #include <linux/magic.h>
 #include <sys/random.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
@@ -94,6 +96,14 @@ bool holds_buffers_alone(const std::string& path) {
   return !failed;
 }
 
+bool is_member_of(gid_t group) {
+  if (group == getegid()) return true;
+  const int count = getgroups(0, nullptr);
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(count, 0)));
+  groups.resize(static_cast<std::size_t>(std::max(getgroups(count, groups.data()), 0)));
+  return std::ranges::find(groups, group) != groups.end();
+}
+
 /// Throws Error for a folder of this mode, where another one is wanted.
 [[noreturn]] void refuse_mode(const std::string& path, mode_t mode, mode_t wanted) {
   throw Error(ErrorCode::refused,
@@ -162,7 +172,8 @@ Folder::Folder(const HostOptions& options, Descriptor descriptor)
   }
   gid_ = folder.st_gid;
   const mode_t wanted = group_ ? 02770 : 0700;
-  if (!trusts_owner_of(folder)) {
+  // Its own members' alone, whom root would be kept from by nothing else.
+  if (!trusts_owner_of(folder) || (group_ && folder.st_uid != geteuid() && !is_member_of(folder.st_gid))) {
     throw Error(ErrorCode::refused, fmt::format("folder '{}' belongs to another user", path_),
                 other_folder());
   }

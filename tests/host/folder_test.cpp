@@ -50,6 +50,25 @@ TEST_CASE("folder: it is made for its owner alone, or for a group, whatever the 
   CHECK(std::distance(fs::directory_iterator(home.path()), {}) == 8);
 }
 
+TEST_CASE("folder: that of a group which this user is not in is refused, though root may read it") {
+  if (geteuid() != 0) return;
+  constexpr uid_t stranger = 54'321;
+  TemporaryFolder home;
+  const HostOptions options{.folder = home.path() / "run", .group = true};
+  Folder::open(options);
+  const auto give_to = [&](uid_t user, gid_t group) {
+    REQUIRE(chown(options.folder.c_str(), user, group) == 0);
+    REQUIRE(chmod(options.folder.c_str(), 02770) == 0);
+  };
+  give_to(stranger, stranger);
+  CHECK(error_text([&] { Folder::open(options); }).find("belongs to another user") != std::string::npos);
+  CHECK(error_code([&] { Folder::find(options); }) == ErrorCode::refused);
+  give_to(geteuid(), stranger);  // its owner let them in
+  CHECK_NOTHROW(Folder::open(options));
+  give_to(stranger, getegid());
+  CHECK_NOTHROW(Folder::open(options));
+}
+
 TEST_CASE("folder: any other mode is refused, with the command that mends it") {
   TemporaryFolder home;
   const fs::path path = home.path() / "run";
