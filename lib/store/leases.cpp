@@ -47,7 +47,7 @@ void require_valid(const WorkerRequest& request, const WorkerPool& pool) {
   if (request.owner.empty() || request.owner.size() > max_owner ||
       !std::all_of(request.owner.begin(), request.owner.end(), [](char c) { return c > ' ' && c <= '~'; })) {
     throw Error(ErrorCode::usage,
-                "the name of a worker's owner is not 1 to 255 printable characters without spaces",
+                "the name of a worker's owner is not 1 to 255 printable ASCII characters without spaces",
                 advice("choose one{}"_hint, Remedy{Remedy::Kind::choose_owner}));
   }
   if (request.worker) layout.worker_bits(*request.worker);  // throws if it is out of bounds

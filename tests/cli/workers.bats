@@ -117,7 +117,7 @@ hint: set it to 1h or longer with '--window 1h'"
   same 'the variable' billing "$(LEAFCTL_WORKER_NAME=billing leafctl -q workers acquire | cut -f 2)"
   same 'the flag' web "$(LEAFCTL_WORKER_NAME=billing leafctl -q workers acquire --worker-name web | cut -f 2)"
   expect 2 leafctl workers acquire --worker-name 'a b'
-  says "leafctl: '--worker-name' takes 1 to 255 printable characters without blanks, not 'a b'"
+  says "leafctl: '--worker-name' takes 1 to 255 printable ASCII characters without blanks, not 'a b'"
 }
 
 @test "a worker is pinned by --worker-id, or for each name by the configuration file" {

@@ -251,7 +251,7 @@ TEST_CASE("settings: a worker is called like the host, or localhost where that n
   CHECK(machine.resolve().settings.worker_name == "billing");
   machine.variables["LEAFCTL_WORKER_NAME"] = "a b";
   CHECK(machine.error() ==
-        "'LEAFCTL_WORKER_NAME' takes 1 to 255 printable characters without blanks, not 'a b'");
+        "'LEAFCTL_WORKER_NAME' takes 1 to 255 printable ASCII characters without blanks, not 'a b'");
   machine.variables["LEAFCTL_WORKER_NAME"] = std::string(255, 'x');
   CHECK(machine.error() == "no error");
   machine.variables["LEAFCTL_WORKER_NAME"] = std::string(256, 'x');
