@@ -14,8 +14,8 @@ namespace leaf::host {
 
 using std::chrono::milliseconds;
 
-void SharedRanges::await(const std::function<bool()>& ready) {
-  const Time deadline = clock().steady_now() + timeout_;
+void SharedRanges::await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) {
+  const Time deadline = clock().steady_now() - waited + timeout_;
   milliseconds length{1};
   LockWait wait;
   std::optional<Error> failure;
@@ -67,7 +67,7 @@ bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& read
   if (!lock) return false;
   go_to_current_file();  // whoever had the lock may have put its first range into it
   if (ready()) return true;
-  const std::lock_guard store_lock(store_mutex_);
+  const auto store_lock = lock_store(deadline);
   try {
     fetch_locked(*store_until(deadline), *file, *lock);
   } catch (const Error& error) {
@@ -80,7 +80,7 @@ bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& read
 void SharedRanges::fetch() {
   const Time deadline = clock().steady_now() + timeout_;
   find_store(deadline);
-  const std::lock_guard store_lock(store_mutex_);
+  const auto store_lock = lock_store(deadline);
   fetch(*store_until(deadline));
 }
 
@@ -107,7 +107,7 @@ void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
   for (;;) {
     const auto file = go_to_store(deadline, failure);
     if (const auto lock = file ? this->lock(file, wait) : std::nullopt) {
-      const std::lock_guard store_lock(store_mutex_);
+      const auto store_lock = lock_store(deadline);
       try {
         if (work(*store_until(deadline), *file)) return;
       } catch (const Error& error) {
@@ -186,9 +186,16 @@ void SharedRanges::note_failure(StateFile& file, const FetchLock& lock, const Er
   if (host::note_failure(state, error, clock())) tell(error.what(), error.advice());
 }
 
+std::unique_lock<ForkMutex> SharedRanges::lock_store(Time deadline) {
+  if (!store_mutex_.lock_unless([&] { return clock().steady_now() >= deadline; })) {
+    throw Error(ErrorCode::unavailable, "other threads of this program are still waiting for the store", "");
+  }
+  return {store_mutex_, std::adopt_lock};
+}
+
 StorePool::Borrowed SharedRanges::store_until(Time deadline) {
   const auto left = std::chrono::ceil<milliseconds>(deadline - clock().steady_now());
-  return stores_->borrow(tries_once_ ? milliseconds::zero() : std::max(left, milliseconds(1)));
+  return stores_->borrow(tries_once_ ? milliseconds::zero() : std::max(left, milliseconds(1)), deadline);
 }
 
 void SharedRanges::pause(Time deadline, milliseconds& length) {

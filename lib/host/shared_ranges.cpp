@@ -153,11 +153,7 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
 
 void SharedRanges::find_store(Time deadline) {
   if (is_known()) return;
-  const auto is_late = [&] { return !tries_once_ && clock().steady_now() >= deadline; };
-  if (!store_mutex_.lock_unless(is_late)) {
-    throw Error(ErrorCode::unavailable, "other threads of this program are still waiting for the store", "");
-  }
-  const std::lock_guard store_lock(store_mutex_, std::adopt_lock);
+  const auto store_lock = lock_store(deadline);
   const StorePool::Borrowed borrowed = store_until(deadline);
   Store& asked = *borrowed;
   const auto question = ask(asked);

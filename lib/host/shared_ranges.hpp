@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,7 +40,7 @@ class SharedRanges : public range::RangeSource {
   std::string origin() const override { return state().origin.get(); }
   StoreIdentity granted_by() const override;
 
-  void await(const std::function<bool()>& ready) override;
+  void await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) override;
   void request_fetch() override;
   /// One of all processes is told so, and for a second no other one.
   bool is_fetch_due() override;
@@ -110,6 +111,9 @@ class SharedRanges : public range::RangeSource {
   void put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn);
   void tell(const std::string& failure, const Advice& advice) const;
   void note_failure(StateFile& file, const FetchLock& lock, const Error& error);
+  /// For asking it. Throws Error (unavailable) if other threads are at it until then.
+  std::unique_lock<ForkMutex> lock_store(Time deadline);
+  /// All that it is asked ends by then.
   StorePool::Borrowed store_until(Time deadline);
   void pause(Time deadline, std::chrono::milliseconds& length);
   Error timed_out(const std::optional<Error>& failure);

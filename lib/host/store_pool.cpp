@@ -32,7 +32,8 @@ void StorePool::leave_to_parent() noexcept {
   idle_.clear();
 }
 
-StorePool::Borrowed StorePool::borrow(std::chrono::milliseconds timeout) {
+StorePool::Borrowed StorePool::borrow(std::chrono::milliseconds timeout,
+                                      std::chrono::steady_clock::time_point latest) {
   std::unique_ptr<Store> store;
   {
     const NoFork no_fork;
@@ -46,7 +47,7 @@ StorePool::Borrowed StorePool::borrow(std::chrono::milliseconds timeout) {
     }
   }
   if (!store) store = std::make_unique<Store>(store_options_);
-  store->set_timeout(timeout);
+  store->set_timeout(timeout, latest);
   return {*this, std::move(store)};
 }
 

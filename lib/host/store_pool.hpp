@@ -39,8 +39,8 @@ class StorePool {
     pid_t process_;
   };
 
-  /// `timeout`: of its calls.
-  Borrowed borrow(std::chrono::milliseconds timeout);
+  /// `timeout`: of each of its calls; none goes on after `latest`.
+  Borrowed borrow(std::chrono::milliseconds timeout, std::chrono::steady_clock::time_point latest);
 
  private:
   void leave_to_parent() noexcept;

@@ -53,8 +53,9 @@ class Fetcher {
   void request(RangeSource& source);
 
   /// For a caller that found the buffer empty: returns once `ready()` is true, having requested fetches until
-  /// then. Throws the Error of a fetch that waiting does not cure, `unavailable` after the timeout.
-  void await(RangeSource& source, const std::function<bool()>& ready);
+  /// then. Throws the Error of a fetch that waiting does not cure, `unavailable` after the timeout, of which
+  /// the caller has `waited` so much before.
+  void await(RangeSource& source, const std::function<bool()>& ready, std::chrono::nanoseconds waited);
 
  private:
   using Time = std::chrono::steady_clock::time_point;

@@ -27,7 +27,9 @@ class OwnRanges final : public RangeSource {
 
   std::uint64_t store_changes() const noexcept override { return changes_.count(); }
 
-  void await(const std::function<bool()>& ready) override { fetcher_.await(*this, ready); }
+  void await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) override {
+    fetcher_.await(*this, ready, waited);
+  }
   void request_fetch() override { fetcher_.request(*this); }
   void fetch() override;
   void fetch(Store& store) override;

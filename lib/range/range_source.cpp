@@ -21,7 +21,7 @@ RangeSource::Piece RangeSource::take_piece(std::uint64_t at_most) {
     taken_from = &here;
     return !taken.range.empty();
   };
-  if (!is_taken()) await(is_taken);
+  if (!is_taken()) await(is_taken, {});
   if (taken.fetch_next) request_fetch();
   return {.range = taken.range, .buffer = taken_from};
 }
@@ -41,7 +41,7 @@ bool RangeSource::fetch_before_taking(std::uint64_t count) {
       if (!view.rest.empty()) return false;
       own.advance(view);
     } else {
-      await([&] { return left_in(buffer()) >= count || !wants_fetch(); });
+      await([&] { return left_in(buffer()) >= count || !wants_fetch(); }, {});
     }
   }
 }

@@ -65,8 +65,8 @@ class RangeSource {
 
   /// Returns once `ready()` was true, having had ranges fetched until then; it may take what it found, for it
   /// is not called again. Throws the Error of a fetch that waiting does not cure, `unavailable` after the
-  /// timeout.
-  virtual void await(const std::function<bool()>& ready) = 0;
+  /// timeout, of which the caller has `waited` so much before.
+  virtual void await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) = 0;
   /// Has the next range fetched in the background, if that is this process's to do.
   virtual void request_fetch() = 0;
   /// True if a fetch is due and nobody is at it whom others wait for.

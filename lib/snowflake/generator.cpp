@@ -150,7 +150,7 @@ SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions
                                                     snowflake::key_of(request), store_, *options_.host,
                                                     options_.timeout, fetcher_.get());
     const auto is_filled = [this] { return has_window(windows_->buffer()); };
-    if (!is_filled()) windows_->await(is_filled);
+    if (!is_filled()) windows_->await(is_filled, {});
   } else {
     auto own = std::make_unique<range::OwnRanges>(std::move(granter), store_, *fetcher_);
     own_windows_ = own.get();
@@ -327,18 +327,27 @@ bool SnowflakeGenerator::Impl::go_to_window_of(
   }
   if (patience == Patience::never_waits) return false;
   const auto waits_at = clock_.steady_now();
-  if (waits_since && waits_at - *waits_since >= store::allowed(options_.timeout)) {
-    throw Error(ErrorCode::unavailable,
-                fmt::format("windows of {} are over before they come from the store",
-                            text_of(options_.worker.window)),
-                "lease longer ones"_hint);
-  }
-  if (!waits_since) waits_since = waits_at;
-  // Both windows are kept until the store has confirmed the time: the clock may have jumped, and come back.
-  windows_->await([&] {
+  const bool was_over = waits_since.has_value();
+  if (!was_over) waits_since = waits_at;
+  const auto waited = waits_at - *waits_since;
+  const auto are_over = [&] {
+    return Error(ErrorCode::unavailable,
+                 fmt::format("windows of {} are over before they come from the store",
+                             text_of(options_.worker.window)),
+                 "lease longer ones"_hint);
+  };
+  if (waited >= store::allowed(options_.timeout)) throw are_over();
+  const auto is_there = [&] {
     const DoubleBuffer::View seen = windows_->buffer().view();
     return serves(seen.rest) || (seen.has_next && serves(seen.next));
-  });
+  };
+  // Both windows are kept until the store has confirmed the time: the clock may have jumped, and come back.
+  try {
+    windows_->await(is_there, waited);
+  } catch (const Error& error) {
+    if (was_over && error.retryable() && error.sqlstate().empty()) throw are_over();  // the last is only late
+    throw;
+  }
   return true;
 }
 

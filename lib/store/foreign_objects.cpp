@@ -70,16 +70,15 @@ std::string adoption_script(const Connection& connection, const std::vector<Fore
 }  // namespace store
 
 std::vector<ForeignObject> Store::foreign_objects() {
-  return impl_->attempt(store::IfMissing::assume_empty, false,
-                        [](store::Connection& connection, std::chrono::milliseconds left) {
-                          if (connection.sql().foreign_objects == nullptr) {
-                            throw Error(ErrorCode::usage,
-                                        "a SQLite store has no roles: nothing in it belongs to another",
-                                        "take nothing over, or use PostgreSQL"_hint);
-                          }
-                          const store::Transaction transaction(connection, left);
-                          return store::find_foreign_objects(connection, left);
-                        });
+  return impl_->attempt(
+      store::IfMissing::assume_empty, false, [](store::Connection& connection, store::TimeLeft left) {
+        if (connection.sql().foreign_objects == nullptr) {
+          throw Error(ErrorCode::usage, "a SQLite store has no roles: nothing in it belongs to another",
+                      "take nothing over, or use PostgreSQL"_hint);
+        }
+        const store::Transaction transaction(connection, left);
+        return store::find_foreign_objects(connection, left);
+      });
 }
 
 }  // namespace leaf

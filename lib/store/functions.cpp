@@ -246,7 +246,7 @@ std::string store::install_functions(Connection& connection, const std::string& 
 }
 
 std::string Store::install_functions(const std::string& schema) {
-  return impl_->administer([&](Connection& connection, milliseconds left) {
+  return impl_->administer([&](Connection& connection, store::TimeLeft left) {
     require_functions(connection.sql());
     store::require_newest(store::read_schema(connection, left), impl_->driver().migrations);
     store::Transaction transaction(connection, left);
@@ -259,7 +259,7 @@ std::string Store::install_functions(const std::string& schema) {
 
 std::string Store::functions_script(const std::string& schema) {
   return impl_->attempt(
-      store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
+      store::IfMissing::assume_empty, false, [&](Connection& connection, store::TimeLeft left) {
         require_functions(connection.sql());
         const bool is_made = connection.find_tables(left);
         const Layout layout =

@@ -59,7 +59,7 @@ void Store::set_guard_steps(std::int64_t steps) {
 
 Failover Store::failover() {
   return impl_->attempt(
-      store::IfMissing::fail, true, [](store::Connection& connection, std::chrono::milliseconds left) {
+      store::IfMissing::fail, true, [](store::Connection& connection, store::TimeLeft left) {
         require_server(connection);
         const auto rows = connection.execute(connection.sql().failover, {}, left);
         if (rows.empty()) throw store::lost_meta_row();
@@ -89,7 +89,7 @@ std::vector<FailoverTag> Store::settle_failover(const Failover& seen, Commits co
                 "the database does not tell which server it is: no failover is noticed, and none is settled",
                 "after a failover or restore, raise each tag, and wait until all windows are over"_hint);
   }
-  return impl_->administer([&](store::Connection& connection, std::chrono::milliseconds left) {
+  return impl_->administer([&](store::Connection& connection, store::TimeLeft left) {
     require_server(connection);
     const bool nothing_lost = commits != Commits::may_be_lost;
     const bool by_any = commits == Commits::all_there_on_every_server;

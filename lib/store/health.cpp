@@ -152,7 +152,7 @@ std::string how_to_end(const StoreLock& lock) {
 }
 
 StoreHealth Store::health() {
-  return impl_->attempt(store::IfMissing::fail, false, [&](Connection& connection, milliseconds left) {
+  return impl_->attempt(store::IfMissing::fail, false, [&](Connection& connection, store::TimeLeft left) {
     StoreHealth found;
     look_at_tables(found, connection, impl_->clock(), left);
     try {

@@ -19,14 +19,14 @@ std::vector<Migration> Store::migrate(const std::vector<ForeignObject>& adopted,
   const auto migrations = impl_->driver().migrations;
   if (if_new.layout || if_new.workers) {
     // Before a file is made for it.
-    impl_->attempt(store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
+    impl_->attempt(store::IfMissing::assume_empty, false, [&](Connection& connection, store::TimeLeft left) {
       if (store::read_schema(connection, left).version != 0) return;
       store::require_pool(if_new.layout.value_or(Layout::parse(known_layouts().front().name)),
                           if_new.workers);
     });
     impl_->disconnect();
   }
-  return impl_->attempt(store::IfMissing::create, false, [&](Connection& connection, milliseconds left) {
+  return impl_->attempt(store::IfMissing::create, false, [&](Connection& connection, store::TimeLeft left) {
     return store::migrate(connection, migrations, adopted, left, [&](const store::Transaction& transaction) {
       store::set_first_pool(connection, if_new.layout, if_new.workers, store::host_time(impl_->clock()),
                             transaction);

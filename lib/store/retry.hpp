@@ -54,4 +54,16 @@ class Attempts {
   std::optional<Error> waited_for_{};
 };
 
+/// What is left of a call's time whenever it is asked for, so that several statements of one attempt take no
+/// longer in sum. Borrows the attempts.
+class TimeLeft {
+ public:
+  explicit TimeLeft(const Attempts& attempts) : attempts_(attempts) {}
+  /// Throws Error (unavailable) if nothing is.
+  operator std::chrono::milliseconds() const { return attempts_.time_left(); }
+
+ private:
+  const Attempts& attempts_;
+};
+
 }  // namespace leaf::store

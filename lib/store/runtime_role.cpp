@@ -77,7 +77,7 @@ void store::grant_runtime_role(Connection& connection, const std::string& role,
 }
 
 void Store::grant_runtime_role(const std::string& role) {
-  impl_->attempt(store::IfMissing::fail, true, [&](Connection& connection, milliseconds left) {
+  impl_->attempt(store::IfMissing::fail, true, [&](Connection& connection, store::TimeLeft left) {
     require_roles(connection.sql());
     store::Transaction transaction(connection, left);
     store::require_newest(store::read_schema(connection, transaction.time_left()),
@@ -89,7 +89,7 @@ void Store::grant_runtime_role(const std::string& role) {
 
 std::string Store::runtime_role_script(const std::string& role) {
   return impl_->attempt(store::IfMissing::assume_empty, false,
-                        [&](Connection& connection, milliseconds left) {
+                        [&](Connection& connection, store::TimeLeft left) {
                           require_roles(connection.sql());
                           connection.find_tables(left);
                           return fmt::format("BEGIN;\n\n-- what a runtime role may do\n{}\nCOMMIT;\n",

@@ -23,17 +23,19 @@ Store::Impl::Impl(const StoreOptions& options)
       clock_(*options.clock),
       marks_(options.marks ? options.marks : marks_in_memory()),
       while_asked_(options.while_asked) {
-  set_timeout(options.timeout);
+  set_timeout(options.timeout, {});
 }
 
-void Store::Impl::set_timeout(milliseconds timeout) {
+void Store::Impl::set_timeout(milliseconds timeout,
+                              std::optional<std::chrono::steady_clock::time_point> latest) {
   if (timeout < milliseconds::zero()) throw Error(ErrorCode::usage, "the store's timeout is below zero");
   timeout_ = timeout;
+  latest_ = latest;
 }
 
 std::vector<store::Row> Store::Impl::execute(const char* store::Sql::*statement,
                                              const std::vector<store::Value>& parameters) {
-  return attempt(store::IfMissing::fail, true, [&](Connection& connection, milliseconds left) {
+  return attempt(store::IfMissing::fail, true, [&](Connection& connection, store::TimeLeft left) {
     const char* const text = connection.sql().*statement;
     return text == nullptr ? std::vector<store::Row>() : connection.execute(text, parameters, left);
   });
@@ -96,13 +98,13 @@ Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 
-void Store::set_timeout(milliseconds timeout) {
-  impl_->set_timeout(timeout);
+void Store::set_timeout(milliseconds timeout, std::optional<std::chrono::steady_clock::time_point> latest) {
+  impl_->set_timeout(timeout, latest);
 }
 
 std::vector<Migration> Store::pending_migrations() {
   return impl_->attempt(
-      store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
+      store::IfMissing::assume_empty, false, [&](Connection& connection, store::TimeLeft left) {
         auto pending =
             store::wanted(connection, store::read_schema(connection, left), impl_->driver().migrations, left);
         for (Migration& migration : pending) migration.sql = connection.placed(migration.sql);
@@ -112,7 +114,7 @@ std::vector<Migration> Store::pending_migrations() {
 
 std::string Store::migration_script(const std::vector<ForeignObject>& adopted) {
   return impl_->attempt(
-      store::IfMissing::assume_empty, false, [&](Connection& connection, milliseconds left) {
+      store::IfMissing::assume_empty, false, [&](Connection& connection, store::TimeLeft left) {
         const auto schema = store::read_schema(connection, left);
         return store::script(connection, store::wanted(connection, schema, impl_->driver().migrations, left),
                              adopted);
@@ -128,7 +130,7 @@ void Store::connect_by(std::uint64_t files) {
 }
 
 StoreIdentity Store::identity() {
-  return impl_->attempt(store::IfMissing::fail, true, [](Connection& connection, milliseconds left) {
+  return impl_->attempt(store::IfMissing::fail, true, [](Connection& connection, store::TimeLeft left) {
     const auto rows = connection.execute(connection.sql().identity, {}, left);
     if (rows.empty()) throw store::lost_meta_row();
     return store::identity_of(rows[0], 0, connection);

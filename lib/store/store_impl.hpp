@@ -31,19 +31,20 @@ class Store::Impl {
   /// zero, each question may still take one attempt.
   class OneTimeout {
    public:
-    explicit OneTimeout(Impl& impl) : impl_(impl) {
-      if (impl.timeout_ > std::chrono::milliseconds::zero())
+    explicit OneTimeout(Impl& impl) : impl_(impl), former_(impl.latest_) {
+      if (!former_ && impl.timeout_ > std::chrono::milliseconds::zero())
         impl.latest_ = impl.clock_.steady_now() + impl.timeout_;
     }
-    ~OneTimeout() { impl_.latest_.reset(); }
+    ~OneTimeout() { impl_.latest_ = former_; }
     OneTimeout(const OneTimeout&) = delete;
     OneTimeout& operator=(const OneTimeout&) = delete;
 
    private:
     Impl& impl_;
+    const std::optional<std::chrono::steady_clock::time_point> former_;
   };
 
-  /// Runs `work(connection, time left)` until it succeeds or trying again is no use.
+  /// Runs `work(connection, time left)` until it succeeds or trying again is no use; the time is a TimeLeft.
   template <typename Work>
   auto attempt(store::IfMissing if_missing, bool check_schema, Work work) {
     const auto asked = while_asked_ ? while_asked_() : nullptr;
@@ -52,7 +53,7 @@ class Store::Impl {
     for (;;) {
       try {
         connect(if_missing, check_schema, attempts);
-        return work(*connection_, attempts.time_left());
+        return work(*connection_, store::TimeLeft(attempts));
       } catch (const Error& error) {
         if (connection_ && !connection_->usable()) connection_.reset();
         attempts.wait_after(error);
@@ -94,27 +95,26 @@ class Store::Impl {
                                                             std::size_t identity_column,
                                                             MakeParameters make_parameters, Look look,
                                                             const std::function<std::int64_t()>& floor = {}) {
-    return attempt(
-        store::IfMissing::fail, true,
-        [&](store::Connection& connection,
-            std::chrono::milliseconds left) -> std::optional<std::pair<store::Row, StoreIdentity>> {
-          const std::vector<store::Value> parameters = make_parameters(deployment_);
-          const char* const text = connection.sql().*statement;
-          auto rows = floor ? connection.execute_above(text, parameters, floor, left)
-                            : connection.execute(text, parameters, left);
-          if (rows.empty()) {
-            // The parameters may be of another deployment than the one that answered.
-            const auto found = connection.execute(connection.sql().identity, {}, left);
-            if (!found.empty()) require_connected_to(store::identity_of(found[0], 0, connection));
-            look(connection, left);
-            return std::nullopt;
-          }
-          if (rows.size() > 1) throw store::several_rows();
-          StoreIdentity identity = store::identity_of(rows[0], identity_column, connection);
-          require_connected_to(identity);
-          run_ = store::run_of(rows[0], identity_column);
-          return std::pair(std::move(rows[0]), std::move(identity));
-        });
+    return attempt(store::IfMissing::fail, true,
+                   [&](store::Connection& connection,
+                       store::TimeLeft left) -> std::optional<std::pair<store::Row, StoreIdentity>> {
+                     const std::vector<store::Value> parameters = make_parameters(deployment_);
+                     const char* const text = connection.sql().*statement;
+                     auto rows = floor ? connection.execute_above(text, parameters, floor, left)
+                                       : connection.execute(text, parameters, left);
+                     if (rows.empty()) {
+                       // The parameters may be of another deployment than the one that answered.
+                       const auto found = connection.execute(connection.sql().identity, {}, left);
+                       if (!found.empty()) require_connected_to(store::identity_of(found[0], 0, connection));
+                       look(connection, left);
+                       return std::nullopt;
+                     }
+                     if (rows.size() > 1) throw store::several_rows();
+                     StoreIdentity identity = store::identity_of(rows[0], identity_column, connection);
+                     require_connected_to(identity);
+                     run_ = store::run_of(rows[0], identity_column);
+                     return std::pair(std::move(rows[0]), std::move(identity));
+                   });
   }
 
   /// Runs grant_exactly or grant_segment with `count`, and heeds and raises the tag's mark. Throws as
@@ -124,7 +124,7 @@ class Store::Impl {
   /// Looks at a tag after a statement on it had no row: what Sql::tag finds. Throws Error, after which
   /// attempt() runs the statement again, if it `fits` what is found: somebody has changed the tag in between.
   template <typename Fits>
-  static std::vector<store::Row> look_why(store::Connection& connection, std::chrono::milliseconds left,
+  static std::vector<store::Row> look_why(store::Connection& connection, store::TimeLeft left,
                                           const TagName& name, Fits fits) {
     const store::Value parameters[] = {name.str()};
     auto found = connection.execute(connection.sql().tag, parameters, left);
@@ -164,7 +164,8 @@ class Store::Impl {
   /// The deployment that the present connection leads to.
   const std::string& deployment() const noexcept { return deployment_; }
   GrantMarks& marks() const noexcept { return *marks_; }
-  void set_timeout(std::chrono::milliseconds timeout);
+  void set_timeout(std::chrono::milliseconds timeout,
+                   std::optional<std::chrono::steady_clock::time_point> latest);
   /// As Store::connect_by().
   void connect_by(std::uint64_t files);
   /// For whoever has looked at a store that may not exist.

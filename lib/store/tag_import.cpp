@@ -198,14 +198,15 @@ class Import {
   }
 
   ImportPlan plan() {
-    return impl_.attempt(store::IfMissing::fail, true, [&](store::Connection& connection, milliseconds left) {
-      return planned(connection, [left] { return left; });
-    });
+    return impl_.attempt(store::IfMissing::fail, true,
+                         [&](store::Connection& connection, store::TimeLeft left) {
+                           return planned(connection, [left] { return milliseconds(left); });
+                         });
   }
 
   ImportPlan carry_out() {
     std::vector<TagImport> unknown;  // what an attempt has committed, as far as anybody knows
-    return impl_.administer([&](store::Connection& connection, milliseconds left) {
+    return impl_.administer([&](store::Connection& connection, store::TimeLeft left) {
       store::Transaction transaction(connection, left);
       const auto time_left = [&] { return transaction.time_left(); };
       ImportPlan plan = planned(connection, time_left);

@@ -169,7 +169,7 @@ Tag Store::add_tag(const NewTag& tag) {
       tag.name.str(),      tag.step.value_or(default_step), value_of(tag.start),
       value_of(tag.limit), value_of(tag.description),       static_cast<std::int64_t>(tag.or_later)};
   FoundTag found;
-  const auto added = impl_->administer([&](store::Connection& connection, milliseconds left) {
+  const auto added = impl_->administer([&](store::Connection& connection, store::TimeLeft left) {
     auto rows = connection.execute(connection.sql().add_tag, parameters, left);
     if (rows.empty())
       found = found_in(impl_->look_why(connection, left, tag.name, [&](const std::vector<Row>& seen) {
@@ -251,7 +251,7 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
                                       value_of(change.raise_to),
                                       static_cast<std::int64_t>(change.remove_limit)};
   FoundTag found;
-  const auto rows = impl_->administer([&](store::Connection& connection, milliseconds left) {
+  const auto rows = impl_->administer([&](store::Connection& connection, store::TimeLeft left) {
     auto changed = connection.execute(connection.sql().update_tag, parameters, left);
     if (changed.empty())
       found = found_in(impl_->look_why(connection, left, name, [&](const std::vector<Row>& seen) {
@@ -273,7 +273,7 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
 
 void Store::remove_tag(const TagName& name) {
   bool was_removed = false;
-  const auto removed = impl_->administer([&](store::Connection& connection, milliseconds left) {
+  const auto removed = impl_->administer([&](store::Connection& connection, store::TimeLeft left) {
     const Value parameters[] = {name.str()};
     auto rows = connection.execute(connection.sql().remove_tag, parameters, left);
     if (rows.empty()) {
@@ -380,7 +380,7 @@ Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& 
       [&](const std::string&) {
         return std::vector<Value>{name.str(), count, look_at_mark()};
       },
-      [&](store::Connection& connection, milliseconds left) {
+      [&](store::Connection& connection, store::TimeLeft left) {
         found = found_in(look_why(connection, left, name, [&](const std::vector<Row>& seen) {
           return may_be_granted(found_in(seen), needed, mark);
         }));

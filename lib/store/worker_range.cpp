@@ -210,7 +210,7 @@ void Store::set_pool(const std::optional<Layout>& layout, const std::optional<Wo
     if (!wanted.holds(before.workers)) {
       require_none_leased_outside(wanted, workers());
     }
-    const auto set_both = [&](store::Connection& connection, milliseconds left) {
+    const auto set_both = [&](store::Connection& connection, store::TimeLeft left) {
       store::Transaction transaction(connection, left);
       const bool done = change(connection, {before, after, wanted, !range}, now, transaction);
       if (done) transaction.commit();

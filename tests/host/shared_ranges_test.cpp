@@ -24,6 +24,7 @@
 #include "host/process_name.hpp"
 #include "host/state_patch.hpp"
 #include "leaf/error.hpp"
+#include "store/connection.hpp"
 #include "store/file_identity.hpp"
 #include "store/grant_marks.hpp"
 #include "support/error_of.hpp"
@@ -88,7 +89,7 @@ struct Plan {
   bool takes_over = true;
   bool is_newest = true;
   int asked = 0;
-  const leaf::Store* asked_of = nullptr;
+  leaf::Store* asked_of = nullptr;
 };
 
 class PlannedGranter final : public leaf::range::Granter {
@@ -433,24 +434,57 @@ TEST_CASE("shared ranges: a name that goes through no service is not left for a 
 }
 
 TEST_CASE("shared ranges: who waits for another thread's question waits no longer than it may") {
+  for (const auto timeout : {1s, 0s}) {
+    for (const bool is_known_by_then : {false, true}) {
+      CAPTURE(timeout.count());
+      CAPTURE(is_known_by_then);
+      SharedRangesFixture fixture;
+      Buffer one(fixture, "order", timeout), other(fixture);
+      std::latch asked(1), answered(1);
+      one.before_identify = [&] {
+        asked.count_down();
+        answered.wait();
+      };
+      one.grants = {{2, 10}};
+      std::thread first([&] { error_code([&] { one.draw(); }); });
+      asked.wait();
+      other.grants = {{1, 2}};
+      if (is_known_by_then) CHECK(other.draw() == 1);
+      auto second = std::async(std::launch::async, [&] { return error_text([&] { one.draw(); }); });
+      const bool has_ended = leaf::test::wait_for([&] {
+        fixture.clock.advance(1s);
+        return second.wait_for(1ms) == std::future_status::ready;
+      });
+      answered.count_down();
+      first.join();
+      CHECK(has_ended);
+      CHECK(second.get().find("other threads of this program are still waiting") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("shared ranges: all that a call asks of the store ends with its timeout") {
+  for (const auto timeout : {1s, 0s}) {
+    CAPTURE(timeout.count());
+    SharedRangesFixture fixture;
+    Buffer one(fixture, "order", timeout);
+    std::string sqlstate;
+    one.before_grant = [&] {
+      fixture.clock.advance(1s);
+      sqlstate = leaf::test::error_of([&] { one.asked_of->identity(); }).sqlstate();
+    };
+    one.grants = {{1, 10}};
+    CHECK(one.draw() == 1);
+    CHECK(sqlstate == leaf::store::sqlstate::timed_out);
+  }
+}
+
+TEST_CASE("shared ranges: what a caller has waited before counts") {
   SharedRangesFixture fixture;
-  Buffer one(fixture, "order", 1s);
-  std::latch asked(1), answered(1);
-  one.before_identify = [&] {
-    asked.count_down();
-    answered.wait();
-  };
-  one.grants = {{1, 10}};
-  std::thread first([&] { CHECK(one.draw() == 1); });
-  asked.wait();
-  auto second = std::async(std::launch::async, [&] { return error_text([&] { one.draw(); }); });
-  leaf::test::wait_for([&] {
-    fixture.clock.advance(1s);
-    return second.wait_for(1ms) == std::future_status::ready;
-  });
-  answered.count_down();
-  first.join();
-  CHECK(second.get().find("other threads of this program are still waiting") != std::string::npos);
+  Buffer one(fixture, "order", 10s);
+  const auto begun = fixture.clock.steady_now();
+  CHECK(error_code([&] { one.await([] { return false; }, 9s); }) == ErrorCode::unavailable);
+  CHECK(fixture.clock.steady_now() - begun < 2s);
 }
 
 TEST_CASE("shared ranges: a store is left also where the buffer of the next one cannot be gone to") {
@@ -946,7 +980,7 @@ TEST_CASE("shared ranges: a tag that is gone leaves its file to those who have n
   one.grants = {{1, 10}};
   one.fetch();
   one.before_grant = [] { throw Error(ErrorCode::not_found, "no such tag"); };
-  CHECK(error_code([&] { one.await([] { return false; }); }) == ErrorCode::not_found);
+  CHECK(error_code([&] { one.await([] { return false; }, {}); }) == ErrorCode::not_found);
   CHECK(other.draw() == 1);
   CHECK(other.asked == 0);
 }
@@ -958,14 +992,16 @@ TEST_CASE("shared ranges: what another has fetched since one looked is drawn, an
   other.grants = {{1, 10}};
   bool has_looked = false;
   Range taken;
-  one.await([&] {
-    if (!std::exchange(has_looked, true)) {
-      other.fetch();
-      return false;
-    }
-    taken = one.buffer().take(1).range;
-    return !taken.empty();
-  });
+  one.await(
+      [&] {
+        if (!std::exchange(has_looked, true)) {
+          other.fetch();
+          return false;
+        }
+        taken = one.buffer().take(1).range;
+        return !taken.empty();
+      },
+      {});
   CHECK(one.asked == 0);
   CHECK(taken == Range{1, 2});
   CHECK(one.draw() == 2);

@@ -77,7 +77,9 @@ class Interrupted final : public leaf::range::RangeSource {
   std::string origin() const override { return {}; }
   StoreIdentity granted_by() const override { return {}; }
   std::uint64_t store_changes() const noexcept override { return 0; }
-  void await(const std::function<bool()>& ready) override { fetcher_.await(*this, ready); }
+  void await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) override {
+    fetcher_.await(*this, ready, waited);
+  }
   void request_fetch() override { fetcher_.request(*this); }
   void fetch() override {}
   void fetch(Store&) override {
@@ -137,8 +139,9 @@ std::optional<ErrorCode> told_during_an_attempt(ErrorCode failure, std::chrono::
   source->buffer().advance(source->buffer().view());  // there is an ID to bridge the time with
   fetcher.request(*source);
   failing.begun.wait();
-  auto told = std::async(std::launch::async,
-                         [&] { return error_code([&] { fetcher.await(*source, [] { return false; }); }); });
+  auto told = std::async(std::launch::async, [&] {
+    return error_code([&] { fetcher.await(*source, [] { return false; }, {}); });
+  });
   clock.wait_for_sleepers(1);
   failing.let_go.count_down();
   if (told.wait_for(60s) != std::future_status::ready) {
@@ -269,7 +272,7 @@ TEST_CASE("fetcher: who waits looks again once a check has found where the store
   fetcher.watch(source);
   source.asks_for_name = true;
   auto waits =
-      std::async(std::launch::async, [&] { fetcher.await(source, [&] { return is_there.load(); }); });
+      std::async(std::launch::async, [&] { fetcher.await(source, [&] { return is_there.load(); }, {}); });
   REQUIRE(leaf::test::wait_for([&] { return source.fetches == 1; }));
   clock.wait_for_sleepers(2);
   clock.advance(1s);
@@ -297,7 +300,7 @@ TEST_CASE("fetcher: who waits for an attempt is told what that one has met, not 
   std::atomic<int> looks{0};
   const auto told = [&] {
     return std::string(
-        leaf::test::error_of([&] { fetcher.await(source, [&] { return ++looks == 0; }); }).what());
+        leaf::test::error_of([&] { fetcher.await(source, [&] { return ++looks == 0; }, {}); }).what());
   };
   CHECK(told() == "attempt 1");
   looks = 0;
@@ -308,6 +311,34 @@ TEST_CASE("fetcher: who waits for an attempt is told what that one has met, not 
   CHECK(leaf::test::wait_for([&] { return looks > 1; }));
   let_go.count_down();
   CHECK(second.get() == "attempt 2");
+}
+
+TEST_CASE("fetcher: what a caller has waited before counts") {
+  const SqliteStore file;
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  std::latch let_go(1);
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(options, {.timeout = 10s, .max_threads = 1, .on_failure = {}});
+  source.emplace(std::make_unique<MadeUp>([&]() -> Granted {
+                   let_go.wait();
+                   return {.range = {1, 2}, .mark = 1, .store = {}, .origin = "o", .record = {}};
+                 }),
+                 options, fetcher);
+  auto told = std::async(std::launch::async, [&] {
+    return error_code([&] {
+      fetcher.await(
+          *source, [] { return false; }, 9s);
+    });
+  });
+  clock.wait_for_sleepers(1);
+  clock.advance(1s);
+  const bool has_ended = told.wait_for(60s) == std::future_status::ready;
+  let_go.count_down();
+  clock.advance(1h);
+  CHECK(has_ended);
+  CHECK(told.get() == ErrorCode::unavailable);
 }
 
 TEST_CASE("fetcher: whoever has checked and now asks a store that is slow leaves the next check to another") {
@@ -330,7 +361,7 @@ TEST_CASE("fetcher: whoever has checked and now asks a store that is slow leaves
   clock.advance(1s);
   is_checking.wait();
   // Another thread has fetched, and found no check due.
-  fetcher.await(source, [&] { return source.fetches == 1; });
+  fetcher.await(source, [&] { return source.fetches == 1; }, {});
   ends_check.count_down();
   CHECK(leaf::test::wait_for([&] { return source.name_checks == 1; }));
   CHECK(leaf::test::wait_for([&] {

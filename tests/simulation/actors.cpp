@@ -96,6 +96,30 @@ class Actor {
       return false;
     }
   }
+  /// Does `work()`, one call of the library that waits once: it takes no longer than its timeout, but for the
+  /// time in which others ran in its place.
+  template <typename Work>
+  auto in_time(milliseconds timeout, Work work) const {
+    struct Watch {
+      const Actor& actor;
+      const Time most;
+      const Time begun = Scheduler::the().now();
+      const Time kept_waiting = actor.process_.kept_waiting;
+      const int times_stopped = actor.process_.times_stopped;
+      ~Watch() {
+        const Process& process = actor.process_;
+        const Time lasted = Scheduler::the().now() - begun - (process.kept_waiting - kept_waiting);
+        if (lasted > most && process.times_stopped == times_stopped)
+          actor.place_.ledger.fail(fmt::format("process {} waited for {} ms, where {} are the most",
+                                               process.number, lasted / millisecond, most / millisecond));
+      }
+    };
+    constexpr Time one_attempt = second, until_it_ends = 100 * millisecond;
+    const Time given = timeout == milliseconds::zero() ? one_attempt : Time{timeout.count()} * millisecond;
+    const Watch watch{.actor = *this, .most = given + until_it_ends};
+    return work();
+  }
+
   template <typename Work>
   bool call(const char* what, Work work) const {
     ++place_.tally.calls;
@@ -218,7 +242,8 @@ class Actor {
   }
 
   /// A call that draws in one of the ways there are.
-  bool draw(SegmentTag& tag, int number_of_tag, Ledger::Order& order_of, bool is_own, int& drawn_from) const {
+  bool draw(SegmentTag& tag, milliseconds timeout, int number_of_tag, Ledger::Order& order_of, bool is_own,
+            int& drawn_from) const {
     return call("next", [&] {
       const Ledger::Call begun = Ledger::begin(&order_of);
       const std::int64_t count = scenario().draws_singly ? 1 : random().spread(1, 30);
@@ -230,7 +255,8 @@ class Actor {
       };
       switch (scenario().draws_singly ? 5 : random().below(6)) {
         case 0:
-          return noted(tag.next_range(static_cast<std::uint64_t>(count)));  // or fewer
+          return noted(in_time(
+              timeout, [&] { return tag.next_range(static_cast<std::uint64_t>(count)); }));  // or fewer
         case 1: {
           const std::int64_t wanted = count * (random().one_in(4) ? 20 : 1);
           std::int64_t got = 0, end = 0;
@@ -250,12 +276,12 @@ class Actor {
           return;
         }
         default: {
-          const std::int64_t id = tag.next();
+          const std::int64_t id = in_time(timeout, [&] { return tag.next(); });
           noted({id, id + 1});
           // Each of these is a call of its own.
           for (std::int64_t i = 1; i < count; ++i) {
             const Ledger::Call next = Ledger::begin(&order_of);
-            const std::int64_t another = tag.next();
+            const std::int64_t another = in_time(timeout, [&] { return tag.next(); });
             drawn_from = note(next, number_of_tag, {another, another + 1}, is_own);
           }
         }
@@ -263,7 +289,7 @@ class Actor {
     });
   }
 
-  bool draw(SnowflakeGenerator& generator, Ledger::Order& order_of, bool is_own) const {
+  bool draw(SnowflakeGenerator& generator, milliseconds timeout, Ledger::Order& order_of, bool is_own) const {
     return call("next --snowflake", [&] {
       // The order is promised where time comes first.
       Ledger::Order* const promised = generator.layout().ordered_by_time() ? &order_of : nullptr;
@@ -287,7 +313,8 @@ class Actor {
       for (std::int64_t i = 0; i < count; ++i) {
         const Ledger::Call next = Ledger::begin(promised);
         std::int64_t id = 0;
-        if (!random().one_in(4) || !generator.try_next(id)) id = generator.next();
+        if (!random().one_in(4) || !generator.try_next(id))
+          id = in_time(timeout, [&] { return generator.next(); });
         noted(next, id);
       }
     });
@@ -333,8 +360,8 @@ class Actor {
   }
 
   void draw_segments(bool is_shared) const {
-    SegmentAllocator allocator(is_shared ? store_options() : marked_store(),
-                               segment_options(is_shared, true));
+    const SegmentOptions options = segment_options(is_shared, true);
+    SegmentAllocator allocator(is_shared ? store_options() : marked_store(), options);
     std::map<std::string, Ledger::Order> own_orders;
     const auto draw_some = [&] {
       std::map<int, Unnoticed> unnoticed;
@@ -348,7 +375,7 @@ class Actor {
         const bool was_noted = is_about_names && is_noted();
         const auto times_noted_before = is_about_names ? times_noted() : std::array<int, 2>();
         if (try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); }) &&
-            draw(handle, tag, order_of, !is_shared, drawn_from)) {
+            draw(handle, options.timeout, tag, order_of, !is_shared, drawn_from)) {
           if (scenario().takes_time) require_noticed(unnoticed[tag], drawn_from);
           if (is_about_names) require_no_return(trails[tag], drawn_from, was_noted, times_noted_before);
         }
@@ -375,8 +402,8 @@ class Actor {
     SegmentTag handle;
     if (!try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); })) return;
     int drawn_from = 0;
-    if (draw(handle, tag, order(host().number, name_of(tag)), false, drawn_from) && scenario().takes_time &&
-        options.timeout > milliseconds::zero())
+    if (draw(handle, options.timeout, tag, order(host().number, name_of(tag)), false, drawn_from) &&
+        scenario().takes_time && options.timeout > milliseconds::zero())
       require_checked(began, drawn_from);
     try_to("claim", [&] {
       if (handle.claim_fetch()) make_program(place_, [tag](const Actor& child) { child.fetch(tag); });
@@ -414,7 +441,7 @@ class Actor {
           is_shared ? order(host().number, owner_of(host()) + (is_pinned ? " pinned" : "")) : own_order;
       const auto draw_some = [&] {
         for (std::int64_t calls = some_calls(); calls > 0 && !place_.tally.is_over; --calls) {
-          draw(generator, order_of, !is_shared);
+          draw(generator, options.timeout, order_of, !is_shared);
           think();
         }
       };
@@ -433,8 +460,9 @@ class Actor {
   void draw_one_snowflake() const {
     ++place_.tally.calls;
     try_to("a generator", [&] {
-      SnowflakeGenerator generator(store_options(), snowflake_options(true, false));
-      draw(generator, order(host().number, owner_of(host())), false);
+      const SnowflakeOptions options = snowflake_options(true, false);
+      SnowflakeGenerator generator(store_options(), options);
+      draw(generator, options.timeout, order(host().number, owner_of(host())), false);
       if (generator.claim_fetch()) make_program(place_, [](const Actor& child) { child.renew(); });
     });
   }

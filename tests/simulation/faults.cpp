@@ -201,6 +201,7 @@ bool Faults::stop_one() {
   log_.note("stop", process->number, duration);
   server_.note_disturbance();
   process->stopped_until = Scheduler::the().now() + duration;
+  ++process->times_stopped;
   return true;
 }
 

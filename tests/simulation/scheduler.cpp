@@ -103,6 +103,7 @@ struct Fiber {
   bool was_woken = false;
   const void* waits_for = nullptr;
   Time not_before = 0;  ///< if ready: when it may run; if waiting: the deadline
+  Time due = 0;         ///< from when on it waits for nothing but its turn
   std::byte* stack = nullptr;
   context::fcontext_t at = nullptr;
   std::vector<std::byte> locals{};
@@ -157,6 +158,7 @@ Fiber& Scheduler::start(Process& process, std::function<void()> body) {
   const ThreadLocals& own = thread_locals();
   fiber->locals.resize(own.size);
   std::copy_n(own.image, own.image_size, fiber->locals.begin());
+  fiber->due = now_;
   fiber->stack = take_stack();
   fiber->at = context::make_fcontext(fiber->stack + stack_size, stack_size - page, &run_body);
   fibers_.push_back(fiber);
@@ -254,6 +256,7 @@ void Scheduler::resume(Fiber& fiber) {
   std::memcpy(own.begin, fiber.locals.data(), own.size);
   const Exceptions of_main = std::exchange(exceptions(), fiber.exceptions);
   errno = fiber.error;
+  fiber.process->kept_waiting += std::max<Time>(0, now_ - fiber.due);
   running_ = &fiber;
   fiber.at = context::jump_fcontext(fiber.at, &fiber).fctx;
   running_ = nullptr;
@@ -269,6 +272,7 @@ void Scheduler::switch_away() {
 void Scheduler::preempt() {
   if (running_ == nullptr) return;
   // Now and then the system runs something else for long.
+  running_->due = now_;
   running_->not_before = !is_calm_ && random_.one_in(32) ? now_ + random_.spread(microsecond, 3 * second) : 0;
   switch_away();
 }
@@ -282,7 +286,7 @@ void preempt() {
 }
 
 void Scheduler::sleep_until(Time time) {
-  running_->not_before = time;
+  running_->not_before = running_->due = time;
   switch_away();
 }
 
@@ -291,7 +295,7 @@ bool Scheduler::wait(const void* what, Time deadline) {
   fiber.state = Fiber::State::waiting;
   fiber.was_woken = false;
   fiber.waits_for = what;
-  fiber.not_before = deadline;
+  fiber.not_before = fiber.due = deadline;
   switch_away();
   fiber.waits_for = nullptr;
   return fiber.was_woken;
@@ -302,6 +306,7 @@ void Scheduler::wake_all(const void* what) {
     if (fiber->state != Fiber::State::waiting || fiber->waits_for != what) continue;
     fiber->was_woken = true;
     fiber->not_before = 0;
+    fiber->due = now_;
     fiber->waits_for = nullptr;
   }
 }
@@ -316,6 +321,7 @@ void Scheduler::wake_one(const void* what) {
       *waiting[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(waiting.size())))];
   chosen.was_woken = true;
   chosen.not_before = 0;
+  chosen.due = now_;
   chosen.waits_for = nullptr;
 }
 

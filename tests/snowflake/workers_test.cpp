@@ -6,6 +6,7 @@
 
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/slow_clock.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
 #include "support/worker_request.hpp"
@@ -23,6 +24,7 @@ using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::proposes;
 using leaf::test::request_of;
+using leaf::test::SlowClock;
 using leaf::test::SqliteSession;
 using leaf::test::SqliteStore;
 
@@ -37,16 +39,6 @@ struct LeaseFixture : ClockedStore {
             " held_after, clock_offset, grant_before)) FROM leaf_worker) ||"
             " (SELECT json_array(layout, deployment) FROM leaf_meta)");
   }
-};
-
-/// A look at the time takes `passes`: a store whose answers are slow, each within the timeout.
-class SlowClock final : public leaf::test::ManualClock {
- public:
-  std::chrono::steady_clock::time_point steady_now() override {
-    advance(passes);
-    return ManualClock::steady_now();
-  }
-  std::chrono::milliseconds passes{0};
 };
 
 }  // namespace

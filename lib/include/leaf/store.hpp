@@ -100,9 +100,10 @@ class LEAF_EXPORT Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  /// How long each further call may take in all; zero as in StoreOptions. Throws Error (usage) if it is
-  /// negative.
-  void set_timeout(std::chrono::milliseconds timeout);
+  /// How long each further call may take in all, zero as in StoreOptions; none goes on after `latest`. Throws
+  /// Error (usage) if the timeout is negative.
+  void set_timeout(std::chrono::milliseconds timeout,
+                   std::optional<std::chrono::steady_clock::time_point> latest = {});
 
   /// Brings the schema up to date, or creates it, in one transaction and under a lock. Returns the migrations
   /// that were applied: none if it was current, or is newer and fits this program. Takes over a table

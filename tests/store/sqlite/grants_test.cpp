@@ -11,10 +11,12 @@
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/slow_clock.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
 using leaf::ErrorCode;
 using leaf::Range;
 using leaf::TagName;
@@ -30,6 +32,38 @@ TEST_CASE("grants: a row with max_id 1 and step 2000 gives [1, 2001), as in Leaf
   CHECK(grant.step == 2000);
   CHECK(grant.limit == leaf::max_id);
   CHECK(grant.incarnation == admin.tag(TagName("order")).incarnation);
+}
+
+TEST_CASE("grants: all that a grant asks of the store takes no longer than one timeout") {
+  const SqliteStore file;
+  leaf::test::SlowClock clock;
+  leaf::StoreOptions options = file.options();
+  options.clock = &clock;
+  options.timeout = 1s;
+  leaf::Store store(options);
+  const TagName unknown("nobody");  // which is looked at twice more before anybody is told so
+  CHECK(error_code([&] { store.grant(unknown, 1); }) == ErrorCode::not_found);
+  clock.passes = 250ms;
+  CHECK(error_code([&] { store.grant(unknown, 1); }) == ErrorCode::unavailable);
+  store.set_timeout(2s);
+  CHECK(error_code([&] { store.grant(unknown, 1); }) == ErrorCode::not_found);
+}
+
+TEST_CASE("grants: no call goes on after the end that is set for all") {
+  const SqliteStore file;
+  leaf::test::ManualClock clock;
+  leaf::StoreOptions options = file.options();
+  options.clock = &clock;
+  leaf::Store store(options);
+  leaf::test::add_tag(store, "order", 10);
+  for (const auto timeout : {1s, 0s}) {
+    store.set_timeout(timeout, clock.steady_now() + 1s);
+    CHECK_NOTHROW(store.grant(TagName("order"), 1));
+    clock.advance(1s);
+    CHECK(error_code([&] { store.grant(TagName("order"), 1); }) == ErrorCode::unavailable);
+    store.set_timeout(timeout);
+    CHECK_NOTHROW(store.grant(TagName("order"), 1));
+  }
 }
 
 TEST_CASE("grants: exact ones follow each other, a wish enlarges a segment and never shrinks it") {
