@@ -81,10 +81,10 @@ void SharedRanges::fetch() {
   const Time deadline = clock().steady_now() + timeout_;
   find_store(deadline);
   const auto store_lock = lock_store(deadline);
-  fetch(*store_until(deadline));
+  fetch(*store_until(deadline), /*is_awaited=*/false);
 }
 
-void SharedRanges::fetch(Store& store) {
+void SharedRanges::fetch(Store& store, bool /*is_awaited*/) {
   const auto file = current_file();
   if (!file) return;
   LockWait no_wait;

@@ -47,7 +47,7 @@ class SharedRanges : public range::RangeSource {
   bool claim_fetch() override;
   bool is_check_due() override;
   void fetch() override;
-  void fetch(Store& store) override;
+  void fetch(Store& store, bool is_awaited) override;
   std::uint64_t store_changes() const noexcept override { return store_changes_.count(); }
   std::uint64_t buffer_changes() const noexcept override { return buffer_changes_.count(); }
   /// Leaves a file or folder that was removed, and a store that others have seen the name lead away from.

@@ -280,7 +280,7 @@ void Fetcher::fetch(Task task, std::optional<Store>& store, Lock& lock) {
   const bool is_awaited = source.fetch_.awaited > 0;
   lock.unlock();
   Outcome outcome = outcome_of([&] {
-    if (is_awaited || source.wants_fetch()) source.fetch(made(store, store_options_));
+    if (is_awaited || source.wants_fetch()) source.fetch(made(store, store_options_), is_awaited);
   });
   if (outcome.failure && options_.on_failure) {
     const std::lock_guard report(report_mutex_);

@@ -37,9 +37,10 @@ void OwnRanges::fetch() {
   if (seen.wants_next()) fetch_locked(store, seen);  // another thread may have been faster
 }
 
-void OwnRanges::fetch(Store& store) {
+void OwnRanges::fetch(Store& store, bool is_awaited) {
   const DoubleBuffer& seen = buffer();
   const std::uint32_t turn = seen.next_turn();
+  if (!is_awaited && !seen.wants_next()) return;  // since another thread was faster, which is not its turn
   const std::lock_guard fetch_lock(fetch_mutex_);
   if (seen.next_turn() == turn) fetch_locked(store, seen);
 }

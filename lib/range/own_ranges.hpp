@@ -32,7 +32,7 @@ class OwnRanges final : public RangeSource {
   }
   void request_fetch() override { fetcher_.request(*this); }
   void fetch() override;
-  void fetch(Store& store) override;
+  void fetch(Store& store, bool is_awaited) override;
   /// True twice a minute, while IDs are drawn.
   bool check() override;
   /// Draws from what `store` has granted, if that is another one now.

@@ -78,9 +78,9 @@ class RangeSource {
   /// Fetches now, unless another one is at it or it is not needed any more. Throws Error.
   virtual void fetch() = 0;
 
-  /// Has `store` grant the next range and puts it in place, also where what is buffered is of no use to
-  /// whoever waits. Called from one thread at a time. Throws Error.
-  virtual void fetch(Store& store) = 0;
+  /// Has `store` grant the next range and puts it in place, if that is missing, or if it `is_awaited` by
+  /// those who may have no use for what is buffered. Called from one thread at a time. Throws Error.
+  virtual void fetch(Store& store, bool is_awaited) = 0;
   /// Looks whether what is buffered may still be drawn, without asking the store. Called each second from one
   /// thread at a time, perhaps during a fetch. True if the store is to be asked.
   virtual bool check() { return false; }

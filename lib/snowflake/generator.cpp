@@ -156,7 +156,7 @@ SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions
     own_windows_ = own.get();
     windows_ = std::move(own);
     own_store_.emplace(store_);
-    windows_->fetch(*own_store_);
+    windows_->fetch(*own_store_, /*is_awaited=*/true);
   }
   positions_.emplace(Layout::parse(windows_->origin()));
   require_expected_layout(request, layout());

@@ -11,6 +11,7 @@
 #include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
 #include "support/test_host.hpp"
+#include "support/wait_for.hpp"
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -155,4 +156,23 @@ TEST_CASE("damage: who has mapped a file before it was damaged leaves it as soon
   leaf::SegmentAllocator coming(host.store_options(), {.timeout = 1s, .host = host.host_options()});
   CHECK(coming.tag(leaf::TagName("order")).next() == 11);
   CHECK(mapped.next() == 12);
+}
+
+TEST_CASE("damage: who has mapped a file and is alone leaves it when it looks again") {
+  TestHost host;
+  leaf::Store admin(host.store_options());
+  leaf::test::add_tag(admin, "order", 10);
+  leaf::HostOptions options = host.host_options();
+  options.fetch_ahead = true;
+  leaf::SegmentAllocator running(host.store_options(), {.timeout = 1s, .host = options});
+  leaf::SegmentTag mapped = running.tag(leaf::TagName("order"));
+  CHECK(mapped.next() == 1);
+  constexpr std::size_t begin_of_the_first_range = offsetof(SharedState, buffer) + 64 + 32;
+  damage(leaf::test::state_file_in(host.run), {begin_of_the_first_range, 0x40});
+  // As the background thread does each second.
+  CHECK(leaf::test::wait_for([&] {
+    host.clock.advance(1s);
+    return !is_listed_as_damaged(host);
+  }));
+  CHECK(mapped.next() >= 11);
 }

@@ -339,6 +339,23 @@ TEST_CASE("host tag: what was buffered below a floor is given up at once, and no
   host.admin.update_tag(host.order, {.raise_to = 5000});
   CHECK(host.drop(5000) == 8);
   CHECK(tag.next() == 5000);
+  tag.fetch();
+  host.admin.update_tag(host.order, {.raise_to = 9000});
+  CHECK(host.drop(9000) > 10);  // the next segment too
+  CHECK(tag.next() == 9000);
+}
+
+TEST_CASE("host tag: a fetch that nobody needs any more takes nothing from what is buffered") {
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
+  CHECK(tag.next() == 1);
+  tag.fetch();
+  const std::int64_t granted = host.admin.tag(host.order).next_id;
+  for (int i = 0; i < 5; ++i) tag.fetch();
+  CHECK(host.admin.tag(host.order).next_id == granted);
+  CHECK(tag.next() == 2);
 }
 
 TEST_CASE("host tag: a buffer is not dropped under a fetch: the lock is waited for, with an end") {

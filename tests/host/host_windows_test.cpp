@@ -160,6 +160,15 @@ TEST_CASE("host windows: owners, and workers that are pinned, have windows of th
   CHECK(SnowflakeGenerator(host.store_options(), host.snowflake("here", 9)).worker() == 9);
 }
 
+TEST_CASE(
+    "host windows: of a layout that is not the expected one nobody makes IDs, though some are buffered") {
+  SnowflakeHost host;
+  host.generator().next();
+  SnowflakeOptions options = host.snowflake();
+  options.worker.layout = leaf::Layout::parse("sonyflake");
+  CHECK(error_code([&] { SnowflakeGenerator(host.store_options(), options); }) == ErrorCode::usage);
+}
+
 TEST_CASE("host windows: children that are forked of a process that has drawn make IDs of their own") {
   constexpr int children = 6, per_child = 20'000;
   SnowflakeHost host;

@@ -24,6 +24,7 @@
 #include "support/working_folder.hpp"
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
 using leaf::ErrorCode;
 using leaf::TagName;
 using leaf::test::error_code;
@@ -376,6 +377,28 @@ TEST_CASE("marks: of two copies that lease a worker for the same time at the sam
   });
   leaf::Store one(options);
   CHECK(error_code([&] { one.acquire_worker({.owner = "a"}); }) == ErrorCode::refused);
+}
+
+TEST_CASE(
+    "marks: where the mark is lost and the buffer is not, a restored store is known by what was buffered") {
+  MarkingHost host;
+  leaf::Store admin = host.process();
+  leaf::test::add_tag(admin, "order", 100);
+  host.back_up();
+  leaf::SegmentAllocator allocator(host.store_options(), {.timeout = 1s, .host = host.host_options()});
+  leaf::SegmentTag tag = allocator.tag(host.order);
+  std::int64_t last = 0;
+  while (last < 250) last = tag.next();
+  fs::remove(host.mark_file());
+  host.put_back();
+  CHECK(error_code([&] {
+          while (last < 10'000) {
+            const std::int64_t id = tag.next();
+            REQUIRE(id > last);
+            last = id;
+          }
+        }) == ErrorCode::refused);
+  CHECK(last < 10'000);
 }
 
 TEST_CASE("marks: a file that is overwritten by a backup while a call waits for it grants nothing again") {

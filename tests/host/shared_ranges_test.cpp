@@ -85,6 +85,7 @@ struct Plan {
   std::string incarnation = "o1";
   std::function<void()> before_grant = [] {};
   std::function<void()> before_identify = [] {};
+  std::function<void(leaf::Store&)> ask_more = [](leaf::Store&) {};  ///< with before_identify
   std::string order_mark{};
   bool takes_over = true;
   bool is_newest = true;
@@ -111,8 +112,9 @@ class PlannedGranter final : public leaf::range::Granter {
             .origin = plan_.incarnation,
             .record = leaf::range::SegmentRecord{}};
   }
-  leaf::StoreIdentity identify(leaf::Store&) const override {
+  leaf::StoreIdentity identify(leaf::Store& store) const override {
     plan_.before_identify();
+    plan_.ask_more(store);
     return {plan_.deployment, ""};
   }
   std::string order_mark() const override { return plan_.order_mark; }
@@ -477,6 +479,23 @@ TEST_CASE("shared ranges: all that a call asks of the store ends with its timeou
     CHECK(one.draw() == 1);
     CHECK(sqlstate == leaf::store::sqlstate::timed_out);
   }
+}
+
+TEST_CASE("shared ranges: a name is looked at no longer than the caller may wait") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
+  one.grants = {{1, 10}};
+  CHECK(one.draw() == 1);
+  fixture.clock.advance(61s);
+  Plan silent;
+  std::string sqlstate;
+  silent.ask_more = [&](leaf::Store& store) {
+    fixture.clock.advance(50ms);
+    sqlstate = leaf::test::error_of([&] { store.identity(); }).sqlstate();
+  };
+  Buffer another(fixture, "order", 50ms, silent);
+  CHECK(sqlstate == leaf::store::sqlstate::timed_out);
+  CHECK(another.draw() == 2);
 }
 
 TEST_CASE("shared ranges: what a caller has waited before counts") {

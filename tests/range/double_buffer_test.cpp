@@ -147,6 +147,15 @@ std::int64_t use(DoubleBuffer& buffer, const Used& used) {
 
 }  // namespace
 
+TEST_CASE("range: to drain a buffer gives up the next range too") {
+  DoubleBuffer buffer;
+  buffer.publish({1, 11}, 1);
+  CHECK(buffer.take(3).range == Range{1, 4});
+  buffer.publish({11, 21}, 1);
+  CHECK(buffer.drain() == 17);
+  CHECK(buffer.take(1).range.empty());
+}
+
 TEST_CASE("range: a buffer is intact whatever it goes through") {
   DoubleBuffer buffer;
   CHECK(buffer.is_intact());

@@ -1,8 +1,11 @@
 #include "range/own_ranges.hpp"
 
+#include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <pthread.h>
 #include <signal.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -82,7 +85,7 @@ class Interrupted final : public leaf::range::RangeSource {
   }
   void request_fetch() override { fetcher_.request(*this); }
   void fetch() override {}
-  void fetch(Store&) override {
+  void fetch(Store&, bool) override {
     const std::int64_t lo = 1 + 10 * fetches;
     ranges_.publish({lo, lo + 10}, 1, 0, ranges_.next_turn());
     ++fetches;
@@ -205,7 +208,7 @@ TEST_CASE("fetcher: what a store has granted and nobody drawn is drawn on once i
   source.emplace(std::make_unique<MadeUp>([&] { return granted; }), file.options(), fetcher);
   const auto fetch = [&](Store& store, std::int64_t lo, std::int64_t hi) {
     granted = {.range = {lo, hi}, .mark = 1, .store = store.identity(), .origin = "o", .record = {}};
-    source->fetch(store);
+    source->fetch(store, /*is_awaited=*/true);
   };
   fetch(here, 11, 21);
   CHECK(source->take(1).lo == 11);
@@ -247,12 +250,12 @@ TEST_CASE(
   std::optional<OwnRanges> source;
   Fetcher fetcher(file.options(), {.timeout = 1s, .max_threads = 0, .on_failure = {}});
   source.emplace(std::make_unique<MadeUp>(grant), file.options(), fetcher);
-  source->fetch(here);
+  source->fetch(here, /*is_awaited=*/false);
   CHECK(source->take(1).lo == 1);
-  source->fetch(here);
+  source->fetch(here, /*is_awaited=*/false);
   source->check_name(elsewhere);
   source->check_name(here);
-  source->fetch(here);  // for who has waited since before
+  source->fetch(here, /*is_awaited=*/true);  // for who has waited since before
   for (std::int64_t expected = 2; expected < 21; ++expected) CHECK(source->take(1).lo == expected);
 }
 
@@ -311,6 +314,96 @@ TEST_CASE("fetcher: who waits for an attempt is told what that one has met, not 
   CHECK(leaf::test::wait_for([&] { return looks > 1; }));
   let_go.count_down();
   CHECK(second.get() == "attempt 2");
+}
+
+TEST_CASE("fetcher: a range that is there already has no other one put in its place, unless one waits") {
+  const SqliteStore file;
+  Store store = file.open();
+  std::int64_t lo = 1;
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(file.options(), {.timeout = 1s, .max_threads = 0, .on_failure = {}});
+  source.emplace(std::make_unique<MadeUp>([&] {
+                   return Granted{.range = {std::exchange(lo, lo + 10), lo + 10},
+                                  .mark = 1,
+                                  .store = {},
+                                  .origin = "o",
+                                  .record = {}};
+                 }),
+                 file.options(), fetcher);
+  source->fetch(store, /*is_awaited=*/false);
+  CHECK(source->take(1).lo == 1);
+  for (int i = 0; i < 4; ++i) source->fetch(store, /*is_awaited=*/false);
+  CHECK(lo == 21);
+  CHECK(source->take(1).lo == 2);
+  source->fetch(store, /*is_awaited=*/true);
+  CHECK(lo == 31);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+namespace {
+
+std::atomic<bool> threads_are_refused{false};
+
+}  // namespace
+
+/// In the place of the system's, which refuses threads to a user who has too many.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) {
+  static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  return threads_are_refused ? EAGAIN : real(thread, attributes, start, argument);
+}
+
+TEST_CASE("fetcher: where no thread could be started it is tried again by the next call") {
+  const SqliteStore file;
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(file.options(), {.timeout = 10s, .max_threads = 1, .on_failure = {}});
+  source.emplace(std::make_unique<MadeUp>([] {
+                   return Granted{.range = {1, 11}, .mark = 1, .store = {}, .origin = "o", .record = {}};
+                 }),
+                 file.options(), fetcher);
+  threads_are_refused = true;
+  const std::string told = leaf::test::error_text([&] { source->take(1); });
+  threads_are_refused = false;
+  CHECK(told == "no thread could be started to fetch a range | check the limit of processes, 'ulimit -u'");
+  CHECK(source->take(1).lo == 1);
+}
+
+#endif
+
+TEST_CASE("fetcher: an outage that follows another one is met by short pauses anew") {
+  const SqliteStore file;
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  std::atomic<int> fetches{0};
+  std::atomic<bool> is_away{false};
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(options, {.timeout = 1h, .max_threads = 1, .on_failure = {}});
+  source.emplace(
+      std::make_unique<MadeUp>([&] {
+        const std::int64_t lo = 1 + 10 * fetches++;
+        if (is_away) throw Error(ErrorCode::unavailable, "the store is away");
+        return Granted{.range = {lo, lo + 10}, .mark = 1, .store = {}, .origin = "o", .record = {}};
+      }),
+      options, fetcher);
+  source->fetch();
+  for (int outage = 0; outage < 2; ++outage) {
+    is_away = true;
+    int failed = fetches;
+    source->take(10);  // past the mark
+    for (const auto pause : {100ms, 200ms, 400ms, 800ms}) {
+      CHECK(leaf::test::wait_for([&] { return fetches > failed; }));
+      clock.wait_for_sleepers(1);
+      CHECK(fetches == ++failed);
+      clock.advance(pause);
+    }
+    CHECK(leaf::test::wait_for([&] { return fetches > failed; }));
+    clock.wait_for_sleepers(1);
+    is_away = false;
+    clock.advance(2s);
+    CHECK(leaf::test::wait_for([&] { return !source->wants_fetch(); }));
+  }
 }
 
 TEST_CASE("fetcher: what a caller has waited before counts") {
@@ -392,7 +485,7 @@ TEST_CASE("fetcher: no answer has IDs of two stores, whenever the name leads to 
   source->fetch();
   std::atomic<bool> is_over{false};
   std::thread name([&] {
-    for (int i = 0; i < 50'000; ++i) source->fetch(store);
+    for (int i = 0; i < 50'000; ++i) source->fetch(store, /*is_awaited=*/true);
     is_over = true;
   });
   int mixed = 0;

@@ -31,6 +31,18 @@ TEST_CASE("attempts: what another client was in the way of is tried again until 
   CHECK(error_code([&] { static_cast<void>(attempts.time_left()); }) == ErrorCode::unavailable);
 }
 
+TEST_CASE("attempts: no pause goes on after the end of the time") {
+  // Pauses are drawn at random.
+  for (int run = 0; run < 100; ++run) {
+    ManualClock clock;
+    const auto begun = clock.steady_now();
+    Attempts attempts(clock, 50ms);
+    while (error_code([&] { attempts.wait_after(with_state("40001")); }) == std::nullopt) {
+    }
+    CHECK(clock.steady_now() - begun < 50ms);
+  }
+}
+
 TEST_CASE("attempts: a server that starts again is waited for until the time is up, and not all the time") {
   // Pauses are drawn at random.
   for (int run = 0; run < 20; ++run) {
