@@ -15,6 +15,7 @@
 #include "range/own_ranges.hpp"
 #include "snowflake/pace.hpp"
 #include "snowflake/window_granter.hpp"
+#include "store/connection.hpp"
 #include "store/expected_layout.hpp"
 #include "store/retry.hpp"
 #include "text/duration_text.hpp"
@@ -329,24 +330,20 @@ bool SnowflakeGenerator::Impl::go_to_window_of(
   const auto waits_at = clock_.steady_now();
   const bool was_over = waits_since.has_value();
   if (!was_over) waits_since = waits_at;
-  const auto waited = waits_at - *waits_since;
-  const auto are_over = [&] {
-    return Error(ErrorCode::unavailable,
-                 fmt::format("windows of {} are over before they come from the store",
-                             text_of(options_.worker.window)),
-                 "lease longer ones"_hint);
-  };
-  if (waited >= store::allowed(options_.timeout)) throw are_over();
   const auto is_there = [&] {
     const DoubleBuffer::View seen = windows_->buffer().view();
     return serves(seen.rest) || (seen.has_next && serves(seen.next));
   };
   // Both windows are kept until the store has confirmed the time: the clock may have jumped, and come back.
   try {
-    windows_->await(is_there, waited);
+    windows_->await(is_there, waits_at - *waits_since);
   } catch (const Error& error) {
-    if (was_over && error.retryable() && error.sqlstate().empty()) throw are_over();  // the last is only late
-    throw;
+    const bool is_late = error.sqlstate().empty() || error.sqlstate() == store::sqlstate::timed_out;
+    if (!was_over || !error.retryable() || !is_late) throw;
+    throw Error(ErrorCode::unavailable,
+                fmt::format("windows of {} are over before they come from the store",
+                            text_of(options_.worker.window)),
+                "lease longer ones"_hint);
   }
   return true;
 }

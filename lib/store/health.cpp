@@ -152,7 +152,8 @@ std::string how_to_end(const StoreLock& lock) {
 }
 
 StoreHealth Store::health() {
-  return impl_->attempt(store::IfMissing::fail, false, [&](Connection& connection, store::TimeLeft left) {
+  // Each look has the whole time: of a store that is slow there is most to say.
+  return impl_->attempt(store::IfMissing::fail, false, [&](Connection& connection, milliseconds left) {
     StoreHealth found;
     look_at_tables(found, connection, impl_->clock(), left);
     try {

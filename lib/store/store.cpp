@@ -1,5 +1,6 @@
 #include "leaf/store.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -44,11 +45,17 @@ std::vector<store::Row> Store::Impl::execute(const char* store::Sql::*statement,
 void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const store::Attempts& attempts) {
   if (!connection_) {
     connect_anew(if_missing, attempts.time_left());
-  } else if (clock_.steady_now() - connected_at_ >= connection_lasts) {
+  } else if (clock_.steady_now() >= connected_until_) {
+    const milliseconds patience = attempts.time_left() / 2;
+    const auto begun = clock_.steady_now();
     try {
-      connect_anew(if_missing, attempts.time_left() / 2);
+      connect_anew(if_missing, patience);
     } catch (const Error&) {
-      connected_at_ = clock_.steady_now();  // the one that is open may still do, and else tells why not
+      // The one that is open may still do, and else tells why not. The next try is soon, if this one was
+      // short.
+      const auto now = clock_.steady_now();
+      connected_until_ = now + std::clamp<std::chrono::nanoseconds>(
+                                   10 * (now - begun), std::chrono::seconds(1), connection_lasts);
     }
   }
   if (check_schema && !schema_checked_) {
@@ -66,7 +73,7 @@ void Store::Impl::connect_anew(store::IfMissing if_missing, milliseconds timeout
   if (connected_in_ != getpid()) static_cast<void>(connection_.release());
   connection_ = std::move(connection);
   connected_in_ = getpid();
-  connected_at_ = clock_.steady_now();
+  connected_until_ = clock_.steady_now() + connection_lasts;
   schema_checked_ = false;
 }
 

@@ -196,7 +196,7 @@ class Store::Impl {
   const std::function<std::shared_ptr<void>()> while_asked_;
   std::unique_ptr<store::Connection> connection_;
   pid_t connected_in_ = 0;  ///< the process
-  std::chrono::steady_clock::time_point connected_at_{};
+  std::chrono::steady_clock::time_point connected_until_{};
   std::uint64_t connected_by_ = 0;
   bool schema_checked_ = false;
   std::string deployment_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,6 +24,7 @@
 #include "store/made_once.hpp"
 #include "store/no_signals.hpp"
 #include "store/postgresql/errors.hpp"
+#include "store/postgresql/login_threads.hpp"
 #include "store/postgresql/resolver.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -171,14 +173,18 @@ Session connect(const std::string& connection_string, const std::string& program
   return session;
 }
 
+/// Whether anybody has set it up on this system.
+bool knows_kerberos() {
+  return std::getenv("KRB5_CONFIG") != nullptr || access("/etc/krb5.conf", F_OK) == 0;
+}
+
 /// What `work()` returns or throws. A step of libpq's may wait for a Kerberos server without regard to a
 /// deadline: then the thread is left behind.
 Session in_time(std::function<Session()> work, const std::string& connection_string, Deadline deadline) {
   const auto task = std::make_shared<std::packaged_task<Session()>>(std::move(work));
   auto session = task->get_future();
   try {
-    const NoSignals in_thread;
-    std::thread([task] { (*task)(); }).detach();
+    run_in_login_thread([task] { (*task)(); });
   } catch (const std::system_error&) {
     (*task)();  // too many threads; mostly no step waits
   }
@@ -191,11 +197,6 @@ Session in_time(std::function<Session()> work, const std::string& connection_str
                Remedy{Remedy::Kind::allow_more_time}));
   }
   return session.get();
-}
-
-/// A socket's folder is asked for by no other library.
-bool is_on_network(const Servers& servers) {
-  return !servers.addresses.empty() || !(servers.hosts.starts_with('/') || servers.hosts.starts_with('@'));
 }
 
 }  // namespace
@@ -215,7 +216,7 @@ Session log_in(const std::string& connection_string, const std::string& program,
   const auto work = [=, failures = resolution.failures] {
     return connect(connection_string, program, parameters, failures, deadline);
   };
-  return is_on_network(resolution.servers) ? in_time(work, connection_string, deadline) : work();
+  return knows_kerberos() ? in_time(work, connection_string, deadline) : work();
 }
 
 void cancel(PGconn* connection, milliseconds patience) noexcept try {
