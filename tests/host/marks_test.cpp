@@ -10,7 +10,9 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "host/state_patch.hpp"
 #include "leaf/host.hpp"
@@ -57,6 +59,22 @@ struct MarkingHost : TestHost {
   }
 
   const TagName order{"order"};
+};
+
+/// While it lives this process can open nothing.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const struct rlimit none { .rlim_cur = 0, .rlim_max = before_.rlim_max };
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  struct rlimit before_ {};
 };
 
 }  // namespace
@@ -181,6 +199,22 @@ TEST_CASE("marks: a process outlives that its file is cut, and does not forget w
   CHECK(running.granted_mark(host.order) == 501);
   CHECK(error_code([&] { running.grant(host.order, 5); }) == ErrorCode::refused);
   CHECK(error_code([&] { host.process().grant(host.order, 5); }) == ErrorCode::refused);
+}
+
+TEST_CASE("marks: a process that has no descriptor left does not forget what others were granted") {
+  MarkingHost host;
+  const auto others = leaf::host_marks(host.host_options()), own = leaf::host_marks(host.host_options());
+  const leaf::StoreIdentity store{.deployment = "d", .copy = "c"};
+  const std::string subject = "tag order";
+  others->raise(store.deployment, subject, 501);
+  {
+    const NoDescriptors none;
+    CHECK(error_code([&] { own->mark(store.deployment, subject); }) == ErrorCode::failed);
+    CHECK(error_code([&] { own->claim(store, subject, {1, 11}); }) == ErrorCode::failed);
+    CHECK(error_code([&] { own->subjects(store.deployment); }) == ErrorCode::failed);
+  }
+  CHECK(own->highest(store.deployment, subject) == 501);
+  CHECK(own->subjects(store.deployment) == std::vector{subject});
 }
 
 TEST_CASE("marks: a process keeps no descriptor of what was removed, and still knows what it was granted") {
@@ -534,6 +568,22 @@ TEST_CASE("marks: of copies with different layouts that lease first at the same 
   leaf::Store one(options);
   CHECK(error_code([&] { one.acquire_worker({.owner = "a"}); }) == ErrorCode::refused);
   CHECK_NOTHROW(other.acquire_worker({.owner = "c"}));
+}
+
+TEST_CASE("marks: a process knows its layout also where the folder was emptied, and tells the others") {
+  constexpr leaf::MarkHolder one_layout = 1, another_layout = 2;
+  MarkingHost host;
+  const auto own = leaf::host_marks(host.host_options()), others = leaf::host_marks(host.host_options());
+  CHECK(own->settle("d", leaf::mark_of_layout, one_layout) == one_layout);
+  fs::remove_all(host.run);
+  SUBCASE("before anybody settles one") {
+    CHECK(own->mark("d", leaf::mark_of_layout).holder == one_layout);
+    CHECK(others->settle("d", leaf::mark_of_layout, another_layout) == one_layout);
+  }
+  SUBCASE("after others have settled another") {
+    CHECK(others->settle("d", leaf::mark_of_layout, another_layout) == another_layout);
+    CHECK(own->settle("d", leaf::mark_of_layout, another_layout) == one_layout);
+  }
 }
 
 TEST_CASE("marks: more copies than there is room for are told apart from those that granted last") {

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -564,6 +565,27 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "shared ranges: what was granted of a tag that was made anew damages no other store's buffer of it") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
+  one.grants = {{1000, 1001}};
+  CHECK(one.draw() == 1000);
+  Buffer other(fixture);
+  other.deployment = "d2";
+  other.grants = {{1, 3}};
+  other.fetch();
+  CHECK(other.draw() == 1);
+  one.deployment = "d2";
+  one.incarnation = "o2";
+  one.grants = {{10, 20}, {30, 40}};
+  one.fetch();
+  CHECK(one.origin() == "o1");
+  CHECK(one.draw() == 2);
+  CHECK(one.draw() == 30);
+  CHECK(one.origin() == "o2");
+}
+
 TEST_CASE("shared ranges: what was granted of a tag that was made anew is lost once the store has moved on") {
   SharedRangesFixture fixture;
   Buffer buffer(fixture);
@@ -602,6 +624,35 @@ TEST_CASE("shared ranges: who draws piece by piece sees that the name led to ano
   one.fetch();
   CHECK(one.granted_by().deployment == "d1");
   CHECK(one.store_changes() != before);
+}
+
+TEST_CASE("shared ranges: whoever sees that a thread has gone to another store sees that it is counted") {
+  SharedRangesFixture fixture;
+  leaf::Store store(fixture.store_options());
+  Buffer ranges(fixture);
+  ranges.grants = {{1, 3}};
+  CHECK(ranges.draw() == 1);
+  std::atomic<bool> is_over{false};
+  std::atomic<int> uncounted{0};
+  std::latch begun(2);
+  std::thread taker([&] {
+    begun.arrive_and_wait();
+    while (!is_over) {
+      const std::uint64_t changes = ranges.store_changes();
+      const auto* const before = &ranges.buffer();
+      while (&ranges.buffer() == before && !is_over) continue;
+      if (is_over) return;
+      if (ranges.store_changes() == changes) ++uncounted;
+    }
+  });
+  begun.arrive_and_wait();
+  for (int i = 0; i < 5000; ++i) {
+    ranges.deployment = i % 2 == 0 ? "d2" : "d1";
+    ranges.check_name(store);
+  }
+  is_over = true;
+  taker.join();
+  CHECK(uncounted == 0);
 }
 
 TEST_CASE("shared ranges: a store that has no buffer here yet is another one, too") {
@@ -778,6 +829,23 @@ TEST_CASE(
   };
   CHECK_THROWS(fetcher.fetch());
   CHECK(other.draw() == 350);
+}
+
+TEST_CASE(
+    "shared ranges: who fetches behind its callers' backs is waited for as long as the store may take") {
+  SharedRangesFixture fixture;
+  Buffer fetcher(fixture), other(fixture);
+  fetcher.grants = {{1, 101}};
+  other.grants = {{200, 300}};
+  CHECK(fetcher.draw() == 1);
+  fetcher.before_grant = [&] {
+    fixture.clock.advance(2s);  // of the store's 5 s; calls end after one
+    CHECK(error_code([&] { other.take_all(150); }) == ErrorCode::unavailable);
+    CHECK(other.draw() == 2);
+  };
+  leaf::Store store(fixture.store_options());
+  CHECK_THROWS(fetcher.fetch(store));
+  CHECK(other.asked == 0);
 }
 
 TEST_CASE("shared ranges: who waits leaves the file to others while they take turns with its lock") {

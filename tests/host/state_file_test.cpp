@@ -9,9 +9,12 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "host/state_patch.hpp"
@@ -66,6 +69,9 @@ void set_text(char (&to)[size], const std::string& text) {
   text.copy(to, size - 1);
 }
 
+/// What happens before this thread locks a file that is to be replaced, once.
+thread_local std::function<void()> before_lock;
+
 ino_t inode_of(const fs::path& path) {
   struct stat status {};
   REQUIRE(stat(path.c_str(), &status) == 0);
@@ -73,6 +79,17 @@ ino_t inode_of(const fs::path& path) {
 }
 
 }  // namespace
+
+// The linker leads leaf::host::lock_file() here.
+extern "C" {
+bool __real__ZN4leaf4host9lock_fileEi(int descriptor);
+bool __wrap__ZN4leaf4host9lock_fileEi(int descriptor);
+
+bool __wrap__ZN4leaf4host9lock_fileEi(int descriptor) {
+  if (const auto first = std::exchange(before_lock, nullptr)) first();
+  return __real__ZN4leaf4host9lock_fileEi(descriptor);
+}
+}
 
 TEST_CASE("state file: who gives up rights after opening the folder is not told to remove a file") {
   if (geteuid() != 0) return;
@@ -161,6 +178,28 @@ TEST_CASE("state file: who asks whether another's may go holds its lock meanwhil
   CHECK_FALSE(first->is_current(fixture.folder));
   may_go = false;  // of its own nobody asks
   CHECK(open() != nullptr);
+}
+
+TEST_CASE("state file: who comes late to replace one leaves the file of who was faster, who is at it") {
+  StateFileFixture fixture;
+  // Their name does not tell which store they are about.
+  const auto key_of = [&](const char* copy) {
+    FileKey key = fixture.key;
+    key.kind = FileKind::store_name;
+    key.identity.copy = copy;
+    return key;
+  };
+  StateFile::open(fixture.folder, key_of("a"));
+  std::shared_ptr<StateFile> faster;
+  std::optional<leaf::host::FetchLock> its_lock;
+  before_lock = [&] {
+    fs::remove(fixture.path.parent_path() / key_of("a").file_name());
+    faster = StateFile::open(fixture.folder, key_of("b"));
+    if (auto lock = faster->try_lock(fixture.folder)) its_lock.emplace(*std::move(lock));
+  };
+  CHECK(error_code([&] { StateFile::open(fixture.folder, key_of("c")); }) == ErrorCode::unavailable);
+  CHECK(its_lock);
+  CHECK(faster->is_current(fixture.folder));
 }
 
 TEST_CASE("state file: any single bit of what is constant that flips discards it") {
@@ -506,6 +545,18 @@ TEST_CASE(
     taker.join();
     CHECK(last < told);
   }
+}
+
+TEST_CASE("state file: what a holder who wakes up puts into one that is being taken from it is not drawn") {
+  StateFileFixture fixture;
+  auto& buffer = fixture.first->state().buffer;
+  buffer.take(7);
+  bool is_awake = false;
+  CHECK(fixture.first->take_from_holder(fixture.folder, [&](std::int64_t) {
+    if (!std::exchange(is_awake, true)) buffer.publish({200, 300}, 10);
+  }));
+  CHECK(is_awake);
+  CHECK(buffer.take(1).range.empty());
 }
 
 TEST_CASE("state file: of two processes that take one at once, one leaves it to the other") {

@@ -8,6 +8,7 @@
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
 #include "support/sql_session.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
@@ -22,6 +23,13 @@ using std::chrono::steady_clock;
 namespace {
 
 const leaf::TagName order("order");
+
+/// The machine's clock, set forward: time that a server takes counts in it.
+struct LaterClock final : leaf::test::ManualClock {
+  steady_clock::time_point steady_now() override { return steady_clock::now() + later; }
+
+  std::chrono::seconds later{0};
+};
 
 /// A store whose only row is locked by somebody else.
 struct LockedRow {
@@ -80,6 +88,20 @@ TEST_CASE_FIXTURE(LockedRow, "timeout: the server's lock_timeout is tried again 
   CHECK(error.sqlstate() == "55P03");
   release();
   CHECK(store.grant(order, 1).range == leaf::Range{1, 2});
+}
+
+TEST_CASE("timeout: while logins hang the connection that is open is gone on with, within it") {
+  TestDatabase database;
+  LaterClock clock;
+  leaf::Store store({.url = database.url(), .timeout = std::chrono::seconds(2), .clock = &clock});
+  store.migrate();
+  store.add_tag({.name = order, .step = {}, .start = {}, .limit = {}, .description = {}});
+  CHECK(store.grant(order, 5).range.lo == 1);
+  clock.later += std::chrono::seconds(31);
+  // Whoever logs in reads it.
+  database.sql().run("BEGIN; LOCK TABLE pg_authid IN ACCESS EXCLUSIVE MODE");
+  CHECK_NOTHROW(store.grant(order, 5));
+  database.sql().run("ROLLBACK");
 }
 
 TEST_CASE("timeout: a statement that an administrator cancels is out of reach") {
