@@ -172,8 +172,15 @@ Folder::Folder(const HostOptions& options, Descriptor descriptor)
   }
   gid_ = folder.st_gid;
   const mode_t wanted = group_ ? 02770 : 0700;
-  // Its own members' alone, whom root would be kept from by nothing else.
-  if (!trusts_owner_of(folder) || (group_ && folder.st_uid != geteuid() && !is_member_of(folder.st_gid))) {
+  // Root would be kept from it by nothing else.
+  if (group_ && folder.st_uid != geteuid() && !is_member_of(folder.st_gid)) {
+    throw Error(
+        ErrorCode::refused,
+        fmt::format("folder '{}' belongs to another user, and to a group that this user is not in", path_),
+        advice("run this as a member of the group; or name another folder{}, or go without{}"_hint,
+               Remedy{Remedy::Kind::choose_host_folder}, Remedy{Remedy::Kind::do_without_host}));
+  }
+  if (!trusts_owner_of(folder)) {
     throw Error(ErrorCode::refused, fmt::format("folder '{}' belongs to another user", path_),
                 other_folder());
   }

@@ -9,6 +9,8 @@
 #include "leaf/error.hpp"
 #include "store/grant_marks.hpp"
 #include "store/retry.hpp"
+#include "text/advice.hpp"
+#include "text/hint.hpp"
 
 namespace leaf::host {
 
@@ -188,7 +190,8 @@ void SharedRanges::note_failure(StateFile& file, const FetchLock& lock, const Er
 
 std::unique_lock<ForkMutex> SharedRanges::lock_store(Time deadline) {
   if (!store_mutex_.lock_unless([&] { return clock().steady_now() >= deadline; })) {
-    throw Error(ErrorCode::unavailable, "other threads of this program are still waiting for the store", "");
+    throw Error(ErrorCode::unavailable, "other threads of this program are still waiting for the store",
+                advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}));
   }
   return {store_mutex_, std::adopt_lock};
 }

@@ -154,6 +154,7 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
 void SharedRanges::find_store(Time deadline) {
   if (is_known()) return;
   const auto store_lock = lock_store(deadline);
+  if (is_known()) return;  // another thread has found it
   const StorePool::Borrowed borrowed = store_until(deadline);
   Store& asked = *borrowed;
   const auto question = ask(asked);

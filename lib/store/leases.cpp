@@ -179,7 +179,7 @@ void require_expected_layout(const WorkerRequest& request, const Layout& layout)
 }
 
 WorkerLease Store::acquire_worker(const WorkerRequest& request) {
-  std::optional<Impl::OneTimeout> one_timeout(*impl_);
+  const Impl::OneTimeout one_timeout(*impl_);
   const WorkerPool pool = store::pool_of(impl_->execute(&store::Sql::layout, {}));
   const Layout& layout = pool.layout;
   require_expected_layout(request, layout);
@@ -256,7 +256,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     impl_->require_known_layout(lease.store.deployment, layout);
     impl_->claim_window(lease, spare);
   } catch (const Error&) {
-    one_timeout.reset();
+    const Impl::OneMoreAttempt to_give_up(*impl_);
     try {
       impl_->execute(&store::Sql::give_up,
                      {lease.worker, lease.token, unix_ms(lease.begin), std::int64_t{0}});

@@ -44,6 +44,27 @@ class Store::Impl {
     const std::optional<std::chrono::steady_clock::time_point> former_;
   };
 
+  /// While it lives, a question has the time of one attempt: for what has to be done although the time is
+  /// over.
+  class OneMoreAttempt {
+   public:
+    explicit OneMoreAttempt(Impl& impl) : impl_(impl), timeout_(impl.timeout_), latest_(impl.latest_) {
+      impl.timeout_ = store::one_attempt;
+      impl.latest_.reset();
+    }
+    ~OneMoreAttempt() {
+      impl_.timeout_ = timeout_;
+      impl_.latest_ = latest_;
+    }
+    OneMoreAttempt(const OneMoreAttempt&) = delete;
+    OneMoreAttempt& operator=(const OneMoreAttempt&) = delete;
+
+   private:
+    Impl& impl_;
+    const std::chrono::milliseconds timeout_;
+    const std::optional<std::chrono::steady_clock::time_point> latest_;
+  };
+
   /// Runs `work(connection, time left)` until it succeeds or trying again is no use; the time is a TimeLeft.
   template <typename Work>
   auto attempt(store::IfMissing if_missing, bool check_schema, Work work) {

@@ -466,6 +466,26 @@ TEST_CASE("shared ranges: who waits for another thread's question waits no longe
   }
 }
 
+TEST_CASE("shared ranges: threads that wait for another one's question have no need of their own") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture, "order", 0s);
+  std::latch asked(1), answered(1);
+  std::atomic<int> questions{0};
+  one.before_identify = [&] {
+    if (++questions > 1) return;
+    asked.count_down();
+    answered.wait();
+  };
+  one.grants = {{1, 10}};
+  std::thread first([&] { one.draw(); });
+  asked.wait();
+  std::thread second([&] { one.draw(); });
+  answered.count_down();
+  first.join();
+  second.join();
+  CHECK(questions == 1);
+}
+
 TEST_CASE("shared ranges: all that a call asks of the store ends with its timeout") {
   for (const auto timeout : {1s, 0s}) {
     CAPTURE(timeout.count());
@@ -844,7 +864,7 @@ TEST_CASE(
     CHECK(other.draw() == 2);
   };
   leaf::Store store(fixture.store_options());
-  CHECK_THROWS(fetcher.fetch(store));
+  CHECK_THROWS(fetcher.fetch(store, /*is_awaited=*/false));
   CHECK(other.asked == 0);
 }
 

@@ -24,6 +24,9 @@ using std::chrono::milliseconds;
 /// Most who ask for IDs at the end wait for something that is minutes away, and this long each time they ask.
 constexpr milliseconds probe_timeout{250};
 
+/// How long one may take where the timeout is zero, and to give up what came too late.
+constexpr Time one_attempt = second;
+
 constexpr std::array layouts{"leaf",
                              "leaf",
                              "time:41,worker:3,sequence:12",
@@ -99,7 +102,7 @@ class Actor {
   /// Does `work()`, one call of the library that waits once: it takes no longer than its timeout, but for the
   /// time in which others ran in its place.
   template <typename Work>
-  auto in_time(milliseconds timeout, Work work) const {
+  auto in_time(milliseconds timeout, Work work, Time most_afterwards = 0) const {
     struct Watch {
       const Actor& actor;
       const Time most;
@@ -114,9 +117,9 @@ class Actor {
                                                process.number, lasted / millisecond, most / millisecond));
       }
     };
-    constexpr Time one_attempt = second, until_it_ends = 100 * millisecond;
+    constexpr Time until_it_ends = 100 * millisecond;
     const Time given = timeout == milliseconds::zero() ? one_attempt : Time{timeout.count()} * millisecond;
-    const Watch watch{.actor = *this, .most = given + until_it_ends};
+    const Watch watch{.actor = *this, .most = given + most_afterwards + until_it_ends};
     return work();
   }
 
@@ -314,7 +317,8 @@ class Actor {
         const Ledger::Call next = Ledger::begin(promised);
         std::int64_t id = 0;
         if (!random().one_in(4) || !generator.try_next(id))
-          id = in_time(timeout, [&] { return generator.next(); });
+          id = in_time(
+              timeout, [&] { return generator.next(); }, one_attempt);  // a late lease is given up
         noted(next, id);
       }
     });

@@ -61,6 +61,28 @@ TEST_CASE("workers: all that a lease asks of the store takes no longer than one 
   CHECK(error_code([&] { store.renew_worker(lease, request_of("a")); }) == ErrorCode::unavailable);
 }
 
+TEST_CASE("workers: a lease that comes too late is given up, also where all calls have one end") {
+  const SqliteStore file;
+  SlowClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  Store store(options);
+  int leased = 0, held = 0;
+  // Whichever question it is that comes too late.
+  for (auto passes = 40ms; passes < 250ms; passes += 10ms) {
+    clock.passes = 0ms;
+    store.set_timeout(1s, clock.steady_now() + 1s);
+    clock.passes = passes;
+    const auto owner = request_of("host" + std::to_string(passes.count()));
+    leased += error_code([&] { store.acquire_worker(owner); }) ? 0 : 1;
+  }
+  clock.passes = 0ms;
+  store.set_timeout(1s);
+  for (const leaf::Worker& worker : store.workers()) held += worker.leased ? 1 : 0;
+  CHECK(held == leased);
+  CHECK(leased < 10);
+}
+
 TEST_CASE(
     "workers: all that a change of layout or range asks of the store takes no longer than one timeout") {
   const SqliteStore file;

@@ -3,18 +3,14 @@
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <functional>
 #include <future>
 #include <string_view>
-#include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "leaf/error.hpp"
@@ -24,7 +20,6 @@
 #include "store/made_once.hpp"
 #include "store/no_signals.hpp"
 #include "store/postgresql/errors.hpp"
-#include "store/postgresql/login_threads.hpp"
 #include "store/postgresql/resolver.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -120,12 +115,6 @@ std::vector<Parameter> missing_parameters(const Options& options, milliseconds t
   return missing;
 }
 
-Error no_answer(const std::string& connection_string, const Advice& hint) {
-  return {ErrorCode::unavailable,
-          fmt::format("store '{}' did not answer in time", redact_url(connection_string)), hint,
-          sqlstate::unable_to_connect};
-}
-
 }  // namespace
 
 void require_not_ended() {
@@ -149,58 +138,6 @@ bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadli
   }
 }
 
-namespace {
-
-/// Has libpq log in, waiting no longer than `deadline` between its steps. `failures` are of the resolver.
-Session connect(const std::string& connection_string, const std::string& program,
-                const std::vector<Parameter>& parameters, const std::vector<std::string>& failures,
-                Deadline deadline) {
-  Session session = start(connection_string, program, parameters);
-  const auto failed = [&] { return login_error(session.get(), connection_string, failures); };
-  if (PQstatus(session.get()) == CONNECTION_BAD) throw failed();
-  // Verbose messages carry the SQLSTATE, which libpq does not give for a failed login otherwise.
-  PQsetErrorVerbosity(session.get(), PQERRORS_VERBOSE);
-  PostgresPollingStatusType state = PGRES_POLLING_WRITING;
-  while (state != PGRES_POLLING_OK) {
-    if (state == PGRES_POLLING_FAILED) throw failed();
-    if (!wait_for_socket(session.get(), state == PGRES_POLLING_WRITING, deadline)) {
-      throw no_answer(connection_string, advice("check the host and port, or allow more time{}"_hint,
-                                                Remedy{Remedy::Kind::allow_more_time}));
-    }
-    state = take_step([&] { return PQconnectPoll(session.get()); });
-  }
-  PQsetErrorVerbosity(session.get(), PQERRORS_DEFAULT);
-  return session;
-}
-
-/// Whether anybody has set it up on this system.
-bool knows_kerberos() {
-  return std::getenv("KRB5_CONFIG") != nullptr || access("/etc/krb5.conf", F_OK) == 0;
-}
-
-/// What `work()` returns or throws. A step of libpq's may wait for a Kerberos server without regard to a
-/// deadline: then the thread is left behind.
-Session in_time(std::function<Session()> work, const std::string& connection_string, Deadline deadline) {
-  const auto task = std::make_shared<std::packaged_task<Session()>>(std::move(work));
-  auto session = task->get_future();
-  try {
-    run_in_login_thread([task] { (*task)(); });
-  } catch (const std::system_error&) {
-    (*task)();  // too many threads; mostly no step waits
-  }
-  constexpr milliseconds ends_by_itself{100};
-  if (session.wait_until(deadline + ends_by_itself) == std::future_status::timeout) {
-    throw no_answer(
-        connection_string,
-        advice("libpq waits, perhaps for a Kerberos server: 'gssencmode=disable' in the store's URL "
-               "goes without one; else allow more time{}"_hint,
-               Remedy{Remedy::Kind::allow_more_time}));
-  }
-  return session.get();
-}
-
-}  // namespace
-
 Session log_in(const std::string& connection_string, const std::string& program, Deadline deadline) {
   const auto timeout = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
   const Options options = effective_options(connection_string);
@@ -213,10 +150,25 @@ Session log_in(const std::string& connection_string, const std::string& program,
   parameters.push_back({"host", resolution.servers.hosts});
   parameters.push_back({"hostaddr", resolution.servers.addresses});
   parameters.push_back({"port", resolution.servers.ports});
-  const auto work = [=, failures = resolution.failures] {
-    return connect(connection_string, program, parameters, failures, deadline);
-  };
-  return knows_kerberos() ? in_time(work, connection_string, deadline) : work();
+  Session session = start(connection_string, program, parameters);
+  const auto failed = [&] { return login_error(session.get(), connection_string, resolution.failures); };
+  if (PQstatus(session.get()) == CONNECTION_BAD) throw failed();
+  // Verbose messages carry the SQLSTATE, which libpq does not give for a failed login otherwise.
+  PQsetErrorVerbosity(session.get(), PQERRORS_VERBOSE);
+  PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+  while (state != PGRES_POLLING_OK) {
+    if (state == PGRES_POLLING_FAILED) throw failed();
+    if (!wait_for_socket(session.get(), state == PGRES_POLLING_WRITING, deadline)) {
+      throw Error(
+          ErrorCode::unavailable,
+          fmt::format("store '{}' did not answer in time", redact_url(connection_string)),
+          advice("check the host and port, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
+          sqlstate::unable_to_connect);
+    }
+    state = take_step([&] { return PQconnectPoll(session.get()); });
+  }
+  PQsetErrorVerbosity(session.get(), PQERRORS_DEFAULT);
+  return session;
 }
 
 void cancel(PGconn* connection, milliseconds patience) noexcept try {

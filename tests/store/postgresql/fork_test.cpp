@@ -13,7 +13,6 @@
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
-#include "support/error_of.hpp"
 #include "support/process.hpp"
 #include "support/sanitized.hpp"
 #include "support/temporary_folder.hpp"
@@ -79,33 +78,6 @@ TEST_CASE("exit apart: with a thread whose libraries read their settings" * doct
   std::exit(0);
 }
 
-TEST_CASE("login apart: with a library that waits" * doctest::skip()) {
-  const char* const url = std::getenv("TEST_EXIT_URL");
-  REQUIRE(url != nullptr);
-  alarm(patience_s);
-  const leaf::Error error = leaf::test::error_of(
-      [&] { leaf::Store({.url = url, .timeout = std::chrono::milliseconds(200)}).identity(); });
-  const bool is_told = error.code() == leaf::ErrorCode::unavailable &&
-                       error.hint().find("'gssencmode=disable' in the store's URL") != std::string::npos;
-  if (!is_told) std::puts(error.what());
-  log_in_once(std::string(url) + " gssencmode=disable");
-  std::_Exit(is_told ? 0 : 1);
-}
-
-TEST_CASE("postgresql: a login that waits for a Kerberos server takes no longer than it may") {
-  TestDatabase database;
-  leaf::Store({.url = database.url()}).migrate();
-  setenv("TEST_EXIT_URL", database.url().c_str(), 1);
-  const leaf::test::TemporaryFolder folder;
-  const std::string settings = folder.path() / "settings";
-  REQUIRE(mkfifo(settings.c_str(), 0600) == 0);  // which nobody ever writes to
-  setenv("KRB5_CONFIG", settings.c_str(), 1);
-  leaf::test::Process process({std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip",
-                               "--test-case=login apart: with a library that waits"});
-  CHECK(process.wait() == 0);
-  unsetenv("KRB5_CONFIG");
-}
-
 TEST_CASE("postgresql: a program that exits while threads log in ends with its own status") {
   TestDatabase database;
   leaf::Store({.url = database.url()}).migrate();
@@ -122,12 +94,7 @@ TEST_CASE("postgresql: a program that exits while threads log in ends with its o
     }
     return crashes;
   };
-  for (const bool knows_kerberos : {false, true}) {
-    CAPTURE(knows_kerberos);
-    if (knows_kerberos) setenv("KRB5_CONFIG", "/dev/null", 1);
-    CHECK(crashed("with threads that log in") == 0);
-  }
-  unsetenv("KRB5_CONFIG");
+  CHECK(crashed("with threads that log in") == 0);
   const leaf::test::TemporaryFolder folder;
   const std::string settings = folder.path() / "settings";
   setenv("TEST_EXIT_SETTINGS", settings.c_str(), 1);
