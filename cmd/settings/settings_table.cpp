@@ -61,8 +61,9 @@ bool is_worker_name(std::string_view text) {
 
 void assign_worker_name(Settings& settings, std::string_view name, const std::string& text) {
   if (!is_worker_name(text)) {
-    throw Error(ErrorCode::usage,
-                fmt::format("'{}' takes 1 to 255 printable ASCII characters without blanks, not '{}'", name, text));
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("'{}' takes 1 to 255 printable ASCII characters without blanks, not '{}'", name, text));
   }
   settings.worker_name = text;
 }

@@ -34,7 +34,7 @@ struct Process {
   int threads = 0;         ///< that have not ended
   Time stopped_until = 0;  ///< not scheduled before, as after SIGSTOP
   int times_stopped = 0;
-  Time kept_waiting = 0;   ///< of all threads, where they could have run and others did, or nobody
+  Time kept_waiting = 0;  ///< of all threads, where they could have run and others did, or nobody
   /// Who holds the mutexes that the library has once for a process: here all processes share their places.
   std::map<const void*, Fiber*> static_mutexes{};
 };
