@@ -86,6 +86,7 @@ void SharedRanges::fetch() {
   fetch(*store_until(deadline), /*is_awaited=*/false);
 }
 
+/// Those who wait fetch for themselves.
 void SharedRanges::fetch(Store& store, bool /*is_awaited*/) {
   const auto file = current_file();
   if (!file) return;

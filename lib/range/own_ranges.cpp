@@ -40,7 +40,7 @@ void OwnRanges::fetch() {
 void OwnRanges::fetch(Store& store, bool is_awaited) {
   const DoubleBuffer& seen = buffer();
   const std::uint32_t turn = seen.next_turn();
-  if (!is_awaited && !seen.wants_next()) return;  // since another thread was faster, which is not its turn
+  if (!is_awaited && !seen.wants_next()) return;  // another thread was faster, and this turn comes after its
   const std::lock_guard fetch_lock(fetch_mutex_);
   if (seen.next_turn() == turn) fetch_locked(store, seen);
 }
