@@ -4,8 +4,8 @@
 // are these names.
 
 #include "c/error.hpp"
-#include "c/fork_generation.hpp"
 #include "c/options.hpp"
+#include "c/per_process.hpp"
 
 using leaf::c::guarded;
 using leaf::c::made;

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "store/fork_generation.hpp"
+
 namespace leaf::host {
 
 namespace {
@@ -59,7 +61,8 @@ NoFork::Counted::~Counted() {
 }
 NoFork::NoFork() : lock_(mutex) {}
 
-FetchLock::FetchLock(Descriptor descriptor) : descriptor_(std::move(descriptor)), holder_(getpid()) {
+FetchLock::FetchLock(Descriptor descriptor)
+    : descriptor_(std::move(descriptor)), holder_(store::fork_generation()) {
   held.push_back(descriptor_.get());
 }
 
@@ -73,7 +76,7 @@ std::optional<FetchLock> FetchLock::take(int folder, const std::string& name, in
 
 FetchLock::~FetchLock() {
   if (!descriptor_) return;
-  if (holder_ != getpid()) {
+  if (holder_ != store::fork_generation()) {
     descriptor_.release();  // closed at the fork
     return;
   }

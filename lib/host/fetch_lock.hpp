@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <mutex>
 #include <optional>
 #include <string>
@@ -27,7 +25,7 @@ class FetchLock {
   explicit FetchLock(Descriptor descriptor);
 
   Descriptor descriptor_;
-  pid_t holder_;
+  unsigned holder_;  ///< the process, by its fork_generation()
 };
 
 /// False if another has locked the file.

@@ -1,19 +1,18 @@
 #include "host/store_pool.hpp"
 
-#include <unistd.h>
-
 #include <utility>
 
 #include "host/fetch_lock.hpp"
+#include "store/fork_generation.hpp"
 
 namespace leaf::host {
 
 StorePool::Borrowed::Borrowed(StorePool& pool, std::unique_ptr<Store> store)
-    : pool_(pool), store_(std::move(store)), process_(getpid()) {}
+    : pool_(pool), store_(std::move(store)), process_(store::fork_generation()) {}
 
 StorePool::Borrowed::~Borrowed() {
   if (!store_) return;
-  if (process_ == getpid()) {
+  if (process_ == store::fork_generation()) {
     pool_.give_back(std::move(store_));
   } else {
     static_cast<void>(store_.release());  // the parent's
@@ -21,10 +20,10 @@ StorePool::Borrowed::~Borrowed() {
 }
 
 StorePool::StorePool(StoreOptions store, std::size_t most_idle)
-    : store_options_(std::move(store)), most_idle_(most_idle), process_(getpid()) {}
+    : store_options_(std::move(store)), most_idle_(most_idle), process_(store::fork_generation()) {}
 
 StorePool::~StorePool() {
-  if (process_ != getpid()) leave_to_parent();
+  if (process_ != store::fork_generation()) leave_to_parent();
 }
 
 void StorePool::leave_to_parent() noexcept {
@@ -37,9 +36,9 @@ StorePool::Borrowed StorePool::borrow(std::chrono::milliseconds timeout,
   std::unique_ptr<Store> store;
   {
     const NoFork no_fork;
-    if (process_ != getpid()) {
+    if (process_ != store::fork_generation()) {
       leave_to_parent();
-      process_ = getpid();
+      process_ = store::fork_generation();
     }
     if (!idle_.empty()) {
       store = std::move(idle_.back());

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -36,7 +34,7 @@ class StorePool {
    private:
     StorePool& pool_;
     std::unique_ptr<Store> store_;
-    pid_t process_;
+    unsigned process_;  ///< that borrowed it, by its fork_generation()
   };
 
   /// `timeout`: of each of its calls; none goes on after `latest`.
@@ -49,7 +47,7 @@ class StorePool {
   const StoreOptions store_options_;
   const std::size_t most_idle_;
   std::vector<std::unique_ptr<Store>> idle_;
-  pid_t process_;  ///< whose connections they are
+  unsigned process_;  ///< whose connections they are, by its fork_generation()
 };
 
 }  // namespace leaf::host

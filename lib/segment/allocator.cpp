@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -14,6 +13,7 @@
 #include "range/own_ranges.hpp"
 #include "segment/segment_granter.hpp"
 #include "segment/shared_tag.hpp"
+#include "store/fork_generation.hpp"
 
 namespace leaf {
 
@@ -151,7 +151,7 @@ class SegmentAllocator::Impl {
         stores_(std::make_shared<host::StorePool>(store_, std::max(options_.max_connections, 1))),
         fetcher_(store_, fetcher_options(options_)) {}
 
-  bool is_of_another_process() const noexcept { return process_ != getpid(); }
+  bool is_of_another_process() const noexcept { return process_ != store::fork_generation(); }
 
   SegmentTag tag(const TagName& name) {
     const std::lock_guard lock(mutex_);
@@ -175,7 +175,7 @@ class SegmentAllocator::Impl {
                                               store_, fetcher_);
   }
 
-  const pid_t process_ = getpid();
+  const unsigned process_ = store::fork_generation();
   const StoreOptions store_;
   const SegmentOptions options_;
   host::ForkMutex mutex_;

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +16,7 @@
 #include "snowflake/window_granter.hpp"
 #include "store/connection.hpp"
 #include "store/expected_layout.hpp"
+#include "store/fork_generation.hpp"
 #include "store/retry.hpp"
 #include "text/duration_text.hpp"
 #include "text/hint.hpp"
@@ -111,7 +111,7 @@ class SnowflakeGenerator::Impl {
   /// The same by another reading.
   std::size_t draw_by_the_clock(std::span<std::int64_t> ids, Patience patience);
 
-  bool is_of_another_process() const noexcept { return process_ != getpid(); }
+  bool is_of_another_process() const noexcept { return process_ != store::fork_generation(); }
   const Layout& layout() const noexcept { return positions_->layout(); }
   range::RangeSource& windows() noexcept { return *windows_; }
   std::int64_t worker() const noexcept { return windows_->buffer().view().label; }
@@ -126,7 +126,7 @@ class SnowflakeGenerator::Impl {
   void give_back(const range::OwnRanges& windows);
 
   const std::uint64_t number_ = new_number();
-  const pid_t process_ = getpid();
+  const unsigned process_ = store::fork_generation();
   const StoreOptions store_;
   const SnowflakeOptions options_;
   Clock& clock_;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "store/fork_generation.hpp"
 #include "store/libpq_variables.hpp"
 #include "store/store_impl.hpp"
 #include "text/hint.hpp"
@@ -70,9 +71,9 @@ void Store::Impl::connect_anew(store::IfMissing if_missing, milliseconds timeout
   // libpq would read them again.
   if (url_.driver == "postgresql") store::require_same_variables(url_.target, variables_);
   auto connection = driver().connect(url_.target, program_, if_missing, timeout);
-  if (connected_in_ != getpid()) static_cast<void>(connection_.release());
+  if (connected_in_ != store::fork_generation()) static_cast<void>(connection_.release());
   connection_ = std::move(connection);
-  connected_in_ = getpid();
+  connected_in_ = store::fork_generation();
   connected_until_ = clock_.steady_now() + connection_lasts;
   schema_checked_ = false;
 }
@@ -91,13 +92,13 @@ bool Store::Impl::claim(StoreIdentity store, const std::string& subject, Range g
 
 void Store::Impl::connect_by(std::uint64_t files) {
   if (std::exchange(connected_by_, files) == files) return;
-  if (connected_in_ != getpid()) static_cast<void>(connection_.release());
+  if (connected_in_ != store::fork_generation()) static_cast<void>(connection_.release());
   connection_.reset();
 }
 
 Store::Impl::~Impl() {
   // To end it would end the parent's session.
-  if (connected_in_ != getpid()) static_cast<void>(connection_.release());
+  if (connected_in_ != store::fork_generation()) static_cast<void>(connection_.release());
 }
 
 Store::Store(const StoreOptions& options) : impl_(std::make_unique<Impl>(options)) {}

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -216,7 +214,7 @@ class Store::Impl {
   const std::shared_ptr<GrantMarks> marks_;
   const std::function<std::shared_ptr<void>()> while_asked_;
   std::unique_ptr<store::Connection> connection_;
-  pid_t connected_in_ = 0;  ///< the process
+  unsigned connected_in_ = 0;  ///< the process, by its fork_generation()
   std::chrono::steady_clock::time_point connected_until_{};
   std::uint64_t connected_by_ = 0;
   bool schema_checked_ = false;

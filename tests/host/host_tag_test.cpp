@@ -20,6 +20,7 @@
 #include "leaf/segment.hpp"
 #include "support/bitmap.hpp"
 #include "support/error_of.hpp"
+#include "support/number_of_parent.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
 
@@ -659,6 +660,11 @@ TEST_CASE(
   SegmentHost host;
   add_tag(host.admin, "order", 10);
   host.allocator().tag(host.order).next();
+  std::optional<leaf::test::NumberOfParent> alike;
+  SUBCASE("with a PID of its own") {}
+  SUBCASE("with its parent's") {
+    alike.emplace();
+  }
   std::optional<leaf::SegmentTag> tag;
   bool has_forked = false;
   int status = -1;

@@ -20,6 +20,7 @@
 #include "host/state_patch.hpp"
 #include "leaf/error.hpp"
 #include "support/error_of.hpp"
+#include "support/number_of_parent.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
 
@@ -485,6 +486,31 @@ TEST_CASE("state file: the child of a child loses no descriptor to a lock of its
   waitpid(child, &status, 0);
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("state file: a child that ends a lock of its parent closes nothing of its own") {
+  StateFileFixture fixture;
+  auto lock = fixture.first->try_lock(fixture.folder);
+  REQUIRE(lock);
+  std::optional<leaf::test::NumberOfParent> alike;
+  SUBCASE("with a PID of its own") {}
+  SUBCASE("with its parent's") {
+    alike.emplace();
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    // The lock's number is free now, and one of these gets it.
+    int own[64];
+    for (int& descriptor : own) descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    lock.reset();
+    for (const int descriptor : own) {
+      if (fcntl(descriptor, F_GETFD) == -1) _exit(1);
+    }
+    _exit(0);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("state file: there is no lock of one that was removed or replaced, and what is in it can be used") {

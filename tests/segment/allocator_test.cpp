@@ -9,12 +9,14 @@
 #include <future>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "leaf/segment.hpp"
 #include "support/bitmap.hpp"
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
+#include "support/number_of_parent.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
@@ -486,6 +488,11 @@ TEST_CASE("allocator: a child of a fork ends it without waiting for the threads 
   auto allocator = std::make_unique<SegmentAllocator>(file.options());
   auto tag = allocator->tag(TagName("order"));
   const std::int64_t first = tag.next();
+  std::optional<leaf::test::NumberOfParent> alike;
+  SUBCASE("with a PID of its own") {}
+  SUBCASE("with its parent's") {
+    alike.emplace();
+  }
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {

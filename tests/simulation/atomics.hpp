@@ -67,6 +67,10 @@ class Atomic {
   T operator--() noexcept { return static_cast<T>(fetch_sub(1) - 1); }
   operator T() const noexcept { return load(); }
 
+  // For what stands in the place of a part of the library: no steps.
+  T peek() const noexcept { return value_; }
+  void poke(T value) noexcept { value_ = value; }
+
  private:
   T value_{};
 };

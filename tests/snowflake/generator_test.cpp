@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@
 
 #include "leaf/snowflake.hpp"
 #include "support/error_of.hpp"
+#include "support/number_of_parent.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
 #include "support/wait_for.hpp"
@@ -245,6 +247,11 @@ TEST_CASE("generator: a child of a fork that ends it gives back nothing of the p
   auto generator = std::make_unique<SnowflakeGenerator>(file.options(), owned_by("here"));
   const auto before = file.open().workers().at(0).window_end;
   const std::int64_t first = generator->next();
+  std::optional<leaf::test::NumberOfParent> alike;
+  SUBCASE("with a PID of its own") {}
+  SUBCASE("with its parent's") {
+    alike.emplace();
+  }
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {

@@ -8,11 +8,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "support/number_of_parent.hpp"
 #include "support/process.hpp"
 #include "support/sanitized.hpp"
 #include "support/temporary_folder.hpp"
@@ -104,6 +107,34 @@ TEST_CASE("postgresql: a program that exits while threads log in ends with its o
     CHECK(crashed("with a thread whose libraries read their settings") == 0);
     unsetenv(name.c_str());
   }
+}
+
+TEST_CASE("postgresql: a child that ends the store that it inherits leaves its parent's session") {
+  TestDatabase database;
+  auto store = std::make_unique<leaf::Store>(leaf::StoreOptions{.url = database.url()});
+  store->migrate();
+  const auto sessions = [&] {
+    return database.sql().value(
+        "SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND backend_type = 'client backend'");
+  };
+  std::optional<leaf::test::NumberOfParent> alike;
+  SUBCASE("with a PID of its own") {}
+  SUBCASE("with its parent's") {
+    alike.emplace();
+  }
+  const std::string before = sessions();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    store.reset();
+    _exit(0);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  store->identity();  // on a new one, if the former has ended
+  CHECK(sessions() == before);
 }
 
 TEST_CASE("postgresql: a child that is forked while other threads connect can connect at once" *

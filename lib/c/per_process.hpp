@@ -3,22 +3,9 @@
 #include <atomic>
 #include <memory>
 
+#include "store/fork_generation.hpp"
+
 namespace leaf::c {
-
-/// The generation of this process; 0 in a child that has not asked yet. Null if forks could not be noticed.
-extern std::atomic<unsigned>* const fork_mark;
-
-/// Gives this process a generation unless another thread has just done so.
-unsigned next_fork_generation() noexcept;
-
-/// A number that a process has in common with none of its ancestors.
-inline unsigned fork_generation() noexcept {
-  const unsigned generation = fork_mark->load(std::memory_order_relaxed);
-  return generation != 0 ? generation : next_fork_generation();
-}
-
-/// Throws std::bad_alloc if forks could not be noticed.
-void require_fork_mark();
 
 /// A part that does not survive fork(), such as one with threads. Its first use in a child makes it anew
 /// there. What the parent left is not destroyed in the child: its threads are gone, and its locks may be held
@@ -29,7 +16,6 @@ class PerProcess {
   /// `make` returns a Part, here and in get().
   template <class Make>
   explicit PerProcess(const Make& make) {
-    require_fork_mark();
     current_.store(new Made(make), std::memory_order_release);
   }
   ~PerProcess() {
@@ -56,9 +42,9 @@ class PerProcess {
     template <class Make>
     explicit Made(const Make& make) : part(make()) {}
 
-    bool is_of_this_process() const noexcept { return generation == fork_generation(); }
+    bool is_of_this_process() const noexcept { return generation == store::fork_generation(); }
 
-    const unsigned generation = fork_generation();
+    const unsigned generation = store::fork_generation();
     Part part;
   };
 
