@@ -2,11 +2,13 @@
 // grant.
 
 #include <algorithm>
+#include <string_view>
 
 #include "host/fetch_record.hpp"
 #include "host/granted_record.hpp"
 #include "host/shared_ranges.hpp"
 #include "leaf/error.hpp"
+#include "store/connection.hpp"
 #include "store/grant_marks.hpp"
 #include "store/retry.hpp"
 #include "text/advice.hpp"
@@ -23,7 +25,7 @@ void SharedRanges::await(const std::function<bool()>& ready, std::chrono::nanose
   std::optional<Error> failure;
   for (;;) {
     if (go_to_store(deadline, failure)) {
-      if (ready() || try_to_fetch(deadline, ready, wait)) return;
+      if (ready() || try_to_fetch(deadline, ready, wait, failure)) return;
       go_to_current_file();
       if (ready()) return;
     }
@@ -62,7 +64,8 @@ std::int64_t SharedRanges::order_end(const StateFile& file) const {
 
 /// True if another process had done it, and `ready()` was true. Returns at once if one is at it. Throws Error
 /// if waiting does not cure the failure.
-bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait) {
+bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait,
+                                std::optional<Error>& failure) {
   const auto file = current_file();
   if (!file || !(tries_once_ || may_try(file->state().fetch, clock()))) return false;
   const auto lock = this->lock(file, wait);
@@ -70,13 +73,24 @@ bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& read
   go_to_current_file();  // whoever had the lock may have put its first range into it
   if (ready()) return true;
   const auto store_lock = lock_store(deadline);
+  const Time begun = clock().steady_now();
   try {
     fetch_locked(*store_until(deadline), *file, *lock);
   } catch (const Error& error) {
-    note_failure(*file, *lock, error);
+    keep_reason(failure, error, begun, deadline);
+    note_failure(*file, *lock, *failure);
     if (tries_once_ || !error.retryable()) throw;
   }
   return false;
+}
+
+/// Of an attempt that had little time before the call's end cut it short, the one before says more.
+void SharedRanges::keep_reason(std::optional<Error>& reason, const Error& error, Time begun, Time deadline) {
+  const std::string_view state = error.sqlstate();
+  const bool may_be_cut = state == store::sqlstate::unable_to_connect || state == store::sqlstate::timed_out;
+  const Time now = clock().steady_now();
+  const bool is_cut = may_be_cut && now >= deadline && now - begun < store::one_attempt;
+  if (!reason || !is_cut) reason = error;
 }
 
 void SharedRanges::fetch() {

@@ -163,12 +163,13 @@ void SharedRanges::find_store(Time deadline) {
 
 /// What follows is not drawn from the buffer of a store before.
 std::shared_ptr<StateFile> SharedRanges::go_to_store(Time deadline, std::optional<Error>& failure) {
+  const Time begun = clock().steady_now();
   try {
     find_store(deadline);
     return go_to_current_file();
   } catch (const Error& error) {
     if (tries_once_ || !error.retryable()) throw;
-    failure = error;
+    keep_reason(failure, error, begun, deadline);
     return nullptr;
   }
 }

@@ -102,7 +102,9 @@ class SharedRanges : public range::RangeSource {
   /// As go_to_current_file(), once it is known which store the name leads to. Null if waiting may cure the
   /// `failure`.
   std::shared_ptr<StateFile> go_to_store(Time deadline, std::optional<Error>& failure);
-  bool try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait);
+  bool try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait,
+                    std::optional<Error>& failure);
+  void keep_reason(std::optional<Error>& reason, const Error& error, Time begun, Time deadline);
   std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
   /// How far takers have come of a file that goes, so that what is put into another one comes behind it.
   void note_order(const StateFile& file, std::int64_t end) const;

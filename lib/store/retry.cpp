@@ -55,14 +55,18 @@ Attempts::Attempts(Clock& clock, milliseconds timeout,
       once_(timeout == milliseconds::zero()),
       timeout_(allowed(timeout)),
       deadline_(clock.steady_now() + timeout_) {
-  if (latest) deadline_ = std::min(deadline_, *latest);
+  if (latest && *latest <= deadline_) {
+    deadline_ = *latest;
+    ends_early_ = true;
+  }
 }
 
 milliseconds Attempts::time_left() const {
   const auto left = std::chrono::ceil<milliseconds>(deadline_ - clock_.steady_now());
   if (left <= milliseconds::zero()) {
     if (waited_for_) throw Error(*waited_for_);
-    throw Error(ErrorCode::unavailable, fmt::format("the store did not answer within {}", text_of(timeout_)),
+    const std::string waited = ends_early_ ? "in time" : fmt::format("within {}", text_of(timeout_));
+    throw Error(ErrorCode::unavailable, fmt::format("the store did not answer {}", waited),
                 advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
                 sqlstate::timed_out);
   }

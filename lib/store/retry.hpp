@@ -48,6 +48,7 @@ class Attempts {
   bool once_;
   std::chrono::milliseconds timeout_;
   std::chrono::steady_clock::time_point deadline_;
+  bool ends_early_ = false;  ///< at `latest`, before the timeout
   int reconnects_ = 0;
   int pauses_ = 0;
   int waits_ = 0;

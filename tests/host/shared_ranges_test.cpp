@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <deque>
@@ -30,6 +31,7 @@
 #include "store/grant_marks.hpp"
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
+#include "support/number_of_parent.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
 
@@ -271,6 +273,11 @@ TEST_CASE(
   buffer.grants = {{1, 2}, {2, 3}};
   CHECK(buffer.draw() == 1);
   const leaf::Store* const parents = buffer.asked_of;
+  std::optional<leaf::test::NumberOfParent> alike;
+  SUBCASE("with a PID of its own") {}
+  SUBCASE("with its parent's") {
+    alike.emplace();
+  }
   const pid_t child = fork();
   if (child == 0) {
     buffer.draw();
@@ -477,13 +484,57 @@ TEST_CASE("shared ranges: threads that wait for another one's question have no n
     answered.wait();
   };
   one.grants = {{1, 10}};
-  std::thread first([&] { one.draw(); });
+  // By this clock either may be late for what the other fetches.
+  auto first = std::async(std::launch::async, [&] { return error_text([&] { one.draw(); }); });
   asked.wait();
-  std::thread second([&] { one.draw(); });
+  auto second = std::async(std::launch::async, [&] { return error_text([&] { one.draw(); }); });
   answered.count_down();
-  first.join();
-  second.join();
+  for (const std::string& text : {first.get(), second.get()})
+    CHECK(text.find("still waiting for the store") == std::string::npos);
   CHECK(questions == 1);
+}
+
+TEST_CASE("shared ranges: what made a call's attempts fail is told though its end cuts the last one short") {
+  struct Case {
+    std::chrono::milliseconds first_takes;
+    Error last;
+    std::string told;
+  };
+  using leaf::store::sqlstate::timed_out, leaf::store::sqlstate::unable_to_connect;
+  const std::string within = "could not fetch a segment of tag 'order' within 5s: ";
+  const Error silent(ErrorCode::unavailable, "no answer", "wait", timed_out);
+  const Case cases[] = {
+      {4700ms, silent, within + "connection refused | start it"},
+      {4700ms,
+       {ErrorCode::unavailable, "no login", "wait", unable_to_connect},
+       within + "connection refused | start it"},
+      // But not if the last one had time enough, or found something else.
+      {1s, silent, within + "no answer | wait"},
+      {4700ms,
+       {ErrorCode::unavailable, "the server is full", "wait", "53300"},
+       within + "the server is full | wait"},
+      {4700ms, {ErrorCode::refused, "it is damaged", "mend it"}, "it is damaged | mend it"},
+  };
+  for (const Case& each : cases) {
+    for (const bool is_asked_where_it_is : {true, false}) {
+      CAPTURE(each.last.what());
+      CAPTURE(is_asked_where_it_is);
+      SharedRangesFixture fixture;
+      Buffer one(fixture, "order", 5s);
+      const auto deadline = fixture.clock.steady_now() + 5s;
+      int attempts = 0;
+      (is_asked_where_it_is ? one.before_identify : one.before_grant) = [&] {
+        if (++attempts == 1) {
+          fixture.clock.advance(each.first_takes);
+          throw Error(ErrorCode::unavailable, "connection refused", "start it", unable_to_connect);
+        }
+        fixture.clock.advance(deadline - fixture.clock.steady_now());
+        throw Error(each.last);
+      };
+      CHECK(error_text([&] { one.draw(); }) == each.told);
+      CHECK(attempts == 2);
+    }
+  }
 }
 
 TEST_CASE("shared ranges: all that a call asks of the store ends with its timeout") {
