@@ -320,9 +320,9 @@ readiness_after_a_draw() {
 
 @test "it is not ready while a lock lets nobody have IDs, though the store answers" {
   leafctl -q tags update order --step 5
-  serve --timeout 200ms
+  serve --timeout 1s
   answers 200 ready /readyz
-  redis incr order >"$BATS_TEST_TMPDIR/first"
+  same 'the first' 1 "$(redis incr order)"
   hold_open "BEGIN; SELECT 'locked' FROM leaf_meta;" "BEGIN; SELECT 'locked' FROM leaf_alloc FOR UPDATE;"
   until_prints 'the last is drawn' failed drawn_or_failed
   get /readyz

@@ -111,8 +111,14 @@ void TcpProxy::hold(Way way) {
   wake();
 }
 
+void TcpProxy::hold_logins() {
+  const std::lock_guard lock(mutex_);
+  holds_logins_ = true;
+}
+
 void TcpProxy::release() {
   const std::lock_guard lock(mutex_);
+  holds_logins_ = false;
   for (Connection& connection : connections_) connection.held = {false, false};
   wake();
 }
@@ -161,7 +167,7 @@ void TcpProxy::accept_one() {
   if (server < 0) {
     close(client);
   } else {
-    connections_.emplace_back(client, server);
+    connections_.emplace_back(client, server).held[index(Way::reply)] = holds_logins_;
   }
 }
 

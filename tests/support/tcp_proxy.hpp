@@ -30,7 +30,9 @@ class TcpProxy {
   bool cut_pending() const;
   /// Holds back all that comes that way over the connections there are now.
   void hold(Way way);
-  /// Lets what is held go on.
+  /// Holds back the replies of all connections that come from now on.
+  void hold_logins();
+  /// Lets what is held go on, and what comes.
   void release();
   /// Connections accepted so far.
   std::uint64_t accepted() const;
@@ -60,6 +62,7 @@ class TcpProxy {
   std::optional<Cut> cut_;
   std::uint64_t accepted_ = 0;
   std::uint64_t passed_[2] = {0, 0};
+  bool holds_logins_ = false;
   bool stopping_ = false;
   std::thread thread_;
 };
