@@ -206,35 +206,63 @@ void Scheduler::run(const std::function<bool()>& is_over) {
   // Those of whoever calls this are not a fiber's.
   const ThreadLocals& own = thread_locals();
   const std::vector<std::byte> of_caller(own.begin, own.begin + own.size);
-  run_threads(is_over);
+  is_over_ = &is_over;
+  has_finished_ = false;
+  while (!has_finished_) {
+    if (chosen_ == nullptr) {
+      chosen_ = choose(nullptr);
+      continue;
+    }
+    resume(*std::exchange(chosen_, nullptr));
+    // Else the thread has chosen before it left.
+    const bool has_body_ended = chosen_ == nullptr && !is_at_drop_ && !has_finished_;
+    if (has_body_ended) {
+      has_ended_ = true;
+      end_run();
+    }
+  }
   std::copy(of_caller.begin(), of_caller.end(), own.begin);
 }
 
-void Scheduler::run_threads(const std::function<bool()>& is_over) {
-  while (!is_over()) {
-    run_actions();
-    if (between) between();
+/// What runs next; null if all is over, or if `caller`, on whose stack this runs, has been killed.
+Fiber* Scheduler::choose(const Fiber* caller) {
+  for (;;) {
+    if (!std::exchange(is_at_drop_, false)) {
+      if ((*is_over_)()) break;
+      run_actions();
+      if (between) between();
+    }
+    if (caller != nullptr && is_done(*caller)) {
+      is_at_drop_ = true;
+      return nullptr;
+    }
     if (std::exchange(has_ended_, false)) drop_ended();
     ready_.clear();
     for (Fiber* const fiber : fibers_) {
       if (fiber->not_before <= now_ && fiber->process->stopped_until <= now_) ready_.push_back(fiber);
     }
-    if (ready_.empty()) {
-      const Time next = next_time();
-      if (next == never) return;
-      now_ = std::max(now_, next);
-      continue;
-    }
-    Fiber& chosen =
-        *ready_[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(ready_.size())))];
-    chosen.state = Fiber::State::ready;
-    choose_run_length();
-    last_ = chosen.process;
-    resume(chosen);
-    if (is_done(chosen)) has_ended_ = true;
-    points_left = std::numeric_limits<std::int64_t>::max();
-    pass(random_.spread(100, 50 * microsecond));
+    if (!ready_.empty())
+      return ready_[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(ready_.size())))];
+    const Time next = next_time();
+    if (next == never) break;
+    now_ = std::max(now_, next);
   }
+  has_finished_ = true;
+  return nullptr;
+}
+
+void Scheduler::begin_run(Fiber& fiber) {
+  fiber.state = Fiber::State::ready;
+  choose_run_length();
+  last_ = fiber.process;
+  fiber.process->kept_waiting += std::max<Time>(0, now_ - fiber.due);
+  running_ = &fiber;
+}
+
+void Scheduler::end_run() {
+  running_ = nullptr;
+  points_left = std::numeric_limits<std::int64_t>::max();
+  pass(random_.spread(100, 50 * microsecond));
 }
 
 void Scheduler::drop_ended() {
@@ -256,8 +284,7 @@ void Scheduler::resume(Fiber& fiber) {
   std::memcpy(own.begin, fiber.locals.data(), own.size);
   const Exceptions of_main = std::exchange(exceptions(), fiber.exceptions);
   errno = fiber.error;
-  fiber.process->kept_waiting += std::max<Time>(0, now_ - fiber.due);
-  running_ = &fiber;
+  begin_run(fiber);
   fiber.at = context::jump_fcontext(fiber.at, &fiber).fctx;
   running_ = nullptr;
   fiber.error = errno;
@@ -265,7 +292,18 @@ void Scheduler::resume(Fiber& fiber) {
   std::memcpy(fiber.locals.data(), own.begin, own.size);
 }
 
+/// Mostly the same thread goes on: then its stack is not left for that.
 void Scheduler::switch_away() {
+  Fiber& self = *running_;
+  const int error = errno;
+  end_run();
+  chosen_ = choose(&self);
+  errno = error;
+  if (chosen_ == &self) {
+    chosen_ = nullptr;
+    begin_run(self);
+    return;
+  }
   main_at = context::jump_fcontext(main_at, nullptr).fctx;
 }
 
@@ -303,26 +341,27 @@ bool Scheduler::wait(const void* what, Time deadline) {
 
 void Scheduler::wake_all(const void* what) {
   for (Fiber* const fiber : fibers_) {
-    if (fiber->state != Fiber::State::waiting || fiber->waits_for != what) continue;
-    fiber->was_woken = true;
-    fiber->not_before = 0;
-    fiber->due = now_;
-    fiber->waits_for = nullptr;
+    if (fiber->waits_for == what && fiber->state == Fiber::State::waiting) wake(*fiber);
   }
 }
 
+void Scheduler::wake(Fiber& fiber) const {
+  fiber.was_woken = true;
+  fiber.not_before = 0;
+  fiber.due = now_;
+  fiber.waits_for = nullptr;
+}
+
 void Scheduler::wake_one(const void* what) {
-  std::vector<Fiber*> waiting;
-  std::ranges::copy_if(fibers_, std::back_inserter(waiting), [&](const Fiber* fiber) {
-    return fiber->state == Fiber::State::waiting && fiber->waits_for == what;
-  });
-  if (waiting.empty()) return;
-  Fiber& chosen =
-      *waiting[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(waiting.size())))];
-  chosen.was_woken = true;
-  chosen.not_before = 0;
-  chosen.due = now_;
-  chosen.waits_for = nullptr;
+  const auto is_waiting = [what](const Fiber* fiber) {
+    return fiber->waits_for == what && fiber->state == Fiber::State::waiting;
+  };
+  const auto waiting = std::ranges::count_if(fibers_, is_waiting);
+  if (waiting == 0) return;
+  auto chosen = std::ranges::find_if(fibers_, is_waiting);
+  for (std::int64_t before = random_.below(waiting); before > 0; --before)
+    chosen = std::find_if(std::next(chosen), fibers_.end(), is_waiting);
+  wake(**chosen);
 }
 
 }  // namespace leaf::simulation

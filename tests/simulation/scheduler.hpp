@@ -93,7 +93,10 @@ class Scheduler {
   void wake_one(const void* what);
 
  private:
-  void run_threads(const std::function<bool()>& is_over);
+  Fiber* choose(const Fiber* caller);
+  void wake(Fiber& fiber) const;
+  void begin_run(Fiber& fiber);
+  void end_run();
   void switch_away();
   void resume(Fiber& fiber);
   void choose_run_length();
@@ -108,10 +111,14 @@ class Scheduler {
   std::int64_t longest_run_ = 4096;
   bool is_calm_ = false;
   bool has_ended_ = false;  ///< one of `fibers_` has
+  const std::function<bool()>* is_over_ = nullptr;
+  bool has_finished_ = false;
+  bool is_at_drop_ = false;  ///< where choose() goes on, once its caller's stack was left
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<Fiber*> fibers_;
   std::vector<Fiber*> ready_;
   Fiber* running_ = nullptr;
+  Fiber* chosen_ = nullptr;  ///< to run next
   const Process* last_ = nullptr;
   std::multimap<Time, std::function<void()>> actions_;
 };
