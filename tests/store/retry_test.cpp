@@ -26,6 +26,8 @@ TEST_CASE("attempts: what another client was in the way of is tried again until 
   CHECK(attempts.time_left() == 1s);
   CHECK_NOTHROW(attempts.wait_after(with_state("40001")));
   CHECK(attempts.time_left() < 1s);
+  CHECK_NOTHROW(attempts.wait_after(with_state("40P01")));
+  CHECK_NOTHROW(attempts.wait_after(with_state("55P03")));
   CHECK_NOTHROW(attempts.wait_after(with_state("08006")));
   clock.advance(1s);
   CHECK(error_code([&] { static_cast<void>(attempts.time_left()); }) == ErrorCode::unavailable);

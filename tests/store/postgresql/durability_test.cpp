@@ -5,6 +5,7 @@
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "leaf/tag_import.hpp"
 #include "support/error_of.hpp"
 #include "support/test_database.hpp"
 
@@ -94,8 +95,17 @@ TEST_CASE("durability: what administration changes is refused as a grant is, and
            error_of([&] { store.update_tag(order, {.raise_to = 1'000'000}); }),
            error_of([&] { store.update_tag(order, {.step = 20}); }),
            error_of([&] { store.remove_tag(order); }),
+           error_of([&] { leaf::import_tags({{.name = leaf::TagName("new"), .next_id = 1}}, store); }),
+           error_of([&] { leaf::import_tags({{.name = order, .next_id = 1'000'000}}, store); }),
+           error_of([&] {
+             leaf::import_tags({{.name = removed, .next_id = 1'000'000, .is_removed = true}}, store);
+           }),
            error_of([&] { store.set_guard_steps(5); }),
+           error_of([&] { store.begin_new_deployment(store.identity().deployment); }),
            error_of([&] { store.set_layout(store.layout()); }),
+           error_of([&] {
+             store.set_worker_range(leaf::WorkerRange{0, 5});
+           }),
            error_of([&] { store.recycle_worker(0, true); }),
            error_of([&] { store.release_workers("a", {}); }),
            error_of([&] { store.recycle_silent_workers(std::chrono::milliseconds(0)); }),

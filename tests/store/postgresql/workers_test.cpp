@@ -181,8 +181,8 @@ TEST_CASE("workers on PostgreSQL: a layout that is chosen while a worker is clai
   TestDatabase& database = fixture.database();
   database.sql().run("BEGIN; LOCK TABLE leaf_worker IN EXCLUSIVE MODE");
   std::optional<ErrorCode> code;
-  std::jthread claimant(
-      [&] { code = error_code([&] { Store(fixture.options()).acquire_worker(request_of("a")); }); });
+  Store late(fixture.options());
+  std::jthread claimant([&] { code = error_code([&] { late.acquire_worker(request_of("a")); }); });
   Store other(fixture.options());
   CHECK(leaf::test::wait_for([&] {
     return database.sql()
@@ -197,7 +197,7 @@ TEST_CASE("workers on PostgreSQL: a layout that is chosen while a worker is clai
   claimant.join();
   CHECK(code == ErrorCode::unavailable);
   CHECK_FALSE(other.workers().at(0).leased);
-  CHECK_NOTHROW(Store(fixture.options()).acquire_worker(request_of("a")));  // as the hint says
+  CHECK_NOTHROW(late.acquire_worker(request_of("a")));  // as the hint says
 }
 
 TEST_CASE("workers on PostgreSQL: many holders that come, renew, give up and are recycled never share time") {
