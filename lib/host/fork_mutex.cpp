@@ -23,8 +23,13 @@ void ForkMutex::lock() {
 bool ForkMutex::lock_unless(const std::function<bool()>& is_late) {
   const std::uint32_t self = store::fork_generation() & ~is_waited_for;
   if (try_lock(self)) return true;
+  bool has_waited = false;
   // Whoever has waited cannot know that nobody else does.
   while (!try_lock(self | is_waited_for)) {
+    if (has_waited && is_late()) {
+      wake_one();  // it may have been this thread's turn
+      return false;
+    }
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     if (found == 0) continue;
     if ((found & ~is_waited_for) != self) {
@@ -37,10 +42,7 @@ bool ForkMutex::lock_unless(const std::function<bool()>& is_late) {
         !word_.compare_exchange_strong(found, found | is_waited_for, std::memory_order_relaxed))
       continue;
     wait_while(self | is_waited_for);
-    if (is_late()) {
-      wake_one();  // it may have been this thread's turn
-      return false;
-    }
+    has_waited = true;
   }
   return true;
 }

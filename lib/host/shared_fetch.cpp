@@ -2,13 +2,11 @@
 // grant.
 
 #include <algorithm>
-#include <string_view>
 
 #include "host/fetch_record.hpp"
 #include "host/granted_record.hpp"
 #include "host/shared_ranges.hpp"
 #include "leaf/error.hpp"
-#include "store/connection.hpp"
 #include "store/grant_marks.hpp"
 #include "store/retry.hpp"
 #include "text/advice.hpp"
@@ -76,6 +74,7 @@ bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& read
   const Time begun = clock().steady_now();
   try {
     fetch_locked(*store_until(deadline), *file, *lock);
+    failure.reset();
   } catch (const Error& error) {
     keep_reason(failure, error, begun, deadline);
     note_failure(*file, *lock, *failure);
@@ -84,13 +83,8 @@ bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& read
   return false;
 }
 
-/// Of an attempt that had little time before the call's end cut it short, the one before says more.
 void SharedRanges::keep_reason(std::optional<Error>& reason, const Error& error, Time begun, Time deadline) {
-  const std::string_view state = error.sqlstate();
-  const bool may_be_cut = state == store::sqlstate::unable_to_connect || state == store::sqlstate::timed_out;
-  const Time now = clock().steady_now();
-  const bool is_cut = may_be_cut && now >= deadline && now - begun < store::one_attempt;
-  if (!reason || !is_cut) reason = error;
+  if (!reason || !store::was_cut_short(error, begun, deadline, clock().steady_now())) reason = error;
 }
 
 void SharedRanges::fetch() {

@@ -13,9 +13,9 @@ extern constinit ForkMark* fork_mark;
 /// What fork_generation() returns, where that takes more than a look at the mark.
 unsigned find_fork_generation() noexcept;
 
-/// A number that a process has in common with none of its ancestors, unlike its PID, which a child in a PID
-/// namespace of its own may share with its parent. Never 0, and the same for as long as the process lives.
-/// Thread safe.
+/// A number that a process has in common with no ancestor that had one before the fork, unlike its PID, which
+/// a child in a PID namespace of its own may share with its parent. Never 0, and the same for as long as the
+/// process lives. Thread safe.
 ///
 /// Also for children that run no handlers, such as those of _Fork(). A kernel before 4.14 and some emulators
 /// cannot wipe memory: there such a child is told by its PID alone.

@@ -49,12 +49,22 @@ Retry retry_after(const Error& error) {
   return Retry::no;
 }
 
+bool was_cut_short(const Error& error, std::chrono::steady_clock::time_point begun,
+                   std::chrono::steady_clock::time_point deadline,
+                   std::chrono::steady_clock::time_point now) {
+  constexpr milliseconds too_short{100};
+  const std::string_view state = error.sqlstate();
+  const bool may_be_cut = state == sqlstate::unable_to_connect || state == sqlstate::timed_out;
+  return may_be_cut && now >= deadline && now - begun < too_short;
+}
+
 Attempts::Attempts(Clock& clock, milliseconds timeout,
                    std::optional<std::chrono::steady_clock::time_point> latest)
     : clock_(clock),
       once_(timeout == milliseconds::zero()),
       timeout_(allowed(timeout)),
-      deadline_(clock.steady_now() + timeout_) {
+      deadline_(clock.steady_now() + timeout_),
+      begun_(deadline_ - timeout_) {
   if (latest && *latest <= deadline_) {
     deadline_ = *latest;
     ends_early_ = true;
@@ -64,37 +74,34 @@ Attempts::Attempts(Clock& clock, milliseconds timeout,
 milliseconds Attempts::time_left() const {
   const auto left = std::chrono::ceil<milliseconds>(deadline_ - clock_.steady_now());
   if (left <= milliseconds::zero()) {
-    if (waited_for_) throw Error(*waited_for_);
     const std::string waited = ends_early_ ? "in time" : fmt::format("within {}", text_of(timeout_));
-    throw Error(ErrorCode::unavailable, fmt::format("the store did not answer {}", waited),
-                advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
-                sqlstate::timed_out);
+    give_up({ErrorCode::unavailable, fmt::format("the store did not answer {}", waited),
+             advice("try again, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
+             sqlstate::timed_out});
   }
   return left;
 }
 
 void Attempts::give_up(const Error& error) const {
-  const std::string_view state = error.sqlstate();
-  const bool may_be_cut = state == sqlstate::unable_to_connect || state == sqlstate::timed_out;
-  if (waited_for_ && may_be_cut && clock_.steady_now() >= deadline_) throw Error(*waited_for_);
-  throw Error(error);
+  const bool hides_more = waited_for_ && was_cut_short(error, begun_, deadline_, clock_.steady_now());
+  throw Error(hides_more ? *waited_for_ : error);
 }
 
 void Attempts::wait_after(const Error& error) {
   if (once_) throw error;
   const Retry retry = retry_after(error);
-  if (retry == Retry::reconnect && reconnects_++ < max_reconnects) return;
   if (retry == Retry::wait) {
     const auto left = std::chrono::floor<milliseconds>(deadline_ - clock_.steady_now());
     if (left <= 2 * last_look) throw error;
     waited_for_.emplace(error);
     clock_.sleep_for(std::min(random_pause(waits_++, longest_wait), left - last_look));
-    return;
+  } else if (retry != Retry::reconnect || reconnects_++ >= max_reconnects) {
+    if (retry != Retry::pause || pauses_ >= max_pauses) give_up(error);
+    const milliseconds pause = random_pause(pauses_++, longest_pause);
+    if (clock_.steady_now() + pause >= deadline_) throw error;
+    clock_.sleep_for(pause);
   }
-  if (retry != Retry::pause || pauses_ >= max_pauses) give_up(error);
-  const milliseconds pause = random_pause(pauses_++, longest_pause);
-  if (clock_.steady_now() + pause >= deadline_) throw error;
-  clock_.sleep_for(pause);
+  begun_ = clock_.steady_now();
 }
 
 }  // namespace leaf::store

@@ -28,6 +28,11 @@ inline std::chrono::milliseconds allowed(std::chrono::milliseconds timeout) {
   return timeout == std::chrono::milliseconds::zero() ? one_attempt : timeout;
 }
 
+/// Whether the end of a call's time, at `deadline`, cut an attempt so short that its failure says nothing:
+/// why the one before failed says more.
+bool was_cut_short(const Error& error, std::chrono::steady_clock::time_point begun,
+                   std::chrono::steady_clock::time_point deadline, std::chrono::steady_clock::time_point now);
+
 /// A call's attempts: how many there were and how long it may go on. Not thread safe.
 class Attempts {
  public:
@@ -48,7 +53,8 @@ class Attempts {
   bool once_;
   std::chrono::milliseconds timeout_;
   std::chrono::steady_clock::time_point deadline_;
-  bool ends_early_ = false;  ///< at `latest`, before the timeout
+  bool ends_early_ = false;                      ///< at `latest`, before the timeout
+  std::chrono::steady_clock::time_point begun_;  ///< the attempt
   int reconnects_ = 0;
   int pauses_ = 0;
   int waits_ = 0;

@@ -496,7 +496,7 @@ TEST_CASE("shared ranges: threads that wait for another one's question have no n
 
 TEST_CASE("shared ranges: what made a call's attempts fail is told though its end cuts the last one short") {
   struct Case {
-    std::chrono::milliseconds first_takes;
+    bool has_time;  ///< the last attempt
     Error last;
     std::string told;
   };
@@ -504,16 +504,16 @@ TEST_CASE("shared ranges: what made a call's attempts fail is told though its en
   const std::string within = "could not fetch a segment of tag 'order' within 5s: ";
   const Error silent(ErrorCode::unavailable, "no answer", "wait", timed_out);
   const Case cases[] = {
-      {4700ms, silent, within + "connection refused | start it"},
-      {4700ms,
+      {false, silent, within + "connection refused | start it"},
+      {false,
        {ErrorCode::unavailable, "no login", "wait", unable_to_connect},
        within + "connection refused | start it"},
       // But not if the last one had time enough, or found something else.
-      {1s, silent, within + "no answer | wait"},
-      {4700ms,
+      {true, silent, within + "no answer | wait"},
+      {false,
        {ErrorCode::unavailable, "the server is full", "wait", "53300"},
        within + "the server is full | wait"},
-      {4700ms, {ErrorCode::refused, "it is damaged", "mend it"}, "it is damaged | mend it"},
+      {false, {ErrorCode::refused, "it is damaged", "mend it"}, "it is damaged | mend it"},
   };
   for (const Case& each : cases) {
     for (const bool is_asked_where_it_is : {true, false}) {
@@ -525,7 +525,8 @@ TEST_CASE("shared ranges: what made a call's attempts fail is told though its en
       int attempts = 0;
       (is_asked_where_it_is ? one.before_identify : one.before_grant) = [&] {
         if (++attempts == 1) {
-          fixture.clock.advance(each.first_takes);
+          // A question is asked again at once, a grant after a pause of at least 75 ms.
+          fixture.clock.advance(each.has_time ? 1s : is_asked_where_it_is ? 4950ms : 4860ms);
           throw Error(ErrorCode::unavailable, "connection refused", "start it", unable_to_connect);
         }
         fixture.clock.advance(deadline - fixture.clock.steady_now());
@@ -535,6 +536,23 @@ TEST_CASE("shared ranges: what made a call's attempts fail is told though its en
       CHECK(attempts == 2);
     }
   }
+}
+
+TEST_CASE("shared ranges: a failure that a grant has followed is not told of the attempt after it") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture, "order", 5s);
+  const auto deadline = fixture.clock.steady_now() + 5s;
+  one.grants = {{1, 2}};
+  int attempts = 0;
+  one.before_grant = [&] {
+    if (++attempts == 2) return;
+    fixture.clock.advance(attempts == 1 ? 4800ms : deadline - fixture.clock.steady_now());
+    const char* const what = attempts == 1 ? "connection refused" : "no answer";
+    throw Error(ErrorCode::unavailable, what, "wait", leaf::store::sqlstate::timed_out);
+  };
+  CHECK(error_text([&] { one.await([] { return false; }, 0s); }) ==
+        "could not fetch a segment of tag 'order' within 5s: no answer | wait");
+  CHECK(attempts == 3);
 }
 
 TEST_CASE("shared ranges: all that a call asks of the store ends with its timeout") {

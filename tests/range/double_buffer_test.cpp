@@ -114,6 +114,19 @@ TEST_CASE("range: of a closed buffer nothing is taken, nor of what is published 
   }
 }
 
+TEST_CASE("range: it is closed however fast others take") {
+  for (int i = 0; i < 200; ++i) {
+    DoubleBuffer buffer;
+    buffer.publish({0, 10'000'000}, 1);
+    std::jthread taker([&] {
+      while (!buffer.take(1).range.empty()) continue;
+    });
+    while (buffer.view().rest.lo < 1000) continue;
+    buffer.close();
+    CHECK(buffer.is_closed());
+  }
+}
+
 namespace {
 
 using Bytes = std::array<unsigned char, sizeof(DoubleBuffer)>;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <optional>
 #include <set>
@@ -124,12 +125,19 @@ TEST_CASE("fork generation: threads that ask first, and at once, are told the sa
   for (const Kernel each : {Kernel::wipes, Kernel::is_old}) {
     CAPTURE(static_cast<int>(each));
     kernel = each;
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 200; ++i) {
       CHECK(in_child([] {
-        std::vector<unsigned> answers(4);
+        std::vector<unsigned> answers(2);
+        std::atomic<std::size_t> ready{0};
         {
           std::vector<std::jthread> threads;
-          for (unsigned& answer : answers) threads.emplace_back([&answer] { answer = fork_generation(); });
+          for (unsigned& answer : answers) {
+            threads.emplace_back([&] {
+              // Nobody sleeps: all have to ask within a moment.
+              for (++ready; ready < answers.size();) continue;
+              answer = fork_generation();
+            });
+          }
         }
         return std::set<unsigned>(answers.begin(), answers.end()).size() == 1;
       }));

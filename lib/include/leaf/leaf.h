@@ -20,10 +20,11 @@
 /// around its calls.
 ///
 /// After fork() a child may go on with the handles that it inherits, whatever other threads did at the fork:
-/// its first call connects again. So a server may open its handles before it forks its workers. There are two
+/// its first call connects again. So a server may open its handles before it forks its workers. There are three
 /// exceptions. A child that is forked in a signal handler that interrupts a call must not use this library,
-/// and that fork() may hang if another thread forks at the same moment. And a generator without the host's
-/// buffer holds a worker of the parent's, so its calls fail in the child.
+/// and that fork() may hang if another thread forks at the same moment. A handler of pthread_atfork(3) that was
+/// registered before this library was loaded, as by dlopen(3), must not use it either. And a generator without
+/// the host's buffer holds a worker of the parent's, so its calls fail in the child.
 #ifndef LEAF_LEAF_H
 #define LEAF_LEAF_H
 
@@ -114,8 +115,9 @@ LEAF_API leaf_tag* leaf_allocator_tag(leaf_allocator* allocator, const char* nam
 LEAF_API void leaf_tag_close(leaf_tag* tag);
 
 /// Puts the next ID into `id`: greater than any whose call returned before this one began, in all processes
-/// that share the buffer. From memory while the buffer has IDs: without a lock or a system call, but for the
-/// call that asks for the next segment, which wakes a thread or starts one. Fails with LEAF_NOT_FOUND if the
+/// that share the buffer. From memory while the buffer has IDs: without a lock or a system call (but getpid(2)
+/// before Linux 4.14), but for the call that asks for the next segment, which wakes a thread or starts one. Fails
+/// with LEAF_NOT_FOUND if the
 /// store has no such tag, LEAF_EXHAUSTED past its limit, LEAF_UNAVAILABLE if no segment came in time,
 /// LEAF_REFUSED.
 LEAF_API leaf_status leaf_tag_next(leaf_tag* tag, int64_t* id, leaf_error** error);
