@@ -17,8 +17,9 @@ std::string SegmentGranter::what() const {
 }
 
 range::Granted SegmentGranter::grant(Store& store, const range::Filled& filled) const {
-  // A buffer may outlive the mark.
-  if (const std::int64_t end = filled.buffer.published_end(); end != 0 && marks_)
+  // A buffer may outlive the mark, which no damage of it may raise.
+  const std::int64_t end = filled.buffer.published_end();
+  if (end != 0 && marks_ && filled.buffer.is_intact())
     marks_->raise(filled.store.deployment, mark_of(tag_), end);
   auto record = range::record_as<range::SegmentRecord>(filled.record);
   StepPolicy policy(bounds_, record.steps);

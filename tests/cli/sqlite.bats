@@ -167,6 +167,14 @@ in_own_mounts() { unshare --mount bash -euc "$1"; }
     leafctl --store "sqlite:$FOLDER/data/leaf.db" next order --direct'
   prints 1
   same 'an ID' 2 "$(leafctl next order --direct)"
+  # Beside its folder, its journal alone.
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  expect 5 in_own_mounts 'touch "$FOLDER/journal"
+    mount --bind "$FOLDER/journal" "$FOLDER/store/leaf.db-journal"
+    leafctl next order --direct'
+  contains "$stderr" "leafctl: the journal of store '$FOLDER/store/leaf.db' is mounted without its folder"
+  contains "$stderr" 'hint: mount the folder that the file lies in, rather than the file'
+  same 'an ID' 3 "$(leafctl next order --direct)"
 }
 
 @test "a pipe in a journal's place is refused, and nobody waits for its other end" {

@@ -161,10 +161,21 @@ class SqliteConnection final : public Connection {
   /// SQLite opens what it finds in its journal's place, and waits without end for somebody to write to a
   /// pipe.
   void require_free_place(const std::string& name) const {
-    if (!is_no_file(name)) return;
-    throw Error(ErrorCode::refused,
-                fmt::format("'{}' is a link, or not a file: store '{}' has its journal there", name, path_),
-                "remove it if nobody needs it, and check who may write to its folder"_hint);
+    const JournalPlace place = look_at_journal(name);
+    if (place == JournalPlace::no_file) {
+      throw Error(ErrorCode::refused,
+                  fmt::format("'{}' is a link, or not a file: store '{}' has its journal there", name, path_),
+                  "remove it if nobody needs it, and check who may write to its folder"_hint);
+    }
+    if (place == JournalPlace::mounted_alone) throw mounted_alone("the journal of store", "it");
+  }
+
+  Error mounted_alone(const char* what, const char* journal) const {
+    return {ErrorCode::refused,
+            fmt::format("{} '{}' is mounted without its folder: a crash would leave {} where others do not "
+                        "see it, and IDs would repeat",
+                        what, path_, journal),
+            "mount the folder that the file lies in, rather than the file"_hint};
   }
 
   /// All connections of a program share what SQLite guards by mutexes, unless the program has turned those
@@ -227,13 +238,7 @@ class SqliteConnection final : public Connection {
                               "'-journal' is not empty if there is one"_hint,
                               leaf::detail::shell_word(absolute_path_)));
     }
-    if (look->is_mounted_alone) {
-      throw Error(ErrorCode::refused,
-                  fmt::format("store '{}' is mounted without its folder: a crash would leave its journal "
-                              "where others do not see it, and IDs would repeat",
-                              path_),
-                  "mount the folder that the file lies in, rather than the file"_hint);
-    }
+    if (look->is_mounted_alone) throw mounted_alone("store", "its journal");
   }
 
   Error exchanged() {

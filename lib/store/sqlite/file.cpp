@@ -77,9 +77,12 @@ std::optional<FileLook> look_at(const std::string& path) {
                   .is_mounted_alone = is_mounted_alone(file, path)};
 }
 
-bool is_no_file(const std::string& path) {
-  struct stat found {};
-  return lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode);
+JournalPlace look_at_journal(const std::string& path) {
+  struct statx found {};
+  if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &found) != 0)
+    return JournalPlace::usable;
+  if (!S_ISREG(found.stx_mode)) return JournalPlace::no_file;
+  return is_mounted_alone(found, path) ? JournalPlace::mounted_alone : JournalPlace::usable;
 }
 
 }  // namespace leaf::store::sqlite

@@ -19,8 +19,13 @@ struct FileLook {
 /// Follows symbolic links. Nothing, and `errno`, if there is no such file or it cannot be looked at.
 std::optional<FileLook> look_at(const std::string& path);
 
-/// Whether there is something at `path` that is not a regular file, such as a pipe, a folder or a link.
-bool is_no_file(const std::string& path);
+/// What lies at a path where SQLite has a journal, or may make one.
+enum class JournalPlace {
+  usable,
+  no_file,       ///< a pipe, a folder or a link
+  mounted_alone  ///< a file that is mounted there, and not with its folder
+};
+JournalPlace look_at_journal(const std::string& path);
 
 /// Whether `mountinfo`, as in proc(5), names `path` as a mount point.
 bool is_mount_point(std::istream& mountinfo, std::string_view path);

@@ -1,15 +1,20 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sqlite3.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
@@ -176,6 +181,36 @@ TEST_CASE("sqlite names: a second name that an open store gets is noticed at the
   CHECK(error_code([&] { store.grant(TagName("order"), 1); }) == ErrorCode::refused);
   CHECK(error_code([&] { store.migrate(); }) == ErrorCode::refused);
   fs::remove(other);
+  CHECK(store.grant(TagName("order"), 1).range == Range{2, 3});
+}
+
+TEST_CASE(
+    "sqlite names: a file that is mounted without its folder is refused, be it the store or its journal") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db", another = folder.path() / "another";
+  make_store(path, 0);
+  std::ofstream(another).close();
+  Store store(options_for(path));
+  CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
+  for (const auto& [what, over] : {std::pair(path, path), {another, fs::path(path.string() + "-journal")}}) {
+    CAPTURE(over);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      constexpr int may_not_mount = 77;
+      if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+          mount(what.c_str(), over.c_str(), nullptr, MS_BIND, nullptr) != 0)
+        _exit(may_not_mount);
+      const auto is_refused = [](Store& asked) {
+        return error_code([&] { asked.grant(TagName("order"), 1); }) == ErrorCode::refused;
+      };
+      Store fresh(options_for(path));
+      _exit(is_refused(store) && is_refused(fresh) ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK((WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
+  }
   CHECK(store.grant(TagName("order"), 1).range == Range{2, 3});
 }
 
