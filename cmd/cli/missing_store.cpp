@@ -48,9 +48,11 @@ std::string missing_store_hint() {
 }
 
 leaf::Error with_known_store(const leaf::Error& error, const Session& session) {
-  const bool says_to_create = std::ranges::any_of(error.remedies(), [](const leaf::Remedy& remedy) {
-    return remedy.kind == leaf::Remedy::Kind::create_store;
-  });
+  constexpr std::string_view missing_database = "3D000";  // in PostgreSQL
+  const bool says_to_create = error.sqlstate() == missing_database ||
+                              std::ranges::any_of(error.remedies(), [](const leaf::Remedy& remedy) {
+                                return remedy.kind == leaf::Remedy::Kind::create_store;
+                              });
   if ((!says_to_create && has_place_for_store(session)) || !has_known_store(session)) return error;
   return {error.code(), error.what(), missing_store_hint(), error.sqlstate()};
 }

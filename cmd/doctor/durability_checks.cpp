@@ -100,7 +100,7 @@ Checks durability_checks(const StoreHealth& health) {
     found.push_back(
         {"durability", CheckState::failed,
          fmt::format("subscriptions write into the tables: {}; what they bring may set IDs back, so "
-                     "no IDs are drawn",
+                     "nothing is granted from those tables",
                      fmt::join(health.subscriptions, ", ")),
          fmt::format("once nothing is drawn from the server that they follow, run '{}'; "
                      "leafctl-operations(7) says how to go on"_hint,

@@ -43,6 +43,10 @@ Error cannot(const std::string& what, const std::string& path) {
   const int error = errno;
   const std::string text = fmt::format("folder '{}' cannot be {}: {}", path, what, std::strerror(error));
   if (is_shortage(error)) return {ErrorCode::failed, text, shortage_hint(error)};
+  if (error == ENOSPC || error == EDQUOT) {
+    return {ErrorCode::failed, text,
+            advice("make room there, or go without{}"_hint, Remedy{Remedy::Kind::do_without_host})};
+  }
   return {ErrorCode::usage, text, other_folder()};
 }
 

@@ -431,6 +431,35 @@ settings() { printf "$1" >settings.yaml; }
   PGOPTIONS='-c search_path=nowhere' expect 0 leafctl init-db
 }
 
+@test "PostgreSQL: a database that is renamed, or lets nobody in" {
+  on_postgresql
+  expect 0 leafctl next order
+  end_sessions() { psql -qAtX -d postgres -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '$test_database'" -c "$1" >/dev/null; }
+  end_sessions "ALTER DATABASE \"$test_database\" RENAME TO \"${test_database}_old\""
+  hinted 2 'this host has drawn IDs from a store of that name: find out where its tables are now*a renamed database*' leafctl next order --direct
+  end_sessions "ALTER DATABASE \"${test_database}_old\" RENAME TO \"$test_database\""
+  expect 0 leafctl next order --direct
+  end_sessions "ALTER DATABASE \"$test_database\" ALLOW_CONNECTIONS false"
+  hinted 3 "if it is to be used, let its owner run 'ALTER DATABASE \"$test_database\" ALLOW_CONNECTIONS true'" leafctl next order --direct
+  psql -qAtX -d postgres -c "$(told 1)"
+  expect 0 leafctl next order --direct
+}
+
+@test "PostgreSQL: tables without their functions" {
+  on_postgresql
+  hint="find out who moved or dropped it: what was moved has to go back, and what is gone is made anew with 'leafctl init-db'"
+  move() { for table in alloc meta worker event; do run_sql "ALTER TABLE $1.leaf_$table SET SCHEMA $2"; done; }
+  run_sql 'CREATE SCHEMA app'
+  move public app
+  PGOPTIONS='-c search_path=app' hinted 5 "$hint" leafctl next order --direct
+  move app public
+  expect 0 leafctl next order --direct
+  run_sql 'DROP FUNCTION leaf_server(oid) CASCADE'
+  hinted 5 "$hint" leafctl next order --direct
+  run_told
+  expect 0 leafctl next order --direct
+}
+
 @test "PostgreSQL: roles and their rights" {
   on_postgresql
   role=${test_database}_role
@@ -662,6 +691,33 @@ may_be_nobody() {
 1'
 }
 
+@test "a store whose file system has no room for its journal" {
+  on_sqlite
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  mkdir small
+  # As sqlite3 leaves it, and whoever restores it.
+  # shellcheck disable=SC2016 # for the other shell
+  expect 0 unshare --mount bash -uc 'mount -t tmpfs -o nr_inodes=16 none small
+    export LEAFCTL_STORE=sqlite:$PWD/small/leaf.db
+    leafctl -q init-db
+    leafctl -q add-tag order
+    rm small/leaf.db-journal
+    for i in {1..20}; do : >"small/ballast$i"; done 2>/dev/null
+    leafctl next order --direct 2>&1
+    echo "status $?"
+    leafctl --store "sqlite:$PWD/small/another.db" init-db 2>&1
+    echo "status $?"
+    rm small/ballast*
+    leafctl next order --direct'
+  prints "leafctl: store '$PWD/small/leaf.db' failed: its journal cannot be made: No space left on device
+hint: free some space there
+status 3
+leafctl: store '$PWD/small/another.db' cannot be created in its folder: No space left on device
+hint: free some space there
+status 3
+1"
+}
+
 @test "a store whose file system is read-only" {
   on_sqlite
   unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
@@ -696,6 +752,25 @@ may_be_nobody() {
     leafctl next order --direct --runtime-dir "$PWD/other" 2>&1 >ids'
   same 'the hints' 'hint: free some space there
 hint: name another one with --runtime-dir, before anything is drawn' "$output"
+}
+
+@test "a folder of a host that cannot be made for want of room" {
+  on_sqlite
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  mkdir small
+  # shellcheck disable=SC2016 # for the other shell
+  expect 0 unshare --mount bash -uc 'mount -t tmpfs -o nr_inodes=4 none small
+    for i in {1..8}; do : >"small/ballast$i"; done 2>/dev/null
+    leafctl next order --runtime-dir "$PWD/small/run" 2>&1
+    echo "status $?"
+    leafctl next order --runtime-dir "$PWD/small/run" --no-host-buffer
+    rm small/ballast*
+    leafctl next order --runtime-dir "$PWD/small/run"'
+  prints "leafctl: folder '$PWD/small/run' cannot be made: No space left on device
+hint: make room there, or go without with --no-host-buffer
+status 1
+1
+2"
 }
 
 @test "a folder of a host that nobody may write to any more" {

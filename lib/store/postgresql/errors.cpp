@@ -87,6 +87,13 @@ Meaning meaning_of(std::string_view state) {
             "find out who moved, dropped or replaced it, and put it back, from a "
             "backup if need be; a new store would repeat IDs"_hint};
   }
+  if (state == "42883") {
+    return {
+        ErrorCode::refused,
+        advice("find out who moved or dropped it: what was moved has to go back, and what is gone is made "
+               "anew{}"_hint,
+               Remedy{Remedy::Kind::upgrade_store})};
+  }
   if (state == "23505")  // a key is made anew over rows that came twice, as from a dump
     return {ErrorCode::refused, "remove the rows that have granted less, then try again"_hint};
   if (state == "54000")  // no transaction is begun before old ones are vacuumed away
@@ -162,6 +169,15 @@ Meaning login_meaning(const std::vector<std::string>& reasons, const std::string
 Meaning missing_database(const PGconn* connection) {
   return {ErrorCode::usage, fmt::format("create it with 'createdb {}', or use another database"_hint,
                                         detail::shell_word(PQdb(connection)))};
+}
+
+/// Of a database that lets nobody in.
+Meaning closed_database(const PGconn* connection) {
+  const std::string quoted = std::regex_replace(PQdb(connection), std::regex("\""), "\"\"");
+  return {ErrorCode::unavailable,
+          fmt::format(
+              "if it is to be used, let its owner run 'ALTER DATABASE \"{}\" ALLOW_CONNECTIONS true'"_hint,
+              quoted)};
 }
 
 constexpr const char* wrong_setting =
@@ -244,7 +260,8 @@ Error login_error(const PGconn* connection, const std::string& connection_string
                                                      : login_meaning(reasons, state);
   const bool needs_password = state.empty() && PQconnectionNeedsPassword(connection) != 0;
   const bool is_login = needs_password || state.starts_with("28");
-  if (state == "3D000") meaning = missing_database(connection);
+  if (state == sqlstate::missing_database) meaning = missing_database(connection);
+  if (state == "55000") meaning = closed_database(connection);
   if (needs_password) {
     meaning = meaning_of(wrong_password);
   } else if (state.empty() && std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {

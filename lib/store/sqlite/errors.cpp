@@ -1,8 +1,10 @@
 #include "store/sqlite/errors.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -51,8 +53,34 @@ Error timed_out(const std::string& what) {
           sqlstate::timed_out};
 }
 
-/// SQLite says ENOENT of a folder that may not be written too.
+/// Why no file can be made in that folder; 0 if one can, or if its file system does not tell.
+int why_none_can_be_made(const std::filesystem::path& folder) {
+  const int made = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (made < 0) return errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ? 0 : errno;
+  close(made);
+  return 0;
+}
+
+bool is_without_room(int cause) {
+  return cause == ENOSPC || cause == EDQUOT;
+}
+
+constexpr const char* free_space = "free some space there"_hint;
+
+/// SQLite tries to find a journal that it cannot make, and says that there is none.
+Error without_journal(const ErrorSource& source) {
+  const int cause =
+      why_none_can_be_made(std::filesystem::weakly_canonical(source.absolute_path).parent_path());
+  const std::string what = fmt::format("store '{}' failed: its journal cannot be made{}", source.path,
+                                       cause == 0 ? "" : fmt::format(": {}", std::strerror(cause)));
+  if (cause == EACCES || cause == EPERM || cause == EROFS) return unwritable(what, source.absolute_path);
+  return {ErrorCode::unavailable, what, is_without_room(cause) ? free_space : "check the disk"_hint};
+}
+
+/// SQLite says ENOENT of a folder that may not be written too, or has no room.
 Error missing(const ErrorSource& source) {
+  std::error_code unknown;
+  if (std::filesystem::exists(source.absolute_path, unknown)) return without_journal(source);
   if (source.if_missing != IfMissing::create) {
     return {ErrorCode::usage, fmt::format("store '{}' does not exist", source.path),
             advice("create it{}"_hint, Remedy{Remedy::Kind::create_store})};
@@ -60,6 +88,12 @@ Error missing(const ErrorSource& source) {
   std::error_code ignored;
   const auto folder = std::filesystem::absolute(source.path, ignored).parent_path();
   if (std::filesystem::is_directory(folder, ignored)) {
+    if (const int cause = why_none_can_be_made(folder); is_without_room(cause)) {
+      return {
+          ErrorCode::unavailable,
+          fmt::format("store '{}' cannot be created in its folder: {}", source.path, std::strerror(cause)),
+          free_space};
+    }
     return {ErrorCode::usage, fmt::format("store '{}' cannot be created in its folder", source.path),
             "check who may write to that folder, or name another path"_hint};
   }
@@ -102,7 +136,7 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
     case SQLITE_INTERRUPT:
       return timed_out(fmt::format("store '{}' did not get done in time", source.path));
     case SQLITE_FULL:
-      return {ErrorCode::unavailable, describe("failed"), "free some space there"_hint};
+      return {ErrorCode::unavailable, describe("failed"), free_space};
     case SQLITE_IOERR:
       // SQLite opens a journal that it may not write for reading, and writes all the same.
       if (cause == EBADF || cause == EACCES)
@@ -111,7 +145,8 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
         return {ErrorCode::unavailable, describe("failed"),
                 "allow this process larger files: 'ulimit -f unlimited'"_hint};
       }
-      return {ErrorCode::unavailable, describe("failed"), "check the disk"_hint};
+      return {ErrorCode::unavailable, describe("failed"),
+              is_without_room(cause) ? free_space : "check the disk"_hint};
     case SQLITE_NOMEM:
       return {ErrorCode::unavailable, describe("failed"), "free some memory, then try again"_hint};
     default:

@@ -245,8 +245,8 @@ TEST_CASE("store checks: what stops grants fails, what only a crash shows is a w
     health.subscriptions = {"a", "\"B\""};
     CHECK(found(health).state == CheckState::failed);
     CHECK(found(health).detail ==
-          "subscriptions write into the tables: a, \"B\"; what they bring may set IDs back, so no IDs are "
-          "drawn");
+          "subscriptions write into the tables: a, \"B\"; what they bring may set IDs back, so nothing is "
+          "granted from those tables");
     CHECK(found(health).hint.find("'DROP SUBSCRIPTION a; DROP SUBSCRIPTION \"B\"'") != std::string::npos);
   }
   SUBCASE("unlogged tables") {
