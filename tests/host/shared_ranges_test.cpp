@@ -237,6 +237,7 @@ TEST_CASE("shared ranges: all is written down before the first ID can be taken")
     ++notes;
     CHECK(state.buffer.published_end() == end);
     CHECK(state.origin.get() == "o1");
+    CHECK(state.origin_checksum.load() == leaf::host::checksum_of_origin("o1"));
     CHECK(state.fetch.fetched_at_ms.load() > 0);
   };
   CHECK(buffer.draw() == 1);
@@ -945,13 +946,78 @@ TEST_CASE("shared ranges: who waits leaves the file to others while they take tu
     one.grants = {{1, 2}};
     CHECK(one.draw() == 1);
     const auto inode = inode_of(state_file_in(fixture.run));
-    const HeldLock held(fixture.run);
-    // As if a process that fetches had let go of it, and another one had been quicker to take it.
-    if (!is_stopped) fixture.clock.on_sleep = [&] { ++one.state().locks_taken; };
+    std::optional<HeldLock> held(std::in_place, fixture.run);
+    // Whoever fetches lets go of it, and another one is quicker to take it.
+    Buffer another(fixture);
+    if (!is_stopped) {
+      fixture.clock.on_sleep = [&] {
+        held.reset();
+        another.alone([](leaf::Store&, StateFile&) { return true; });
+        held.emplace(fixture.run);
+      };
+    }
     Buffer other(fixture);
     CHECK(error_code([&] { other.draw(); }) == ErrorCode::unavailable);
     CHECK((inode_of(state_file_in(fixture.run)) == inode) == !is_stopped);
   }
+}
+
+TEST_CASE("shared ranges: a wait for one file's lock does not count for the file that takes its place") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture), another(fixture), waiter(fixture, "order", 10s);
+  one.grants = {{1, 2}};
+  another.grants = {{5, 6}};
+  CHECK(one.draw() == 1);
+  std::optional<HeldLock> held(std::in_place, fixture.run);
+  const auto begin = fixture.clock.steady_now();
+  std::optional<ino_t> inode;
+  std::optional<std::chrono::nanoseconds> taken_after;
+  fixture.clock.on_sleep = [&] {
+    const auto waited = fixture.clock.steady_now() - begin;
+    if (inode) {
+      if (!taken_after && inode_of(state_file_in(fixture.run)) != *inode) taken_after = waited;
+    } else if (waited >= 3s) {
+      held.reset();
+      fs::remove(state_file_in(fixture.run));
+      CHECK(another.draw() == 5);
+      inode = inode_of(state_file_in(fixture.run));
+      held.emplace(fixture.run);
+    }
+  };
+  CHECK(error_code([&] { waiter.draw(); }) == ErrorCode::unavailable);
+  REQUIRE(taken_after);
+  CHECK(*taken_after >= 7s);
+}
+
+TEST_CASE("shared ranges: with a timeout of minutes, too, what is buffered outlasts calls that cannot wait") {
+  SharedRangesFixture fixture;
+  Buffer fetcher(fixture, "order", 120s), other(fixture, "order", 10s);
+  fetcher.grants = {{1, 101}};
+  CHECK(fetcher.draw() == 1);
+  const auto inode = inode_of(state_file_in(fixture.run));
+  fetcher.before_grant = [&] {
+    CHECK(error_code([&] { other.take_all(150); }) == ErrorCode::unavailable);
+    CHECK(inode_of(state_file_in(fixture.run)) == inode);
+    CHECK(other.draw() == 2);
+  };
+  CHECK_THROWS(fetcher.fetch());
+}
+
+TEST_CASE("shared ranges: what came from another store is not asked for again where its buffer is full") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture);
+  one.grants = {{1000, 1001}};
+  CHECK(one.draw() == 1000);
+  other.deployment = one.deployment = "d2";
+  other.grants = {{1, 3}, {5, 9}};
+  other.fetch();
+  CHECK(other.draw() == 1);
+  other.fetch();
+  one.is_newest = false;
+  one.grants = {{10, 20}, {30, 40}};
+  one.fetch();
+  CHECK(other.draw() == 2);
+  CHECK(other.draw() == 5);
 }
 
 TEST_CASE(
