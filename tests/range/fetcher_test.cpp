@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -14,10 +15,14 @@
 #include <future>
 #include <iterator>
 #include <latch>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "support/error_of.hpp"
+#include "support/is_asleep.hpp"
 #include "support/manual_clock.hpp"
 #include "support/process.hpp"
 #include "support/refused_allocations.hpp"
@@ -241,11 +246,9 @@ TEST_CASE(
   std::int64_t lo = 1;
   Store* asked = &here;
   const auto grant = [&] {
-    return Granted{.range = {std::exchange(lo, lo + 10), lo + 10},
-                   .mark = 1,
-                   .store = asked->identity(),
-                   .origin = "o",
-                   .record = {}};
+    lo += 10;
+    return Granted{
+        .range = {lo - 10, lo}, .mark = 1, .store = asked->identity(), .origin = "o", .record = {}};
   };
   std::optional<OwnRanges> source;
   Fetcher fetcher(file.options(), {.timeout = 1s, .max_threads = 0, .on_failure = {}});
@@ -255,8 +258,60 @@ TEST_CASE(
   source->fetch(here, /*is_awaited=*/false);
   source->check_name(elsewhere);
   source->check_name(here);
+  SUBCASE("which one question tells") {}
+  SUBCASE("which another one confirms") {
+    source->check_name(here);
+  }
   source->fetch(here, /*is_awaited=*/true);  // for who has waited since before
   for (std::int64_t expected = 2; expected < 21; ++expected) CHECK(source->take(1).lo == expected);
+
+  // Once: whoever waits beside what lies there has no use for it.
+  source->fetch(here, /*is_awaited=*/false);
+  CHECK(source->take(1).lo == 21);
+  source->fetch(here, /*is_awaited=*/false);
+  source->fetch(here, /*is_awaited=*/true);
+  CHECK(source->take(1).lo == 41);
+}
+
+TEST_CASE("fetcher: who waits behind another fetch takes nothing away that this one has brought") {
+  const SqliteStore file;
+  Store store = file.open();
+  const StoreIdentity first{.deployment = "first", .copy = {}}, second{.deployment = "second", .copy = {}};
+  StoreIdentity asked = first;
+  std::latch is_asked(1), answers(1);
+  std::int64_t lo = 1;
+  bool is_slow = false;
+  const auto grant = [&] {
+    if (std::exchange(is_slow, false)) {
+      is_asked.count_down();
+      answers.wait();
+    }
+    lo += 10;
+    return Granted{.range = {lo - 10, lo}, .mark = 1, .store = asked, .origin = "o", .record = {}};
+  };
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(file.options(), {.timeout = 1s, .max_threads = 0, .on_failure = {}});
+  source.emplace(std::make_unique<MadeUp>(grant), file.options(), fetcher);
+  source->fetch(store, /*is_awaited=*/false);
+  CHECK(source->take(1).lo == 1);
+  SUBCASE("of the same store") {}
+  SUBCASE("of the store that the name leads to now") {
+    asked = second;
+  }
+  is_slow = true;
+  std::thread faster([&] { source->fetch(store, /*is_awaited=*/true); });
+  is_asked.wait();
+  std::atomic<pid_t> waiting{0};
+  std::thread slower([&] {
+    waiting = gettid();
+    source->fetch(store, /*is_awaited=*/true);
+  });
+  const bool waits = leaf::test::wait_for([&] { return waiting != 0 && leaf::test::is_asleep(waiting); });
+  answers.count_down();
+  faster.join();
+  slower.join();
+  CHECK(waits);
+  CHECK(lo == 21);
 }
 
 TEST_CASE("fetcher: who waits looks again once a check has found where the store's name leads") {

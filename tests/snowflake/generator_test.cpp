@@ -5,18 +5,19 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "leaf/snowflake.hpp"
 #include "support/error_of.hpp"
+#include "support/is_asleep.hpp"
 #include "support/number_of_parent.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
@@ -31,6 +32,7 @@ using leaf::Store;
 using leaf::test::ClockedStore;
 using leaf::test::error_code;
 using leaf::test::error_text;
+using leaf::test::is_asleep;
 using leaf::test::ManualClock;
 using leaf::test::SqliteStore;
 using leaf::test::wait_for;
@@ -91,14 +93,6 @@ class InterruptedClock final : public ManualClock {
   const std::thread::id of_test_ = std::this_thread::get_id();
   std::once_flag happened_;
 };
-
-/// Whether a thread of this process waits for something.
-bool is_asleep(pid_t thread) {
-  std::ifstream status(fmt::format("/proc/self/task/{}/stat", thread));
-  std::string number, name, state;
-  status >> number >> name >> state;
-  return state == "S";
-}
 
 std::vector<std::int64_t> draw(SnowflakeGenerator& generator, std::size_t count) {
   std::vector<std::int64_t> ids(count);
