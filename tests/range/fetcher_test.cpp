@@ -424,6 +424,17 @@ TEST_CASE("fetcher: where no thread could be started it is tried again by the ne
   CHECK(source->take(1).lo == 1);
 }
 
+TEST_CASE("fetcher: where one thread runs and no other one can be started, that one fetches") {
+  Watched watched(1);
+  watched.fetcher.watch(watched.source);
+  std::int64_t taken = 0;
+  threads_are_refused = true;
+  const std::string told = leaf::test::error_text([&] { taken = watched.source.take(1).lo; });
+  threads_are_refused = false;
+  CHECK(told.empty());
+  CHECK(taken == 1);
+}
+
 #endif
 
 TEST_CASE("fetcher: an outage that follows another one is met by short pauses anew") {
@@ -459,6 +470,51 @@ TEST_CASE("fetcher: an outage that follows another one is met by short pauses an
     clock.advance(2s);
     CHECK(leaf::test::wait_for([&] { return !source->wants_fetch(); }));
   }
+}
+
+TEST_CASE("fetcher: who waits is told whatever a grant throws, and a report that throws ends no program") {
+  const SqliteStore file;
+  std::atomic<bool> is_mended{false};
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(file.options(),
+                  {.timeout = 60s, .max_threads = 1, .on_failure = [](const auto&, const Error&) {
+                     throw std::runtime_error("nobody listens");
+                   }});
+  source.emplace(std::make_unique<MadeUp>([&]() -> Granted {
+                   if (!is_mended) throw std::runtime_error("it broke");
+                   return {.range = {1, 11}, .mark = 1, .store = {}, .origin = "o", .record = {}};
+                 }),
+                 file.options(), fetcher);
+  const Error told = leaf::test::error_of([&] { source->take(1); });
+  CHECK(told.code() == ErrorCode::failed);
+  CHECK(told.what() == std::string("it broke"));
+  is_mended = true;
+  CHECK(source->take(1).lo == 1);
+}
+
+TEST_CASE("fetcher: while IDs are left, a failure that lasts is met by pauses, and not by each draw") {
+  std::atomic<int> fetches{0};
+  std::optional<OwnRanges> source;
+  Watched watched(1);
+  source.emplace(std::make_unique<MadeUp>([&]() -> Granted {
+                   if (fetches++ > 0) throw Error(ErrorCode::not_found, "it is gone");
+                   return {.range = {1, 11}, .mark = 1, .store = {}, .origin = "o", .record = {}};
+                 }),
+                 watched.options(), watched.fetcher);
+  // The one thread that asks is through with what was due before another source.
+  const auto settle = [&] {
+    watched.clock.advance(1ms);
+    const int before = watched.source.fetches;
+    watched.fetcher.await(watched.source, [&] { return watched.source.fetches > before; }, {});
+  };
+  source->fetch();
+  for (int draws = 1; draws <= 5; ++draws) {
+    CHECK(source->take(1).lo == draws);
+    settle();
+  }
+  CHECK(fetches == 2);
+  watched.clock.advance(100ms);
+  CHECK(leaf::test::wait_for([&] { return fetches == 3; }));
 }
 
 TEST_CASE("fetcher: what a caller has waited before counts") {
@@ -593,6 +649,22 @@ TEST_CASE("fetcher: a thread that finds no memory tries again, and the program g
       return watched.source.fetches == 1;
     }));
   }
+}
+
+TEST_CASE("fetcher: a draw that finds no memory to ask for a fetch leaves that to the next one") {
+  Watched watched(1);
+  bool is_refused = false;
+  leaf::test::refuse_allocations(1);
+  std::thread([&] {
+    try {
+      watched.fetcher.request(watched.source);
+    } catch (const std::bad_alloc&) {
+      is_refused = true;
+    }
+  }).join();
+  CHECK(is_refused);
+  watched.fetcher.request(watched.source);
+  CHECK(leaf::test::wait_for([&] { return watched.source.fetches == 1; }));
 }
 
 TEST_CASE("fetcher: what is buffered is checked each second while the store does not answer") {
