@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -784,7 +783,34 @@ class HastyClock final : public ManualClock {
   int looks = 0;
 };
 
+/// A time of day that stands still, while what is waited for passes by the other clock: not for ever.
+class StandingClock final : public ManualClock {
+ public:
+  std::chrono::system_clock::time_point now() override { return stands_at_; }
+  void sleep_for(std::chrono::nanoseconds duration) override {
+    if (steady_now() - begin_ > 1h) throw std::runtime_error("an hour was waited for");
+    ManualClock::sleep_for(std::max<std::chrono::nanoseconds>(duration, 1ms));
+  }
+
+ private:
+  const std::chrono::system_clock::time_point stands_at_ = ManualClock::now();
+  const std::chrono::steady_clock::time_point begin_ = steady_now();
+};
+
 }  // namespace
+
+TEST_CASE("generator: a clock that stands still is waited for no longer than a call may take") {
+  const SqliteStore file;
+  StandingClock clock;
+  auto store = file.options();
+  store.clock = &clock;
+  auto options = owned_by("a");
+  options.timeout = 5s;
+  SnowflakeGenerator generator(store, options);
+  const auto begun = clock.steady_now();
+  CHECK(error_text([&] { draw(generator, 5000); }).starts_with("the clock stands still at 20"));
+  CHECK(clock.steady_now() - begun < 6s);
+}
 
 TEST_CASE("generator: windows that are over before they come are asked for no longer than the timeout") {
   leaf::test::SqliteStore file;
