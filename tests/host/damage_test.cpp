@@ -176,3 +176,17 @@ TEST_CASE("damage: who has mapped a file and is alone leaves it when it looks ag
   }));
   CHECK(mapped.next() >= 11);
 }
+
+TEST_CASE("damage: a buffer that is damaged is forgotten with those whose fetches fail, a sound one is not") {
+  TestHost host;
+  leaf::Store admin(host.store_options());
+  leaf::test::add_tag(admin, "order", 10);
+  leaf::SegmentAllocator allocator(host.store_options(), {.timeout = 1s, .host = host.host_options()});
+  CHECK(allocator.tag(leaf::TagName("order")).next() == 1);
+  const auto forget = [&] { return leaf::forget_failing_buffers(host.host_options(), 1s, host.clock); };
+  CHECK(forget() == 0);
+  damage(leaf::test::state_file_in(host.run), {.place = offsetof(SharedState, origin), .change = 1});
+  REQUIRE(is_listed_as_damaged(host));
+  CHECK(forget() == 1);
+  CHECK(leaf::host_buffers(host.host_options()).empty());
+}
