@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 
 #include "host/state_patch.hpp"
 #include "leaf/host.hpp"
+#include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
 #include "support/error_of.hpp"
 #include "support/sqlite_session.hpp"
@@ -360,6 +362,28 @@ TEST_CASE("host windows: those that are over are not kept from others for a proc
   CHECK(host.clock.steady_now() - begin < 3s);
 }
 
+TEST_CASE("host windows: a pinned worker's file stays where a process has stopped that holds the worker") {
+  SnowflakeHost host;
+  SnowflakeOptions options = host.snowflake("here", 7);
+  options.worker.window = 20ms;
+  const auto draw_one = [&] { SnowflakeGenerator(host.store_options(), options).next(); };
+  draw_one();
+  const fs::path file = leaf::test::state_file_in(host.run);
+  const auto inode = [&] {
+    struct stat found {};
+    REQUIRE(stat(file.c_str(), &found) == 0);
+    return found.st_ino;
+  };
+  const ino_t before = inode();
+  {
+    const HeldLock stopped(file);
+    host.clock.advance(500ms);
+    CHECK(error_code(draw_one) == ErrorCode::unavailable);
+    CHECK(inode() == before);
+  }
+  CHECK_NOTHROW(draw_one());
+}
+
 TEST_CASE("host windows: what follows a stopped process begins in no unit of time that was drawn from") {
   SnowflakeHost host;
   // The worker has the last bits: whatever it is, the order is that of the sequence.
@@ -489,9 +513,28 @@ TEST_CASE(
     CHECK(ids.insert(last).second);
     host.clock.advance(5min);
   }
+  bool is_used_up = false;
+  SUBCASE("one that is used up") {
+    is_used_up = true;
+    host.clock.set_back(-far);
+    SnowflakeOptions options = host.snowflake();
+    options.worker.window = 20ms;
+    SnowflakeGenerator ahead(host.store_options(), options);
+    std::int64_t id = 0;
+    do {
+      id = ahead.next();
+      ids.insert(id);
+    } while (layout.time_of(id) + layout.unit() < host.buffers().at(0).window_end ||
+             layout.sequence_of(id) < layout.max_sequence());
+    host.clock.set_back(far);
+  }
   const std::string refusal = error_text([&] { running.next(); });
-  CHECK(refusal.starts_with("this host's clock (20"));
-  CHECK(refusal.find("d behind the last ID's (20") != std::string::npos);
+  if (is_used_up) {
+    CHECK(refusal.starts_with("the clock is 400d behind what is buffered for 'here' | "));
+  } else {
+    CHECK(refusal.starts_with("this host's clock (20"));
+    CHECK(refusal.find("d behind the last ID's (20") != std::string::npos);
+  }
   CHECK(refusal.ends_with("if it is right already, release the owner's workers to go on"));
   CHECK(proposes(error_of([&] { running.next(); }),
                  {.kind = leaf::Remedy::Kind::release_workers, .name = "here"}));
@@ -540,6 +583,11 @@ TEST_CASE("host windows: only what is asked for is given up: by store, owner and
   for (const auto& options : {host.snowflake(), host.snowflake("there"), host.snowflake("here", 7)})
     SnowflakeGenerator(host.store_options(), options).next();
   host.clock.set_back(400 * 24h);
+  leaf::Store admin = host.open();
+  leaf::test::add_tag(admin, "here", 10);  // another thing of that name
+  leaf::SegmentAllocator(host.store_options(), {.host = host.host_options()})
+      .tag(leaf::TagName("here"))
+      .next();
   const auto drop = [&](const std::string& url, const std::string& owner,
                         std::optional<std::int64_t> worker) {
     return leaf::drop_host_windows_ahead(leaf::Store({.url = url}).identity(), *host.snowflake().host, owner,
@@ -549,9 +597,11 @@ TEST_CASE("host windows: only what is asked for is given up: by store, owner and
   CHECK(drop(another.options().url, "here", {}) == 0);
   CHECK(drop(url, "nobody", {}) == 0);
   CHECK(drop(url, "here", 5) == 0);
-  CHECK(host.buffers().size() == 3);
+  CHECK(host.buffers().size() == 4);
   CHECK(drop(url, "here", 7) == 1);
   CHECK(drop(url, "here", {}) == 1);
-  CHECK(host.buffers().size() == 1);
-  CHECK(host.buffers().at(0).name == "there");
+  const auto left = host.buffers();
+  REQUIRE(left.size() == 2);
+  CHECK(left[0].kind == leaf::HostBuffer::Kind::tag);
+  CHECK(left[1].name == "there");
 }
