@@ -7,6 +7,7 @@
 #include <barrier>
 #include <filesystem>
 #include <future>
+#include <latch>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -79,6 +80,19 @@ TEST_CASE(
     }
     return last >= 100;
   });
+}
+
+TEST_CASE("allocator: to try for a run that does not fit takes nothing") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  SegmentAllocator allocator(store.options(), {.max_step = 10, .max_starved_step = 10});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.next() == 1);
+  REQUIRE(wait_for([&] { return tag.buffered() == 19; }));
+  CHECK(tag.try_next_run(11).empty());
+  CHECK(tag.next() == 2);
+  CHECK(tag.try_next_run(10) == Range{11, 21});
 }
 
 TEST_CASE("allocator: a batch may span segments and comes in as few ranges as it can") {
@@ -164,6 +178,31 @@ TEST_CASE("allocator: a fetch that several threads ask for at once leaves no seg
     callers.clear();
     for (int i = 0; i < step; ++i) REQUIRE(tag.next() == next++);
   }
+}
+
+TEST_CASE("allocator: a tag whose fetch does not end keeps no other tag waiting") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  leaf::test::ManualClock clock;  // no call ends for its timeout
+  auto options = store.options();
+  options.clock = &clock;
+  std::latch is_at_it(1), let_go(1);
+  SegmentAllocator allocator(options, {.on_fetch_failure = [&](const TagName&, const Error&) {
+                               is_at_it.count_down();
+                               let_go.wait();
+                             }});
+  const auto draw = [&](const char* tag) {
+    return std::async(std::launch::async, [&allocator, tag] { return allocator.tag(TagName(tag)).next(); });
+  };
+  auto missing = draw("missing");
+  is_at_it.wait();
+  auto order = draw("order");
+  const bool has_come = order.wait_for(leaf::test::patience) == std::future_status::ready;
+  let_go.count_down();
+  CHECK(has_come);
+  CHECK(order.get() == 1);
+  CHECK(error_code([&] { missing.get(); }) == ErrorCode::not_found);
 }
 
 TEST_CASE("allocator: quick segments grow by Leaf's rule") {
