@@ -201,6 +201,29 @@ TEST_CASE(
   CHECK(store.tag(gone).incarnation != first);
 }
 
+TEST_CASE("tag import: a removed tag that comes back is as the file says, not as it was") {
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  const leaf::TagName gone("gone");
+  store.add_tag({.name = gone, .step = 20, .limit = 900, .description = "former"});
+  store.remove_tag(gone);
+  leaf::import_tags({{.name = gone, .next_id = 50, .step = 7, .limit = 60, .description = "new"}}, store);
+  CHECK(store.tag(gone).step == 7);
+  CHECK(store.tag(gone).limit == 60);
+  CHECK(store.tag(gone).description == "new");
+}
+
+TEST_CASE("tag import: a removed tag of which this host drew comes back behind what it drew") {
+  const leaf::test::SqliteStore file;
+  leaf::Store store = file.open();
+  const leaf::TagName gone("gone");
+  store.add_tag({.name = gone});
+  store.grant(gone, 100);
+  store.remove_tag(gone);
+  CHECK(leaf::import_tags({{.name = gone, .next_id = 50}}, store).lost.empty());
+  CHECK(store.tag(gone).next_id == 101);
+}
+
 TEST_CASE("tag import: a removed tag of which the store lost more than the file knows is named") {
   const leaf::test::SqliteStore file;
   leaf::Store store = store_that_lost_order(file);

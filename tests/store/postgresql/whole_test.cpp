@@ -1,20 +1,25 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "leaf/tag_import.hpp"
 #include "support/error_of.hpp"
+#include "support/is_waited_for.hpp"
 #include "support/test_database.hpp"
+#include "support/wait_for.hpp"
 
 using leaf::ErrorCode;
 using leaf::Store;
 using leaf::TagName;
 using leaf::test::error_code;
 using leaf::test::error_of;
+using leaf::test::SqlSession;
 using leaf::test::TestDatabase;
 using Action = leaf::TagImport::Action;
 
@@ -36,6 +41,17 @@ struct Import {
         " RETURN NEW; END $body$; CREATE {} ON leaf_alloc {} FOR EACH ROW EXECUTE FUNCTION strike()",
         pattern, statement, trigger.starts_with("CONSTRAINT") ? trigger : "TRIGGER strike " + trigger,
         trigger.starts_with("CONSTRAINT") ? "DEFERRABLE INITIALLY DEFERRED" : ""));
+  }
+  /// Imports while somebody is about to commit `change`, for which the import waits.
+  void import_beside(const std::string& change) {
+    SqlSession& other = database.sql();
+    other.run("BEGIN; " + change);
+    std::optional<ErrorCode> code;
+    std::jthread importer([&] { code = error_code([&] { leaf::import_tags(tags, store); }); });
+    CHECK(leaf::test::wait_for([&] { return leaf::test::is_waited_for(other); }));
+    other.run("COMMIT");
+    importer.join();
+    CHECK(code == std::nullopt);
   }
 
   TestDatabase database;
@@ -67,6 +83,17 @@ TEST_CASE_FIXTURE(Import,
 }
 
 TEST_CASE_FIXTURE(Import,
+                  "import on PostgreSQL: a removed tag that comes back is as the file says, not as it was") {
+  const leaf::TagName gone("gone");
+  store.add_tag({.name = gone, .step = 20, .limit = 900, .description = "former"});
+  store.remove_tag(gone);
+  leaf::import_tags({{.name = gone, .next_id = 50, .step = 7, .limit = 60, .description = "new"}}, store);
+  CHECK(store.tag(gone).step == 7);
+  CHECK(store.tag(gone).limit == 60);
+  CHECK(store.tag(gone).description == "new");
+}
+
+TEST_CASE_FIXTURE(Import,
                   "import on PostgreSQL: what the database refuses of one tag leaves all as they were") {
   strike("RAISE 'struck'", "BEFORE INSERT", "u33");
   CHECK(error_code([&] { leaf::import_tags(tags, store); }) == ErrorCode::failed);
@@ -87,6 +114,30 @@ TEST_CASE_FIXTURE(Import, "import on PostgreSQL: a conflict has all of it done a
   CHECK(leaf::import_tags(tags, store).tags.back().action() == Action::raise);
   CHECK(store.tags().size() == 51);
   CHECK(store.tag(TagName("order")).next_id == 700);
+}
+
+TEST_CASE_FIXTURE(Import, "import on PostgreSQL: what others do between plan and change is not undone") {
+  SUBCASE("a tag that they add stays theirs") {
+    import_beside("INSERT INTO leaf_alloc (biz_tag, step, id_limit) VALUES ('u33', 7, 100)");
+    CHECK(store.tag(TagName("u33")).step == 7);
+    CHECK(store.tag(TagName("u33")).limit == 100);
+    CHECK(store.tag(TagName("u33")).next_id == 5);
+  }
+  SUBCASE("a tag of which they draw keeps the greater counter") {
+    import_beside("UPDATE leaf_alloc SET max_id = 900 WHERE biz_tag = 'order'");
+    CHECK(store.tag(TagName("order")).next_id == 900);
+  }
+  SUBCASE("a tag that they remove comes back") {
+    import_beside("UPDATE leaf_alloc SET removed_at = now() WHERE biz_tag = 'order'");
+    CHECK(store.tag(TagName("order")).next_id == 700);
+  }
+  SUBCASE("a removed tag that they add again lives on") {
+    store.remove_tag(TagName("order"));
+    tags.back().is_removed = true;
+    import_beside(
+        "UPDATE leaf_alloc SET removed_at = NULL, incarnation = gen_random_uuid() WHERE biz_tag = 'order'");
+    CHECK(store.tag(TagName("order")).next_id == 700);
+  }
 }
 
 TEST_CASE_FIXTURE(Import,
