@@ -8,6 +8,7 @@
 #include "leaf/snowflake.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
 #include "support/worker_request.hpp"
@@ -20,6 +21,7 @@ using leaf::WorkerRange;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
+using leaf::test::ManualClock;
 using leaf::test::request_of;
 using leaf::test::SqlSession;
 using leaf::test::TestDatabase;
@@ -287,9 +289,18 @@ TEST_CASE("worker range on PostgreSQL: no layout is set before windows that may 
   wait_for("60000");
   CHECK(error_code([&] { store.set_layout(other); }) == ErrorCode::unavailable);
   CHECK(error_code([&] { store.set_layout(other, WorkerRange{0, 7}); }) == ErrorCode::unavailable);
+  // Also where no worker goes.
+  CHECK(error_code([&] { store.set_layout(Layout::parse("41,12,10"), std::nullopt); }) ==
+        ErrorCode::unavailable);
   CHECK(store.layout() == Layout::parse("leaf"));
   store.set_layout(Layout::parse("leaf"));
+  ManualClock clock;
+  Store elsewhere({.url = database.url(), .clock = &clock});
+  clock.set_back(-10min);
+  CHECK(error_code([&] { elsewhere.set_layout(other); }) == ErrorCode::unavailable);
   wait_for("-1");
+  clock.set_back(20min);
+  CHECK(error_code([&] { elsewhere.set_layout(other); }) == ErrorCode::unavailable);
   store.set_layout(other);
   CHECK(store.layout() == other);
 }
