@@ -32,3 +32,14 @@ TEST_CASE("mark names: what one store grants to two at once is lost to neither, 
     CHECK_FALSE(marks->claim(copy, "tag order", {10, 20}));
   }
 }
+
+TEST_CASE(
+    "mark names: what its holder is granted anew by another copy is not lost, wherever marks are kept") {
+  const leaf::test::TemporaryFolder home;
+  const leaf::HostOptions host{.folder = (home.path() / "run").string()};
+  for (const auto& marks : {leaf::host_marks(host), leaf::marks_in_memory()}) {
+    // As a renewal whose reply was lost, repeated once the server was started anew.
+    CHECK(marks->claim({.deployment = "d", .copy = "c"}, "worker 1", {0, 100}, 7));
+    CHECK(marks->claim({.deployment = "d", .copy = "c2"}, "worker 1", {50, 150}, 7));
+  }
+}

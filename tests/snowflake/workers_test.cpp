@@ -83,6 +83,25 @@ TEST_CASE("workers: a lease that comes too late is given up, also where all call
   CHECK(leased < 10);
 }
 
+TEST_CASE("workers: a lease that came too late leaves the calls after it their whole timeout") {
+  const SqliteStore file;
+  SlowClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  options.timeout = 3s;
+  Store store(options);
+  int late = 0;
+  // Whichever question it is that comes too late.
+  for (auto passes = 105ms; passes < 400ms; passes += 5ms) {
+    const auto suffix = std::to_string(passes.count());
+    clock.passes = passes;
+    late += error_code([&] { store.acquire_worker(request_of("late" + suffix)); }) ? 1 : 0;
+    clock.passes = 100ms;
+    CHECK_NOTHROW(store.acquire_worker(request_of("in-time" + suffix)));
+  }
+  CHECK(late > 0);
+}
+
 TEST_CASE(
     "workers: all that a change of layout or range asks of the store takes no longer than one timeout") {
   const SqliteStore file;
@@ -521,6 +540,24 @@ TEST_CASE("workers: a layout may be chosen until the first worker was acquired")
   store.set_layout(Layout::parse("cosid"));
   CHECK(error_code([&] { store.set_layout(Layout::parse("leaf")); }) == ErrorCode::usage);
   CHECK(store.layout() == Layout::parse("cosid"));
+}
+
+TEST_CASE("workers: a layout in which no time can be leased is refused") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  const Layout narrow = Layout::parse("1,62");
+  CHECK(error_code([&] { store.set_layout(narrow); }) == ErrorCode::usage);
+  CHECK(error_code([&] { store.set_layout(narrow, std::nullopt); }) == ErrorCode::usage);
+  CHECK(store.layout() == Layout::parse("leaf"));
+}
+
+TEST_CASE("workers: one that is leased keeps its number, whoever changes the file") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  REQUIRE(store.acquire_worker(request_of("a")).worker == 0);
+  // Number 0 would be free then, and leased anew in the same window.
+  CHECK_FALSE(SqliteSession(fixture.store.path()).run("UPDATE leaf_worker SET worker_id = 9"));
+  CHECK(store.acquire_worker(request_of("b")).worker == 1);
 }
 
 TEST_CASE("workers: names, numbers and durations out of bounds are refused") {

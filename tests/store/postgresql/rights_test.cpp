@@ -312,6 +312,12 @@ TEST_CASE_FIXTURE(Stage,
   }
 }
 
+TEST_CASE_FIXTURE(Stage, "rights: not even the owner gives a worker that is leased another number") {
+  // Its own number would be free then, and leased anew in the same window.
+  CHECK_THROWS_WITH(sql().run("UPDATE leaf_worker SET worker_id = 900 WHERE worker_id = 0"),
+                    doctest::Contains("a worker may not be deleted"));
+}
+
 TEST_CASE("rights: a role that could not draw, since it may not ask which server it is, is not let in") {
   const TestRole role{"LOGIN PASSWORD 'right'"};  // goes after the database
   TestDatabase database;

@@ -12,6 +12,7 @@
 #include "leaf/snowflake.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/is_waited_for.hpp"
 #include "support/manual_clock.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
@@ -26,6 +27,7 @@ using leaf::WorkerLease;
 using leaf::WorkerRequest;
 using leaf::test::error_code;
 using leaf::test::error_text;
+using leaf::test::is_waited_for;
 using leaf::test::ManualClock;
 using leaf::test::request_of;
 using leaf::test::TestDatabase;
@@ -160,6 +162,20 @@ TEST_CASE("workers on PostgreSQL: a pinned number in the way of new ones is pass
   CHECK(error_code([&] { store.acquire_worker(pinned); }) == ErrorCode::refused);
 }
 
+TEST_CASE(
+    "workers on PostgreSQL: one that was given back twice, since the server warned, is leased at once") {
+  AuditedWorkers fixture;
+  Store store(fixture.options());
+  const WorkerLease lease = store.acquire_worker(request_of("a"));
+  fixture.database().sql().run(
+      "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'once'; RETURN NEW; "
+      "END $$;"
+      "CREATE TRIGGER warn BEFORE UPDATE ON leaf_worker FOR EACH ROW WHEN (NEW.owner IS NULL)"
+      " EXECUTE FUNCTION warn()");
+  store.release_worker(lease, lease.begin);
+  CHECK(store.acquire_worker(request_of("b", lease.worker)).begin < lease.end);
+}
+
 TEST_CASE("workers on PostgreSQL: a lease that a crash of the server may lose is refused") {
   AuditedWorkers fixture;
   for (const char* setting : {"synchronous_commit=off", "client_min_messages=error"}) {
@@ -184,20 +200,33 @@ TEST_CASE("workers on PostgreSQL: a layout that is chosen while a worker is clai
   Store late(fixture.options());
   std::jthread claimant([&] { code = error_code([&] { late.acquire_worker(request_of("a")); }); });
   Store other(fixture.options());
-  CHECK(leaf::test::wait_for([&] {
-    return database.sql()
-               .rows(
-                   "SELECT 1 FROM pg_locks WHERE NOT granted AND database ="
-                   " (SELECT oid FROM pg_database WHERE datname = current_database())",
-                   {})
-               .size() > 0;
-  }));
+  CHECK(leaf::test::wait_for([&] { return is_waited_for(database.sql()); }));
   other.set_layout(leaf::Layout::parse("41,8,14"));
   database.sql().run("COMMIT");
   claimant.join();
   CHECK(code == ErrorCode::unavailable);
   CHECK_FALSE(other.workers().at(0).leased);
   CHECK_NOTHROW(late.acquire_worker(request_of("a")));  // as the hint says
+}
+
+TEST_CASE(
+    "workers on PostgreSQL: a layout that is chosen while a statement claims is not missed, nor kept by the "
+    "host") {
+  AuditedWorkers fixture;
+  TestDatabase& database = fixture.database();
+  const leaf::Layout chosen = leaf::Layout::parse("41,8,14");
+  // The statement sees the layout of before, and waits.
+  database.sql().run("BEGIN; UPDATE leaf_meta SET layout = '" + chosen.text() + "'");
+  std::optional<ErrorCode> code;
+  Store late(fixture.options());
+  std::jthread claimant([&] { code = error_code([&] { late.acquire_worker(request_of("a")); }); });
+  CHECK(leaf::test::wait_for([&] { return is_waited_for(database.sql()); }));
+  database.sql().run("COMMIT");
+  claimant.join();
+  CHECK(code == ErrorCode::unavailable);
+  CHECK_FALSE(late.workers().at(0).leased);
+  CHECK_NOTHROW(late.acquire_worker(request_of("a")));  // as the hint says
+  CHECK(late.layout() == chosen);
 }
 
 TEST_CASE("workers on PostgreSQL: many holders that come, renew, give up and are recycled never share time") {
