@@ -108,10 +108,21 @@ TEST_CASE_FIXTURE(Primary, "settle: after a switchover that lost nothing all goe
   CHECK(is_behind_guard(leaf::Store({.url = last->url()}).grant(order, 1).range, 12, guard));
 }
 
-TEST_CASE_FIXTURE(Primary, "settle: a database that takes backslashes otherwise settles as any") {
+TEST_CASE_FIXTURE(Primary, "settle: a table without its triggers is not taken for settled") {
+  SqlSession(cluster.url())
+      .run("ALTER TABLE leaf_alloc DISABLE TRIGGER USER; UPDATE leaf_alloc SET granted_by = 'another'");
+  for (const Commits commits : {Commits::may_be_lost, Commits::all_there}) {
+    const leaf::Error error = error_of([&] { store.settle_failover(store.failover(), commits); });
+    CHECK(error.code() == leaf::ErrorCode::refused);
+    CHECK(std::string(error.what()).find("without its triggers") != std::string::npos);
+  }
+}
+
+TEST_CASE_FIXTURE(Primary, "settle: a database that takes backslashes or names otherwise settles as any") {
   PostgresqlCluster standby(PostgresqlCluster::StandbyOf{cluster});
   switch_over(*this, standby);
-  leaf::Store after({.url = standby.url() + " options='-c standard_conforming_strings=off'"});
+  leaf::Store after({.url = standby.url() + " options='-c standard_conforming_strings=off"
+                                            " -c quote_all_identifiers=on'"});
   CHECK(after.settle_failover(after.failover(), Commits::all_there).size() == 3);
   CHECK(after.failover().tags.empty());
   CHECK_FALSE(after.failover().leases_wait);

@@ -144,6 +144,21 @@ TEST_CASE("durability: any other synchronous_commit is accepted") {
   }
 }
 
+TEST_CASE("durability: no failover is settled in a table that a crash would empty") {
+  for (const std::string table : {"leaf_alloc", "leaf_meta"}) {
+    CAPTURE(table);
+    TestDatabase database;
+    set_up(database);
+    leaf::Store administrator({.url = database.url()});
+    const leaf::Failover seen = administrator.failover();  // it has looked at the tables
+    database.sql().run("ALTER TABLE " + table + " SET UNLOGGED");
+    const leaf::Error error =
+        error_of([&] { administrator.settle_failover(seen, leaf::Commits::may_be_lost); });
+    CHECK(error.code() == leaf::ErrorCode::refused);
+    CHECK(error.hint().find("SET LOGGED") != std::string::npos);
+  }
+}
+
 TEST_CASE("durability: a table that a crash would empty is refused until it is logged") {
   TestDatabase database;
   set_up(database);
