@@ -198,6 +198,31 @@ TEST_CASE_FIXTURE(Granted, "loss: a tag that has two rows, as without a key, gra
   CHECK(store.grant(order, 5).range.lo >= 1000);
 }
 
+TEST_CASE_FIXTURE(Granted, "loss: an index that lets a tag have two rows is not taken for its key") {
+  SqlSession& sql = database.sql();
+  sql.run("ALTER TABLE leaf_alloc DROP CONSTRAINT leaf_alloc_pkey");
+  const auto misses_key = [&] {
+    return store.health().stopped_triggers == std::vector<std::string>{"primary key of leaf_alloc"};
+  };
+  for (const std::string index : {"INDEX of_tags ON leaf_alloc (biz_tag)",
+                                  "UNIQUE INDEX of_tags ON leaf_alloc (biz_tag) WHERE step > 100",
+                                  "UNIQUE INDEX of_tags ON leaf_alloc (biz_tag, step)"}) {
+    CAPTURE(index);
+    sql.run("CREATE " + index);
+    CHECK(misses_key());
+    sql.run("DROP INDEX of_tags");
+  }
+  sql.run("CREATE UNIQUE INDEX of_tags ON leaf_alloc (biz_tag)");
+  CHECK(store.health().stopped_triggers.empty());
+  sql.run(
+      "DROP INDEX of_tags; SET session_replication_role = replica;"
+      "INSERT INTO leaf_alloc SELECT (jsonb_populate_record(t, '{\"max_id\": 1000}')).* FROM leaf_alloc t");
+  // What fails leaves an index that is not valid.
+  CHECK_THROWS(sql.run("CREATE UNIQUE INDEX CONCURRENTLY of_tags ON leaf_alloc (biz_tag)"));
+  CHECK(sql.value("SELECT indisvalid FROM pg_index WHERE indexrelid = 'of_tags'::regclass") == "f");
+  CHECK(misses_key());
+}
+
 TEST_CASE("loss: rows that come one by one, from several at once, are all counted") {
   TestDatabase database;
   leaf::Store store({.url = database.url()});

@@ -107,6 +107,14 @@ TEST_CASE_FIXTURE(Stage, "draw in SQL: what is no tag, or no number of IDs, is r
   CHECK(draw(sql) == "1");
 }
 
+TEST_CASE_FIXTURE(Stage, "draw in SQL: a range that is none gives no ID") {
+  sql.run(
+      "CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.max_id := 0; RETURN NEW; "
+      "END $$;"
+      "CREATE TRIGGER zz_last BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION spoil()");
+  CHECK(draw(sql).starts_with("XX000|the store granted no valid range"));
+}
+
 TEST_CASE_FIXTURE(Stage, "draw in SQL: a limit holds to the last ID, all or none") {
   add("few", 5, 9);
   const auto next = [&](const std::string& arguments) {

@@ -201,6 +201,10 @@ TEST_CASE("schema: what a program knows is enough for a later one, and ends when
   const leaf::Error rights = error_of([&] { another.grant_runtime_role(role.name()); });
   CHECK(rights.code() == leaf::ErrorCode::usage);
   CHECK(rights.hint().find("release that upgraded the store") != std::string::npos);
+  // Nor does it replace functions that may be of a later release.
+  const leaf::Error functions = error_of([&] { another.install_functions(); });
+  CHECK(functions.code() == leaf::ErrorCode::usage);
+  CHECK(functions.hint().find("release that upgraded the store") != std::string::npos);
 
   database.sql().run(fmt::format(
       "UPDATE leaf_meta SET schema_version = {0}, min_reader = {0}, min_release = '9.1.0'", newest + 2));

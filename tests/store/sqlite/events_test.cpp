@@ -2,8 +2,11 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "leaf/store.hpp"
 #include "support/event_checks.hpp"
+#include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 
 using leaf::TagName;
@@ -48,4 +51,16 @@ TEST_CASE("events: a tag is updated by who changes it, and granted by grants") {
   const leaf::Tag updated = admin.update_tag(TagName("order"), {.step = 5});
   CHECK(updated.granted_at == granted.granted_at);
   CHECK(updated.updated_at >= *granted.granted_at);
+}
+
+TEST_CASE("events: what is changed by hand is noted, and nobody is named for it") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  admin.add_tag({.name = TagName("order")});
+  REQUIRE(leaf::test::SqliteSession(store.path()).run("UPDATE leaf_alloc SET step = 7"));
+  const auto events = admin.events(TagName("order"));
+  REQUIRE(events.size() == 2);
+  const auto by_hand = std::ranges::find(events, "update", &leaf::Event::event);
+  REQUIRE(by_hand != events.end());
+  CHECK(by_hand->who.empty());
 }
