@@ -33,6 +33,24 @@ TEST_CASE("attempts: what another client was in the way of is tried again until 
   CHECK(error_code([&] { static_cast<void>(attempts.time_left()); }) == ErrorCode::unavailable);
 }
 
+TEST_CASE("attempts: whatever another connection may cure is tried again") {
+  // 25P03: idle for too long in a transaction. 3F000, 42P01: a pooler led to another server.
+  for (const char* sqlstate : {"25P03", "3F000", "42P01", "25006", "57P01", "08006"}) {
+    CAPTURE(sqlstate);
+    ManualClock clock;
+    Attempts attempts(clock, 1min);
+    CHECK_NOTHROW(attempts.wait_after(with_state(sqlstate)));
+    CHECK_NOTHROW(attempts.wait_after(with_state(sqlstate)));
+  }
+}
+
+TEST_CASE("attempts: twenty who were in the way are gone around, however long there is for it") {
+  ManualClock clock;
+  Attempts attempts(clock, 1h);
+  for (int i = 0; i < 20; ++i) CHECK_NOTHROW(attempts.wait_after(with_state("40001")));
+  CHECK(error_code([&] { attempts.wait_after(with_state("40001")); }) == ErrorCode::unavailable);
+}
+
 TEST_CASE("attempts: no pause goes on after the end of the time") {
   // Pauses are drawn at random.
   for (int run = 0; run < 100; ++run) {
