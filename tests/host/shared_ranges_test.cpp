@@ -81,6 +81,23 @@ struct SharedRangesFixture {
   BusyClock clock;
 };
 
+/// The store's name leads through a service, whose file is a link.
+struct ServiceFixture : SharedRangesFixture {
+  ServiceFixture() {
+    for (const char* name : {"staging", "production"})
+      std::ofstream(home.path() / name) << "[ids]\ndbname=" << name << "\n";
+    turn_to("staging");
+    url = "service=ids";
+    store_files = {services};
+  }
+  void turn_to(const char* name) const {
+    fs::remove(services);
+    fs::create_symlink(name, services);
+  }
+
+  const fs::path services = home.path() / "services";
+};
+
 /// What a granter that the test makes up grants, and how.
 struct Plan {
   std::deque<Range> grants;
@@ -92,6 +109,7 @@ struct Plan {
   std::string order_mark{};
   bool takes_over = true;
   bool is_newest = true;
+  std::function<void()> before_newest = [] {};  ///< told whether it is
   int asked = 0;
   leaf::Store* asked_of = nullptr;
 };
@@ -122,7 +140,10 @@ class PlannedGranter final : public leaf::range::Granter {
   }
   std::string order_mark() const override { return plan_.order_mark; }
   bool may_take_over() const override { return plan_.takes_over; }
-  bool is_newest(leaf::Store&, const leaf::range::Granted&) const override { return plan_.is_newest; }
+  bool is_newest(leaf::Store&, const leaf::range::Granted&) const override {
+    plan_.before_newest();
+    return plan_.is_newest;
+  }
 
  private:
   const std::string name_;
@@ -169,11 +190,12 @@ void check(Buffer& buffer, leaf::Store& store) {
   if (buffer.check()) buffer.check_name(store);
 }
 
-/// Holds the lock of the only file of host state, as a process does that fetches.
+/// Holds the lock of a file of host state, or of the only one in a folder, as a process does that fetches.
 class HeldLock {
  public:
-  explicit HeldLock(const fs::path& folder)
-      : descriptor_(open(state_file_in(folder).c_str(), O_RDWR | O_CLOEXEC)) {
+  explicit HeldLock(const fs::path& place)
+      : descriptor_(
+            open((fs::is_directory(place) ? state_file_in(place) : place).c_str(), O_RDWR | O_CLOEXEC)) {
     struct flock whole {};
     whole.l_type = F_WRLCK;
     REQUIRE(fcntl(descriptor_, F_OFD_SETLK, &whole) == 0);
@@ -182,6 +204,70 @@ class HeldLock {
 
  private:
   int descriptor_;
+};
+
+/// The file of host state that lies beside `file`, and beside no other.
+fs::path file_beside(const fs::path& file) {
+  auto files = leaf::test::state_files_in(file.parent_path());
+  std::erase(files, file);
+  REQUIRE(files.size() == 1);
+  return files.front();
+}
+
+/// `one` has used up what it had of a store, while `other` has drawn the first of `ranges` of another store.
+/// That is where the name of `one` leads, too, from its next fetch on.
+struct LateFromAnotherStore : SharedRangesFixture {
+  explicit LateFromAnotherStore(std::deque<Range> ranges) {
+    one.grants = {{1000, 1001}};
+    CHECK(one.draw() == 1000);
+    const fs::path former = state_file_in(run);
+    other.deployment = one.deployment = "d2";
+    const std::int64_t first = ranges.front().lo;
+    other.grants = std::move(ranges);
+    other.fetch();
+    CHECK(other.draw() == first);
+    file = file_beside(former);
+    one.grants = {{10, 20}};
+  }
+
+  Buffer one{*this}, other{*this};
+  fs::path file;  ///< of the other store
+};
+
+/// A child of this process that takes a file from its holder: it has closed the buffer, but stops before the
+/// file has lost its name.
+class StoppedTaker {
+ public:
+  void begin(const fs::path& file) {
+    REQUIRE(pipe(told_) == 0);
+    REQUIRE(pipe(asked_) == 0);
+    child_ = fork();
+    if (child_ == 0) {
+      alarm(20);
+      const leaf::host::Folder folder = leaf::host::Folder::open({.folder = file.parent_path()});
+      bool has_stopped = false;
+      const auto stop = [&](std::int64_t) {
+        char signal = 0;
+        if (std::exchange(has_stopped, true)) return;
+        if (write(told_[1], &signal, 1) != 1 || read(asked_[0], &signal, 1) != 1) _exit(2);
+      };
+      _exit(StateFile::find_any(folder, file.filename())->take_from_holder(folder, stop) ? 0 : 1);
+    }
+    char signal = 0;
+    REQUIRE(read(told_[0], &signal, 1) == 1);
+  }
+  /// True if the file is the child's now.
+  bool goes_on() {
+    REQUIRE(write(asked_[1], "", 1) == 1);
+    int status = -1;
+    REQUIRE(waitpid(child_, &status, 0) == child_);
+    for (const int end : {told_[0], told_[1], asked_[0], asked_[1]}) close(end);
+    return status == 0;
+  }
+
+ private:
+  pid_t child_ = -1;
+  int told_[2]{}, asked_[2]{};
 };
 
 }  // namespace
@@ -394,22 +480,12 @@ TEST_CASE("shared ranges: a name that leads elsewhere takes its users to that st
 }
 
 TEST_CASE("shared ranges: a name that visibly leads elsewhere is left also while the store does not answer") {
-  SharedRangesFixture fixture;
-  const fs::path services = fixture.home.path() / "services";
-  for (const char* name : {"staging", "production"})
-    std::ofstream(fixture.home.path() / name) << "[ids]\ndbname=" << name << "\n";
-  const auto turn_to = [&](const char* name) {
-    fs::remove(services);
-    fs::create_symlink(name, services);
-  };
-  turn_to("staging");
-  fixture.url = "service=ids";
-  fixture.store_files = {services};
+  ServiceFixture fixture;
   Buffer one(fixture);
   one.grants = {{1000, 1010}};
   CHECK(one.draw() == 1000);
   fixture.clock.advance(61s);  // nobody has asked the store for long
-  turn_to("production");
+  fixture.turn_to("production");
   one.before_identify = [] { throw Error(ErrorCode::unavailable, "the store is away", "wait"); };
   leaf::Store store(fixture.store_options());
   CHECK_THROWS_AS(check(one, store), Error);
@@ -425,7 +501,7 @@ TEST_CASE("shared ranges: a name that visibly leads elsewhere is left also while
     CHECK(one.draw() == 1001);
   }
   SUBCASE("until it leads back, though no store answers") {
-    turn_to("staging");
+    fixture.turn_to("staging");
     CHECK(one.draw() == 1001);
   }
 }
@@ -598,7 +674,7 @@ TEST_CASE("shared ranges: what a caller has waited before counts") {
 }
 
 TEST_CASE("shared ranges: a store is left also where the buffer of the next one cannot be gone to") {
-  SharedRangesFixture fixture;
+  ServiceFixture fixture;
   Buffer one(fixture), other(fixture);
   one.grants = {{1000, 1010}};
   CHECK(one.draw() == 1000);
@@ -606,16 +682,14 @@ TEST_CASE("shared ranges: a store is left also where the buffer of the next one 
   other.deployment = "d2";
   other.grants = {{1, 10}};
   other.fetch();
-  auto files = leaf::test::state_files_in(fixture.run);
-  std::erase(files, its_file);
-  REQUIRE(files.size() == 1);
-  fs::remove(files[0]);
-  fs::create_symlink("nowhere", files[0]);
+  const fs::path file = file_beside(its_file);
+  fs::remove(file);
+  fs::create_symlink("nowhere", file);
   leaf::Store store(fixture.store_options());
   CHECK_THROWS_AS(check(one, store), Error);
   CHECK(error_text([&] { one.draw(); }).find("is a symbolic link") != std::string::npos);
   SUBCASE("until it can") {
-    fs::remove(files[0]);
+    fs::remove(file);
     one.deployment = "d2";
     one.grants = {{20, 30}};
     CHECK(one.draw() == 20);
@@ -623,6 +697,14 @@ TEST_CASE("shared ranges: a store is left also where the buffer of the next one 
   SUBCASE("until the name leads back, which the store says") {
     fixture.clock.advance(61s);
     CHECK(one.draw() == 1001);
+    // From then on the host's word will do again, as for any other store.
+    fixture.clock.advance(61s);
+    fixture.turn_to("production");
+    one.before_identify = [] { throw Error(ErrorCode::unavailable, "the store is away", "wait"); };
+    CHECK_THROWS_AS(check(one, store), Error);
+    CHECK(error_code([&] { one.draw(); }) == ErrorCode::unavailable);
+    fixture.turn_to("staging");
+    CHECK(one.draw() == 1002);
   }
 }
 
@@ -829,6 +911,22 @@ TEST_CASE(
   Buffer stopped(fixture, "order", 1s, old);
   CHECK(stopped.draw() == 1001);
   CHECK(Buffer(fixture).draw() == 1002);
+}
+
+TEST_CASE(
+    "shared ranges: a check notes how far single calls have come, so that no cursor goes back behind that") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
+  buffer.grants = {{1, 100}};
+  CHECK(buffer.draw() == 1);
+  leaf::range::DoubleBuffer::Guess guess;
+  std::int64_t id = 0;
+  bool mark_reached = false;
+  for (int i = 0; i < 5; ++i) REQUIRE(buffer.buffer().take_one(guess, id, mark_reached));
+  buffer.check();
+  auto& word = reinterpret_cast<std::atomic<std::uint64_t>&>(buffer.buffer());  // its first member
+  word -= 4;
+  CHECK_FALSE(buffer.buffer().is_intact());
 }
 
 TEST_CASE("shared ranges: an answer counts from when it was asked for") {
@@ -1113,6 +1211,36 @@ TEST_CASE(
   check(old, store);
   CHECK(old.draw() == 101);
   CHECK(anew.draw() == 102);
+}
+
+TEST_CASE("shared ranges: what is granted for a file that is removed meanwhile is lost") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture), third(fixture);
+  one.grants = {{1, 3}, {3, 100}};
+  CHECK(one.draw() == 1);
+  CHECK(third.draw() == 2);
+  one.before_grant = [&] {
+    fs::remove(state_file_in(fixture.run));
+    other.grants = {{100, 200}};
+    CHECK(other.draw() == 100);
+  };
+  one.fetch();
+  CHECK(third.state().buffer.take(1).range.empty());  // of the removed file
+  CHECK(third.draw() == 101);
+}
+
+TEST_CASE("shared ranges: what is granted for a file that somebody is taking is lost") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture, "order", 10s);
+  one.grants = {{1, 3}, {3, 100}};
+  CHECK(one.draw() == 1);
+  StoppedTaker taker;
+  one.before_grant = [&] { taker.begin(state_file_in(fixture.run)); };
+  one.fetch();
+  CHECK(one.asked == 2);
+  CHECK(one.state().buffer.take(1).range.empty());
+  CHECK(taker.goes_on());
+  CHECK(one.state().buffer.take(1).range.empty());
 }
 
 TEST_CASE("shared ranges: a folder that is removed under a process is made anew, also by another one") {
@@ -1548,6 +1676,35 @@ TEST_CASE("store name: of those that nobody has checked for a day the oldest go,
   CHECK(is_known(container(0)));
   note("postgresql://h/one", begin - 1h);  // by a clock that is behind: nothing is a day old
   CHECK(is_known("postgresql://h/old"));
+}
+
+TEST_CASE("shared ranges: what comes late from another store is lost where a fetch is under way there") {
+  LateFromAnotherStore fixture({{1, 2}, {20, 30}});
+  {
+    const HeldLock held(fixture.file);
+    fixture.one.fetch();
+    CHECK(fixture.one.asked == 2);
+    CHECK(fixture.other.state().buffer.take(1).range.empty());
+  }
+  CHECK(fixture.other.draw() == 20);
+}
+
+TEST_CASE("shared ranges: what comes late from another store is lost where its file is going") {
+  LateFromAnotherStore fixture({{1, 3}});
+  StoppedTaker taker;
+  SUBCASE("it was removed") {
+    fixture.one.before_newest = [&] { fs::remove(fixture.file); };
+    fixture.one.fetch();
+    CHECK(fixture.other.state().buffer.take(10).range == Range{2, 3});
+  }
+  SUBCASE("somebody is taking it") {
+    fixture.one.before_newest = [&] { taker.begin(fixture.file); };
+    fixture.one.fetch();
+    CHECK(fixture.other.state().buffer.take(1).range.empty());
+    CHECK(taker.goes_on());
+  }
+  CHECK(fixture.one.asked == 2);
+  CHECK(fixture.other.state().buffer.take(1).range.empty());
 }
 
 TEST_CASE("shared ranges: what comes late from another store is not lower than what was drawn there") {
