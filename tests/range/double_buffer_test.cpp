@@ -273,6 +273,20 @@ TEST_CASE("range: a cursor that has gone back behind what was noted is damage") 
   CHECK_FALSE(buffer.is_intact());
 }
 
+TEST_CASE("range: what is taken at a known word is noted, too") {
+  DoubleBuffer buffer;
+  buffer.publish({0, 100}, 90, 7);
+  CHECK(buffer.take(10).range == Range{0, 10});
+  std::uint64_t word = buffer.view().word;
+  const Bytes before = bytes_of(buffer);
+  REQUIRE(buffer.take_at(word, 5));
+  Bytes after = bytes_of(buffer);
+  CHECK(buffer.is_intact());
+  std::copy_n(before.begin(), 8, after.begin());  // the word is the first member
+  set_bytes(buffer, after);
+  CHECK_FALSE(buffer.is_intact());
+}
+
 TEST_CASE("range: a view tells what take() would give, and holds until somebody takes") {
   DoubleBuffer buffer;
   buffer.publish({0, 10}, 5, 7);
