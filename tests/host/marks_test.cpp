@@ -235,6 +235,17 @@ TEST_CASE("marks: a process keeps no descriptor of what was removed, and still k
   CHECK(host.process().granted_mark(host.order) == 211);
 }
 
+TEST_CASE("marks: a process whose folder was emptied tells the next one of what others were granted, too") {
+  MarkingHost host;
+  const std::string subject = "tag order";
+  const auto own = leaf::host_marks(host.host_options()), others = leaf::host_marks(host.host_options());
+  own->raise("d", subject, 11);
+  others->raise("d", subject, 501);
+  fs::remove_all(host.run);
+  own->raise("d", subject, 12);
+  CHECK(leaf::host_marks(host.host_options())->highest("d", subject) == 501);
+}
+
 TEST_CASE("marks: what counts no more since the system has started anew is no loss to tell of") {
   MarkingHost host;
   leaf::Store store = host.process();
@@ -387,6 +398,18 @@ TEST_CASE("marks: of two copies that grant the same at the same moment, one is r
   CHECK(error_code([&] { other.grant(host.order, 10); }) == ErrorCode::refused);
 }
 
+TEST_CASE(
+    "marks: of two copies that grant the same one is refused also if the folder is emptied in between") {
+  MarkingHost host;
+  const auto marks = leaf::host_marks(host.host_options());
+  const auto claim = [&](const std::string& copy) {
+    return marks->claim({.deployment = "d", .copy = copy}, "tag order", {1, 11});
+  };
+  CHECK(claim("one"));
+  fs::remove_all(host.run);
+  CHECK_FALSE(claim("another"));
+}
+
 TEST_CASE("marks: processes that are granted IDs of one store at once lose none, whoever notes them first") {
   MarkingHost host;
   leaf::Store admin = host.process();
@@ -520,6 +543,16 @@ TEST_CASE("marks: what a server leased before it was started anew is given back 
   CHECK(host.claim("as it runs now", 100, host.mark().holder));
   CHECK(host.admin.release_worker(host.lease, host.lease.begin));
   CHECK(host.admin.acquire_worker({.owner = "b"}).begin < host.lease.end);
+}
+
+TEST_CASE("marks: what one holder gives back is free for the next one, also in the same process") {
+  constexpr leaf::MarkHolder one = 1;
+  MarkingHost host;
+  const auto marks = leaf::host_marks(host.host_options());
+  const std::string worker = "worker 0";
+  CHECK(marks->claim({.deployment = "d", .copy = "before it was started anew"}, worker, {0, 100}, one));
+  marks->lower("d", worker, 50, one);
+  CHECK(marks->claim({.deployment = "d", .copy = "as it runs now"}, worker, {50, 80}, another));
 }
 
 TEST_CASE("marks: whoever gives up a worker unused leaves the mark of the one before") {
