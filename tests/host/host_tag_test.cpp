@@ -346,6 +346,22 @@ TEST_CASE("host tag: what was buffered below a floor is given up at once, and no
   CHECK(tag.next() == 9000);
 }
 
+TEST_CASE("host tag: of a segment that follows a used-up one no more is given up than lies below a floor") {
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
+  CHECK(tag.next() == 1);
+  CHECK(host.admin.grant(host.order, 100).range.hi == 111);  // somebody else draws
+  tag.fetch();
+  CHECK(tag.next_ranges(9) == std::vector<Range>{{2, 11}});
+  CHECK(host.drop(50) == 0);
+  CHECK(host.drop(111) == 0);
+  host.admin.update_tag(host.order, {.raise_to = 5000});
+  CHECK(host.drop(5000) == 10);
+  CHECK(tag.next() == 5000);
+}
+
 TEST_CASE("host tag: a fetch that nobody needs any more takes nothing from what is buffered") {
   SegmentHost host;
   add_tag(host.admin, "order", 10);

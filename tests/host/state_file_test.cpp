@@ -20,6 +20,7 @@
 #include "host/state_patch.hpp"
 #include "leaf/error.hpp"
 #include "support/error_of.hpp"
+#include "support/is_asleep.hpp"
 #include "support/number_of_parent.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
@@ -33,8 +34,10 @@ using leaf::host::Folder;
 using leaf::host::StateFile;
 using leaf::test::error_code;
 using leaf::test::error_text;
+using leaf::test::is_asleep;
 using leaf::test::patch_header;
 using leaf::test::read_bytes;
+using leaf::test::wait_for;
 using leaf::test::write_bytes;
 
 namespace {
@@ -611,6 +614,36 @@ TEST_CASE("state file: of two processes that take one at once, one leaves it to 
   CHECK_FALSE(fixture.is_found());
   waitpid(child, nullptr, 0);
   for (const int end : {asks[0], asks[1], answers[0], answers[1]}) close(end);
+}
+
+TEST_CASE("state file: a child that is forked while one is taken keeps nobody from taking others") {
+  StateFileFixture fixture;
+  FileKey key = fixture.key;
+  key.name = key.key = "another";
+  const auto another = StateFile::open(fixture.folder, key);
+  fixture.first->state().buffer.take(7);
+  std::atomic<pid_t> forker{0}, child{0};
+  std::thread forking;
+  const auto fork_meanwhile = [&](std::int64_t) {
+    if (forking.joinable()) return;
+    forking = std::thread([&] {
+      forker = gettid();
+      const pid_t forked = fork();
+      if (forked == 0) {
+        alarm(20);
+        for (;;) pause();
+      }
+      child = forked;
+    });
+    // Either it has forked, or it waits until the file is taken.
+    CHECK(wait_for([&] { return child != 0 || (forker != 0 && is_asleep(forker)); }));
+  };
+  CHECK(fixture.first->take_from_holder(fixture.folder, fork_meanwhile));
+  REQUIRE(forking.joinable());
+  forking.join();
+  CHECK(another->take_from_holder(fixture.folder, [](std::int64_t) {}));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 TEST_CASE("state file: one that does not count and whose lock is held is waited for, not taken away") {

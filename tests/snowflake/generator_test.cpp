@@ -336,6 +336,23 @@ TEST_CASE("generator: a reading that is shared leads to no window but the one it
   }
 }
 
+TEST_CASE("generator: a reading of one that has ended is none of those that take its place in memory") {
+  leaf::test::TestHost host;
+  std::set<std::int64_t> ids;
+  constexpr std::size_t owners = 30, draws = 30;
+  for (std::size_t i = 0; i < owners; ++i) {
+    // The next one's file is mapped to where this one's was.
+    SnowflakeOptions options = owned_by("owner" + std::to_string(i));
+    options.host = host.host_options();
+    SnowflakeGenerator generator(host.store_options(), options);
+    for (const auto end = ids.size() + draws; ids.size() < end;) {
+      const std::int64_t id = generator.next();
+      REQUIRE(generator.layout().worker_of(id) == generator.worker());
+      REQUIRE(ids.insert(id).second);
+    }
+  }
+}
+
 TEST_CASE("generator: at full rate a short pause is made up for, a longer one is not") {
   GeneratorFixture fixture;
   auto generator = fixture.generator(owned_by("a"));
