@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <filesystem>
@@ -93,6 +94,35 @@ TEST_CASE("allocator: to try for a run that does not fit takes nothing") {
   CHECK(tag.try_next_run(11).empty());
   CHECK(tag.next() == 2);
   CHECK(tag.try_next_run(10) == Range{11, 21});
+}
+
+TEST_CASE("allocator: two threads that try for runs at once get each ID once") {
+  constexpr std::size_t threads = 2, per_thread = 500'000;
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 1'000'000);
+  SegmentAllocator allocator(store.options());
+  std::barrier start(threads);
+  std::vector<std::vector<Range>> drawn(threads);
+  {
+    std::vector<std::jthread> drawers;
+    for (std::vector<Range>& runs : drawn) {
+      drawers.emplace_back([&] {
+        leaf::SegmentTag tag = allocator.tag(TagName("order"));
+        runs.reserve(per_thread);
+        start.arrive_and_wait();
+        while (runs.size() < per_thread) {
+          const Range run = tag.try_next_run(1 + runs.size() % 3);
+          runs.push_back(run.empty() ? tag.next_range(1) : run);
+        }
+      });
+    }
+  }
+  std::vector<Range> all;
+  for (const std::vector<Range>& runs : drawn) all.insert(all.end(), runs.begin(), runs.end());
+  std::ranges::sort(all, {}, &Range::lo);
+  const auto repeats = [](Range one, Range next) { return next.lo < one.hi; };
+  CHECK(std::ranges::adjacent_find(all, repeats) == all.end());
 }
 
 TEST_CASE("allocator: a batch may span segments and comes in as few ranges as it can") {
