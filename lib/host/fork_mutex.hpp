@@ -13,8 +13,8 @@ class ForkMutex {
  public:
   /// Throws Error (failed) in a child if a thread of its parent held it at the fork.
   void lock();
-  /// The same, but false once `is_late()`, which is asked at least each tenth of a second, while another thread
-  /// has it.
+  /// The same, but false once `is_late()`, which is asked at least each tenth of a second, while another
+  /// thread has it.
   bool lock_unless(const std::function<bool()>& is_late);
   void unlock();
 

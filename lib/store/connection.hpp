@@ -59,8 +59,8 @@ void require_durable(const Row& row, std::size_t column);
 
 /// What the retry policy looks at besides a database's own SQLSTATEs; drivers set these themselves.
 namespace sqlstate {
-inline constexpr const char* warning = "01000";            ///< a WARNING came with the result
-inline constexpr const char* connection_lost = "08006";    ///< an open connection broke: outcome unknown
+inline constexpr const char* warning = "01000";          ///< a WARNING came with the result
+inline constexpr const char* connection_lost = "08006";  ///< an open connection broke: outcome unknown
 inline constexpr const char* missing_database = "3D000";
 inline constexpr const char* unable_to_connect = "08001";  ///< no connection came about
 inline constexpr const char* not_yet =
