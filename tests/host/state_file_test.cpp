@@ -344,6 +344,13 @@ TEST_CASE("state file: other rights than its owner's alone are refused, whatever
   }
 }
 
+TEST_CASE("state file: one of another user is refused" * doctest::skip(geteuid() != 0)) {  // to give it away
+  StateFileFixture fixture;
+  constexpr uid_t nobody = 65534;
+  REQUIRE(chown(fixture.path.c_str(), nobody, nobody) == 0);
+  CHECK(error_text([&] { fixture.open(); }).find("belongs to another user") != std::string::npos);
+}
+
 TEST_CASE("state file: many that need it first at once all map the same one") {
   constexpr int processes = 24, rounds = 100;
   StateFileFixture fixture;

@@ -273,6 +273,24 @@ TEST_CASE("range: a cursor that has gone back behind what was noted is damage") 
   CHECK_FALSE(buffer.is_intact());
 }
 
+TEST_CASE("range: once all generations were had they come again, and nothing counts as damaged") {
+  DoubleBuffer buffer;
+  // As after nearly four billion ranges; nothing is left of the last one.
+  const std::uint64_t word = std::uint64_t{UINT32_MAX - 2} << 32;
+  Bytes bytes = bytes_of(buffer);
+  std::memcpy(bytes.data(), &word, sizeof word);
+  std::memcpy(bytes.data() + sizeof word, &word, sizeof word);  // what was noted of it
+  set_bytes(buffer, bytes);
+  for (std::int64_t lo = 1; lo < 50; lo += 10) {
+    REQUIRE(buffer.wants_next());
+    buffer.publish({lo, lo + 10}, 5);
+    CHECK(buffer.take(4).range == Range{lo, lo + 4});
+    CHECK(buffer.is_intact());
+    CHECK(buffer.take(100).range == Range{lo + 4, lo + 10});
+    CHECK(buffer.is_intact());
+  }
+}
+
 TEST_CASE("range: what is taken at a known word is noted, too") {
   DoubleBuffer buffer;
   buffer.publish({0, 100}, 90, 7);

@@ -471,6 +471,16 @@ TEST_CASE("allocator: invalid options are refused before anything is opened") {
         ErrorCode::usage);
   CHECK(error_code([] { SegmentAllocator({.url = "sqlite:/x"}, {.max_connections = 0}); }) ==
         ErrorCode::usage);
+  CHECK(error_code([] { SegmentAllocator({.url = "sqlite:/x"}, {.timeout = -1ms}); }) == ErrorCode::usage);
+  for (const std::int64_t step : {std::int64_t{0}, std::int64_t{UINT32_MAX}}) {
+    CHECK(error_code([&] { SegmentAllocator({.url = "sqlite:/x"}, {.max_starved_step = step}); }) ==
+          ErrorCode::usage);
+  }
+}
+
+TEST_CASE("allocator: of no IDs there are none, and nothing is asked for") {
+  SegmentAllocator allocator({.url = "sqlite:/nowhere/leaf.db"});
+  CHECK(allocator.tag(TagName("order")).next_ranges(0).empty());
 }
 
 TEST_CASE("allocator: a store without tables is named, and a range of nothing refused") {

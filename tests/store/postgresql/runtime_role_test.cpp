@@ -94,12 +94,22 @@ TEST_CASE("runtime role: what it had before is revoked, and asking again changes
 TEST_CASE("runtime role: rights that come by another way are refused by name") {
   Stage stage;
   const TestRole group("NOLOGIN");
-  stage.database.sql().run("GRANT UPDATE (step) ON leaf_alloc TO " + group.name());
   stage.database.sql().run("GRANT " + group.name() + " TO " + stage.role.name());
-  const leaf::Error error = error_of([&] { stage.owner.grant_runtime_role(stage.role.name()); });
-  stage.database.sql().run("DROP OWNED BY " + group.name());
-  CHECK(error.code() == leaf::ErrorCode::refused);
-  CHECK(std::string(error.what()).ends_with("can do more than it needs: UPDATE of leaf_alloc.step"));
+  struct Way {
+    std::string right, named;
+  };
+  for (const Way& way : {Way{"UPDATE (step)", "UPDATE of leaf_alloc.step"},
+                         {"INSERT", "INSERT on leaf_alloc"},
+                         {"DELETE", "DELETE on leaf_alloc"},
+                         {"TRUNCATE", "TRUNCATE on leaf_alloc"},
+                         {"TRIGGER", "TRIGGER on leaf_alloc"}}) {
+    CAPTURE(way.right);
+    stage.database.sql().run("GRANT " + way.right + " ON leaf_alloc TO " + group.name());
+    const leaf::Error error = error_of([&] { stage.owner.grant_runtime_role(stage.role.name()); });
+    stage.database.sql().run("REVOKE " + way.right + " ON leaf_alloc FROM " + group.name());
+    CHECK(error.code() == leaf::ErrorCode::refused);
+    CHECK(std::string(error.what()).ends_with("can do more than it needs: " + way.named));
+  }
 }
 
 TEST_CASE(

@@ -109,6 +109,8 @@ TEST_CASE("timeout: while logins hang the connection that is open is gone on wit
   CHECK_NOTHROW(store.grant(order, 5));
   const auto hung = proxy.accepted();
   CHECK(hung > before);
+  CHECK_NOTHROW(store.grant(order, 5));
+  CHECK(proxy.accepted() == hung);  // not for each call
   // It is not trusted for longer than any other one.
   proxy.release();
   clock.later += std::chrono::seconds(31);
