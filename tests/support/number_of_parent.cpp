@@ -4,13 +4,16 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <atomic>
+
 namespace {
-pid_t shown = 0;
+std::atomic<pid_t> shown{0};
 }  // namespace
 
 /// In the place of the system's, for this program and its libraries.
 extern "C" __attribute__((visibility("default"))) pid_t getpid() noexcept {
-  return shown != 0 ? shown : static_cast<pid_t>(syscall(SYS_getpid));
+  const pid_t instead = shown;
+  return instead != 0 ? instead : static_cast<pid_t>(syscall(SYS_getpid));
 }
 
 namespace leaf::test {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -236,15 +237,18 @@ namespace {
 int forks = 0, forked = -1;
 
 void fork_in_handler(int) {
+  const int error = errno;
   const pid_t child = fork();
   if (child == 0) _exit(0);
   waitpid(child, nullptr, 0);
   if (++forks == 20) static_cast<void>(write(forked, "x", 1) == 1);
+  errno = error;
 }
 
 }  // namespace
 
-TEST_CASE("fork: a signal handler that forks goes on, whatever call it interrupts") {
+TEST_CASE("fork: a signal handler that forks goes on, whatever call it interrupts" *
+          doctest::skip(leaf::test::forks_in_handlers_are_reported)) {
   const SqliteStore store;
   {
     Store admin = store.open();
