@@ -445,6 +445,14 @@ settings() { printf "$1" >settings.yaml; }
   expect 0 leafctl next order --direct
 }
 
+@test "PostgreSQL: changes that came by logical replication" {
+  on_postgresql
+  run_sql 'ALTER TABLE leaf_event ALTER event_id RESTART WITH 1'
+  hinted 5 'if the tables came here by logical replication, run *' leafctl tags update order --step 9
+  run_sql "$(told 1)"
+  expect 0 leafctl tags update order --step 9
+}
+
 @test "PostgreSQL: tables without their functions" {
   on_postgresql
   hint="find out who moved or dropped it: what was moved has to go back, and what is gone is made anew with 'leafctl init-db'"

@@ -18,12 +18,4 @@ inline constexpr bool children_start_no_threads = true;
 inline constexpr bool children_start_no_threads = false;
 #endif
 
-/// Whether a fork in a signal handler is reported for the order of its locks, in which it may hang: see
-/// leaf.h.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool forks_in_handlers_are_reported = true;
-#else
-inline constexpr bool forks_in_handlers_are_reported = false;
-#endif
-
 }  // namespace leaf::test

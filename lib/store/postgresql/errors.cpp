@@ -290,6 +290,13 @@ Error statement_error(const PGresult* result) {
   if ((state == sqlstate::missing_table || state == sqlstate::insufficient_privilege) &&
       is_about_events(text))
     return {ErrorCode::refused, fmt::format("the store refused: {}", text), make_events_anew(), state};
+  if (state == "23505" && text.find("leaf_event_pkey") != std::string::npos) {
+    return {
+        ErrorCode::refused, fmt::format("the store refused: {}", text),
+        "if the tables came here by logical replication, run 'SELECT "
+        "setval(pg_get_serial_sequence($$leaf_event$$, $$event_id$$), max(event_id)) FROM leaf_event'"_hint,
+        state};
+  }
   const bool is_told = !meaning.advice.hint.empty();
   return {meaning.code, fmt::format("the store refused: {}", text),
           is_told ? meaning.advice : first_line(field(PG_DIAG_MESSAGE_HINT)), state};

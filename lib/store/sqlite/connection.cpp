@@ -167,6 +167,16 @@ class SqliteConnection final : public Connection {
                   fmt::format("'{}' is a link, or not a file: store '{}' has its journal there", name, path_),
                   "remove it if nobody needs it, and check who may write to its folder"_hint);
     }
+    if (place == JournalPlace::has_other_names) {
+      throw Error(
+          ErrorCode::refused,
+          fmt::format("'{}' has more than one name: what a crash leaves there for another store would be "
+                      "put into store '{}', and IDs would repeat",
+                      name, path_),
+          fmt::format("'find / -samefile {}' lists its names: once no program has one of these stores "
+                      "open, remove it if it is empty"_hint,
+                      leaf::detail::shell_word(name)));
+    }
     if (place == JournalPlace::mounted_alone) throw mounted_alone("the journal of store", "it");
   }
 

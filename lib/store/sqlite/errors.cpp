@@ -68,9 +68,8 @@ bool is_without_room(int cause) {
 constexpr const char* free_space = "free some space there"_hint;
 
 /// SQLite tries to find a journal that it cannot make, and says that there is none.
-Error without_journal(const ErrorSource& source) {
-  const int cause =
-      why_none_can_be_made(std::filesystem::weakly_canonical(source.absolute_path).parent_path());
+Error without_journal(const ErrorSource& source, const std::filesystem::path& folder) {
+  const int cause = why_none_can_be_made(folder);
   const std::string what = fmt::format("store '{}' failed: its journal cannot be made{}", source.path,
                                        cause == 0 ? "" : fmt::format(": {}", std::strerror(cause)));
   if (cause == EACCES || cause == EPERM || cause == EROFS) return unwritable(what, source.absolute_path);
@@ -79,8 +78,18 @@ Error without_journal(const ErrorSource& source) {
 
 /// SQLite says ENOENT of a folder that may not be written too, or has no room.
 Error missing(const ErrorSource& source) {
+  constexpr std::size_t longest = 504;  // to SQLite, which adds the journal's ending
   std::error_code unknown;
-  if (std::filesystem::exists(source.absolute_path, unknown)) return without_journal(source);
+  const auto path = std::filesystem::weakly_canonical(source.absolute_path, unknown);
+  if (path.native().size() > longest) {
+    return {ErrorCode::usage, fmt::format("the path of store '{}' is too long for SQLite", source.path),
+            "name it by a path of no more than 504 bytes, without symbolic links"_hint};
+  }
+  if (std::filesystem::exists(source.absolute_path, unknown)) {
+    if (!path.empty()) return without_journal(source, path.parent_path());
+    return {ErrorCode::usage, fmt::format("store '{}' is a file that has no path here", source.path),
+            "name it by a path that this process sees"_hint};
+  }
   if (source.if_missing != IfMissing::create) {
     return {ErrorCode::usage, fmt::format("store '{}' does not exist", source.path),
             advice("create it{}"_hint, Remedy{Remedy::Kind::create_store})};

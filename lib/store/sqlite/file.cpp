@@ -79,9 +79,10 @@ std::optional<FileLook> look_at(const std::string& path) {
 
 JournalPlace look_at_journal(const std::string& path) {
   struct statx found {};
-  if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &found) != 0)
+  if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_NLINK, &found) != 0)
     return JournalPlace::usable;
   if (!S_ISREG(found.stx_mode)) return JournalPlace::no_file;
+  if (found.stx_nlink > 1) return JournalPlace::has_other_names;
   return is_mounted_alone(found, path) ? JournalPlace::mounted_alone : JournalPlace::usable;
 }
 

@@ -22,8 +22,9 @@ std::optional<FileLook> look_at(const std::string& path);
 /// What lies at a path where SQLite has a journal, or may make one.
 enum class JournalPlace {
   usable,
-  no_file,       ///< a pipe, a folder or a link
-  mounted_alone  ///< a file that is mounted there, and not with its folder
+  no_file,         ///< a pipe, a folder or a link
+  mounted_alone,   ///< a file that is mounted there, and not with its folder
+  has_other_names  ///< hard links
 };
 JournalPlace look_at_journal(const std::string& path);
 

@@ -248,7 +248,7 @@ void fork_in_handler(int) {
 }  // namespace
 
 TEST_CASE("fork: a signal handler that forks goes on, whatever call it interrupts" *
-          doctest::skip(leaf::test::forks_in_handlers_are_reported)) {
+          doctest::skip(leaf::test::children_of_threads_hang)) {
   const SqliteStore store;
   {
     Store admin = store.open();

@@ -214,6 +214,44 @@ TEST_CASE(
   CHECK(store.grant(TagName("order"), 1).range == Range{2, 3});
 }
 
+TEST_CASE("sqlite names: a journal that is another store's, too, is refused by both") {
+  TemporaryFolder folder;
+  const auto one = folder.path() / "one.db", another = folder.path() / "another.db";
+  make_store(one, 0);
+  make_store(another, 0);
+  Store store(options_for(one));
+  CHECK(store.grant(TagName("order"), 1).range == Range{1, 2});
+  const fs::path journal = one.string() + "-journal", linked = another.string() + "-journal";
+  fs::remove(linked);
+  fs::create_hard_link(journal, linked);
+  CHECK(error_code([&] { store.grant(TagName("order"), 1); }) == ErrorCode::refused);
+  CHECK(error_code([&] { Store(options_for(another)).grant(TagName("order"), 1); }) == ErrorCode::refused);
+  fs::remove(linked);
+  CHECK(store.grant(TagName("order"), 1).range == Range{2, 3});
+}
+
+TEST_CASE("sqlite names: a path that is too long for SQLite is named") {
+  TemporaryFolder folder;
+  fs::path path = folder.path();
+  while (path.string().size() < 500) path /= std::string(50, 'a');
+  fs::create_directories(path);
+  const leaf::Error error = leaf::test::error_of([&] { Store(options_for(path / "leaf.db")).migrate(); });
+  CHECK(error.code() == ErrorCode::usage);
+  CHECK(std::string(error.what()).find("is too long for SQLite") != std::string::npos);
+}
+
+TEST_CASE("sqlite names: what leads to no path of a file is an error like others") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  make_store(path, 0);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(descriptor >= 0);
+  fs::remove(path);
+  const std::string removed = "/proc/self/fd/" + std::to_string(descriptor);
+  CHECK(error_code([&] { Store(options_for(removed)).grant(TagName("order"), 1); }));
+  close(descriptor);
+}
+
 TEST_CASE("sqlite names: the journal lies beside the file itself, whatever symbolic links lead to it") {
   TemporaryFolder folder;
   fs::create_directory(folder.path() / "real");
