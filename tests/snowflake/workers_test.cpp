@@ -41,13 +41,18 @@ struct LeaseFixture : ClockedStore {
   }
 };
 
-}  // namespace
+/// A store that takes its time, by the clock of those who ask it.
+struct SlowStore {
+  SlowStore() { options.clock = &clock; }
 
-TEST_CASE("workers: all that a lease asks of the store takes no longer than one timeout") {
   const SqliteStore file;
   SlowClock clock;
-  auto options = file.options();
-  options.clock = &clock;
+  leaf::StoreOptions options = file.options();
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(SlowStore, "workers: all that a lease asks of the store takes no longer than one timeout") {
   options.timeout = 1s;
   Store store(options);
   const WorkerLease lease = store.acquire_worker(request_of("a"));
@@ -61,11 +66,8 @@ TEST_CASE("workers: all that a lease asks of the store takes no longer than one 
   CHECK(error_code([&] { store.renew_worker(lease, request_of("a")); }) == ErrorCode::unavailable);
 }
 
-TEST_CASE("workers: a lease that comes too late is given up, also where all calls have one end") {
-  const SqliteStore file;
-  SlowClock clock;
-  auto options = file.options();
-  options.clock = &clock;
+TEST_CASE_FIXTURE(SlowStore,
+                  "workers: a lease that comes too late is given up, also where all calls have one end") {
   Store store(options);
   int leased = 0, held = 0;
   // Whichever question it is that comes too late.
@@ -83,11 +85,8 @@ TEST_CASE("workers: a lease that comes too late is given up, also where all call
   CHECK(leased < 10);
 }
 
-TEST_CASE("workers: a lease that came too late leaves the calls after it their whole timeout") {
-  const SqliteStore file;
-  SlowClock clock;
-  auto options = file.options();
-  options.clock = &clock;
+TEST_CASE_FIXTURE(SlowStore,
+                  "workers: a lease that came too late leaves the calls after it their whole timeout") {
   options.timeout = 3s;
   Store store(options);
   int late = 0;
@@ -102,12 +101,9 @@ TEST_CASE("workers: a lease that came too late leaves the calls after it their w
   CHECK(late > 0);
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    SlowStore,
     "workers: all that a change of layout or range asks of the store takes no longer than one timeout") {
-  const SqliteStore file;
-  SlowClock clock;
-  auto options = file.options();
-  options.clock = &clock;
   options.timeout = 1s;
   Store store(options);
   const WorkerLease lease = store.acquire_worker(request_of("a"));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "leaf/error.hpp"
+#include "support/import_checks.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 
@@ -204,13 +205,7 @@ TEST_CASE(
 TEST_CASE("tag import: a removed tag that comes back is as the file says, not as it was") {
   const leaf::test::SqliteStore file;
   leaf::Store store = file.open();
-  const leaf::TagName gone("gone");
-  store.add_tag({.name = gone, .step = 20, .limit = 900, .description = "former"});
-  store.remove_tag(gone);
-  leaf::import_tags({{.name = gone, .next_id = 50, .step = 7, .limit = 60, .description = "new"}}, store);
-  CHECK(store.tag(gone).step == 7);
-  CHECK(store.tag(gone).limit == 60);
-  CHECK(store.tag(gone).description == "new");
+  leaf::test::check_that_a_removed_tag_comes_back_as_told(store);
 }
 
 TEST_CASE("tag import: a removed tag of which this host drew comes back behind what it drew") {

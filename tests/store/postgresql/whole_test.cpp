@@ -10,6 +10,7 @@
 #include "leaf/store.hpp"
 #include "leaf/tag_import.hpp"
 #include "support/error_of.hpp"
+#include "support/import_checks.hpp"
 #include "support/is_waited_for.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
@@ -84,13 +85,7 @@ TEST_CASE_FIXTURE(Import,
 
 TEST_CASE_FIXTURE(Import,
                   "import on PostgreSQL: a removed tag that comes back is as the file says, not as it was") {
-  const leaf::TagName gone("gone");
-  store.add_tag({.name = gone, .step = 20, .limit = 900, .description = "former"});
-  store.remove_tag(gone);
-  leaf::import_tags({{.name = gone, .next_id = 50, .step = 7, .limit = 60, .description = "new"}}, store);
-  CHECK(store.tag(gone).step == 7);
-  CHECK(store.tag(gone).limit == 60);
-  CHECK(store.tag(gone).description == "new");
+  leaf::test::check_that_a_removed_tag_comes_back_as_told(store);
 }
 
 TEST_CASE_FIXTURE(Import,
