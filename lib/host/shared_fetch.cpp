@@ -35,7 +35,7 @@ void SharedRanges::await(const std::function<bool()>& ready, std::chrono::nanose
 /// None if another holds the lock. One who has held it for long may have stopped for good, and loses the
 /// file: but not what others can draw from it while only the store stands still.
 std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& file, LockWait& wait) {
-  const auto folder = folder_.get();
+  const auto folder = folder_->get();
   if (auto lock = file->try_lock(*folder)) {
     note_fetcher(file->state(), std::max(timeout_, store_options_.timeout), clock());
     return lock;
@@ -134,7 +134,7 @@ void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
 void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& lock, bool may_ask_again) {
   SharedState& state = file.state();
   const std::uint32_t turn = state.buffer.next_turn();
-  if (!file.is_current(*folder_.get())) return;  // it was taken away, and this turn comes after that
+  if (!file.is_current(*folder_->get())) return;  // it was taken away, and this turn comes after that
   const auto question = ask(store);
   const range::Granted granted = granter().grant(
       store, {state.buffer, file.identity(), state.origin.get(), record_of(state), order_end(file)});
@@ -143,16 +143,16 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   if (is_of_store && is_of_origin) {
     // Where it was taken away, higher IDs may have been drawn since, from a file that has gone as well: then
     // this grant is lost.
-    if (file.is_current(*folder_.get())) put_in_place(state, granted, turn);
+    if (file.is_current(*folder_->get())) put_in_place(state, granted, turn);
     return;
   }
   if (is_of_store) {
     // What is left is lower than what others have been granted since.
     state.buffer.close();
-    if (!file.throw_away(*folder_.get(), lock)) return;
+    if (!file.throw_away(*folder_->get(), lock)) return;
   }
   const auto another = current_file(granted.store);
-  const auto its_lock = another->try_lock(*folder_.get());
+  const auto its_lock = another->try_lock(*folder_->get());
   if (!its_lock) return;
   SharedState& its_state = another->state();
   const std::uint32_t its_turn = its_state.buffer.next_turn();
@@ -165,7 +165,7 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   }
   if (std::max(its_state.buffer.published_end(), order_end(*another)) > granted.range.lo) return;
   if (!its_state.origin.empty() && its_state.origin.get() != granted.origin) return;
-  if (another->is_current(*folder_.get())) put_in_place(its_state, granted, its_turn);
+  if (another->is_current(*folder_->get())) put_in_place(its_state, granted, its_turn);
 }
 
 void SharedRanges::put_in_place(SharedState& state, const range::Granted& granted, std::uint32_t turn) {
@@ -191,7 +191,7 @@ void SharedRanges::note_failure(StateFile& file, const FetchLock& lock, const Er
   const bool is_mistaken = error.code() == ErrorCode::usage && state.origin.empty();
   const bool is_gone = error.code() == ErrorCode::not_found && range::left_in(state.buffer) == 0;
   if (is_mistaken || is_gone) {
-    file.throw_away(*folder_.get(), lock);  // nothing is there to share
+    file.throw_away(*folder_->get(), lock);  // nothing is there to share
     return;
   }
   if (host::note_failure(state, error, clock())) tell(error.what(), error.advice());

@@ -22,7 +22,7 @@ constexpr milliseconds check_patience{250};
 
 SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKind kind,
                            const std::string& key, const StoreOptions& store, const HostOptions& host,
-                           milliseconds timeout, range::Fetcher* fetcher, std::shared_ptr<StorePool> stores)
+                           milliseconds timeout, range::Fetcher* fetcher, Commons commons)
     : RangeSource(std::move(granter)),
       store_options_(to_keep(store, host)),
       tries_once_(timeout == milliseconds::zero()),
@@ -31,8 +31,8 @@ SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKi
       name_(store.url, host),
       on_fetch_change_(host.on_fetch_change),
       fetcher_(fetcher),
-      folder_(host),
-      stores_(stores ? std::move(stores) : std::make_shared<StorePool>(store_options_, 1)) {
+      folder_(commons.folder ? std::move(commons.folder) : std::make_shared<CurrentFolder>(host)),
+      stores_(commons.stores ? std::move(commons.stores) : std::make_shared<StorePool>(store_options_, 1)) {
   draw_from(nowhere_.buffer);
   const auto known = follow_name();
   if (!known) return;
@@ -42,7 +42,7 @@ SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKi
     if (!error.retryable()) throw;
     return;  // whoever draws waits until it can be gone to
   }
-  if (tries_once_ || !known->check_is_due || !name_.claim_check(*folder_.get(), now())) return;
+  if (tries_once_ || !known->check_is_due || !name_.claim_check(*folder_->get(), now())) return;
   try {
     const std::lock_guard store_lock(store_mutex_);
     check_name(*store_until(clock().steady_now() + std::min(timeout_, check_patience)));
@@ -72,7 +72,7 @@ void SharedRanges::request_fetch() {
 }
 
 bool SharedRanges::is_known() {
-  const auto folder = folder_.get();
+  const auto folder = folder_->get();
   const std::lock_guard lock(files_mutex_);
   if (identity_) return true;
   const auto known = name_.look_up(*folder, now());
@@ -82,7 +82,7 @@ bool SharedRanges::is_known() {
 }
 
 std::optional<StoreName::Known> SharedRanges::follow_name(const std::optional<StoreIdentity>& if_unknown) {
-  const auto folder = folder_.get();
+  const auto folder = folder_->get();
   const std::lock_guard lock(files_mutex_);
   auto known = name_.look_up(*folder, now());
   if (known || if_unknown) identity_ = known ? known->store : *if_unknown;
@@ -90,7 +90,7 @@ std::optional<StoreName::Known> SharedRanges::follow_name(const std::optional<St
 }
 
 std::shared_ptr<StateFile> SharedRanges::current_file(const std::optional<StoreIdentity>& of) {
-  const auto folder = folder_.get();
+  const auto folder = folder_->get();
   const std::lock_guard lock(files_mutex_);
   return current_file(*folder, of ? of : identity_);
 }
@@ -109,7 +109,7 @@ std::shared_ptr<StateFile> SharedRanges::current_file(const Folder& folder,
 
 /// Found and gone to in one go: another thread may have learned meanwhile that the name leads elsewhere.
 std::shared_ptr<StateFile> SharedRanges::go_to_current_file() {
-  const auto folder = folder_.get();
+  const auto folder = folder_->get();
   const std::lock_guard lock(files_mutex_);
   try {
     auto current = current_file(*folder, identity_);
@@ -175,7 +175,7 @@ std::shared_ptr<StateFile> SharedRanges::go_to_store(Time deadline, std::optiona
 }
 
 void SharedRanges::note(const StoreIdentity& store, const StoreName::Question& question) {
-  name_.note(*folder_.get(), store, question, now());
+  name_.note(*folder_->get(), store, question, now());
   follow_name(store);
 }
 
@@ -201,11 +201,11 @@ bool SharedRanges::check() {
   if (known) {
     go_to_current_file();
   } else {
-    const auto folder = folder_.get();
+    const auto folder = folder_->get();
     const std::lock_guard lock(files_mutex_);
     if (identity_ && name_.visibly_leads_elsewhere(*folder, *identity_)) leave_store();
   }
-  return (!known || known->check_is_due) && name_.claim_check(*folder_.get(), now());
+  return (!known || known->check_is_due) && name_.claim_check(*folder_->get(), now());
 }
 
 SharedState& SharedRanges::known_state() {
@@ -226,7 +226,7 @@ bool SharedRanges::claim_fetch() {
 }
 
 bool SharedRanges::is_check_due() {
-  const auto known = name_.look_up(*folder_.get(), now());
+  const auto known = name_.look_up(*folder_->get(), now());
   return !known || known->check_is_due;
 }
 

@@ -21,6 +21,13 @@
 
 namespace leaf::host {
 
+/// What the ranges of one host and store may share, so that each takes fewer descriptors; null: one of its
+/// own.
+struct Commons {
+  std::shared_ptr<CurrentFolder> folder{};
+  std::shared_ptr<StorePool> stores{};
+};
+
 /// Ranges that the processes of a host share. They are fetched by one at a time for the whole host, who holds
 /// the lock of their file; while that fails, after pauses that grow and that all keep to.
 ///
@@ -30,11 +37,10 @@ class SharedRanges : public range::RangeSource {
  public:
   /// Opens the file of the granter's name, if this host knows which store the URL leads to; else that is
   /// asked when it is needed. `key` tells the file from others of its kind. `fetcher` fetches in the
-  /// background; null: the embedding program does. `stores`: of all who draw from that store; null: of its
-  /// own. Throws Error as StateFile::open() does.
+  /// background; null: the embedding program does. Throws Error as StateFile::open() does.
   SharedRanges(std::unique_ptr<const range::Granter> granter, FileKind kind, const std::string& key,
                const StoreOptions& store, const HostOptions& host, std::chrono::milliseconds timeout,
-               range::Fetcher* fetcher, std::shared_ptr<StorePool> stores = nullptr);
+               range::Fetcher* fetcher, Commons commons = {});
 
   range::GrantRecord record() const override;
   std::string origin() const override { return state().origin.get(); }
@@ -65,7 +71,7 @@ class SharedRanges : public range::RangeSource {
                        const StoreName::Question& question);
   StoreName::Question ask(Store& store) const { return name_.ask(store, now()); }
   /// False if `file` was taken from this process, or removed.
-  bool is_current(const StateFile& file) { return file.is_current(*folder_.get()); }
+  bool is_current(const StateFile& file) { return file.is_current(*folder_->get()); }
 
   /// Notes in `state` what was granted, before it can be taken; the lock is held.
   virtual void keep_record(SharedState& state, const range::GrantRecord& record);
@@ -131,7 +137,7 @@ class SharedRanges : public range::RangeSource {
   const StoreName name_;
   const std::function<void(const FetchChange&)> on_fetch_change_;
   range::Fetcher* const fetcher_;
-  CurrentFolder folder_;
+  const std::shared_ptr<CurrentFolder> folder_;
 
   SharedState nowhere_{};  ///< what takers find empty while there is nothing else to draw from
   mutable ForkMutex files_mutex_;

@@ -148,7 +148,7 @@ class SegmentAllocator::Impl {
   Impl(StoreOptions store, SegmentOptions options)
       : store_(host::to_keep(std::move(store), options.host)),
         options_(host::to_keep_for(store_, std::move(options))),
-        stores_(std::make_shared<host::StorePool>(store_, std::max(options_.max_connections, 1))),
+        commons_{.stores = std::make_shared<host::StorePool>(store_, std::max(options_.max_connections, 1))},
         fetcher_(store_, fetcher_options(options_)) {}
 
   bool is_of_another_process() const noexcept { return process_ != store::fork_generation(); }
@@ -168,8 +168,9 @@ class SegmentAllocator::Impl {
     const segment::StepBounds bounds{.max_step = options_.max_step,
                                      .max_starved_step = max_starved_step(options_)};
     if (options_.host) {
+      if (!commons_.folder) commons_.folder = std::make_shared<host::CurrentFolder>(*options_.host);
       return std::make_unique<segment::SharedTag>(store_, *options_.host, name, bounds, options_.timeout,
-                                                  options_.host->fetch_ahead ? &fetcher_ : nullptr, stores_);
+                                                  options_.host->fetch_ahead ? &fetcher_ : nullptr, commons_);
     }
     return std::make_unique<range::OwnRanges>(std::make_unique<segment::SegmentGranter>(name, bounds, store_),
                                               store_, fetcher_);
@@ -179,7 +180,7 @@ class SegmentAllocator::Impl {
   const StoreOptions store_;
   const SegmentOptions options_;
   host::ForkMutex mutex_;
-  const std::shared_ptr<host::StorePool> stores_;  ///< for those who wait; the fetcher has its own
+  host::Commons commons_;  ///< its stores are for those who wait; the fetcher has its own
   std::map<TagName, std::unique_ptr<range::RangeSource>> sources_;
   range::Fetcher fetcher_;  // ends its threads before the sources go
 };

@@ -16,9 +16,9 @@ using range::left_in;
 
 SharedTag::SharedTag(const StoreOptions& store, const HostOptions& host, const TagName& tag,
                      const StepBounds& bounds, std::chrono::milliseconds timeout, range::Fetcher* fetcher,
-                     std::shared_ptr<host::StorePool> stores)
+                     host::Commons commons)
     : SharedRanges(std::make_unique<SegmentGranter>(tag, bounds, store), host::FileKind::tag, tag.str(),
-                   store, host, timeout, fetcher, std::move(stores)),
+                   store, host, timeout, fetcher, std::move(commons)),
       tag_(tag) {}
 
 std::vector<Range> SharedTag::take_all(std::uint64_t count) {

@@ -16,8 +16,7 @@ class SharedTag final : public host::SharedRanges {
  public:
   /// As the constructor of SharedRanges.
   SharedTag(const StoreOptions& store, const HostOptions& host, const TagName& tag, const StepBounds& bounds,
-            std::chrono::milliseconds timeout, range::Fetcher* fetcher,
-            std::shared_ptr<host::StorePool> stores);
+            std::chrono::milliseconds timeout, range::Fetcher* fetcher, host::Commons commons);
 
   /// What is not buffered is granted in one piece, where it is more than a fetch would bring or there is no
   /// room for that: so a call that fails takes nothing.

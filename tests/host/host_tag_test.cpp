@@ -308,6 +308,27 @@ TEST_CASE("host tag: an allocator of many tags keeps as many connections as it m
   CHECK(open_descriptors(host.store.path()) - before <= 4);
 }
 
+TEST_CASE("host tag: an allocator keeps two files of each tag open, and the folder once for all of them") {
+  constexpr int tags = 20;
+  SegmentHost host;
+  SegmentAllocator allocator(host.store.options(), {.timeout = 30s, .host = host.host_options()});
+  const auto draw_from = [&](const std::string& name) {
+    add_tag(host.admin, name, 1000);
+    CHECK(allocator.tag(TagName(name)).next() == 1);
+  };
+  const auto all_descriptors = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  draw_from("first");
+  draw_from("second");
+  const auto before = all_descriptors();
+  for (int i = 0; i < tags; ++i) draw_from("tag" + std::to_string(i));
+  // A connection more is what who fetches ahead may have opened meanwhile.
+  CHECK(all_descriptors() - before <= 2 * tags + 2);
+  // One for what is buffered, one for the marks.
+  CHECK(open_descriptors(host.run) <= 2);
+}
+
 TEST_CASE("host tag: threads that fetch at once have a connection each, and share them later") {
   constexpr int threads = 8, rounds = 20;
   SegmentHost host;

@@ -152,6 +152,9 @@ class LEAF_EXPORT SegmentTag {
 /// are the host's and `fetch_ahead` is off. If another thread was in one of its calls at the fork, calls in
 /// the child that the buffer cannot serve throw Error (failed). The destructor gives up segments of its own;
 /// their IDs are never used.
+///
+/// With host state each tag that was opened keeps two files open for as long as the allocator lives. A
+/// program of hundreds of tags raises its limit of open files (RLIMIT_NOFILE): often that is 1,024.
 class LEAF_EXPORT SegmentAllocator {
  public:
   /// Connects to nothing yet. Throws Error (usage) if the URL or an option is invalid.
