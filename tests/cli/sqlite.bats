@@ -38,6 +38,20 @@ hint: keep the file from others with 'chmod', or use PostgreSQL"
   done
 }
 
+@test "a store restored from a backup that sqlite3 wrote as text goes on as after any restore" {
+  expect 0 leafctl init-db
+  expect 0 leafctl add-tag order
+  expect 0 leafctl next order --direct
+  sqlite3 "$(file)" .dump >"$BATS_TEST_TMPDIR/ids.sql"
+  expect 0 leafctl next order --direct
+  rm "$(file)" "$(file)-journal"
+  sqlite3 "$(file)" <"$BATS_TEST_TMPDIR/ids.sql"
+  expect 5 leafctl next order --direct
+  expect 0 leafctl tags update order --raise-to 3
+  expect 0 leafctl next order --direct
+  prints 3
+}
+
 @test "a folder that is missing, and a folder in the file's place, are named" {
   expect 2 leafctl --store "sqlite:$BATS_TEST_TMPDIR/none/leaf.db" init-db
   contains "$stderr" "$BATS_TEST_TMPDIR/none"

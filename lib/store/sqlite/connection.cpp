@@ -265,9 +265,17 @@ class SqliteConnection final : public Connection {
 
   void require_own_file() {
     const bool empty = only_row(run("SELECT count(*) FROM sqlite_schema")).integer(0) == 0;
-    if (empty || only_row(run("PRAGMA application_id")).integer(0) == application_id) return;
+    const std::int64_t owner = empty ? application_id : only_row(run("PRAGMA application_id")).integer(0);
+    if (owner == application_id || (owner == 0 && has_own_tables())) return;
     throw Error(ErrorCode::usage, fmt::format("store '{}' is a database of another program", path_),
                 restore_or_name_another_file());
+  }
+
+  /// What SQLite's shell writes as text (`.dump`, `.clone`) has them, but not the number of the application.
+  bool has_own_tables() {
+    constexpr auto* count =
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('leaf_meta', 'leaf_alloc')";
+    return only_row(run(count)).integer(0) == 2;
   }
 
   void use_rollback_journal() {

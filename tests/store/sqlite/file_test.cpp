@@ -122,6 +122,19 @@ TEST_CASE("sqlite: a file that is no database, another program's or a folder is 
   CHECK(error_code([] { Store(leaf::StoreOptions{.url = "sqlite::memory:"}); }) == ErrorCode::usage);
 }
 
+TEST_CASE("sqlite: a store that was restored from text, which has no number of the application, is a store") {
+  SqliteStore store;
+  Store admin = store.open();
+  leaf::test::add_tag(admin, "order", 1);
+  SqliteSession other(store.path());
+  REQUIRE(other.run("PRAGMA application_id = 0"));
+  CHECK(store.open().grant(TagName("order"), 1).range.lo == 1);
+  REQUIRE(other.run("PRAGMA application_id = 42"));
+  CHECK(error_text([&] { store.open().tags(); }).find("another program") != std::string::npos);
+  REQUIRE(other.run("PRAGMA application_id = 0; DROP TABLE leaf_alloc"));
+  CHECK(error_text([&] { store.open().tags(); }).find("another program") != std::string::npos);
+}
+
 TEST_CASE("sqlite: a database that another process has locked is unavailable after the timeout") {
   SqliteStore store;
   Store admin = store.open();
