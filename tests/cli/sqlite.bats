@@ -115,6 +115,28 @@ need_strace() { strace -qq -o /dev/null true 2>/dev/null || skip 'needs strace';
 # in_own_mounts SCRIPT: where the script may mount what it likes.
 in_own_mounts() { unshare --mount bash -euc "$1"; }
 
+@test "a large import needs no folder for temporary files" {
+  in_own_mounts 'mount -t tmpfs none /mnt' 2>/dev/null || skip 'needs leave to mount'
+  mkdir "$BATS_TEST_TMPDIR/data"
+  {
+    echo tag,next_id
+    seq -f 'tag-of-a-longer-name-%g,1' 20000
+  } >"$BATS_TEST_TMPDIR/data/tags.csv"
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  expect 0 in_own_mounts 'mount --bind "$BATS_TEST_TMPDIR/data" /mnt
+    for folder in /tmp /var/tmp; do
+      mount --bind "$folder" "$folder"
+      mount -o remount,bind,ro "$folder"
+    done
+    cd /tmp
+    export HOME=/mnt LEAFCTL_STORE=sqlite:/mnt/leaf.db LEAFCTL_RUNTIME_DIR=/mnt/run
+    unset SQLITE_TMPDIR TMPDIR
+    leafctl -q init-db
+    leafctl -q tags import /mnt/tags.csv
+    leafctl -q next tag-of-a-longer-name-20000 --direct'
+  prints 1
+}
+
 @test "a file with two names gives no IDs by either, so that none come twice after a crash" {
   need_strace
   leafctl -q init-db

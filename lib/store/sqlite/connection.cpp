@@ -54,6 +54,8 @@ class SqliteConnection final : public Connection {
       // is complete. TRUNCATE and EXTRA: a commit that was acknowledged stays one when the power fails.
       use_rollback_journal();
       run("PRAGMA synchronous = EXTRA");
+      // A large import would need a folder for temporary files, which may lie on a full or read-only disk.
+      run("PRAGMA temp_store = MEMORY");
     } catch (...) {
       close();
       throw;
