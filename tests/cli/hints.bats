@@ -736,11 +736,14 @@ status 3
     leafctl -q init-db
     leafctl -q add-tag order
     mount -o remount,ro fs
-    leafctl next order --direct 2>&1 | grep ^hint
+    leafctl next order --direct 2>&1
+    echo "status $?"
     leafctl doctor | grep -c "mount it for writing"
     mount -o remount,rw fs
     leafctl next order --direct'
-  prints "hint: its file system is read-only: find out why in the kernel's log, and mount it for writing
+  prints "leafctl: store '$PWD/fs/leaf.db' cannot be written: attempt to write a readonly database
+hint: its file system is read-only: find out why in the kernel's log, and mount it for writing
+status 3
 1
 1"
 }

@@ -296,6 +296,36 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
   same 'an ID' 2 "$(leafctl next order --direct)"
 }
 
+@test "what the system refuses SQLite has a status and a hint by its cause" {
+  need_strace
+  leafctl -q init-db
+  leafctl -q add-tag order
+  # refused STATUS HINT CALLS ERROR
+  refused() {
+    expect "$1" strace -f -qq -o /dev/null -P "$(file)" -P "$(file)-journal" -e inject="$3:error=$4" \
+      leafctl next order --direct
+    prints ''
+    same "the hint for $3 and $4" "hint: $2" "${stderr_lines[1]}"
+  }
+  local disk='check the disk' full='free some space there'
+  local rights="check who may write to the file, its '-journal' and its folder"
+  refused 2 'check the path and who may write to its folder' openat EACCES
+  refused 3 "$disk" openat EIO
+  refused 3 "$disk" openat ESTALE
+  refused 3 "$disk" pread64,read EIO
+  refused 3 "$disk" pwrite64,write EIO
+  refused 3 "$full" pwrite64,write ENOSPC
+  refused 3 "$full" pwrite64,write EDQUOT
+  refused 3 'try again' pwrite64,write ENOMEM
+  refused 3 "its file system is read-only: find out why in the kernel's log, and mount it for writing" pwrite64,write EROFS
+  refused 3 "$disk" fdatasync,fsync EIO
+  refused 3 "$disk" ftruncate EIO
+  # Whoever finds what a crash has left removes it, which is not theirs to do in a folder such as /tmp.
+  killed_in_commit "$(file)"
+  refused 2 "$rights" unlink EPERM
+  expect 0 leafctl next order --direct
+}
+
 @test "too few open files are no mistake of the caller's, wherever they run out" {
   need_strace
   leafctl -q init-db

@@ -1,10 +1,8 @@
 #include "store/sqlite/errors.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include <filesystem>
 
 #include "store/sqlite/lock_holders.hpp"
+#include "store/sqlite/room.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
 #include "text/shortage.hpp"
@@ -30,21 +29,47 @@ bool is_near_size_limit(const std::string& path) {
   return limit.rlim_cur < (failed ? 0 : size) + room;
 }
 
-/// The system's error behind SQLite's; 0 where there is none.
+/// The system's error behind SQLite's; 0 where there is none, or none is known.
 int cause_of(int result, sqlite3* db, const std::string& path) {
-  const bool is_of_system = (result & 0xFF) == SQLITE_CANTOPEN || (result & 0xFF) == SQLITE_IOERR;
-  const int cause = is_of_system && db != nullptr ? sqlite3_system_errno(db) : 0;
+  const bool is_io = (result & 0xFF) == SQLITE_IOERR;
+  if (db == nullptr || (!is_io && (result & 0xFF) != SQLITE_CANTOPEN)) return 0;
+  const int cause = sqlite3_system_errno(db);
+  if (cause != 0 || !is_io) return cause;
   // SQLite forgets it where it rolls back.
-  return cause == 0 && (result & 0xFF) == SQLITE_IOERR && is_near_size_limit(path) ? EFBIG : cause;
+  if (is_near_size_limit(path)) return EFBIG;
+  const int now = why_no_journal(path);
+  return is_without_room(now) ? now : 0;
+}
+
+/// The kernel does that, too, after a failure of the disk.
+Error read_only(const std::string& what) {
+  return {ErrorCode::unavailable, what,
+          "its file system is read-only: find out why in the kernel's log, and mount it for writing"_hint};
 }
 
 Error unwritable(const std::string& what, const std::string& path) {
   struct statvfs system {};
-  if (statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_RDONLY) != 0) {
-    return {ErrorCode::usage, what,
-            "its file system is read-only: find out why in the kernel's log, and mount it for writing"_hint};
-  }
+  if (statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_RDONLY) != 0) return read_only(what);
   return {ErrorCode::usage, what, "check who may write to the file, its '-journal' and its folder"_hint};
+}
+
+/// Whether it cannot be opened for what the path is.
+bool is_of_path(int cause) {
+  return cause == 0 || cause == EACCES || cause == EPERM || cause == ENOTDIR || cause == ELOOP ||
+         cause == ENAMETOOLONG;
+}
+
+/// What failed for `cause`, an error of the system; 0: nobody knows.
+Error of_system(int cause, const std::string& what, const std::string& path) {
+  if (is_shortage(cause)) return {ErrorCode::unavailable, what, shortage_hint(cause)};
+  if (is_without_room(cause)) return {ErrorCode::unavailable, what, "free some space there"_hint};
+  if (cause == EFBIG) {
+    return {ErrorCode::unavailable, what, "allow this process larger files: 'ulimit -f unlimited'"_hint};
+  }
+  if (cause == EROFS) return read_only(what);
+  // SQLite opens a journal that it may not write for reading, and writes all the same: EBADF.
+  if (cause == EBADF || cause == EACCES || cause == EPERM) return unwritable(what, path);
+  return {ErrorCode::unavailable, what, "check the disk"_hint};
 }
 
 Error timed_out(const std::string& what) {
@@ -53,27 +78,13 @@ Error timed_out(const std::string& what) {
           sqlstate::timed_out};
 }
 
-/// Why no file can be made in that folder; 0 if one can, or if its file system does not tell.
-int why_none_can_be_made(const std::filesystem::path& folder) {
-  const int made = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (made < 0) return errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ? 0 : errno;
-  close(made);
-  return 0;
-}
-
-bool is_without_room(int cause) {
-  return cause == ENOSPC || cause == EDQUOT;
-}
-
-constexpr const char* free_space = "free some space there"_hint;
-
 /// SQLite tries to find a journal that it cannot make, and says that there is none.
-Error without_journal(const ErrorSource& source, const std::filesystem::path& folder) {
-  const int cause = why_none_can_be_made(folder);
-  const std::string what = fmt::format("store '{}' failed: its journal cannot be made{}", source.path,
-                                       cause == 0 ? "" : fmt::format(": {}", std::strerror(cause)));
-  if (cause == EACCES || cause == EPERM || cause == EROFS) return unwritable(what, source.absolute_path);
-  return {ErrorCode::unavailable, what, is_without_room(cause) ? free_space : "check the disk"_hint};
+Error without_journal(const ErrorSource& source) {
+  const int cause = why_no_journal(source.absolute_path);
+  return of_system(cause,
+                   fmt::format("store '{}' failed: its journal cannot be made{}", source.path,
+                               cause == 0 ? "" : fmt::format(": {}", std::strerror(cause))),
+                   source.absolute_path);
 }
 
 /// SQLite says ENOENT of a folder that may not be written too, or has no room.
@@ -86,7 +97,7 @@ Error missing(const ErrorSource& source) {
             "name it by a path of no more than 504 bytes, without symbolic links"_hint};
   }
   if (std::filesystem::exists(source.absolute_path, unknown)) {
-    if (!path.empty()) return without_journal(source, path.parent_path());
+    if (!path.empty()) return without_journal(source);
     return {ErrorCode::usage, fmt::format("store '{}' is a file that has no path here", source.path),
             "name it by a path that this process sees"_hint};
   }
@@ -94,17 +105,12 @@ Error missing(const ErrorSource& source) {
     return {ErrorCode::usage, fmt::format("store '{}' does not exist", source.path),
             advice("create it{}"_hint, Remedy{Remedy::Kind::create_store})};
   }
-  std::error_code ignored;
-  const auto folder = std::filesystem::absolute(source.path, ignored).parent_path();
-  if (std::filesystem::is_directory(folder, ignored)) {
-    if (const int cause = why_none_can_be_made(folder); is_without_room(cause)) {
-      return {
-          ErrorCode::unavailable,
-          fmt::format("store '{}' cannot be created in its folder: {}", source.path, std::strerror(cause)),
-          free_space};
-    }
-    return {ErrorCode::usage, fmt::format("store '{}' cannot be created in its folder", source.path),
-            "check who may write to that folder, or name another path"_hint};
+  if (std::filesystem::is_directory(path.parent_path(), unknown)) {
+    const int cause = why_no_journal(source.absolute_path);
+    const std::string what = fmt::format("store '{}' cannot be created in its folder{}", source.path,
+                                         cause == 0 ? "" : fmt::format(": {}", std::strerror(cause)));
+    if (is_without_room(cause) || is_shortage(cause)) return of_system(cause, what, source.absolute_path);
+    return {ErrorCode::usage, what, "check who may write to that folder, or name another path"_hint};
   }
   return {ErrorCode::usage, fmt::format("the folder of store '{}' does not exist", source.path),
           "create it with mkdir, or check the path: '~' is not replaced here"_hint};
@@ -121,9 +127,8 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
   };
   switch (result & 0xFF) {
     case SQLITE_CANTOPEN:
-      if (is_shortage(cause))
-        return {ErrorCode::unavailable, describe("cannot be opened"), shortage_hint(cause)};
       if (cause == ENOENT) return missing(source);
+      if (!is_of_path(cause)) return of_system(cause, describe("cannot be opened"), source.absolute_path);
       return {ErrorCode::usage, describe("cannot be opened"),
               "check the path and who may write to its folder"_hint};
     case SQLITE_READONLY:
@@ -140,22 +145,15 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
           "wait before making snowflake IDs"_hint};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
       return timed_out(fmt::format("store '{}' stayed locked by {}", source.path,
                                    text_of(lock_holders(source.absolute_path))));
     case SQLITE_INTERRUPT:
       return timed_out(fmt::format("store '{}' did not get done in time", source.path));
     case SQLITE_FULL:
-      return {ErrorCode::unavailable, describe("failed"), free_space};
+      return of_system(ENOSPC, describe("failed"), source.absolute_path);
     case SQLITE_IOERR:
-      // SQLite opens a journal that it may not write for reading, and writes all the same.
-      if (cause == EBADF || cause == EACCES)
-        return unwritable(describe("cannot be written"), source.absolute_path);
-      if (cause == EFBIG) {
-        return {ErrorCode::unavailable, describe("failed"),
-                "allow this process larger files: 'ulimit -f unlimited'"_hint};
-      }
-      return {ErrorCode::unavailable, describe("failed"),
-              is_without_room(cause) ? free_space : "check the disk"_hint};
+      return of_system(cause, describe("failed"), source.absolute_path);
     case SQLITE_NOMEM:
       return {ErrorCode::unavailable, describe("failed"), "free some memory, then try again"_hint};
     default:
