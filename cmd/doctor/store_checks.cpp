@@ -103,14 +103,17 @@ Check check_schema(const StoreHealth& health) {
           measures};
 }
 
-/// Nothing if a grant has room for its journal.
+/// Nothing if there is plenty.
 std::optional<Check> check_room(const StoreHealth& health) {
-  constexpr std::uint64_t needed = 64 << 10;
-  if (!health.bytes_left || *health.bytes_left >= needed) return std::nullopt;
-  return Check{
-      "room", CheckState::failed,
-      fmt::format("the file system of the store has {} bytes left: a grant needs more", *health.bytes_left),
-      "free some space there"_hint};
+  constexpr const char* hint = "free some space there"_hint;
+  constexpr std::uint64_t little = 1 << 20;
+  if (!health.no_room.empty()) {
+    return Check{"room", CheckState::failed,
+                 fmt::format("a grant cannot write to the folder of the store: {}", health.no_room), hint};
+  }
+  if (!health.bytes_left || *health.bytes_left >= little) return std::nullopt;
+  return Check{"room", CheckState::warning,
+               fmt::format("the file system of the store has {} bytes left", *health.bytes_left), hint};
 }
 
 /// Drawing goes on without it.

@@ -693,9 +693,14 @@ may_be_nobody() {
     leafctl -q add-tag order
     head -c 256k /dev/zero >small/ballast 2>/dev/null
     leafctl next order --direct 2>&1 | grep ^hint
+    leafctl doctor --exit-code | grep ^room
+    echo "status ${PIPESTATUS[0]}"
     rm small/ballast
+    leafctl doctor --exit-code >report
     leafctl next order --direct'
-  prints 'hint: free some space there
+  prints $'hint: free some space there
+room\tfailed\ta grant cannot write to the folder of the store: No space left on device\tfree some space there\t\t
+status 1
 1'
 }
 
@@ -709,20 +714,54 @@ may_be_nobody() {
     export LEAFCTL_STORE=sqlite:$PWD/small/leaf.db
     leafctl -q init-db
     leafctl -q add-tag order
-    rm small/leaf.db-journal
+    mv small/leaf.db-journal .
     for i in {1..20}; do : >"small/ballast$i"; done 2>/dev/null
     leafctl next order --direct 2>&1
     echo "status $?"
+    leafctl doctor --exit-code | grep ^room
+    echo "status ${PIPESTATUS[0]}"
     leafctl --store "sqlite:$PWD/small/another.db" init-db 2>&1
     echo "status $?"
     rm small/ballast*
+    leafctl next order --direct
+    # With a journal in its place no file is missing.
+    for i in {1..20}; do : >"small/ballast$i"; done 2>/dev/null
+    leafctl doctor --exit-code >report
     leafctl next order --direct'
   prints "leafctl: store '$PWD/small/leaf.db' failed: its journal cannot be made: No space left on device
 hint: free some space there
 status 3
+"$'room\tfailed\ta grant cannot write to the folder of the store: No space left on device\tfree some space there\t\t'"
+status 1
 leafctl: store '$PWD/small/another.db' cannot be created in its folder: No space left on device
 hint: free some space there
 status 3
+1
+2"
+}
+
+@test "a full file system that makes no unnamed files, as those of other hosts and containers" {
+  on_sqlite
+  unshare --mount mount -t tmpfs none /mnt 2>/dev/null || skip 'needs leave to mount'
+  strace -qq -o trace true 2>/dev/null || skip 'needs strace'
+  mkdir small
+  # shellcheck disable=SC2016 # for the other shell
+  expect 0 unshare --mount bash -uc 'mount -t tmpfs -o nr_inodes=16 none small
+    export LEAFCTL_STORE=sqlite:$PWD/small/leaf.db
+    without() { strace -f -qq -o trace -P "$PWD/small" -e inject=openat:error=EOPNOTSUPP leafctl "$@"; }
+    leafctl -q init-db
+    leafctl -q add-tag order
+    rm small/leaf.db-journal
+    for i in {1..20}; do : >"small/ballast$i"; done 2>/dev/null
+    without next order --direct 2>&1
+    without doctor --exit-code >report
+    echo "status $?"
+    rm small/ballast*
+    without doctor --exit-code >report
+    without next order --direct'
+  prints "leafctl: store '$PWD/small/leaf.db' failed: its journal cannot be made: No space left on device
+hint: free some space there
+status 1
 1"
 }
 

@@ -552,3 +552,16 @@ used_by_the_group() {
   expect 6 leafctl next order
   expect 6 leafctl next order --direct
 }
+
+@test "doctor looks at the folder of the file itself, where a link leads to it" {
+  need_users
+  mkdir -m 0777 "$shared/store"
+  mkdir -m 0755 "$shared/links"
+  ln -s ../store/leaf.db "$shared/links/leaf.db"
+  export LEAFCTL_STORE=sqlite:$shared/links/leaf.db
+  as 65501 leafctl -q init-db
+  as 65501 leafctl -q add-tag order
+  contains "$(as 65501 leafctl doctor)" $'rights\tok\t'
+  chmod 0755 "$shared/store"
+  contains "$(as 65501 leafctl doctor)" "this user lacks writing folder '$shared/store'"
+}

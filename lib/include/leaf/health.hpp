@@ -134,6 +134,7 @@ struct StoreHealth {
   StoreMedium medium = StoreMedium::server;
   std::string file_system;                    ///< its name; empty if it is none of the well-known ones
   std::optional<std::uint64_t> bytes_left{};  ///< that this user may still write to it
+  std::string no_room{};  ///< why a grant cannot write there, if the disk is full or a quota used up
 
   /// The store's clock; absent if that is this host's.
   std::optional<UnixTime> time;

@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "store/sqlite/file.hpp"
 #include "store/sqlite/lock_holders.hpp"
+#include "store/sqlite/room.hpp"
 
 namespace leaf::store::sqlite {
 
@@ -80,7 +82,9 @@ void look_at_file_system(StoreHealth& health, const std::string& path) {
   if (statfs(path.c_str(), &system) != 0) return;
   const auto blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
   health.is_read_only = (static_cast<unsigned long>(system.f_flags) & ST_RDONLY) != 0;
-  health.bytes_left = static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(system.f_bsize);
+  // A file system that does not count says 0 of all.
+  if (system.f_blocks != 0)
+    health.bytes_left = static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(system.f_bsize);
   const KnownFileSystem* const known = find_known(system);
   if (known == nullptr) return;
   health.file_system = known->name;
@@ -145,9 +149,13 @@ StoreHealth inspect(Connection& connection, const std::string& path, millisecond
   health.database_name = path;
   health.settings = {{"journal_mode", pragma(connection, "PRAGMA journal_mode", timeout)},
                      {"synchronous", pragma(connection, synchronous, timeout)}};
-  health.missing_rights = unwritable(path);
-  look_at_file_system(health, path);
-  if (health.missing_rights.empty()) health.locks = locks(connection, path, timeout);
+  // Its journal lies beside the file itself, wherever a link to it lies.
+  std::error_code unknown;
+  const std::string file = std::filesystem::weakly_canonical(path, unknown);
+  health.missing_rights = unwritable(file);
+  look_at_file_system(health, file);
+  if (const int cause = why_no_journal(file); is_without_room(cause)) health.no_room = std::strerror(cause);
+  if (health.missing_rights.empty()) health.locks = locks(connection, file, timeout);
   return health;
 }
 

@@ -280,12 +280,15 @@ TEST_CASE("store checks: who keeps a file from being written is named, if this h
   CHECK(found(health).hint == "let its transaction end, or end the process");
 }
 
-TEST_CASE("store checks: a file system without room for a grant fails") {
+TEST_CASE("store checks: a file system without room for a grant fails, and little room is a warning") {
   leaf::StoreHealth health = healthy_file();
   health.bytes_left = 1000;
   CHECK(found(health).name == "room");
+  CHECK(found(health).state == CheckState::warning);
+  CHECK(found(health).detail == "the file system of the store has 1000 bytes left");
+  health.no_room = "No space left on device";
   CHECK(found(health).state == CheckState::failed);
-  CHECK(found(health).detail == "the file system of the store has 1000 bytes left: a grant needs more");
+  CHECK(found(health).detail == "a grant cannot write to the folder of the store: No space left on device");
 }
 
 TEST_CASE("store checks: a prepared transaction that locks a tag is named, and what ends it") {
