@@ -213,6 +213,31 @@ in_own_mounts() { unshare --mount bash -euc "$1"; }
   same 'an ID' 3 "$(leafctl next order --direct)"
 }
 
+@test "a store in another root is not looked for, nor made, at the same place of one's own" {
+  in_own_mounts 'mount -t tmpfs none /mnt' 2>/dev/null || skip 'needs leave to mount'
+  mkdir "$BATS_TEST_TMPDIR/app"
+  export LEAFCTL_STORE=sqlite:$BATS_TEST_TMPDIR/app/leaf.db
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  coproc APP { exec unshare --mount bash -c 'mount -t tmpfs none "$BATS_TEST_TMPDIR/app" && leafctl -q init-db && echo ready
+    read -r _' 3>&-; }
+  local app=$APP_PID
+  read -r -t 30 answer <&"${APP[0]}"
+  same 'the store' ready "$answer"
+  for name in leaf.db new.db; do
+    store=/proc/$app/root$BATS_TEST_TMPDIR/app/$name
+    for command in init-db 'init-db --dry-run' 'next order --direct' 'tags list'; do
+      expect 2 leafctl --store "sqlite:$store" $command
+      prints ''
+      says "leafctl: SQLite cannot follow the path of store '$store': a link on it leads elsewhere than its text says, as links in /proc do
+hint: name it by a path that this process sees"
+    done
+  done
+  same 'the files here' '' "$(ls "$BATS_TEST_TMPDIR/app")"
+  nsenter --target "$app" --mount leafctl -q add-tag order
+  echo >&"${APP[1]}"
+  wait "$app" || true
+}
+
 @test "a pipe in a journal's place is refused, and nobody waits for its other end" {
   leafctl -q init-db
   leafctl -q add-tag order

@@ -144,6 +144,14 @@ class SqliteConnection final : public Connection {
     };
     std::error_code ignored;
     const auto status = std::filesystem::status(path_, ignored);
+    if (!is_found_by_text(absolute_path_)) {
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("SQLite cannot follow the path of store '{}': a link on it leads elsewhere than "
+                      "its text says, as links in /proc do",
+                      path_),
+          "name it by a path that this process sees"_hint);
+    }
     if (path_.ends_with('/') ||
         (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)))
       refuse("is not a file");

@@ -96,11 +96,7 @@ Error missing(const ErrorSource& source) {
     return {ErrorCode::usage, fmt::format("the path of store '{}' is too long for SQLite", source.path),
             "name it by a path of no more than 504 bytes, without symbolic links"_hint};
   }
-  if (std::filesystem::exists(source.absolute_path, unknown)) {
-    if (!path.empty()) return without_journal(source);
-    return {ErrorCode::usage, fmt::format("store '{}' is a file that has no path here", source.path),
-            "name it by a path that this process sees"_hint};
-  }
+  if (std::filesystem::exists(source.absolute_path, unknown)) return without_journal(source);
   if (source.if_missing != IfMissing::create) {
     return {ErrorCode::usage, fmt::format("store '{}' does not exist", source.path),
             advice("create it{}"_hint, Remedy{Remedy::Kind::create_store})};

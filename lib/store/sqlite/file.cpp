@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <istream>
 #include <memory>
@@ -75,6 +76,19 @@ std::optional<FileLook> look_at(const std::string& path) {
   return FileLook{.identity = identity_of(file),
                   .has_other_names = file.stx_nlink > 1,
                   .is_mounted_alone = is_mounted_alone(file, path)};
+}
+
+bool is_found_by_text(const std::string& path) {
+  std::filesystem::path there = path;
+  struct stat followed {};
+  while (stat(there.c_str(), &followed) != 0) {
+    if (!there.has_relative_path()) return true;
+    there = there.parent_path();
+  }
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(there.c_str(), nullptr), &std::free);
+  struct stat found {};
+  return real && stat(real.get(), &found) == 0 && found.st_dev == followed.st_dev &&
+         found.st_ino == followed.st_ino;
 }
 
 JournalPlace look_at_journal(const std::string& path) {

@@ -19,6 +19,10 @@ struct FileLook {
 /// Follows symbolic links. Nothing, and `errno`, if there is no such file or it cannot be looked at.
 std::optional<FileLook> look_at(const std::string& path);
 
+/// Whether the texts of the links on `path` lead where the system follows them to, as far as there is a file
+/// or folder. SQLite goes by the texts; links in /proc may lead into another root, or to what is removed.
+bool is_found_by_text(const std::string& path);
+
 /// What lies at a path where SQLite has a journal, or may make one.
 enum class JournalPlace {
   usable,

@@ -240,7 +240,7 @@ TEST_CASE("sqlite names: a path that is too long for SQLite is named") {
   CHECK(std::string(error.what()).find("is too long for SQLite") != std::string::npos);
 }
 
-TEST_CASE("sqlite names: what leads to no path of a file is an error like others") {
+TEST_CASE("sqlite names: what leads to no path of a file is refused, and no other file is made") {
   TemporaryFolder folder;
   const auto path = folder.path() / "leaf.db";
   make_store(path, 0);
@@ -248,8 +248,10 @@ TEST_CASE("sqlite names: what leads to no path of a file is an error like others
   REQUIRE(descriptor >= 0);
   fs::remove(path);
   const std::string removed = "/proc/self/fd/" + std::to_string(descriptor);
-  CHECK(error_code([&] { Store(options_for(removed)).grant(TagName("order"), 1); }));
+  CHECK(error_code([&] { Store(options_for(removed)).grant(TagName("order"), 1); }) == ErrorCode::usage);
+  CHECK(error_code([&] { Store(options_for(removed)).migrate(); }) == ErrorCode::usage);
   close(descriptor);
+  CHECK_FALSE(fs::exists(path.string() + " (deleted)"));
 }
 
 TEST_CASE("sqlite names: the journal lies beside the file itself, whatever symbolic links lead to it") {
