@@ -238,6 +238,16 @@ hint: name it by a path that this process sees"
   wait "$app" || true
 }
 
+@test "where statx is refused, as by old container engines, it is named" {
+  need_strace
+  leafctl -q init-db
+  leafctl -q add-tag order
+  expect 2 strace -f -qq -o /dev/null -e trace=statx -e inject=statx:error=EPERM leafctl next order --direct
+  says "leafctl: store '$(file)' cannot be looked at: this process may not call statx(2)
+hint: allow statx in the seccomp profile of its container: engines from before 2018 refuse it"
+  expect 0 leafctl next order --direct
+}
+
 @test "a pipe in a journal's place is refused, and nobody waits for its other end" {
   leafctl -q init-db
   leafctl -q add-tag order

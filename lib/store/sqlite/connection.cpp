@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <random>
 #include <thread>
@@ -161,6 +162,19 @@ class SqliteConnection final : public Connection {
     }
   }
 
+  /// What lies there now, if this is still the file that was.
+  FileLook look(const std::string& path) {
+    if (const auto found = look_at(path)) return *found;
+    // A filter of system calls says this, and no file system.
+    if (errno == EPERM) {
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("store '{}' cannot be looked at: this process may not call statx(2)", path_),
+          "allow statx in the seccomp profile of its container: engines from before 2018 refuse it"_hint);
+    }
+    throw exchanged();
+  }
+
   /// Before SQLite opens the file: if it finds a WAL beside it, it opens that too.
   void require_free_places() const {
     std::error_code ignored;
@@ -225,9 +239,8 @@ class SqliteConnection final : public Connection {
     sqlite3_wal_hook(db, &SqliteConnection::note_wal, this);
     if (pretend) return;
     // By SQLite's own name of it: a link on the way may have been turned since.
-    const auto opened = look_at(sqlite3_db_filename(db, "main"));
-    if (!opened || was_moved()) throw exchanged();
-    file_ = opened->identity;
+    file_ = look(sqlite3_db_filename(db, "main")).identity;
+    if (was_moved()) throw exchanged();
     journal_ = std::string(sqlite3_db_filename(db, "main")) + "-journal";
   }
 
@@ -247,9 +260,9 @@ class SqliteConnection final : public Connection {
   /// would lie: those who use that one would not see what a crash left in this one.
   void require_same_file() {
     if (!file_) return;
-    const auto look = look_at(absolute_path_);
-    if (!look || look->identity != *file_ || was_moved()) throw exchanged();
-    if (look->has_other_names) {
+    const FileLook now = look(absolute_path_);
+    if (now.identity != *file_ || was_moved()) throw exchanged();
+    if (now.has_other_names) {
       throw Error(ErrorCode::refused,
                   fmt::format("store '{}' has more than one name: a crash would leave its journal beside "
                               "one, and IDs drawn by another would repeat",
@@ -258,7 +271,7 @@ class SqliteConnection final : public Connection {
                               "'-journal' is not empty if there is one"_hint,
                               leaf::detail::shell_word(absolute_path_)));
     }
-    if (look->is_mounted_alone) throw mounted_alone("store", "its journal");
+    if (now.is_mounted_alone) throw mounted_alone("store", "its journal");
   }
 
   Error exchanged() {
