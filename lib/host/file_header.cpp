@@ -72,9 +72,9 @@ const std::string& boot_id() {
       throw Error(
           ErrorCode::failed,
           fmt::format("the system does not identify its boot, by '{}': {}", boot_file, std::strerror(error)),
-          is_shortage(error)
-              ? shortage_hint(error)
-              : advice("go without the host's buffer{}"_hint, Remedy{Remedy::Kind::do_without_host}));
+          is_shortage(error) ? shortage_hint(error)
+                             : advice("mount '/proc', or go without the host's buffer{}"_hint,
+                                      Remedy{Remedy::Kind::do_without_host}));
     }
     return std::string(text, strcspn(text, "\n"));
   });

@@ -198,6 +198,27 @@ std::vector<Error> lost_host_marks(const HostOptions& options) {
   return lost;
 }
 
+namespace {
+
+/// What helps, but to go without the folder, which a hint proposes last: that is what this is about.
+Advice but_going_without(const Error& error) {
+  using Kind = Remedy::Kind;
+  Advice rest(error.hint());
+  rest.remedies = error.remedies();
+  const auto ends_with = [&](Kind kind) {
+    return !rest.remedies.empty() && rest.remedies.back().kind == kind;
+  };
+  if (ends_with(Kind::do_without_host)) {
+    const auto end = rest.hint.rfind(", or ", rest.remedies.back().at);
+    rest.hint.resize(end == std::string::npos ? 0 : end);
+    rest.remedies.pop_back();
+  }
+  if (ends_with(Kind::choose_host_folder)) rest.hint += ", before anything is drawn";
+  return rest;
+}
+
+}  // namespace
+
 std::optional<Error> why_no_host_marks(const HostOptions& options) {
   const Advice another =
       advice("name another one{}, before anything is drawn"_hint, Remedy{Remedy::Kind::choose_host_folder});
@@ -222,11 +243,7 @@ std::optional<Error> why_no_host_marks(const HostOptions& options) {
       return cannot(std::strerror(error), "allow this process larger files: 'ulimit -f unlimited'"_hint);
     return cannot(std::strerror(error), is_shortage(error) ? Advice(shortage_hint(error)) : another);
   } catch (const Error& error) {
-    // To go without the folder is what this is about.
-    const bool is_of_folder = std::ranges::any_of(error.remedies(), [](const Remedy& remedy) {
-      return remedy.kind == Remedy::Kind::choose_host_folder;
-    });
-    return is_of_folder ? Error(error.code(), error.what(), another) : error;
+    return Error(error.code(), error.what(), but_going_without(error));
   }
 }
 

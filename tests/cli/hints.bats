@@ -813,12 +813,13 @@ hint: name another one with --runtime-dir, before anything is drawn' "$output"
     for i in {1..8}; do : >"small/ballast$i"; done 2>/dev/null
     leafctl next order --runtime-dir "$PWD/small/run" 2>&1
     echo "status $?"
-    leafctl next order --runtime-dir "$PWD/small/run" --no-host-buffer
+    leafctl next order --runtime-dir "$PWD/small/run" --no-host-buffer 2>&1 | tail -n 2
     rm small/ballast*
     leafctl next order --runtime-dir "$PWD/small/run"'
   prints "leafctl: folder '$PWD/small/run' cannot be made: No space left on device
 hint: make room there, or go without with --no-host-buffer
 status 1
+hint: make room there
 1
 2"
 }

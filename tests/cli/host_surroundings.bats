@@ -354,10 +354,16 @@ hint: somebody else has put it there; remove it"
   without_proc() { unshare --mount bash -euc 'mount -t tmpfs none /proc; exec "$@"' bash leafctl "$@"; }
   expect 1 without_proc doctor --exit-code -o json
   contains "$output" "the system does not identify its boot"
-  contains "$output" '"hint":"go without the host'"'"'s buffer with --no-host-buffer"'
+  contains "$output" "\"hint\":\"mount '/proc'\""
   expect 1 without_proc next order
-  contains "$stderr" 'hint: go without the host'"'"'s buffer with --no-host-buffer'
-  expect 0 without_proc next order --no-host-buffer
-  prints 1
-  contains "$stderr" 'it cannot detect a restored store: the system does not identify its boot'
+  contains "$stderr" "hint: mount '/proc', or go without the host's buffer with --no-host-buffer"
+  for without in --no-host-buffer --direct; do
+    expect 0 without_proc next order "$without"
+    contains "$stderr" 'it cannot detect a restored store: the system does not identify its boot'
+    same 'the hint' "hint: mount '/proc'" "${stderr_lines[-1]}"
+  done
+  # As all of them say.
+  expect 0 unshare --mount bash -euc 'mount -t tmpfs none /proc; mount -t proc none /proc; leafctl next order'
+  prints 3
+  says ''
 }

@@ -12,6 +12,7 @@
 
 #include "host/state_file.hpp"
 #include "leaf/error.hpp"
+#include "leaf/host.hpp"
 #include "support/error_of.hpp"
 #include "support/sqlite_store.hpp"
 
@@ -64,6 +65,10 @@ TEST_CASE("folder: that of a group which this user is not in is refused, though 
   CHECK(error_text([&] { Folder::open(options); }).find("a group that this user is not in") !=
         std::string::npos);
   CHECK(error_code([&] { Folder::find(options); }) == ErrorCode::refused);
+  const auto no_marks = leaf::why_no_host_marks(options);
+  REQUIRE(no_marks);
+  CHECK(no_marks->hint() ==
+        "run this as a member of the group; or name another folder, before anything is drawn");
   give_to(geteuid(), stranger);  // its owner let them in
   CHECK_NOTHROW(Folder::open(options));
   give_to(stranger, getegid());
