@@ -90,6 +90,8 @@ teardown() { remove_store; }
       expect 6 at '@1975-01-01 00:00:00' leafctl next --snowflake
       contains "$stderr" "leafctl: time '1975-01-01T00:00:0"
       contains "$stderr" "is before the epoch of layout 'leaf'"
+      expect 6 at '@1902-01-01 00:00:00' leafctl next --snowflake
+      contains "$stderr" "is before the epoch of layout 'leaf'"
       ;;
     postgresql)
       expect 5 at '@1975-01-01 00:00:00' leafctl next --snowflake

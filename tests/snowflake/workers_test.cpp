@@ -409,6 +409,11 @@ TEST_CASE("workers: a lease that is refused writes nothing") {
     fixture.clock.set_back(fixture.clock.now() - leaf::UnixTime(1499999999999ms));
     code = ErrorCode::exhausted;
   }
+  SUBCASE("before 1970") {
+    store.set_layout(Layout::parse("leaf"));
+    fixture.clock.set_back(fixture.clock.now() + 70 * 24h * 365 - leaf::UnixTime{});
+    code = ErrorCode::exhausted;
+  }
   SUBCASE("before the epoch, and a grant") {
     store.set_layout(Layout::parse("leaf@1500000000000"));
     lease = store.acquire_worker(request);
