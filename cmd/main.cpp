@@ -14,6 +14,7 @@
 #include "terminal/hint_text.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/remedy_text.hpp"
+#include "terminal/shortage.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl {
@@ -146,6 +147,10 @@ int run_and_report(std::vector<std::string> arguments) {
     messages.error(error);
     return is_plugin ? answer_unknown(error.what()) : static_cast<int>(error.code());
   } catch (const std::exception& error) {
+    if (const auto shortage = shortage_of(error)) {
+      messages.error(*shortage);
+      return is_plugin ? answer_unknown(shortage->what()) : static_cast<int>(shortage->code());
+    }
     messages.error(std::string("unexpected: ") + error.what());
     return is_plugin ? answer_unknown(error.what()) : failed;
   }
@@ -159,6 +164,7 @@ int main(int argc, char** argv) {
   using namespace leafctl;
   fill_standard_streams();
   survive_file_size_limit();
+  survive_lack_of_memory();
   try {
     // Nothing is freed piece by piece: all output is written, and the kernel is quicker with the rest.
     std::_Exit(run_and_report({argv + (argc > 0 ? 1 : 0), argv + argc}));

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "leaf/error.hpp"
+#include "text/hint.hpp"
 
 namespace leafctl::serve {
 
@@ -40,9 +41,10 @@ Error cannot_listen(const Address& address, int error) {
 
 int new_socket(int family) {
   const int socket = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (socket == -1)
-    throw Error(ErrorCode::failed, fmt::format("cannot create a socket: {}", std::strerror(errno)));
-  return socket;
+  if (socket != -1) return socket;
+  const std::string text = fmt::format("cannot create a socket: {}", std::strerror(errno));
+  if (errno != EMFILE) throw Error(ErrorCode::failed, text);
+  throw Error(ErrorCode::unavailable, text, "allow this process more open files, see 'ulimit -n'"_hint);
 }
 
 std::string text_of(const sockaddr_storage& address) {

@@ -1,4 +1,6 @@
+#include <boost/system/system_error.hpp>
 #include <csignal>
+#include <system_error>
 #include <utility>
 
 #include "leaf/export.hpp"
@@ -12,7 +14,12 @@ void run(leafctl::serve::Options options) {
   // Where a client has gone, writing fails and that is all.
   std::signal(SIGPIPE, SIG_IGN);
   leafctl::serve::Server::block_signals();
-  leafctl::serve::Server(std::move(options)).run();
+  try {
+    leafctl::serve::Server(std::move(options)).run();
+  } catch (const boost::system::system_error& error) {
+    // The program, which does without Boost, tells a shortage by its code.
+    throw std::system_error(error.code(), "cannot serve");
+  }
 }
 
 }  // namespace

@@ -58,6 +58,30 @@ sigset_t signal_set(std::initializer_list<int> signals) {
   return set;
 }
 
+/// The threads of all loops but the first. Whatever becomes of that one's, they end before it.
+class LoopThreads {
+ public:
+  explicit LoopThreads(const std::vector<std::unique_ptr<Loop>>& loops) : loops_(loops) {}
+  ~LoopThreads() {
+    for (const auto& loop : loops_) loop->context().stop();
+    join();
+  }
+
+  void start() {
+    for (std::size_t i = 1; i < loops_.size(); ++i)
+      threads_.emplace_back([loop = loops_[i].get()] { loop->run(); });
+  }
+
+  void join() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  const std::vector<std::unique_ptr<Loop>>& loops_;
+  std::vector<std::thread> threads_;
+};
+
 sigset_t taken_signals() {
   return signal_set({SIGTERM, SIGINT, SIGHUP});
 }
@@ -175,6 +199,8 @@ void Server::run() {
   if (descriptor == -1) throw std::system_error(errno, std::generic_category(), "signalfd");
   signals_ = std::make_unique<boost::asio::posix::stream_descriptor>(loops_.front()->context(), descriptor);
   await_signal();
+  LoopThreads threads(loops_);
+  threads.start();
   for (const auto& listener : listeners_) {
     const bool uses_tls = tls() != nullptr && !listener->is_unix();
     listener->start([this, &listener = *listener, uses_tls](int socket, std::string remote) {
@@ -191,11 +217,8 @@ void Server::run() {
     watchdog_ = std::make_unique<boost::asio::steady_timer>(loops_.front()->context());
     feed_watchdog(*interval);
   }
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < loops_.size(); ++i)
-    threads.emplace_back([loop = loops_[i].get()] { loop->run(); });
   loops_.front()->run();
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
   // Nobody waits for what is still at work.
   const auto now = std::chrono::steady_clock::now();
   end_guard_.end_by(std::max(now + least_jobs_patience, std::min(answers_by_, now + jobs_patience)));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <memory>
 #include <new>
@@ -13,6 +14,7 @@
 #include "store/no_signals.hpp"
 #include "store/retry.hpp"
 #include "text/hint.hpp"
+#include "text/shortage.hpp"
 
 namespace leaf::range {
 
@@ -42,7 +44,8 @@ Outcome outcome_of(Work work) noexcept {
     } catch (const Error& error) {
       outcome.failure = std::make_unique<Error>(error);
     } catch (const std::bad_alloc&) {
-      outcome.failure = std::make_unique<Error>(ErrorCode::unavailable, "out of memory");
+      outcome.failure =
+          std::make_unique<Error>(ErrorCode::unavailable, "out of memory", shortage_hint(ENOMEM));
     } catch (const std::exception& error) {
       outcome.failure = std::make_unique<Error>(ErrorCode::failed, error.what());
     }

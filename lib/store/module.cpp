@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -47,6 +48,15 @@ fs::path library_folder() {
   return file.is_absolute() ? fs::canonical(file, ignored).parent_path() : fs::path();
 }
 
+/// Whether the loader has failed for want of memory. Of a mapping that fails it says only that, also where
+/// the file system forbids that its files are executed.
+bool is_lack_of_memory(const std::string& text, const fs::path& file) {
+  struct statvfs system {};
+  return text.ends_with("out of memory") ||
+         (text.ends_with("failed to map segment from shared object") && statvfs(file.c_str(), &system) == 0 &&
+          (system.f_flag & ST_NOEXEC) == 0);
+}
+
 }  // namespace
 
 const void* Module::symbol(const char* name) const {
@@ -69,6 +79,8 @@ std::optional<Module> load_module(const std::string& name, const std::string& wh
         if (text.ends_with(std::strerror(shortage)))
           throw Error(ErrorCode::unavailable, text, shortage_hint(shortage));
       }
+      if (is_lack_of_memory(text, folder / file))
+        throw Error(ErrorCode::unavailable, text, shortage_hint(ENOMEM));
       throw Error(ErrorCode::usage, text);
     }
     return Module{module, (folder / file).string()};

@@ -14,7 +14,8 @@ inline bool is_shortage(int error) noexcept {
 /// What mends it.
 inline const char* shortage_hint(int error) noexcept {
   if (error == EMFILE) return "allow this process more open files, see 'ulimit -n'"_hint;
-  return error == ENFILE ? "close files in other programs, or raise the sysctl 'fs.file-max'"_hint
+  if (error == ENFILE) return "close files in other programs, or raise the sysctl 'fs.file-max'"_hint;
+  return error == ENOMEM ? "allow this process more memory, see 'ulimit -v', or free some"_hint
                          : "try again"_hint;
 }
 

@@ -180,6 +180,21 @@ tokens() {
   contains "$stderr" "hint: set 'FileDescriptorName=http' or 'FileDescriptorName=redis' in its socket unit"
 }
 
+@test "a server without room for its threads or files says so, and starts with more" {
+  runs_within 200000
+  cd "$BATS_TEST_TMPDIR"
+  expect 3 bash -c 'ulimit -v 150000; leafctl serve --threads 64 --http unix:socket'
+  says "leafctl: cannot start a thread: Resource temporarily unavailable
+hint: allow more of them, see 'ulimit -u', or more memory, see 'ulimit -v'"
+  local files
+  for files in 5 6 8; do # for its events, its socket, and its signals
+    expect 3 bash -c "exec 3>&- 4>&-; ulimit -n $files; leafctl serve --http unix:socket"
+    [[ ${stderr_lines[-2]} =~ ^leafctl:\ .*:\ Too\ many\ open\ files$ ]]
+    same 'the hint' "hint: allow this process more open files, see 'ulimit -n'" "${stderr_lines[-1]}"
+  done
+  serve --threads 64
+}
+
 @test "everybody is warned of who listens beyond this host without tokens" {
   start_server leafctl serve --http 0.0.0.0:0
   until_said 'hint: require a token with'

@@ -401,6 +401,25 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
   for what in ' next order --direct' ' next order' ' next --snowflake'; do contains "$hints" "$what"; done
 }
 
+@test "too little memory is no mistake of the caller's, wherever it runs out" {
+  runs_within 200000
+  leafctl -q init-db
+  leafctl -q add-tag order
+  local kib refused=0
+  for ((kib = 4000; kib < 200000; kib += 100)); do
+    bash -c "ulimit -v $kib; leafctl --version" &>/dev/null || continue # the loader's own end
+    run --separate-stderr bash -c "ulimit -v $kib; leafctl next order --direct"
+    [ "$status" -ne 0 ] || break
+    same "the status with $kib KiB" 3 "$status"
+    contains "$stderr" "hint: allow this process more memory, see 'ulimit -v', or free some"
+    refused=$((refused + 1))
+  done
+  same 'the status with enough' 0 "$status"
+  [ "$refused" -gt 5 ]
+  # As the hint says.
+  expect 0 bash -c "ulimit -S -v $((kib - 100)); ulimit -v unlimited; leafctl next order --direct"
+}
+
 # Users 65501 to 65503, who exist nowhere else, can reach the program; the first two have a group in common. $shared is
 # a folder for all.
 need_users() {

@@ -151,7 +151,7 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
     case SQLITE_IOERR:
       return of_system(cause, describe("failed"), source.absolute_path);
     case SQLITE_NOMEM:
-      return {ErrorCode::unavailable, describe("failed"), "free some memory, then try again"_hint};
+      return {ErrorCode::unavailable, describe("failed"), shortage_hint(ENOMEM)};
     default:
       if (message == "no such table: leaf_event" || message == "no such table: main.leaf_event")
         return {ErrorCode::refused, describe("failed"), make_events_anew()};
