@@ -3,6 +3,7 @@
 #include "cli/declaration.hpp"
 #include "commands.hpp"
 #include "leaf/error.hpp"
+#include "tags/tag_limit.hpp"
 #include "tags/tag_record.hpp"
 
 namespace leafctl {
@@ -29,9 +30,8 @@ class AddTag : public Command {
                                fmt::format("IDs that a host takes at once, 1 to {} (default: {})",
                                            leaf::max_step, leaf::default_step));
     command.add_integer_option("--start", "ID", start_, {0, leaf::past_max_id}, "the first ID (default: 1)");
-    command.add_integer_option(
-        "--limit", "ID", limit_, {0, leaf::max_id},
-        fmt::format("the last ID it may give, up to {} (default: none)", leaf::max_id));
+    command.add_text_option("--limit", "ID|none", limit_,
+                            fmt::format("the last ID it may give, up to {} (default: none)", leaf::max_id));
     command.add_text_option("--description", "TEXT", description_, "what it is for, up to 256 characters");
     command.add_examples(
         "Examples:\n"
@@ -40,10 +40,11 @@ class AddTag : public Command {
   }
 
   void run(Session& session) override {
+    const auto limit = limit_ ? parse_limit(*limit_, start_ == 0 ? 0 : 1) : std::nullopt;
     leaf::Store store = session.store();
     // Only the message depends on it; the store itself settles who adds a tag.
     const bool existed = exists(store, *name_);
-    const leaf::Tag tag = store.add_tag({*name_, step_, start_, limit_, description_});
+    const leaf::Tag tag = store.add_tag({*name_, step_, start_, limit, description_});
     if (existed) {
       session.messages.info(fmt::format("tag '{}' already exists: {}", tag.name, describe(tag)));
     } else {
@@ -57,7 +58,7 @@ class AddTag : public Command {
   std::optional<leaf::TagName> name_;
   std::optional<std::int64_t> step_;
   std::optional<std::int64_t> start_;
-  std::optional<std::int64_t> limit_;
+  std::optional<std::string> limit_;
   std::optional<std::string> description_;
 };
 

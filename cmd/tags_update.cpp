@@ -5,6 +5,7 @@
 #include "leaf/error.hpp"
 #include "tags/buffered_ids.hpp"
 #include "tags/meant_tag.hpp"
+#include "tags/tag_limit.hpp"
 #include "tags/tag_record.hpp"
 #include "text/hint.hpp"
 
@@ -37,10 +38,9 @@ class TagsUpdate : public Command {
   }
 
   void run(Session& session) override {
-    if (limit_ == "none") {
-      change_.remove_limit = true;
-    } else if (limit_) {
-      change_.limit = parse_limit();
+    if (limit_) {
+      change_.limit = parse_limit(*limit_);
+      change_.remove_limit = !change_.limit;
     }
     if (!changes_anything()) {
       throw leaf::Error(leaf::ErrorCode::usage, "nothing to change",
@@ -54,14 +54,6 @@ class TagsUpdate : public Command {
   }
 
  private:
-  std::int64_t parse_limit() const {
-    try {
-      return parse_integer("--limit", *limit_, {0, leaf::max_id});
-    } catch (const leaf::Error& error) {
-      throw leaf::Error(error.code(), error.what(), "'--limit none' removes the limit"_hint);
-    }
-  }
-
   bool changes_anything() const {
     return change_.step || change_.limit || change_.remove_limit || change_.description || change_.raise_to;
   }

@@ -102,6 +102,15 @@ std::string place(const std::string& path, int line) {
   return line == 0 ? path : fmt::format("{}:{}", path, line);
 }
 
+/// The system would take it for the end: a path would be cut off there.
+void refuse_zero_bytes(const std::string& path, const YamlNode& node) {
+  if (node.text.find('\0') != std::string::npos) {
+    throw Error(ErrorCode::usage, fmt::format("{}: a text holds a zero byte", place(path, node.line)),
+                "leave its '\\0' out"_hint);
+  }
+  for (const YamlNode& part : node.parts) refuse_zero_bytes(path, part);
+}
+
 YamlNode parse(const std::string& path, const std::string& text, const Environment& environment) {
   YamlText yaml = parse_text(environment, text);
   if (!yaml.fault.empty())
@@ -110,7 +119,9 @@ YamlNode parse(const std::string& path, const std::string& text, const Environme
     throw Error(ErrorCode::usage, fmt::format("{}: a second document", place(path, yaml.documents[1].line)),
                 "leave the line '---' above it out"_hint);
   }
-  return yaml.documents.empty() ? YamlNode() : std::move(yaml.documents[0]);
+  if (yaml.documents.empty()) return {};
+  refuse_zero_bytes(path, yaml.documents[0]);
+  return std::move(yaml.documents[0]);
 }
 
 const config::Key& known_key(const std::string& where, const std::string& key) {
@@ -181,8 +192,8 @@ std::map<std::string, ConfigEntry> stores_of(const std::string& path, const std:
     const std::string& name = value.parts[i].text;
     const YamlNode& url = value.parts[i + 1];
     if (!config::is_store_name(name)) {
-      throw Error(ErrorCode::usage,
-                  fmt::format("{}: a store's name has 1 to 64 of the characters A-Z a-z 0-9 . _ -", here));
+      throw Error(ErrorCode::usage, fmt::format("{}: '{}' is no name for a store", here, name),
+                  "a store's name has 1 to 64 of the characters A-Z a-z 0-9 . _ -"_hint);
     }
     if (!url.is_scalar() || url.text.empty())
       throw Error(ErrorCode::usage, fmt::format("{}: store '{}' takes one URL", here, name));

@@ -62,6 +62,9 @@ Error unknown_type(std::string_view url, std::size_t colon, const char* hint) {
 Url parse_url(std::string_view url) {
   constexpr const char* hint =
       "a store is 'sqlite:PATH', 'postgresql://HOST/DATABASE', 'service=NAME' or 'host=... dbname=...'"_hint;
+  // What comes behind it would be left out.
+  if (url.find('\0') != std::string_view::npos)
+    throw Error(ErrorCode::usage, "the store's URL holds a zero byte", hint);
   if (url.starts_with(sqlite)) {
     const std::string_view path = url.substr(sqlite.size());
     if (path.empty()) throw Error(ErrorCode::usage, "store 'sqlite:' names no file", hint);

@@ -182,6 +182,11 @@ settings() { printf "$1" >settings.yaml; }
   hinted 2 "write 'stores: {NAME: URL, NAME: URL}'" $config next order
   settings "$(told 1 | sed "s|NAME: URL|orders: $LEAFCTL_STORE|; s|NAME: URL|users: sqlite:/nowhere|")\n"
   expect 0 $config next order
+  settings "stores: {\"or\\\\nders\": $LEAFCTL_STORE}\n"
+  hinted 2 "a store's name has 1 to 64 of the characters A-Z a-z 0-9 . _ -" $config next order
+  settings "stores: {\"or\\\\0ders\": $LEAFCTL_STORE, users: sqlite:/nowhere}\n"
+  hinted 2 "leave its '\\\\0' out" $config next order
+  sed -i 's/\\0//' settings.yaml
   hinted 2 "did you mean 'orders'[?]" $config --store ordrs next order
   expect 0 $config --store "$(told 1)" next order
   hinted 2 'the configuration names orders, users' $config --store zzz next order
@@ -256,8 +261,12 @@ settings() { printf "$1" >settings.yaml; }
 @test "tags" {
   hinted 2 "name '--step', '--limit', '--description' or '--raise-to'" leafctl tags update order
   expect 0 leafctl tags update order "$(told 1)" 10 "$(told 3)" text "$(told 4)" 5
-  hinted 2 "'--limit none' removes the limit" leafctl tags update order --limit nothing
+  hinted 2 "for no limit, write '--limit none'" leafctl tags update order --limit nothing
   expect 0 leafctl tags update order $(told 1)
+  for limit in nothing 0; do
+    hinted 2 "for no limit, write '--limit none'" leafctl add-tag unlimited --limit $limit
+    expect 0 leafctl add-tag unlimited $(told 1)
+  done
   hinted 1 "change it with 'leafctl tags update order --step 5'" leafctl add-tag order --step 5
   run_told
   expect 0 leafctl add-tag order --step 5

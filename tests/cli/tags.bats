@@ -52,7 +52,9 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
   expect 2 leafctl add-tag order --start 10 --limit 9
   says 'leafctl: limit 9 is below the first ID, 10'
   expect 2 leafctl add-tag order --limit 0
-  says 'leafctl: limit 0 is not from 1 to 9223372036854775806'
+  contains "$stderr" "leafctl: '--limit' takes a number from 1 to 9223372036854775806, not '0'"
+  expect 0 leafctl add-tag zero --start 0 --limit 0
+  same 'the only ID' 0 "$(leafctl next zero)"
   expect 0 leafctl add-tag order --start 10 --limit 10
   same 'the only ID' 10 "$(leafctl next order)"
 }
@@ -168,7 +170,7 @@ hint: choose a limit of 42 or more"
   expect 2 leafctl tags update order
   contains "$stderr" "nothing to change"
   expect 2 leafctl tags update order --limit many
-  contains "$stderr" "'--limit none' removes the limit"
+  contains "$stderr" "for no limit, write '--limit none'"
 }
 
 @test "commands on a tag that does not exist exit with 4" {

@@ -111,6 +111,25 @@ TEST_CASE("configuration file: what is no YAML is refused with its line") {
   CHECK(File("color: auto\n  bad: : indent\n").error().starts_with(":2: not valid YAML: "));
 }
 
+TEST_CASE("configuration file: a zero byte is refused with its line, wherever it stands") {
+  for (const char* text : {R"(store: "sqlite:/a.db\0b")", R"(stores: {"a\0b": sqlite:/a.db})",
+                           R"(stores: {a: "sqlite:/a.db\0b"})", R"("store\0": sqlite:/a.db)",
+                           R"(worker_id: {"a\0": 1})", R"(runtime_dir: "/run\0")"}) {
+    CAPTURE(text);
+    CHECK(File("timeout: 5s\n" + std::string(text) + "\n").error() == ":2: a text holds a zero byte");
+  }
+}
+
+TEST_CASE("configuration file: a name that is none for a store is refused with its line") {
+  const std::string long_name(65, 'a');
+  for (const char* name : {"a b", R"("a\n")", R"("a\e[31m")", "''", long_name.c_str()}) {
+    CAPTURE(name);
+    CHECK(File("stores:\n  " + std::string(name) + ": sqlite:/a.db\n")
+              .error()
+              .ends_with("' is no name for a store"));
+  }
+}
+
 TEST_CASE("configuration file: the values that the library goes by are checked, whatever comes before them") {
   CHECK(File("runtime_dir: run\n").error() == ":1: 'runtime_dir' takes a folder's full path, not 'run'");
   CHECK(File("store: ''\n").error() == ":1: 'store' takes a store's URL, not an empty text");

@@ -8,6 +8,7 @@
 
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/usage_error.hpp"
 
 using leaf::redact_url;
 using leaf::store::identity_text;
@@ -24,6 +25,14 @@ TEST_CASE("url: each kind of store finds its driver") {
   for (const char* url : {"postgresql://me:a@b@h/d", "", "leaf.db", "mysql://h/d", "=x", "Host=x",
                           "sqlite:", "sqlite:file:x"}) {
     CHECK(leaf::test::error_code([&] { parse_url(url); }) == leaf::ErrorCode::usage);
+  }
+}
+
+TEST_CASE("url: a zero byte is refused, which would end a path") {
+  using namespace std::string_literals;
+  for (const std::string& url : {"sqlite:/a.db\0b"s, "postgresql://h/d\0b"s, "service=a\0b"s}) {
+    CAPTURE(url);
+    CHECK(leaf::test::usage_error([&] { parse_url(url); }) == "the store's URL holds a zero byte");
   }
 }
 
