@@ -105,10 +105,12 @@ class FailoverSettle : public Command {
           "an earlier server may have lost commits; if none has since the last grants, add '--every-server'");
     }
     if (without_room == 0) return;
-    throw leaf::Error(leaf::ErrorCode::refused,
-                      fmt::format("{} of {} tags have no room for the guard below their limit", without_room,
-                                  settled.size()),
-                      "raise it with 'leafctl tags update TAG --limit ID'; they draw IDs then"_hint);
+    throw leaf::Error(
+        leaf::ErrorCode::refused,
+        fmt::format("{} of {} tags have no room for the guard below their limit", without_room,
+                    settled.size()),
+        "raise it with 'leafctl tags update TAG --limit ID', so that they draw IDs, or remove those that "
+        "have no limit"_hint);
   }
 
   bool all_there_ = false;

@@ -206,7 +206,9 @@ std::string guard_hint(const leaf::ServerGuard& guard) {
   if (guard.tags_ahead > 0) {
     std::string hint;
     if (guard.tags_without_room > 0)
-      hint = "raise the limit of each tag without room with 'leafctl tags update TAG --limit ID'; "_hint;
+      hint =
+          "raise the limit of each tag without room with 'leafctl tags update TAG --limit ID', or remove "
+          "those that have no limit; "_hint;
     return hint +
            "'leafctl failover settle' has tags leave out the guard now, and "
            "begins the wait for workers; "_hint +

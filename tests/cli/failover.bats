@@ -114,6 +114,25 @@ check() { leafctl doctor | awk -F '\t' -v name="$1" '$1 == name { print $2 }'; }
   expect 0 leafctl workers acquire
 }
 
+@test "a tag whose guard goes past the highest ID is removed, as the hints say, and nothing waits any more" {
+  leafctl -q add-tag last --start 9223372036854775000
+  leafctl -q add-tag over --start 9223372036854775807
+  leafctl -q next last --direct
+  another_server
+  expect 5 leafctl next last --direct
+  contains "$stderr" 'hint: raise its limit, or go on with another tag if it has none; or, if no commit was lost'
+  expect 5 leafctl failover settle
+  contains "$output" $'tag\tlast\tno_room\t'
+  contains "$output" $'tag\tover\tno_room\t'
+  contains "$stderr" 'or remove those that have no limit'
+  contains "$(leafctl doctor | grep '^identity')" 'or remove those that have no limit'
+  for tag in last over; do leafctl -q tags remove --yes $tag; done
+  expect 0 leafctl failover settle
+  expect 0 leafctl tags export
+  leafctl -q add-tag another
+  expect 0 leafctl next another
+}
+
 @test "doctor says how many tags are gone from the table" {
   leafctl -q add-tag order
   leafctl -q add-tag bill

@@ -36,8 +36,10 @@ constexpr std::string_view not_let_in = "28000";
 /// those who change the tables by hand; empty where what they say holds for any program.
 Advice refusal_advice(std::string_view state) {
   if (state == "LF001") {  // leaf_alloc_guard()
-    return advice("raise its limit; or, if no commit was lost and no backup restored, say so{}"_hint,
-                  Remedy{Remedy::Kind::settle_failover});
+    return advice(
+        "raise its limit, or go on with another tag if it has none; or, if no commit was lost and no backup "
+        "restored, say so{}"_hint,
+        Remedy{Remedy::Kind::settle_failover});
   }
   if (state == "LF003") {  // leaf_require_whole()
     return advice(
