@@ -33,7 +33,7 @@ std::string with_option(std::string_view hint, std::string_view option) {
     text += hint.substr(done, arguments - done);
     done = arguments;
     const auto command = hint.substr(arguments, hint.find('\'', arguments) - arguments);
-    if (!names_store(command)) text.append(option).append(" ");
+    if (!names_store(command) && !command.ends_with("--help")) text.append(option).append(" ");
   }
   return text.append(hint.substr(done));
 }

@@ -14,6 +14,7 @@ TEST_CASE("hint text: each command gets the store that the line named") {
   CHECK(with_option("'leafctl doctor --store \"x\"'", "-s") == "'leafctl doctor --store \"x\"'");
   CHECK(with_option("'leafctl --store=x doctor'", "-s") == "'leafctl --store=x doctor'");
   CHECK(with_option("see leafctl(1)", "-s") == "see leafctl(1)");
+  CHECK(with_option("see 'leafctl bounds --help'", "-s") == "see 'leafctl bounds --help'");
   CHECK(with_option("'leafctl next", "-s") == "'leafctl -s next");
   CHECK(with_option("run 'leafctl init-db'", "") == "run 'leafctl init-db'");
   CHECK(with_option("", "-s").empty());
