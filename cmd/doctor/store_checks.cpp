@@ -1,6 +1,7 @@
 #include "doctor/store_checks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -123,6 +124,20 @@ std::optional<Check> check_events(const StoreHealth& health) {
                fmt::format("the log of changes lacks {}: changes are refused or not noted",
                            fmt::join(health.missing_events, ", ")),
                "find out who dropped it, and recreate it with 'leafctl init-db'"_hint};
+}
+
+/// Rows that are out of reach, of this role or of others.
+std::optional<Check> check_tables(const StoreHealth& health) {
+  const auto& faults = health.table_faults;
+  if (faults.empty()) return std::nullopt;
+  std::vector<std::string_view> found;
+  for (const leaf::TableFault& fault : faults) found.push_back(fault.what);
+  const bool stops_grants = std::ranges::any_of(faults, &leaf::TableFault::stops_grants);
+  return Check{
+      "schema", stops_grants ? CheckState::failed : CheckState::warning,
+      fmt::format("the tables are not as they were made: {}; {}", fmt::join(found, ", "),
+                  stops_grants ? "no IDs are drawn" : "other roles may draw no IDs, or changes fail"),
+      leaf::how_to_undo(faults)};
 }
 
 /// IDs are drawn, but nothing keeps a counter from going back, nor notices a failover.
@@ -281,6 +296,7 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   Checks checks{check_server(health)};
   if (is_server(health)) checks.push_back(check_primary(health));
   if (health.schema_version) checks.push_back(check_schema(health));
+  if (auto check = check_tables(health)) checks.push_back(std::move(*check));
   if (auto check = check_triggers(health)) checks.push_back(std::move(*check));
   if (auto check = check_events(health)) checks.push_back(std::move(*check));
   for (const leaf::StoreFunctions& functions : health.functions) {

@@ -7,6 +7,7 @@
 #include "leaf/store.hpp"
 #include "store/functions.hpp"
 #include "store/store_impl.hpp"
+#include "store/table_faults.hpp"
 #include "store/triggers.hpp"
 #include "text/hint.hpp"
 
@@ -30,6 +31,7 @@ void compare_clocks(StoreHealth& health, Connection& connection, Clock& clock, m
 }
 
 void look_at_schema(StoreHealth& health, Connection& connection, milliseconds timeout) {
+  if (store::any_stops_grants(health.table_faults)) return;
   try {
     const store::Schema schema = store::read_schema(connection, timeout);
     // Tables in a folder or schema that is closed to the role are as good as none.

@@ -8,6 +8,7 @@
 #include "leaf/version.hpp"
 #include "store/foreign_objects.hpp"
 #include "store/own_functions.hpp"
+#include "store/table_faults.hpp"
 #include "store/triggers.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -108,6 +109,8 @@ Error several_rows() {
 Schema read_schema(Connection& connection, std::chrono::milliseconds timeout) {
   if (!connection.find_tables(timeout)) return {};
   const auto rows = connection.execute(connection.sql().schema, {}, timeout);
+  if (connection.sql().table_faults != nullptr && (rows.size() != 1 || rows[0].integer_or_null(5) != 1))
+    require_no_table_fault(connection, timeout);
   if (rows.empty()) throw lost_meta_row();
   const Row& row = rows[0];
   const std::int64_t version = row.integer(0);

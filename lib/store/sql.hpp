@@ -27,10 +27,13 @@ struct Sql {
   const char* functions_there;
   /// Leads the migration that makes the log, where it is run again; placed like that.
   const char* drop_event_triggers;
+  /// -> what keeps grants or changes from the rows of the store's tables, the SQL that undoes it or NULL, 1
+  /// if it keeps those of the present role from what grants need. Null: there is no such thing.
+  const char* table_faults;
   /// -> 1 or 0: is there a table leaf_meta. See Connection::find_tables, which may do without.
   const char* schema_exists;
   /// -> schema version, deployment, 1 if grants survive a crash of the server, minimum reader and its release
-  /// or NULL where the schema is older than these
+  /// or NULL where the schema is older than these, and, where there are table_faults, 1 if there is none
   const char* schema;
   /// $1 version
   const char* set_schema_version;

@@ -78,6 +78,16 @@ void Store::Impl::connect_anew(store::IfMissing if_missing, milliseconds timeout
   schema_checked_ = false;
 }
 
+void Store::Impl::blame_tables(const Error& error, const store::Attempts& attempts) {
+  std::vector<TableFault> faults;
+  try {
+    faults = store::find_table_faults(*connection_, attempts.time_left());
+  } catch (const Error&) {
+    // What there is to tell is `error`.
+  }
+  if (!faults.empty()) throw Error(ErrorCode::refused, error.what(), how_to_undo(faults), error.sqlstate());
+}
+
 void Store::Impl::require_connected_to(const StoreIdentity& identity) {
   if (identity.deployment == deployment_) return;
   connection_.reset();

@@ -14,6 +14,7 @@
 #include "store/grant_marks.hpp"
 #include "store/migrations.hpp"
 #include "store/retry.hpp"
+#include "store/table_faults.hpp"
 #include "store/tag_error.hpp"
 #include "store/url.hpp"
 
@@ -75,6 +76,7 @@ class Store::Impl {
         return work(*connection_, store::TimeLeft(attempts));
       } catch (const Error& error) {
         if (connection_ && !connection_->usable()) connection_.reset();
+        if (connection_ && store::may_be_table_fault(error)) blame_tables(error, attempts);
         attempts.wait_after(error);
         retried_ = true;
       }
@@ -121,6 +123,7 @@ class Store::Impl {
                      const char* const text = connection.sql().*statement;
                      auto rows = floor ? connection.execute_above(text, parameters, floor, left)
                                        : connection.execute(text, parameters, left);
+                     if (rows.size() != 1) store::require_no_table_fault(connection, left);
                      if (rows.empty()) {
                        // The parameters may be of another deployment than the one that answered.
                        const auto found = connection.execute(connection.sql().identity, {}, left);
@@ -202,6 +205,8 @@ class Store::Impl {
   void connect(store::IfMissing if_missing, bool check_schema, const store::Attempts& attempts);
   /// In the place of the present connection, which stays if that fails.
   void connect_anew(store::IfMissing if_missing, std::chrono::milliseconds timeout);
+  /// Throws `error` with what mends the tables, if somebody has made something of them that it may be from.
+  void blame_tables(const Error& error, const store::Attempts& attempts);
   /// Throws Error, after which attempt() connects anew, where `identity` is of another deployment.
   void require_connected_to(const StoreIdentity& identity);
 

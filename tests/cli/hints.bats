@@ -462,6 +462,47 @@ settings() { printf "$1" >settings.yaml; }
   expect 0 leafctl tags update order --step 9
 }
 
+@test "PostgreSQL: tables that somebody has made something else of" {
+  on_postgresql
+  new_role
+  leafctl -q init-db --runtime-role "$role"
+  # mended SQL: that mends it.
+  mended() {
+    expect 0 leafctl doctor
+    contains "$output" "the tables are not as they were made: "
+    run_sql "$1"
+    expect 0 as_role leafctl next order --direct
+    expect 0 as_role leafctl doctor --exit-code
+    lacks "$output" "the tables are not as they were made"
+  }
+  for table in alloc worker meta; do
+    run_sql "ALTER TABLE leaf_$table ENABLE ROW LEVEL SECURITY"
+    hinted 5 "as the owner or a superuser, run 'ALTER TABLE public.leaf_$table DISABLE ROW LEVEL SECURITY'" as_role leafctl next order --direct
+    statement=$(told 1)
+    expect 1 as_role leafctl doctor --exit-code
+    contains "$output" "public.leaf_$table has row-level security; no IDs are drawn"
+    lacks "$output" 'are gone from the table'
+    expect 0 leafctl next order --direct
+    expect 0 leafctl doctor --exit-code
+    mended "$statement"
+  done
+  run_sql 'CREATE TABLE child () INHERITS (leaf_alloc)'
+  for command in init-db 'tags list' 'next order --direct'; do
+    hinted 5 "as the owner or a superuser, run 'ALTER TABLE public.child NO INHERIT public.leaf_alloc'" leafctl $command
+  done
+  mended "$(told 1)"
+  run_sql 'CREATE RULE kept AS ON UPDATE TO leaf_alloc DO INSTEAD NOTHING'
+  hinted 5 "as the owner or a superuser, run 'DROP RULE kept ON public.leaf_alloc'" leafctl next order --direct
+  mended "$(told 1)"
+  run_sql 'ALTER TABLE leaf_alloc RENAME TO plain; CREATE VIEW leaf_alloc AS SELECT * FROM plain'
+  hinted 5 "as the owner or a superuser, run 'ALTER TABLE public.leaf_alloc RENAME TO leaf_alloc_replaced; ALTER TABLE public.plain RENAME TO leaf_alloc'" leafctl next order --direct
+  mended "$(told 1)"
+  run_sql 'CREATE SCHEMA away; ALTER TABLE leaf_alloc SET SCHEMA away; CREATE VIEW leaf_alloc AS SELECT * FROM away.leaf_alloc'
+  hinted 5 'find out who replaced the table, and put it back, from a backup if need be; a new store would repeat IDs' leafctl next order --direct
+  run_sql 'DROP VIEW leaf_alloc; ALTER TABLE away.leaf_alloc SET SCHEMA public'
+  expect 0 leafctl next order --direct
+}
+
 @test "PostgreSQL: tables without their functions" {
   on_postgresql
   hint="find out who moved or dropped it: what was moved has to go back, and what is gone is made anew with 'leafctl init-db'"

@@ -59,6 +59,16 @@ struct StoreLock {
 /// What an administrator of the server can do so that others can go on.
 LEAF_EXPORT std::string how_to_end(const StoreLock& lock);
 
+/// What somebody has made of a table so that its rows are out of reach, or not all that is found there.
+struct TableFault {
+  std::string what;           ///< such as "public.leaf_alloc has row-level security"
+  std::string remedy;         ///< the SQL that undoes it; empty: none is known
+  bool stops_grants = false;  ///< to the present role; else to others, or changes of tags
+};
+
+/// What the owner of the tables can do so that others can go on.
+LEAF_EXPORT std::string how_to_undo(const std::vector<TableFault>& faults);
+
 /// The functions for SQL in one schema: see Store::install_functions().
 struct StoreFunctions {
   enum class State {
@@ -117,6 +127,7 @@ struct StoreHealth {
   std::vector<StoreLock> locks;               ///< seen twice, so not by a passing grant
   std::vector<std::string> missing_events;    ///< what the log of changes lacks
   std::vector<std::string> stopped_triggers;  ///< that keep IDs from coming again, and do not run
+  std::vector<TableFault> table_faults{};     ///< others than these are not looked for
   std::vector<std::string> missing_rights;    ///< that drawing IDs and leasing workers need
   /// Roles, and PUBLIC, that may create objects beside the tables though they do not own them, and where.
   std::vector<std::string> schema_creators;

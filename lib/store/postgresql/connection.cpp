@@ -151,8 +151,11 @@ class PostgresqlConnection final : public Connection {
         "SET "
         "search_path"_hint;
     if (found.integer(2) == 0) {
-      throw Error(ErrorCode::refused, fmt::format("'{}.leaf_meta' is not a table of a store", found.text(0)),
-                  hint);
+      throw Error(
+          ErrorCode::refused, fmt::format("'{}.leaf_meta' is not a table of a store", found.text(0)),
+          fmt::format("{}; if it lies there, find out who put it in the place of the table, and put that "
+                      "back"_hint,
+                      hint));
     }
     if (found.is_null(3)) return;
     throw Error(ErrorCode::refused,

@@ -12,10 +12,10 @@ const char* const foreign_objects = R"(WITH RECURSIVE foreigner AS (
 ), home AS (
   SELECT oid FROM pg_namespace WHERE quote_ident(nspname) || '.' = 'leaf.'
 ), tables AS (
-  SELECT c.oid, c.relowner, c.relkind, c.relacl, c.relrowsecurity
+  SELECT c.oid, c.relowner, c.relkind, c.relacl, c.relrowsecurity, c.relispartition
   FROM pg_class c JOIN home ON home.oid = c.relnamespace
   WHERE c.relname IN ('leaf_alloc', 'leaf_worker', 'leaf_meta', 'leaf_event')
-  UNION SELECT c.oid, c.relowner, c.relkind, c.relacl, c.relrowsecurity
+  UNION SELECT c.oid, c.relowner, c.relkind, c.relacl, c.relrowsecurity, c.relispartition
   FROM tables t JOIN pg_inherits i ON i.inhparent = t.oid JOIN pg_class c ON c.oid = i.inhrelid
 ), store AS (
   SELECT EXISTS (SELECT FROM pg_class c JOIN home ON home.oid = c.relnamespace WHERE c.relname = 'leaf_meta') AS is_made
@@ -86,6 +86,9 @@ SELECT what, rolname, remedy FROM (
     f.rolname, NULL
   FROM tables t JOIN pg_attribute a ON a.attrelid = t.oid AND attnum > 0 AND NOT attisdropped
   JOIN pg_type y ON y.oid = a.atttypid JOIN foreigner f ON f.oid = y.typowner
+  UNION ALL SELECT 6, format('inheritance of %s from %s', t.oid::regclass, inhparent::regclass), f.rolname,
+    format('ALTER TABLE %s NO INHERIT %s', t.oid::regclass, inhparent::regclass)
+  FROM tables t JOIN foreigner f ON f.oid = t.relowner JOIN pg_inherits ON inhrelid = t.oid AND NOT relispartition
 ) AS found ORDER BY rank, what)";
 
 const char* const lock_tables = R"(DO $lock$

@@ -5,6 +5,7 @@
 
 #include "leaf/error.hpp"
 #include "store/postgresql/health_sql.hpp"
+#include "store/table_faults.hpp"
 
 namespace leaf::store::postgresql {
 
@@ -83,10 +84,13 @@ StoreHealth inspect(Connection& connection, const std::string&, milliseconds tim
   if (!health.is_standby) health.transactions_left = server.integer(6);
   health.oldest_database = server.text(7);
   identify(health, connection, timeout);
-  look_at_guard(health, connection, timeout);
+  health.table_faults = find_table_faults(connection, timeout);
+  // Of rows that are out of sight, or not all that are found, nothing can be told.
+  const bool are_rows_seen = !any_stops_grants(health.table_faults);
+  if (are_rows_seen) look_at_guard(health, connection, timeout);
   for (const std::string& remedy : texts(connection, health_sql.guard_remedy, timeout))
     health.guard_remedy = remedy;
-  count_tags(health, connection, timeout);
+  if (are_rows_seen) count_tags(health, connection, timeout);
   for (const Row& row : connection.execute(health_sql.settings, {}, timeout))
     health.settings.push_back({row.text(0), row.text(1), row.text(2)});
   health.commits_wait = only_row(connection.execute(health_sql.commits_wait, {}, timeout)).integer(0) == 1;

@@ -69,9 +69,9 @@ const HealthSql health_sql{
         " AND query_start < clock_timestamp() - interval '2 seconds')))::integer",
     .subscriptions =
         "SELECT DISTINCT quote_ident(s.subname) FROM pg_subscription_rel r JOIN pg_subscription s"
-        " ON s.oid = r.srsubid WHERE srrelid IN (" TABLES ") OR srrelid IN " PARTITIONS " ORDER BY 1",
-    .unlogged_tables = "SELECT oid::regclass FROM pg_class WHERE relpersistence <> 'p' AND (oid IN (" TABLES
-                       ") OR oid IN " PARTITIONS ") ORDER BY 1",
+        " ON s.oid = r.srsubid WHERE srrelid IN (" TABLES ") ORDER BY 1",
+    .unlogged_tables =
+        "SELECT oid::regclass FROM pg_class WHERE relpersistence <> 'p' AND oid IN (" TABLES ") ORDER BY 1",
     // The name that is looked for in every schema is in two pieces, lest it be led by one.
     .missing_rights =
         "SELECT what FROM ("

@@ -5,6 +5,7 @@
 #include "store/postgresql/locks_sql.hpp"
 #include "store/postgresql/rights_sql.hpp"
 #include "store/postgresql/sql_pieces.hpp"
+#include "store/postgresql/table_faults_sql.hpp"
 
 // Of a time that somebody has set to infinity, the last or first that there is.
 #define MS(time)                                 \
@@ -129,13 +130,16 @@ DROP TRIGGER IF EXISTS leaf_alloc_added ON leaf.leaf_alloc;
 DROP TRIGGER IF EXISTS leaf_alloc_changed ON leaf.leaf_alloc;
 DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
 )",
+    .table_faults = table_faults,
     .schema_exists = nullptr,  // see find_schema
     .schema =
         "SELECT schema_version, deployment,"
         " (SELECT bool_and(relpersistence = 'p') FROM pg_class WHERE oid IN (" TABLES
-        ") OR oid IN " PARTITIONS
-        ")::integer, (SELECT min_reader FROM leaf_meta), (SELECT min_release FROM leaf_meta)"
+        "))::integer,"
         // Inside of the brackets a column that the table lacks means the one outside.
+        " (SELECT min_reader FROM leaf_meta LIMIT 1), (SELECT min_release FROM leaf_meta LIMIT 1),"
+        " (SELECT bool_and(relkind = 'r' AND NOT relhasrules AND NOT relhassubclass AND NOT row_security_active(oid))"
+        " FROM pg_class WHERE oid IN (" ALL_TABLES "))::integer"
         " FROM leaf_meta, (SELECT NULL::integer AS min_reader, NULL::text AS min_release) AS before",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1::integer",
     .raise_minimum_reader =
@@ -190,9 +194,10 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
     .clock = "SELECT " CLOCK,
     .guard_steps = "SELECT guard_steps FROM leaf_meta",
     .set_guard_steps = "UPDATE leaf_meta SET guard_steps = $1::integer WHERE " MAY_CHANGE("leaf_meta"),
-    // Any change of the row notices another server.
+    // Any change of the row notices another server. Workers that are out of sight are not lost.
     .leases_from = "WITH noticed AS (UPDATE leaf_meta SET layout_fixed = layout_fixed"
                    " WHERE NOT " SAME_LESSOR
+                   " AND NOT row_security_active('leaf_worker'::regclass::oid)"
                    " RETURNING leases_from)"
                    " SELECT coalesce((SELECT leases_from FROM noticed), leases_from), " CLOCK
                    " FROM leaf_meta",

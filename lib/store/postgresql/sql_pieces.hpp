@@ -14,7 +14,8 @@
   "(granted_by IS NOT DISTINCT FROM " SERVER \
   " AND worker_table IS NOT DISTINCT FROM leaf_worker_table('leaf_meta'::regclass::oid))"
 #define TABLES "to_regclass('leaf_alloc'), to_regclass('leaf_worker'), to_regclass('leaf_meta')"
-#define PARTITIONS "(SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('leaf_alloc'))"
+// And what grants do without.
+#define ALL_TABLES TABLES ", to_regclass('leaf_event')"
 // Of the namespace n. Since PostgreSQL 15 whoever owns the database owns schema public, by way of this role.
 #define SCHEMA_OWNER                                          \
   "CASE pg_get_userbyid(n.nspowner) WHEN 'pg_database_owner'" \

@@ -68,6 +68,7 @@ DROP TRIGGER IF EXISTS leaf_alloc_added_again;
 DROP TRIGGER IF EXISTS leaf_alloc_changed;
 DROP TRIGGER IF EXISTS leaf_worker_freed;
 )",
+    .table_faults = nullptr,
     .schema_exists = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'leaf_meta'",
     .schema =
         "SELECT schema_version, deployment, 1, (SELECT min_reader FROM leaf_meta), (SELECT min_release FROM "
