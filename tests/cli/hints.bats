@@ -503,6 +503,24 @@ settings() { printf "$1" >settings.yaml; }
   expect 0 leafctl next order --direct
 }
 
+@test "PostgreSQL: triggers, constraints and publications of others" {
+  on_postgresql
+  run_sql "CREATE FUNCTION keep() RETURNS event_trigger LANGUAGE plpgsql AS \$\$ BEGIN RAISE 'no DDL here'; END \$\$;
+    CREATE EVENT TRIGGER keep ON ddl_command_start EXECUTE FUNCTION keep()"
+  hint="it is function public.keep() that fails, which a trigger or event trigger runs that is not the store's: mend it, or disable that trigger"
+  hinted 5 "$hint" leafctl init-db --functions
+  run_sql 'ALTER EVENT TRIGGER keep DISABLE'
+  expect 0 leafctl init-db --functions
+  run_sql 'ALTER TABLE leaf_alloc ADD CONSTRAINT small CHECK (max_id < 1000)'
+  hinted 5 'find out who has changed constraints or defaults of the table, and undo that' leafctl tags update order --raise-to 2000
+  run_sql 'ALTER TABLE leaf_alloc DROP CONSTRAINT small'
+  expect 0 leafctl tags update order --raise-to 2000
+  run_sql 'ALTER TABLE leaf_alloc REPLICA IDENTITY NOTHING; CREATE PUBLICATION p FOR TABLE leaf_alloc'
+  hinted 5 "run 'ALTER TABLE ... REPLICA IDENTITY FULL' for that table, or take it out of the publication" leafctl next order --direct
+  run_sql "$(told 1 | sed 's/\.\.\./leaf_alloc/')"
+  expect 0 leafctl next order --direct
+}
+
 @test "PostgreSQL: tables without their functions" {
   on_postgresql
   hint="find out who moved or dropped it: what was moved has to go back, and what is gone is made anew with 'leafctl init-db'"

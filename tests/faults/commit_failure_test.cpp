@@ -62,7 +62,7 @@ TEST_CASE_FIXTURE(AtCommit, "commit: nor behind a pooler, where the statement go
   const leaf::test::Pgbouncer pgbouncer;
   leaf::Store pooled({.url = database.url(pgbouncer.parameters())});
   const leaf::Error error = error_of([&] { pooled.grant(order, 10); });
-  CHECK(error.code() == leaf::ErrorCode::failed);
+  CHECK(error.code() == leaf::ErrorCode::refused);
   CHECK(std::string(error.what()).find("struck at commit") != std::string::npos);
   CHECK(audit->committed("order") == 0);
   const leaf::Range range = pooled.grant(order, 10).range;
@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(AtCommit, "commit: nor behind a pooler, where the statement go
 TEST_CASE_FIXTURE(AtCommit, "commit: a row that is followed by an error is not given out") {
   strike("IF nth = 1 THEN RAISE 'struck at commit'; END IF;");
   const leaf::Error error = error_of([&] { store.grant(order, 10); });
-  CHECK(error.code() == leaf::ErrorCode::failed);
+  CHECK(error.code() == leaf::ErrorCode::refused);
   CHECK(std::string(error.what()).find("struck at commit") != std::string::npos);
   CHECK(audit->committed("order") == 0);
   audit->given("order", store.grant(order, 10).range);

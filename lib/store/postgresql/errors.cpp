@@ -98,6 +98,10 @@ Meaning meaning_of(std::string_view state) {
   }
   if (state == "23505")  // a key is made anew over rows that came twice, as from a dump
     return {ErrorCode::refused, "remove the rows that have granted less, then try again"_hint};
+  if (state.starts_with("23")) {
+    return {ErrorCode::refused,
+            "find out who has changed constraints or defaults of the table, and undo that"_hint};
+  }
   if (state == "54000")  // no transaction is begun before old ones are vacuumed away
     return {ErrorCode::unavailable,
             advice("see which database must be vacuumed{}"_hint, Remedy{Remedy::Kind::check_store})};
@@ -211,6 +215,23 @@ bool is_about_events(std::string_view text) {
           text.find("leaf_event\" does not exist") != std::string_view::npos);
 }
 
+/// The function that has failed, by what PostgreSQL says of where, if it is none of the store's: a trigger or
+/// an event trigger ran it. Empty: there is none.
+std::string function_of_others(std::string_view context) {
+  while (!context.empty()) {
+    const std::string_view line = context.substr(0, context.find('\n'));
+    context.remove_prefix(std::min(line.size() + 1, context.size()));
+    const auto open = line.find('('), close = line.find(')', open);
+    // The first one that is named has failed; a block without a name is a migration's.
+    if (line.find("PL/pgSQL") == line.npos || close == line.npos) continue;
+    const std::string_view name = line.substr(0, open);
+    const auto begin = name.find_last_of(' ') + 1;
+    const bool is_own = name.substr(name.find_last_of(" .") + 1).starts_with("leaf_");
+    return is_own ? "" : std::string(line.substr(begin, close + 1 - begin));
+  }
+  return {};
+}
+
 struct FreeOptions {
   void operator()(PQconninfoOption* options) const noexcept { PQconninfoFree(options); }
 };
@@ -298,6 +319,21 @@ Error statement_error(const PGresult* result) {
         "if the tables came here by logical replication, run 'SELECT "
         "setval(pg_get_serial_sequence($$leaf_event$$, $$event_id$$), max(event_id)) FROM leaf_event'"_hint,
         state};
+  }
+  // Of rows that a publication has to tell apart.
+  if (field(PG_DIAG_SOURCE_FUNCTION) == "CheckCmdReplicaIdentity") {
+    return {
+        ErrorCode::refused, fmt::format("the store refused: {}", text),
+        "run 'ALTER TABLE ... REPLICA IDENTITY FULL' for that table, or take it out of the publication"_hint,
+        state};
+  }
+  const std::string function = function_of_others(field(PG_DIAG_CONTEXT));
+  if (meaning.code != ErrorCode::unavailable && !function.empty()) {
+    return {ErrorCode::refused, fmt::format("the store refused: {}", text),
+            fmt::format("it is function {} that fails, which a trigger or event trigger runs that is not the "
+                        "store's: mend it, or disable that trigger"_hint,
+                        function),
+            state};
   }
   const bool is_told = !meaning.advice.hint.empty();
   return {meaning.code, fmt::format("the store refused: {}", text),

@@ -169,3 +169,17 @@ TEST_CASE_FIXTURE(Stage, "table faults: children that are gone leave nothing beh
   CHECK(runtime().grant(order, 1).range.lo == 1);
   CHECK(owner.health().table_faults.empty());
 }
+
+TEST_CASE_FIXTURE(Stage, "table faults: a trigger of others that fails is told by its function") {
+  database.sql().run(
+      "CREATE TABLE audit (what text); REVOKE ALL ON audit FROM PUBLIC;"
+      "CREATE FUNCTION noted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+      " INSERT INTO public.audit VALUES ('x'); RETURN NEW; END $$;"
+      "CREATE TRIGGER noted AFTER UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION noted()");
+  leaf::Store store = runtime();
+  const leaf::Error error = error_of([&] { store.grant(order, 1); });
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(error.hint().find("function public.noted() ") != std::string::npos);
+  database.sql().run("ALTER TABLE leaf_alloc DISABLE TRIGGER noted");
+  CHECK(store.grant(order, 1).range.lo == 1);
+}

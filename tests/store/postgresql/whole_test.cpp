@@ -91,7 +91,7 @@ TEST_CASE_FIXTURE(Import,
 TEST_CASE_FIXTURE(Import,
                   "import on PostgreSQL: what the database refuses of one tag leaves all as they were") {
   strike("RAISE 'struck'", "BEFORE INSERT", "u33");
-  CHECK(error_code([&] { leaf::import_tags(tags, store); }) == ErrorCode::failed);
+  CHECK(error_code([&] { leaf::import_tags(tags, store); }) == ErrorCode::refused);
   CHECK(store.tags().size() == 1);
   CHECK(store.tag(TagName("order")).next_id == 5);
 }
