@@ -521,6 +521,37 @@ settings() { printf "$1" >settings.yaml; }
   expect 0 leafctl next order --direct
 }
 
+@test "PostgreSQL: a server or a host that is short of something" {
+  on_postgresql
+  new_role
+  leafctl -q init-db --runtime-role "$role"
+  run_sql "ALTER ROLE $role CONNECTION LIMIT 0"
+  hinted 3 'let other sessions end; or raise max_connections, or the CONNECTION LIMIT of the role or database that is named' as_role leafctl next order --direct
+  contains "$stderr" "too many connections for role"
+  run_sql "ALTER ROLE $role CONNECTION LIMIT 5"
+  expect 0 as_role leafctl next order --direct
+  mkfifo pipe
+  PGSERVICEFILE=$PWD/pipe PGSERVICE=ids hinted 2 'write that to a file, and name it in PGSERVICEFILE' timeout 60 leafctl next order --direct
+  printf '[ids]\ndbname=%s\n' "$test_database" >services
+  PGSERVICEFILE=$PWD/services PGSERVICE=ids expect 0 leafctl next order --direct
+  # What the server lacks, in the words of a trigger.
+  for lack in "58P01:look at the server: the disk of a tablespace may not be mounted, or a library not be installed" \
+    "53100:free some space on the server's disk"; do
+    run_sql "CREATE OR REPLACE FUNCTION lack() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN
+      RAISE 'it is not there' USING ERRCODE = '${lack%%:*}'; END \$\$;
+      CREATE TRIGGER lack BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION lack()"
+    hinted 3 "${lack#*:}" leafctl next order --direct
+    run_sql 'DROP TRIGGER lack ON leaf_alloc'
+    expect 0 leafctl next order --direct
+  done
+  # A stack that no thread finds room for.
+  runs_within 4000000
+  few_threads() (ulimit -s 8000000 && ulimit -v 4000000 && exec leafctl "$@")
+  hinted 3 "give the server's address: hostaddr=ADDRESS; or allow more threads: see 'ulimit -a', and TasksMax= of a service" \
+    few_threads --store "host=localhost dbname=$test_database" next order --direct
+  expect 0 few_threads --store "host=localhost hostaddr=127.0.0.1 dbname=$test_database" next order --direct
+}
+
 @test "PostgreSQL: tables without their functions" {
   on_postgresql
   hint="find out who moved or dropped it: what was moved has to go back, and what is gone is made anew with 'leafctl init-db'"

@@ -13,6 +13,7 @@
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 #include "store/made_once.hpp"
+#include "store/postgresql/resolver.hpp"
 #include "store/redaction.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -102,6 +103,18 @@ Meaning meaning_of(std::string_view state) {
     return {ErrorCode::refused,
             "find out who has changed constraints or defaults of the table, and undo that"_hint};
   }
+  if (state == "53300") {
+    return {
+        ErrorCode::unavailable,
+        "let other sessions end; or raise max_connections, or the CONNECTION LIMIT of the role or database "
+        "that is named"_hint};
+  }
+  if (state == "53100") return {ErrorCode::unavailable, "free some space on the server's disk"_hint};
+  if (state == "58P01") {
+    return {
+        ErrorCode::unavailable,
+        "look at the server: the disk of a tablespace may not be mounted, or a library not be installed"_hint};
+  }
   if (state == "54000")  // no transaction is begun before old ones are vacuumed away
     return {ErrorCode::unavailable,
             advice("see which database must be vacuumed{}"_hint, Remedy{Remedy::Kind::check_store})};
@@ -140,7 +153,11 @@ constexpr const char* name_own_certificate = "check the files that sslcert=FILE 
 
 constexpr TlsTrouble tls_troubles[] = {
     {"root certificate file", name_root_certificate},
-    {"certificate verify failed", "name the certificate that signed the server's: sslrootcert=FILE"_hint},
+    // libpq does not tell why.
+    {"certificate verify failed",
+     "name the certificate that signed the server's: sslrootcert=FILE; if it is named, see with 'openssl "
+     "s_client "
+     "-starttls postgres -connect HOST:PORT' whether the server's own has expired, and have that renewed"_hint},
     {"does not match host name", "name the server in host= as its certificate does"_hint},
     {"server does not support SSL", "turn on ssl in the server, or choose another sslmode"_hint},
     {"private key file", name_own_certificate},
@@ -247,10 +264,15 @@ Error unresolved_error(const std::vector<std::string>& failures, const std::stri
   const std::string reasons = redact_message(found, connection_string, is_refused(connection_string));
   // What was taken for a name may be a piece of a password.
   const bool is_malformed = reasons != found;
+  const bool lacks_threads =
+      std::ranges::any_of(failures, [](std::string_view failure) { return failure.starts_with(no_thread); });
   return {is_malformed ? ErrorCode::usage : ErrorCode::unavailable,
           fmt::format("cannot connect to store '{}': {}", redact_url(connection_string), reasons),
           is_malformed ? malformed_hint({reasons})
-                       : "check the host's name, or give its address: hostaddr=ADDRESS"_hint,
+          : lacks_threads
+              ? "give the server's address: hostaddr=ADDRESS; or allow more threads: see 'ulimit -a', and "
+                "TasksMax= of a service"_hint
+              : "check the host's name, or give its address: hostaddr=ADDRESS"_hint,
           sqlstate::unable_to_connect};
 }
 

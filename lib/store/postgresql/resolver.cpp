@@ -137,9 +137,9 @@ class LookUps {
         answers->take(place->second, std::move(answer));
       }).detach();
     } catch (const std::system_error& error) {
-      answers_->take(place->second,
-                     {.addresses = {},
-                      .failure = fmt::format("could not look up host name \"{}\": {}", name, error.what())});
+      answers_->take(place->second, {.addresses = {},
+                                     .failure = fmt::format("{} to look up host name \"{}\": {}", no_thread,
+                                                            name, error.what())});
     }
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/postgresql/session.hpp"
@@ -19,6 +20,9 @@ struct Resolution {
   std::vector<std::string> failures;  ///< why a name has none, a sentence for each
   bool is_anybody_left = true;        ///< false: no name has an address, and no server was named otherwise
 };
+
+/// What the failure of a name begins with for which the system gave no thread: nobody was asked.
+inline constexpr std::string_view no_thread = "no thread could be started";
 
 /// Gives every name its addresses, since libpq waits for a silent name server without regard to a deadline.
 /// With several servers half of the time is left for those that are found. Lists that do not fit together,

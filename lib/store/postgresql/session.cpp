@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <poll.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -88,8 +89,18 @@ Session start(const std::string& connection_string, const std::string& program,
   return session;
 }
 
+/// libpq would wait for a pipe's writer, and read what it gives more than once.
+void require_service_file() {
+  const char* const file = std::getenv("PGSERVICEFILE");
+  struct stat found {};
+  if (file == nullptr || stat(file, &found) != 0 || !S_ISFIFO(found.st_mode)) return;
+  throw Error(ErrorCode::usage, fmt::format("PGSERVICEFILE names a pipe, '{}'", file),
+              "write that to a file, and name it in PGSERVICEFILE"_hint);
+}
+
 /// The options that hold for a connection string once service file, environment and defaults are looked at.
 Options effective_options(const std::string& connection_string) {
+  require_service_file();
   // Only a connection object knows them; a mode that does not exist keeps it from connecting.
   const Session unconnected = start(connection_string, "", {{"sslmode", "none of them"}});
   return Options(PQconninfo(unconnected.get()));
