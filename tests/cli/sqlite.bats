@@ -351,7 +351,7 @@ hint: allow this process larger files: 'ulimit -f unlimited'"
   refused 3 "$disk" pwrite64,write EIO
   refused 3 "$full" pwrite64,write ENOSPC
   refused 3 "$full" pwrite64,write EDQUOT
-  refused 3 'try again' pwrite64,write ENOMEM
+  refused 3 "allow this process more memory, see 'ulimit -v', or free some" pwrite64,write ENOMEM
   refused 3 "its file system is read-only: find out why in the kernel's log, and mount it for writing" pwrite64,write EROFS
   refused 3 "$disk" fdatasync,fsync EIO
   refused 3 "$disk" ftruncate EIO
