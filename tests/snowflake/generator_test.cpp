@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "leaf/snowflake.hpp"
@@ -399,6 +400,17 @@ TEST_CASE("generator: a clock that is set back by up to max_backward goes on, fu
   }
 }
 
+TEST_CASE_FIXTURE(GeneratorFixture,
+                  "generator: a clock that is set back by up to max_backward goes on after a restart too") {
+  auto options = owned_by("a");
+  options.worker.max_skew = 1h;  // or its last grant speaks against the clock
+  const std::int64_t last = generator(options).next();
+  clock.set_back(30min);
+  CHECK(error_code([&] { generator(options); }) == ErrorCode::refused);
+  options.max_backward = 1h;
+  CHECK(generator(options).next() > last);
+}
+
 TEST_CASE("generator: a clock that jumps a day ahead and back loses neither order nor the window") {
   GeneratorFixture fixture;
   auto options = owned_by("a");
@@ -575,6 +587,7 @@ TEST_CASE("generator: giving up leads no further back than where the holder bega
   CHECK_FALSE(by_hand.run("DELETE FROM leaf_worker"));
   auto generator = fixture.generator(options);
   CHECK(generator.next() > last);
+  CHECK_FALSE(by_hand.run("UPDATE leaf_worker SET window_end = window_end - 1"));  // it is held
   CHECK_FALSE(by_hand.run("UPDATE leaf_worker SET token = NULL, window_end = held_after - 1"));
   CHECK(by_hand.run("UPDATE leaf_worker SET token = NULL, window_end = held_after"));
 }
@@ -627,6 +640,34 @@ TEST_CASE("generator: the store away, IDs are made to the end of the window and 
   REQUIRE(other.run("COMMIT"));
   while (error_code([&] { ids.push_back(generator.next()); })) fixture.clock.advance(100ms);
   CHECK(strictly_increasing(ids));
+}
+
+TEST_CASE_FIXTURE(GeneratorFixture, "generator: one that ends while its store is locked ends quietly") {
+  leaf::test::SqliteSession other(store.path());
+  {
+    SnowflakeGenerator generator(impatient_store_options(), impatient(10s));
+    generator.next();
+    REQUIRE(other.run("BEGIN EXCLUSIVE"));
+  }
+  REQUIRE(other.run("COMMIT"));
+  CHECK(store.open().workers().at(0).leased);  // to the end of its window
+}
+
+TEST_CASE("generator: a renewal that fails takes no other worker while the last window runs") {
+  leaf::test::TestHost host;
+  auto options = impatient(10s);
+  options.host = host.host_options();
+  SnowflakeGenerator generator(host.store_options(), options);
+  const std::int64_t first = generator.next();
+  leaf::test::SqliteSession other(host.store.path());
+  REQUIRE(
+      other.run("CREATE TRIGGER fails BEFORE UPDATE ON leaf_worker WHEN NEW.token = OLD.token"
+                " BEGIN SELECT RAISE(ABORT, 'this renewal fails'); END"));
+  host.clock.advance(6s);
+  for (int i = 0; i < 3; ++i)
+    CHECK(error_text([&] { generator.fetch(); }).find("this renewal fails") != std::string::npos);
+  CHECK(generator.next() > first);
+  CHECK(host.open().workers().size() == 1);
 }
 
 TEST_CASE_FIXTURE(
@@ -814,6 +855,16 @@ class StandingClock final : public ManualClock {
   const std::chrono::steady_clock::time_point begin_ = steady_now();
 };
 
+/// One that was a second ahead: it is set while somebody sleeps.
+class CorrectedClock final : public ManualClock {
+ public:
+  void sleep_for(std::chrono::nanoseconds duration) override {
+    ManualClock::sleep_for(duration);
+    if (std::exchange(is_wrong, false)) set_back(1s);
+  }
+  bool is_wrong = false;
+};
+
 }  // namespace
 
 TEST_CASE("generator: a clock that stands still is waited for no longer than a call may take") {
@@ -822,11 +873,32 @@ TEST_CASE("generator: a clock that stands still is waited for no longer than a c
   auto store = file.options();
   store.clock = &clock;
   auto options = owned_by("a");
-  options.timeout = 5s;
+  options.timeout = 4500ms;
+  SUBCASE("in a unit of a millisecond") {}
+  SUBCASE("in a unit of an hour, a second before its end") {
+    const std::string begin = std::to_string(ms_of(clock.now() - 1h + 1s));
+    file.open().set_layout(Layout::parse("31,10,22/1h@" + begin));
+    options.worker.window = 2h;
+  }
   SnowflakeGenerator generator(store, options);
   const auto begun = clock.steady_now();
   CHECK(error_text([&] { draw(generator, 5000); }).starts_with("the clock stands still at 20"));
   CHECK(clock.steady_now() - begun < 6s);
+}
+
+TEST_CASE("generator: a clock that is set back while the next unit is waited for is not waited for") {
+  const SqliteStore file;
+  CorrectedClock clock;
+  auto store = file.options();
+  store.clock = &clock;
+  auto options = owned_by("a");
+  options.timeout = 500ms;  // less than it is set back by
+  SnowflakeGenerator generator(store, options);
+  clock.is_wrong = true;
+  std::vector<std::int64_t> ids;
+  CHECK_NOTHROW(ids = draw(generator, 5000));
+  CHECK_FALSE(clock.is_wrong);
+  CHECK(strictly_increasing(ids));
 }
 
 TEST_CASE("generator: windows that are over before they come are asked for no longer than the timeout") {
