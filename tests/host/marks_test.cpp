@@ -18,6 +18,7 @@
 #include "leaf/host.hpp"
 #include "leaf/host_defaults.hpp"
 #include "leaf/segment.hpp"
+#include "leaf/snowflake.hpp"
 #include "store/grant_marks.hpp"
 #include "support/error_of.hpp"
 #include "support/interloper.hpp"
@@ -215,6 +216,18 @@ TEST_CASE("marks: a process that has no descriptor left does not forget what oth
   }
   CHECK(own->highest(store.deployment, subject) == 501);
   CHECK(own->subjects(store.deployment) == std::vector{subject});
+}
+
+TEST_CASE("marks: a window begins no earlier than it was asked for, wherever the owner's last one ended") {
+  MarkingHost host;
+  leaf::Store store = host.process();
+  leaf::host_marks(host.host_options())->raise(store.identity().deployment, "order a", 1);
+  leaf::SnowflakeOptions options;
+  options.worker.owner = "a";
+  options.worker.not_before = std::chrono::floor<std::chrono::milliseconds>(host.clock.now() + 1min);
+  options.host = host.host_options();
+  const leaf::SnowflakeGenerator generator(host.store_options(), options);
+  CHECK(store.workers().at(0).window_end == options.worker.not_before + options.worker.window);
 }
 
 TEST_CASE("marks: a process keeps no descriptor of what was removed, and still knows what it was granted") {

@@ -166,3 +166,21 @@ TEST_CASE("windows: a store whose name led elsewhere for a moment leases none be
   }
   CHECK(fetched > 0);
 }
+
+TEST_CASE("windows: a name that leads to another store for good has windows of that one at once") {
+  TurnedName name("leaf");
+  leaf::SnowflakeOptions snowflake = name.snowflake();
+  snowflake.worker.window = 1h;
+  SUBCASE("for the host") {}
+  SUBCASE("for one process") {
+    snowflake.host.reset();
+    snowflake.timeout = 0ms;
+  }
+  leaf::SnowflakeGenerator generator(name.store_options(), snowflake);
+  generator.next();
+  const leaf::StoreIdentity before = generator.store();
+  name.turn(name.second);
+  CHECK_NOTHROW(generator.fetch());
+  CHECK_NOTHROW(generator.next());
+  CHECK(generator.store() != before);
+}
