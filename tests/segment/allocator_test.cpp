@@ -7,16 +7,20 @@
 #include <atomic>
 #include <barrier>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <latch>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <thread>
+#include <utility>
 
+#include "leaf/host.hpp"
 #include "leaf/segment.hpp"
 #include "support/bitmap.hpp"
 #include "support/error_of.hpp"
+#include "support/is_asleep.hpp"
 #include "support/manual_clock.hpp"
 #include "support/number_of_parent.hpp"
 #include "support/sqlite_session.hpp"
@@ -49,6 +53,17 @@ class WriteLock {
   leaf::test::SqliteSession session_;
 };
 
+/// Has something happen once, when it is looked at next.
+class InterruptedClock final : public leaf::test::ManualClock {
+ public:
+  std::chrono::steady_clock::time_point steady_now() override {
+    if (const auto now_happens = std::exchange(happens, nullptr)) now_happens();
+    return ManualClock::steady_now();
+  }
+
+  std::function<void()> happens;
+};
+
 }  // namespace
 
 TEST_CASE("allocator: the first ID is the tag's start, and IDs follow without a gap over many segments") {
@@ -58,6 +73,7 @@ TEST_CASE("allocator: the first ID is the tag's start, and IDs follow without a 
   SegmentAllocator allocator(store.options());
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
   for (std::int64_t expected = 42; expected < 1042; ++expected) CHECK(tag.next() == expected);
+  CHECK(tag.supply().first == 42);
 }
 
 TEST_CASE(
@@ -94,6 +110,19 @@ TEST_CASE("allocator: to try for a run that does not fit takes nothing") {
   CHECK(tag.try_next_run(11).empty());
   CHECK(tag.next() == 2);
   CHECK(tag.try_next_run(10) == Range{11, 21});
+}
+
+TEST_CASE("allocator: to try for a run asks for the next segment once a tenth is used") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 1000);
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.next() == 1);
+  CHECK(tag.try_next_run(98) == Range{2, 100});
+  CHECK(admin.tag(TagName("order")).next_id == 1001);
+  CHECK(tag.try_next_run(1) == Range{100, 101});
+  CHECK(wait_for([&] { return admin.tag(TagName("order")).next_id == 2001; }));
 }
 
 TEST_CASE("allocator: two threads that try for runs at once get each ID once") {
@@ -174,6 +203,30 @@ TEST_CASE("allocator: threads with handles of their own get each ID once, and ea
   CHECK(admin.tag(TagName("order")).next_id - 1 >= threads * per_thread);
 }
 
+TEST_CASE("allocator: a thread that asks for a tag waits until another one has its") {
+  const SqliteStore store;
+  InterruptedClock clock;
+  auto options = store.options();
+  options.clock = &clock;
+  SegmentAllocator allocator(options);
+  std::jthread other;
+  std::atomic<bool> has_tag = false;
+  clock.happens = [&] {
+    std::atomic<pid_t> asks = 0;
+    other = std::jthread([&allocator, &has_tag, &asks] {
+      asks = gettid();
+      allocator.tag(TagName("order"));
+      has_tag = true;
+    });
+    CHECK(wait_for([&] { return has_tag || (asks != 0 && leaf::test::is_asleep(asks)); }));
+    CHECK_FALSE(has_tag);
+  };
+  allocator.tag(TagName("order"));
+  CHECK_FALSE(clock.happens);
+  other.join();
+  CHECK(has_tag);
+}
+
 TEST_CASE("allocator: the next segment is fetched when a tenth is used, and not before") {
   SqliteStore store;
   leaf::Store admin = store.open();
@@ -233,6 +286,32 @@ TEST_CASE("allocator: a tag whose fetch does not end keeps no other tag waiting"
   CHECK(has_come);
   CHECK(order.get() == 1);
   CHECK(error_code([&] { missing.get(); }) == ErrorCode::not_found);
+}
+
+TEST_CASE("allocator: one that ends while a fetch does not keeps what the fetch works on") {
+  const SqliteStore store;
+  const leaf::test::TemporaryFolder folder;
+  leaf::test::ManualClock clock;  // nobody looks for another store meanwhile
+  auto options = store.options();
+  options.clock = &clock;
+  options.marks = leaf::host_marks({.folder = folder.path() / "run"});  // each tag has hold of them
+  std::latch is_at_it(1);
+  std::atomic<pid_t> ends{0};
+  long in_use = 0, in_use_at_end = 0;
+  auto allocator = std::make_unique<SegmentAllocator>(
+      options, leaf::SegmentOptions{.on_fetch_failure = [&](const TagName&, const Error&) {
+        in_use = options.marks.use_count();
+        is_at_it.count_down();
+        CHECK(wait_for([&] { return ends != 0 && leaf::test::is_asleep(ends); }));
+        in_use_at_end = options.marks.use_count();
+      }});
+  CHECK(allocator->tag(TagName("missing")).try_next_range(1).empty());
+  is_at_it.wait();
+  std::thread([&] {
+    ends = gettid();
+    allocator.reset();
+  }).join();
+  CHECK(in_use_at_end == in_use);
 }
 
 TEST_CASE("allocator: quick segments grow by Leaf's rule") {
