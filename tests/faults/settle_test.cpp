@@ -126,6 +126,7 @@ TEST_CASE_FIXTURE(Primary, "settle: a database that takes backslashes or names o
   CHECK(after.settle_failover(after.failover(), Commits::all_there).size() == 3);
   CHECK(after.failover().tags.empty());
   CHECK_FALSE(after.failover().leases_wait);
+  CHECK(after.add_tag({.name = leaf::TagName("new")}).next_id == 1);
 }
 
 TEST_CASE_FIXTURE(Primary, "settle: where commits may be lost, every tag leaves out the guard at once") {

@@ -149,6 +149,8 @@ TEST_CASE(
   CHECK(store.grant(order, 1).range == leaf::Range{26, 27});
   CHECK(store.tags().size() == 6);
   CHECK(store.health().tags_lost == 0);
+  CHECK_THROWS_WITH(SqlSession(database.url()).run("DELETE FROM leaf_alloc"),
+                    doctest::Contains("may not be deleted"));
   // The index is another one. The table is not, and nothing waits.
   CHECK(file_of_tags(sql) == before);
   CHECK(store.failover().tags.empty());

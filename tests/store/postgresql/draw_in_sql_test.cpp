@@ -282,6 +282,21 @@ TEST_CASE_FIXTURE(Stage, "draw in SQL: a tag that is removed while somebody wait
   CHECK(drawn.get().starts_with("42704|tag 'order' does not exist"));
 }
 
+TEST_CASE_FIXTURE(Stage,
+                  "draw in SQL: a limit that is raised while a draw looks why it got none is drawn to") {
+  add("few", 1, 1);
+  CHECK(verdict(sql, "SELECT leaf_next('few')") == "1");
+  // The statement that finds no ID fires it all the same.
+  sql.run(
+      "CREATE SEQUENCE nth; CREATE FUNCTION strike() RETURNS trigger LANGUAGE plpgsql SET search_path FROM "
+      "CURRENT"
+      " AS $$ BEGIN IF nextval('nth') = 1 THEN UPDATE leaf_alloc SET id_limit = 2 WHERE biz_tag = 'few'; END "
+      "IF;"
+      " RETURN NULL; END $$;"
+      "CREATE TRIGGER strike AFTER UPDATE ON leaf_alloc FOR EACH STATEMENT EXECUTE FUNCTION strike()");
+  CHECK(verdict(sql, "SELECT leaf_next('few')") == "2");
+}
+
 TEST_CASE_FIXTURE(Stage, "draw in SQL: a snapshot that is older than the last grant has to begin again") {
   for (const char* level : {"REPEATABLE READ", "SERIALIZABLE"}) {
     sql.run(std::string("BEGIN ISOLATION LEVEL ") + level);
