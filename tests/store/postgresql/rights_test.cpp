@@ -244,6 +244,7 @@ TEST_CASE_FIXTURE(Stage,
                 ", held_after = window_end, window_end = window_end + 1000 WHERE worker_id = 1"));
   const std::string gives_up = "UPDATE leaf_worker SET token = " + own_key + ", window_end = held_after";
   CHECK_FALSE(attempt(gives_up + " - 1 WHERE worker_id = 1"));
+  CHECK_FALSE(attempt(gives_up + " + 1001 WHERE worker_id = 1"));
   CHECK(attempt(gives_up + " WHERE worker_id = 1"));
 }
 

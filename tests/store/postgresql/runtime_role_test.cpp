@@ -98,15 +98,17 @@ TEST_CASE("runtime role: rights that come by another way are refused by name") {
   struct Way {
     std::string right, named;
   };
-  for (const Way& way : {Way{"UPDATE (step)", "UPDATE of leaf_alloc.step"},
-                         {"INSERT", "INSERT on leaf_alloc"},
-                         {"DELETE", "DELETE on leaf_alloc"},
-                         {"TRUNCATE", "TRUNCATE on leaf_alloc"},
-                         {"TRIGGER", "TRIGGER on leaf_alloc"}}) {
+  for (const Way& way : {Way{"UPDATE (step) ON leaf_alloc", "UPDATE of leaf_alloc.step"},
+                         {"INSERT ON leaf_alloc", "INSERT on leaf_alloc"},
+                         {"DELETE ON leaf_alloc", "DELETE on leaf_alloc"},
+                         {"TRUNCATE ON leaf_alloc", "TRUNCATE on leaf_alloc"},
+                         {"TRIGGER ON leaf_alloc", "TRIGGER on leaf_alloc"},
+                         {"INSERT ON leaf_event", "INSERT on leaf_event"},
+                         {"DELETE ON leaf_event", "DELETE on leaf_event"}}) {
     CAPTURE(way.right);
-    stage.database.sql().run("GRANT " + way.right + " ON leaf_alloc TO " + group.name());
+    stage.database.sql().run("GRANT " + way.right + " TO " + group.name());
     const leaf::Error error = error_of([&] { stage.owner.grant_runtime_role(stage.role.name()); });
-    stage.database.sql().run("REVOKE " + way.right + " ON leaf_alloc FROM " + group.name());
+    stage.database.sql().run("REVOKE " + way.right + " FROM " + group.name());
     CHECK(error.code() == leaf::ErrorCode::refused);
     CHECK(std::string(error.what()).ends_with("can do more than it needs: " + way.named));
   }
@@ -161,6 +163,17 @@ TEST_CASE(
     CHECK(owners().empty());
   }
   sql.run("DROP OWNED BY " + role);
+}
+
+TEST_CASE("runtime role: who may create in the schema of the store is named, everybody too") {
+  Stage stage;
+  const std::string role = stage.role.name();
+  CHECK(stage.owner.health().schema_creators.empty());
+  stage.database.sql().run("GRANT CREATE ON SCHEMA public TO PUBLIC, " + role);
+  std::vector<std::string> creators = stage.owner.health().schema_creators;
+  std::ranges::sort(creators);
+  CHECK(creators == std::vector<std::string>{"PUBLIC", role});
+  stage.database.sql().run("DROP OWNED BY " + role);
 }
 
 TEST_CASE("runtime role: who owns the tables, or is nobody, is refused and loses nothing") {

@@ -156,6 +156,8 @@ TEST_CASE_FIXTURE(EightWorkerDatabase,
   CHECK(std::string(error.what()).starts_with("workers outside of 0 to 5 are leased: 6 ('a') until 20"));
   // Whoever writes the SQL is refused too.
   CHECK(failure(sql(), "UPDATE leaf_meta SET last_worker = 5").find("are leased: 6") != std::string::npos);
+  CHECK(failure(sql(), "UPDATE leaf_meta SET first_worker = -1").find("leaf_meta_workers") !=
+        std::string::npos);
   CHECK(store.worker_range() == WorkerRange{0, 7});
   pass(24h);
   store.set_worker_range(WorkerRange{0, 5});
