@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,13 +11,16 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "leaf/segment.hpp"
 #include "leaf/store.hpp"
+#include "support/is_asleep.hpp"
 #include "support/sanitized.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
@@ -230,6 +234,68 @@ TEST_CASE("fork: children that use and close the store that they inherit leave t
   CHECK(ids.receive() + ids.receive() == 3 + 4);
   CHECK(inherited->grant(TagName("order"), 1).range.lo == 5);
   CHECK(admin.tag(TagName("a")).incarnation != admin.tag(TagName("b")).incarnation);
+}
+
+namespace {
+
+sqlite3_vfs* usual_files = nullptr;
+const sqlite3_io_methods* usual_methods = nullptr;
+sqlite3_io_methods watched_methods;
+std::function<void()> at_close;
+
+int open_watched(sqlite3_vfs*, const char* path, sqlite3_file* file, int flags, int* flags_got) {
+  const int result = usual_files->xOpen(usual_files, path, file, flags, flags_got);
+  if (result != SQLITE_OK || (flags & SQLITE_OPEN_MAIN_DB) == 0) return result;
+  usual_methods = file->pMethods;
+  watched_methods = *usual_methods;
+  watched_methods.xClose = [](sqlite3_file* closing) {
+    if (const auto happens = std::exchange(at_close, nullptr)) happens();
+    return usual_methods->xClose(closing);
+  };
+  file->pMethods = &watched_methods;
+  return result;
+}
+
+/// While it lives, files that SQLite opens have `at_close` happen once.
+class WatchedFiles {
+ public:
+  WatchedFiles() {
+    usual_files = sqlite3_vfs_find("unix");
+    watched_ = *usual_files;
+    watched_.xOpen = &open_watched;
+    REQUIRE(sqlite3_vfs_register(&watched_, 1) == SQLITE_OK);
+  }
+  ~WatchedFiles() { sqlite3_vfs_unregister(&watched_); }
+  WatchedFiles(const WatchedFiles&) = delete;
+  WatchedFiles& operator=(const WatchedFiles&) = delete;
+
+ private:
+  sqlite3_vfs watched_{};  // of the same name
+};
+
+}  // namespace
+
+TEST_CASE("fork: nobody forks while a connection closes" *
+          doctest::skip(leaf::test::children_of_threads_hang)) {
+  const SqliteStore store;
+  const WatchedFiles watched;
+  std::atomic<pid_t> thread{0};
+  std::atomic<bool> has_forked{false};
+  std::jthread other;
+  at_close = [&] {
+    other = std::jthread([&] {
+      thread = gettid();
+      const pid_t child = fork_child([] { return true; });
+      has_forked = true;
+      CHECK(end_of(child) == 0);
+    });
+    CHECK(leaf::test::wait_for([&] { return has_forked || (thread != 0 && leaf::test::is_asleep(thread)); }));
+    CHECK_FALSE(has_forked);
+  };
+  CHECK(store.open().tags().empty());
+  REQUIRE(other.joinable());
+  other.join();
+  CHECK(has_forked);
 }
 
 namespace {
