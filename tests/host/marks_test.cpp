@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "store/grant_marks.hpp"
 #include "support/error_of.hpp"
 #include "support/interloper.hpp"
+#include "support/no_descriptors.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_host.hpp"
 #include "support/working_folder.hpp"
@@ -60,22 +60,6 @@ struct MarkingHost : TestHost {
   }
 
   const TagName order{"order"};
-};
-
-/// While it lives this process can open nothing.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
-    const struct rlimit none { .rlim_cur = 0, .rlim_max = before_.rlim_max };
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
-  }
-  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-
- private:
-  struct rlimit before_ {};
 };
 
 }  // namespace
@@ -209,7 +193,7 @@ TEST_CASE("marks: a process that has no descriptor left does not forget what oth
   const std::string subject = "tag order";
   others->raise(store.deployment, subject, 501);
   {
-    const NoDescriptors none;
+    const leaf::test::NoDescriptors none;
     CHECK(error_code([&] { own->mark(store.deployment, subject); }) == ErrorCode::failed);
     CHECK(error_code([&] { own->claim(store, subject, {1, 11}); }) == ErrorCode::failed);
     CHECK(error_code([&] { own->subjects(store.deployment); }) == ErrorCode::failed);

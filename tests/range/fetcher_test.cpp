@@ -24,6 +24,7 @@
 #include "support/error_of.hpp"
 #include "support/is_asleep.hpp"
 #include "support/manual_clock.hpp"
+#include "support/no_descriptors.hpp"
 #include "support/process.hpp"
 #include "support/refused_allocations.hpp"
 #include "support/sqlite_store.hpp"
@@ -182,9 +183,9 @@ TEST_CASE(
       return Granted{.range = {1, 101}, .mark = 50, .store = granted_by, .origin = "o", .record = {}};
     };
     source.emplace(std::make_unique<MadeUp>(grant), options, fetcher);
+    const std::uint64_t store_changes = source->store_changes();
     source->fetch();
     source->buffer().advance(source->buffer().view());
-    const std::uint64_t store_changes = source->store_changes();
     const auto check = [&] {
       if (source->check()) source->check_name(here);
     };
@@ -193,7 +194,7 @@ TEST_CASE(
     clock.advance(leaf::range::name_lasts);
     check();
     source->buffer().take(1);
-    check();
+    CHECK_FALSE(source->check());  // once a minute
     CHECK(source->buffer().view().rest.empty() == (granted_by != here.identity()));
     CHECK((source->store_changes() != store_changes) == (granted_by != here.identity()));
     return source->buffer().view().rest.size();
@@ -237,6 +238,12 @@ TEST_CASE("fetcher: what a store has granted and nobody drawn is drawn on once i
   for (std::int64_t expected = 12; expected < 31; ++expected) CHECK(source->take(1).lo == expected);
   source->check_name(elsewhere);
   CHECK(source->take(1).lo == 2);
+
+  // A third range has no room there, and takes none from the two.
+  fetch(elsewhere, 31, 41);
+  source->check_name(here);
+  fetch(elsewhere, 41, 51);
+  CHECK(source->take(1).lo == 3);
 }
 
 TEST_CASE(
@@ -411,10 +418,14 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 
 TEST_CASE("fetcher: where no thread could be started it is tried again by the next call") {
   const SqliteStore file;
+  std::atomic<int> fetches{0};
   std::optional<OwnRanges> source;
-  Fetcher fetcher(file.options(), {.timeout = 10s, .max_threads = 1, .on_failure = {}});
-  source.emplace(std::make_unique<MadeUp>([] {
-                   return Granted{.range = {1, 11}, .mark = 1, .store = {}, .origin = "o", .record = {}};
+  std::optional<Interrupted> other;
+  Fetcher fetcher(file.options(), {.timeout = 20s, .max_threads = 1, .on_failure = {}});
+  other.emplace(fetcher);
+  source.emplace(std::make_unique<MadeUp>([&] {
+                   ++fetches;
+                   return Granted{.range = {1, 11}, .mark = 10, .store = {}, .origin = "o", .record = {}};
                  }),
                  file.options(), fetcher);
   threads_are_refused = true;
@@ -422,6 +433,8 @@ TEST_CASE("fetcher: where no thread could be started it is tried again by the ne
   threads_are_refused = false;
   CHECK(told == "no thread could be started to fetch a range | check the limit of processes, 'ulimit -u'");
   CHECK(source->take(1).lo == 1);
+  other->take(1);  // the one thread is through with whatever was due before
+  CHECK(fetches == 1);
 }
 
 TEST_CASE("fetcher: where one thread runs and no other one can be started, that one fetches") {
@@ -515,6 +528,29 @@ TEST_CASE("fetcher: while IDs are left, a failure that lasts is met by pauses, a
   CHECK(fetches == 2);
   watched.clock.advance(100ms);
   CHECK(leaf::test::wait_for([&] { return fetches == 3; }));
+}
+
+TEST_CASE("fetcher: calls that each ask a store that is away anew leave one attempt to come, not one each") {
+  const SqliteStore file;
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  std::atomic<int> fetches{0};
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(options, {.timeout = 0ms, .max_threads = 1, .on_failure = {}});
+  source.emplace(std::make_unique<MadeUp>([&]() -> Granted {
+                   ++fetches;
+                   throw Error(ErrorCode::unavailable, "the store is away");
+                 }),
+                 options, fetcher);
+  for (int call = 1; call <= 5; ++call) {
+    CHECK(error_code([&] { source->take(1); }) == ErrorCode::unavailable);
+    CHECK(fetches == call);
+  }
+  clock.wait_for_sleepers(1);
+  clock.advance(3s);  // longer than any pause
+  clock.wait_for_sleepers(1);
+  CHECK(fetches == 6);
 }
 
 TEST_CASE("fetcher: what a caller has waited before counts") {
@@ -612,7 +648,7 @@ TEST_CASE("fetcher: pauses double, to two seconds, or to a minute where nobody e
   using leaf::range::pause_after;
   for (const bool is_retryable : {true, false}) {
     CAPTURE(is_retryable);
-    for (int failures = 1; failures < 20; ++failures) {
+    for (int failures = 1; failures < 100; ++failures) {
       const auto most = std::min<std::chrono::milliseconds>(100ms * (1 << std::min(failures - 1, 10)),
                                                             is_retryable ? 2s : 60s);
       for (int i = 0; i < 20; ++i) {
@@ -719,6 +755,16 @@ TEST_CASE("fetcher: its threads handle no signals, and who starts them goes on a
   CHECK(is_handled(SIGTERM));
 }
 
+namespace {
+
+/// In a process that has not loaded the driver for another test.
+void run_apart(const char* test) {
+  leaf::test::run({std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip",
+                   std::string("--test-case=") + test});
+}
+
+}  // namespace
+
 TEST_CASE("loading apart: with a fetcher that has asked no store yet" * doctest::skip()) {
   const int threads = std::atoi(std::getenv("TEST_THREADS"));
   Fetcher fetcher({.url = "sqlite:/nowhere/ids.db"},
@@ -728,12 +774,30 @@ TEST_CASE("loading apart: with a fetcher that has asked no store yet" * doctest:
   CHECK((mapped.find("/libleaf-sqlite.so") != std::string::npos) == (threads > 0));
 }
 
+TEST_CASE("loading apart: with a fetcher that has no descriptor to load it with" * doctest::skip()) {
+  std::optional<OwnRanges> source;
+  std::optional<Fetcher> fetcher;
+  const leaf::StoreOptions options{.url = "sqlite:/nowhere/ids.db"};
+  {
+    const leaf::test::NoDescriptors shortage;
+    REQUIRE_NOTHROW(
+        fetcher.emplace(options, Fetcher::Options{.timeout = 60s, .max_threads = 1, .on_failure = {}}));
+  }
+  source.emplace(std::make_unique<MadeUp>([] {
+                   return Granted{.range = {1, 11}, .mark = 10, .store = {}, .origin = "o", .record = {}};
+                 }),
+                 options, *fetcher);
+  CHECK(source->take(1).lo == 1);
+}
+
 TEST_CASE("fetcher: the driver is loaded before there is anything to fetch, and not where nothing will be") {
   for (const char* threads : {"1", "0"}) {
     CAPTURE(threads);
     setenv("TEST_THREADS", threads, 1);
-    // In a process that has not loaded it for another test.
-    CHECK_NOTHROW(leaf::test::run({std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip",
-                                   "--test-case=loading apart*"}));
+    CHECK_NOTHROW(run_apart("loading apart: with a fetcher that has asked no store yet"));
   }
+}
+
+TEST_CASE("fetcher: a driver that could not be loaded at the start fails nothing before there is a fetch") {
+  CHECK_NOTHROW(run_apart("loading apart: with a fetcher that has no descriptor to load it with"));
 }
