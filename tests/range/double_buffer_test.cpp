@@ -257,6 +257,23 @@ TEST_CASE("range: a next range that was changed after it was looked at is not go
   }
 }
 
+TEST_CASE("range: of a closed buffer only what is not damaged tells where it ended") {
+  DoubleBuffer buffer;
+  buffer.publish({0, 100}, 10, 7);
+  CHECK(buffer.take(1).range == Range{0, 1});
+  buffer.publish({100, 200}, 10, 7);
+  buffer.close();
+  constexpr std::size_t slots = 64, slot_size = 32;  // the second range lies in the first slot
+  for (std::size_t place = slots; place < sizeof(DoubleBuffer); ++place) {
+    Bytes bytes = bytes_of(buffer);
+    bytes[place] = static_cast<unsigned char>(bytes[place] ^ 0x20);
+    DoubleBuffer damaged;
+    set_bytes(damaged, bytes);
+    CHECK(damaged.is_intact());  // for nothing is taken
+    CHECK(damaged.published_end() == (place < slots + slot_size ? 100 : 200));
+  }
+}
+
 TEST_CASE("range: a cursor that has gone back behind what was noted is damage") {
   DoubleBuffer buffer;
   buffer.publish({0, 100}, 90, 7);
