@@ -154,11 +154,12 @@ class PlannedGranter final : public leaf::range::Granter {
 class Buffer : public Plan, public SharedRanges {
  public:
   explicit Buffer(SharedRangesFixture& fixture, const std::string& name = "order",
-                  std::chrono::milliseconds timeout = 1s, const Plan& plan = {})
+                  std::chrono::milliseconds timeout = 1s, const Plan& plan = {},
+                  leaf::range::Fetcher* fetcher = nullptr)
       : Plan(plan),
         SharedRanges(std::make_unique<PlannedGranter>(name, static_cast<Plan&>(*this)),
                      leaf::host::FileKind::tag, name, fixture.store_options(), fixture.host_options(),
-                     timeout, nullptr) {}
+                     timeout, fetcher) {}
 
   /// One ID, as a process draws it.
   std::int64_t draw() { return take(1).lo; }
@@ -646,6 +647,14 @@ TEST_CASE("shared ranges: all that a call asks of the store ends with its timeou
     CHECK(one.draw() == 1);
     CHECK(sqlstate == leaf::store::sqlstate::timed_out);
   }
+}
+
+TEST_CASE("shared ranges: a call whose time went on a question has not been used wrongly") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
+  one.before_identify = [&] { fixture.clock.advance(2s); };
+  CHECK(error_text([&] { one.draw(); }) ==
+        "could not fetch a segment of tag 'order' within 1s: the store is away | wait");
 }
 
 TEST_CASE("shared ranges: a name is looked at no longer than the caller may wait") {
@@ -1191,19 +1200,27 @@ TEST_CASE("shared ranges: a file that was removed only makes a gap, for those at
 }
 
 TEST_CASE(
-    "shared ranges: who draws from a file that was removed leaves it at the next check, for the new one") {
+    "shared ranges: who has drawn from a file that was removed leaves it at the next check, for the new "
+    "one") {
   SharedRangesFixture fixture;
   Buffer old(fixture), anew(fixture);
+  leaf::Store store(fixture.store_options());
   old.grants = {{1, 100}};
   CHECK(old.draw() == 1);
+  check(old, store);
   fs::remove(state_file_in(fixture.run));
   anew.grants = {{100, 200}};
   CHECK(anew.draw() == 100);
-  CHECK(old.draw() == 2);
-  leaf::Store store(fixture.store_options());
+  SUBCASE("while it draws") {
+    CHECK(old.draw() == 2);
+  }
+  SUBCASE("while it draws nothing") {}
+  const leaf::range::DoubleBuffer& before = old.buffer();  // as of a thread that is stopped in a call
+  const Range rest = before.view().rest;
   check(old, store);
   CHECK(old.draw() == 101);
   CHECK(anew.draw() == 102);
+  CHECK(before.view().rest == rest);
 }
 
 TEST_CASE("shared ranges: what is granted for a file that is removed meanwhile is lost") {
@@ -1315,6 +1332,26 @@ TEST_CASE(
   CHECK(other.draw() == 3);
   CHECK(one.draw() == 4);
   CHECK(one.state().fetch.failures.load() == 0);
+}
+
+TEST_CASE("shared ranges: who draws past the mark asks for nothing in the background while all pause") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture), pay(fixture, "pay");
+  one.grants = {{1, 3}};
+  CHECK(one.draw() == 1);
+  pay.grants = {{1, 3}, {3, 10}};
+  CHECK(pay.draw() == 1);
+  std::latch is_asked(1);
+  pay.before_grant = [&] { is_asked.count_down(); };
+  CHECK(error_code([&] { one.fetch(); }) == ErrorCode::unavailable);
+  std::optional<Buffer> other;
+  leaf::range::Fetcher fetcher(fixture.store_options(), {.timeout = 1s, .max_threads = 1, .on_failure = {}});
+  other.emplace(fixture, "order", 1s, Plan{}, &fetcher);
+  CHECK(other->draw() == 2);
+  fixture.clock.advance(1ms);
+  fetcher.request(pay);
+  is_asked.wait();  // its one thread is through with whatever was due before
+  CHECK(other->asked == 0);
 }
 
 TEST_CASE(
