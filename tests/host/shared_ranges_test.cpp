@@ -103,6 +103,7 @@ struct Plan {
   std::deque<Range> grants;
   std::string deployment = "d1";
   std::string incarnation = "o1";
+  leaf::range::SegmentRecord kept{};
   std::function<void()> before_grant = [] {};
   std::function<void()> before_identify = [] {};
   std::function<void(leaf::Store&)> ask_more = [](leaf::Store&) {};  ///< with before_identify
@@ -131,7 +132,7 @@ class PlannedGranter final : public leaf::range::Granter {
             .mark = 1,
             .store = {plan_.deployment, ""},
             .origin = plan_.incarnation,
-            .record = leaf::range::SegmentRecord{}};
+            .record = plan_.kept};
   }
   leaf::StoreIdentity identify(leaf::Store& store) const override {
     plan_.before_identify();
@@ -333,6 +334,26 @@ TEST_CASE("shared ranges: all is written down before the first ID can be taken")
   CHECK(notes == 2);
 }
 
+TEST_CASE("shared ranges: what is kept of a grant is there for other processes, too") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture);
+  one.kept = {.steps = {.step = 20, .tag_step = 10, .fetches = 2, .last_fetch = {}, .starved = true},
+              .start = 5,
+              .limit = 1000,
+              .granted_end = 25};
+  one.grants = {{5, 25}};
+  CHECK(one.draw() == 5);
+  CHECK(other.draw() == 6);
+  const auto kept = leaf::range::record_as<leaf::range::SegmentRecord>(other.record());
+  CHECK(kept.steps.step == 20);
+  CHECK(kept.steps.tag_step == 10);
+  CHECK(kept.steps.fetches == 2);
+  CHECK(kept.steps.starved);
+  CHECK(kept.start == 5);
+  CHECK(kept.limit == 1000);
+  CHECK(kept.granted_end == 25);
+}
+
 TEST_CASE(
     "shared ranges: a process killed before it publishes leaves the buffer as it was, and the lock free") {
   SharedRangesFixture fixture;
@@ -505,6 +526,16 @@ TEST_CASE("shared ranges: a name that visibly leads elsewhere is left also while
     fixture.turn_to("staging");
     CHECK(one.draw() == 1001);
   }
+}
+
+TEST_CASE("shared ranges: a store is drawn from also where its name cannot be noted for others") {
+  SharedRangesFixture fixture;
+  const fs::path file = fixture.home.path() / "ids.db";
+  std::ofstream(file) << "no copy of what answers";
+  fixture.url = "sqlite:" + file.string();
+  Buffer one(fixture);
+  one.grants = {{1, 10}};
+  CHECK(one.draw() == 1);
 }
 
 TEST_CASE("shared ranges: a name that goes through no service is not left for a file of services") {
@@ -871,6 +902,12 @@ TEST_CASE("shared ranges: a name is checked twice a minute, by one process, whil
   check(one, store);
   check(other, store);
   CHECK(asked == 2);
+  // Also before there is an answer.
+  fixture.clock.advance(31s);
+  CHECK(one.draw() == 4);
+  CHECK(other.draw() == 5);
+  CHECK(one.check());
+  CHECK_FALSE(other.check());
 }
 
 TEST_CASE("shared ranges: a process that starts checks a name that nobody has checked for half a minute") {
@@ -1354,6 +1391,19 @@ TEST_CASE("shared ranges: who draws past the mark asks for nothing in the backgr
   CHECK(other->asked == 0);
 }
 
+TEST_CASE("shared ranges: who has waited while all pause is told what the attempts of others have met") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture);
+  one.grants = {{1, 2}};
+  CHECK(one.draw() == 1);
+  // Until the pause is longer than the other may wait.
+  for (int attempt = 0; attempt < 6; ++attempt)
+    CHECK(error_code([&] { one.fetch(); }) == ErrorCode::unavailable);
+  CHECK(error_text([&] { other.draw(); }) ==
+        "could not fetch a segment of tag 'order' within 1s: the store is away | wait");
+  CHECK(other.asked == 0);
+}
+
 TEST_CASE(
     "shared ranges: what waiting does not cure is told at once, and looked at anew by the next caller") {
   SharedRangesFixture fixture;
@@ -1364,6 +1414,16 @@ TEST_CASE(
   CHECK(error_code([&] { buffer.draw(); }) == ErrorCode::exhausted);
   CHECK(fixture.clock.steady_now() == begin);
   CHECK(buffer.asked == 2);
+}
+
+TEST_CASE("shared ranges: that a call was refused beside the buffer is noted for all") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
+  one.grants = {{1, 10}};
+  CHECK(one.draw() == 1);
+  const auto refuse = [](leaf::Store&, StateFile&) -> bool { throw Error(ErrorCode::refused, "gone back"); };
+  CHECK(error_code([&] { one.alone(refuse); }) == ErrorCode::refused);
+  CHECK(one.state().fetch.failures.load() == 1);
 }
 
 TEST_CASE("shared ranges: a tag that does not exist leaves no file") {
