@@ -1276,6 +1276,20 @@ TEST_CASE("shared ranges: what is granted for a file that is removed meanwhile i
   CHECK(third.draw() == 101);
 }
 
+TEST_CASE("shared ranges: nothing is asked for where the file has gone before") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture);
+  one.grants = {{1, 2}, {2, 10}};
+  CHECK(one.draw() == 1);
+  int looks = 0;
+  const auto is_ready = [&] {
+    if (++looks == 2) fs::remove(state_file_in(fixture.run));  // whoever looks again has the lock to fetch
+    return looks > 2;
+  };
+  one.await(is_ready, 0s);
+  CHECK(one.asked == 1);
+}
+
 TEST_CASE("shared ranges: what is granted for a file that somebody is taking is lost") {
   SharedRangesFixture fixture;
   Buffer one(fixture, "order", 10s);
