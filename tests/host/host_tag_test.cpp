@@ -365,6 +365,7 @@ TEST_CASE("host tag: what was buffered below a floor is given up at once, and no
   host.admin.update_tag(host.order, {.raise_to = 9000});
   CHECK(host.drop(9000) > 10);  // the next segment too
   CHECK(tag.next() == 9000);
+  CHECK(host.drop(9002) > 0);  // 9001 alone lies below
 }
 
 TEST_CASE("host tag: of a segment that follows a used-up one no more is given up than lies below a floor") {
@@ -748,6 +749,32 @@ TEST_CASE(
   }
   CHECK(is_taken);
   CHECK(count == 5000);
+}
+
+TEST_CASE("host tag: many IDs come all at once where others draw what is buffered during the grant") {
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  SegmentAllocator others = host.allocator();
+  leaf::SegmentTag other = others.tag(host.order);
+  CHECK(other.next() == 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    bool has_asked = false, is_drawn = false;
+    auto store = host.store_options();
+    store.while_asked = [&] {
+      return std::shared_ptr<void>(nullptr, [&](void*) {
+        if (has_asked && !std::exchange(is_drawn, true) && other.next_range(9) != Range{2, 11}) _exit(2);
+      });
+    };
+    SegmentAllocator allocator(store, {.timeout = 1s, .host = host.host_options()});
+    leaf::SegmentTag tag = allocator.tag(host.order);
+    has_asked = true;
+    _exit(tag.next_ranges(5000) == std::vector<Range>{{11, 5011}} && is_drawn ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("host tag: what a program without standard streams prints reaches no buffer") {

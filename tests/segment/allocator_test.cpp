@@ -86,17 +86,28 @@ TEST_CASE(
   CHECK(tag.try_next_range(5).empty());
   CHECK(tag.next() == 1);
   CHECK(tag.try_next_range(5) == Range{2, 7});
-  wait_for([&] { return admin.tag(TagName("order")).next_id > 11; });
+  REQUIRE(wait_for([&] { return admin.tag(TagName("order")).next_id > 11; }));
   CHECK(tag.try_next_range(100) == Range{7, 11});
   std::int64_t last = 10;
-  wait_for([&] {
+  CHECK(wait_for([&] {
     const Range range = tag.try_next_range(1);
     if (!range.empty()) {
       CHECK(range.lo == last + 1);
       last = range.lo;
     }
     return last >= 100;
-  });
+  }));
+}
+
+TEST_CASE("allocator: to try for a run asks for the next segment once the run comes to a tenth, not later") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 100);
+  SegmentAllocator allocator(store.options());
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.next() == 1);
+  CHECK(tag.try_next_run(9) == Range{2, 11});
+  CHECK(wait_for([&] { return admin.tag(TagName("order")).next_id > 101; }));
 }
 
 TEST_CASE("allocator: to try for a run that does not fit takes nothing") {
@@ -173,6 +184,21 @@ TEST_CASE("allocator: a batch may span segments and comes in as few ranges as it
   tag.next(ids);
   CHECK(std::is_sorted(ids.begin(), ids.end()));
   CHECK(ids.front() >= ranges.back().hi);
+}
+
+TEST_CASE("allocator: an array is filled to its end, also where somebody else draws between two segments") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  SegmentAllocator allocator(store.options(), {.max_step = 10, .max_starved_step = 10});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  CHECK(tag.next() == 1);
+  admin.grant(TagName("order"), 1000);
+  std::vector<std::int64_t> ids(64);
+  tag.next(ids);
+  CHECK(ids.front() == 2);
+  CHECK(ids.back() > 1000);
+  CHECK(std::ranges::is_sorted(ids, std::ranges::less_equal()));
 }
 
 TEST_CASE("allocator: threads with handles of their own get each ID once, and each thread in order") {
