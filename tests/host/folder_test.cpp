@@ -9,20 +9,27 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "host/state_file.hpp"
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
+#include "support/elsewhere.hpp"
 #include "support/error_of.hpp"
 #include "support/sqlite_store.hpp"
 
 namespace fs = std::filesystem;
 using leaf::ErrorCode;
 using leaf::HostOptions;
+using leaf::host::CurrentFolder;
 using leaf::host::Folder;
+using leaf::test::elsewhere;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
+using leaf::test::mount_over;
 using leaf::test::proposes;
 using leaf::test::TemporaryFolder;
 
@@ -34,7 +41,25 @@ mode_t mode_of(const fs::path& path) {
   return status.st_mode & 07777;
 }
 
+std::ptrdiff_t entries_in(const fs::path& folder) {
+  return std::distance(fs::directory_iterator(folder), {});
+}
+
+/// What happens before this thread gives a folder its name, once.
+thread_local std::function<void()> before_rename;
+
 }  // namespace
+
+// The linker leads renameat2() here.
+extern "C" {
+int __real_renameat2(int from, const char* path, int to, const char* anew, unsigned flags);
+int __wrap_renameat2(int from, const char* path, int to, const char* anew, unsigned flags);
+
+int __wrap_renameat2(int from, const char* path, int to, const char* anew, unsigned flags) {
+  if (const auto first = std::exchange(before_rename, nullptr)) first();
+  return __real_renameat2(from, path, to, anew, flags);
+}
+}
 
 TEST_CASE("folder: it is made for its owner alone, or for a group, whatever the umask is") {
   TemporaryFolder home;
@@ -48,7 +73,7 @@ TEST_CASE("folder: it is made for its owner alone, or for a group, whatever the 
     CHECK(mode_of(own) == 0700);
     CHECK(mode_of(shared) == 02770);
   }
-  CHECK(std::distance(fs::directory_iterator(home.path()), {}) == 8);
+  CHECK(entries_in(home.path()) == 8);
 }
 
 TEST_CASE("folder: that of a group which this user is not in is refused, though root may read it") {
@@ -141,6 +166,7 @@ TEST_CASE("folder: a symbolic link in its place is refused") {
   CHECK(error_code([&] { Folder::open(options); }) == ErrorCode::refused);
   CHECK(error_code([&] { Folder::find(options); }) == ErrorCode::refused);
   CHECK(error_text([&] { Folder::open(options); }).find("is a symbolic link") != std::string::npos);
+  CHECK(error_code([&] { CurrentFolder({.folder = options.folder + "/"}); }) == ErrorCode::refused);
 }
 
 TEST_CASE("folder: one that is no folder, or cannot be made, is a matter of configuration") {
@@ -194,5 +220,41 @@ TEST_CASE("folder: many that need it first at once all find it finished") {
       CHECK(status == 0);
     }
   }
-  CHECK(std::distance(fs::directory_iterator(home.path()), {}) == 20);
+  CHECK(entries_in(home.path()) == 20);
+}
+
+TEST_CASE(
+    "folder: who comes too late to make it uses what another process made, and leaves nothing beside it") {
+  TemporaryFolder home;
+  const HostOptions options{.folder = home.path() / "run"};
+  std::optional<Folder> of_another;
+  before_rename = [&] { of_another.emplace(Folder::open(options)); };
+  const Folder folder = Folder::open(options);
+  REQUIRE(of_another);
+  CHECK(of_another->is_current());
+  CHECK(folder.is_current());
+  CHECK(entries_in(home.path()) == 1);
+}
+
+TEST_CASE("folder: to try to make one leaves nothing") {
+  TemporaryFolder home;
+  std::ptrdiff_t made = 0;
+  Folder::try_to_make({.folder = home.path() / "run"},
+                      [&](const Folder&) { made = entries_in(home.path()); });
+  CHECK(made == 1);
+  CHECK(entries_in(home.path()) == 0);
+}
+
+TEST_CASE("folder: one that another file system is mounted over is not used any more") {
+  TemporaryFolder home;
+  const HostOptions options{.folder = home.path() / "run"};
+  Folder::open(options);
+  const auto mount_one_over = [&] { return mount_over(options.folder); };
+  const auto is_left = elsewhere(CLONE_NEWNS, mount_one_over, [&] {
+    const Folder folder = Folder::open(options);
+    // Both are the first folder of a file system, so that their inodes have the same number.
+    return folder.is_current() && mount_one_over() && !folder.is_current();
+  });
+  if (!is_left) MESSAGE("not tested: needs leave to make namespaces");
+  CHECK(is_left.value_or(true));
 }

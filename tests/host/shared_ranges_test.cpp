@@ -29,6 +29,7 @@
 #include "store/connection.hpp"
 #include "store/file_identity.hpp"
 #include "store/grant_marks.hpp"
+#include "support/elsewhere.hpp"
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
 #include "support/number_of_parent.hpp"
@@ -44,9 +45,11 @@ using leaf::host::FileKind;
 using leaf::host::SharedRanges;
 using leaf::host::SharedState;
 using leaf::host::StateFile;
+using leaf::test::elsewhere;
 using leaf::test::error_code;
 using leaf::test::error_text;
 using leaf::test::ManualClock;
+using leaf::test::mount_over;
 using leaf::test::state_file_in;
 using leaf::test::TemporaryFolder;
 
@@ -1567,27 +1570,6 @@ TEST_CASE("store name: what may lead to different stores has different names") {
 
 namespace {
 
-/// What `find_out` says, 0 or 1, in a child that has moved to namespaces of its own, and run `surroundings`
-/// there. None if that may not be done here.
-std::optional<bool> elsewhere(int namespaces, const std::function<bool()>& surroundings,
-                              const std::function<bool()>& find_out) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string same_user = std::to_string(geteuid()) + " " + std::to_string(geteuid()) + " 1";
-    if (unshare(namespaces) != 0) {
-      if (unshare(CLONE_NEWUSER | namespaces) != 0) _exit(2);
-      std::ofstream("/proc/self/uid_map") << same_user;
-    }
-    if (!surroundings()) _exit(2);
-    _exit(find_out() ? 1 : 0);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  REQUIRE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == 2) return std::nullopt;
-  return WEXITSTATUS(status) == 1;
-}
-
 /// Whether such a child knows where `url` leads as its parent does.
 std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::string& url, int namespaces,
                                        const std::function<bool()>& surroundings) {
@@ -1600,11 +1582,6 @@ std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::
   return elsewhere(namespaces, surroundings, [&] {
     return leaf::host::StoreName(url, options).look_up(folder, leaf::UnixTime{}).has_value();
   });
-}
-
-bool mount_over(const fs::path& folder) {
-  return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         mount("none", folder.c_str(), "tmpfs", 0, nullptr) == 0;
 }
 
 }  // namespace

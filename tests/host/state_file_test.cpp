@@ -351,6 +351,17 @@ TEST_CASE("state file: one of another user is refused" * doctest::skip(geteuid()
   CHECK(error_text([&] { fixture.open(); }).find("belongs to another user") != std::string::npos);
 }
 
+TEST_CASE("state file: in a group's folder one of another group is refused" *
+          doctest::skip(geteuid() != 0)) {  // to give it away
+  StateFileFixture fixture;
+  fixture.folder = Folder::open({.folder = fixture.home.path() / "shared", .group = true});
+  const fs::path path = fixture.home.path() / "shared" / fixture.key.file_name();
+  fixture.open();
+  CHECK(fixture.is_found());
+  REQUIRE(chown(path.c_str(), geteuid(), 65534) == 0);
+  CHECK(error_code([&] { fixture.open(); }) == ErrorCode::refused);
+}
+
 TEST_CASE("state file: many that need it first at once all map the same one") {
   constexpr int processes = 24, rounds = 100;
   StateFileFixture fixture;
