@@ -552,6 +552,16 @@ TEST_CASE("marks: what one holder gives back is free for the next one, also in t
   CHECK(marks->claim({.deployment = "d", .copy = "as it runs now"}, worker, {50, 80}, another));
 }
 
+TEST_CASE("marks: to give back what lies above a mark raises it not") {
+  constexpr leaf::MarkHolder one = 1;
+  MarkingHost host;
+  const auto marks = leaf::host_marks(host.host_options());
+  const leaf::StoreIdentity store{.deployment = "d", .copy = "c"};
+  CHECK(marks->claim(store, "worker 0", {0, 100}, one));
+  marks->lower(store.deployment, "worker 0", 150, one);
+  CHECK(marks->highest(store.deployment, "worker 0") == 100);
+}
+
 TEST_CASE("marks: whoever gives up a worker unused leaves the mark of the one before") {
   MarkingHost host;
   leaf::Store admin = host.process();

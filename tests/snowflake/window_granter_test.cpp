@@ -7,17 +7,36 @@
 
 using namespace std::chrono_literals;
 
+namespace {
+
+/// Of a lease from `begin` to `end`, both counted from the epoch.
+leaf::Range positions_between(std::chrono::milliseconds begin, std::chrono::milliseconds end,
+                              const leaf::layout::Positions& positions) {
+  const leaf::UnixTime epoch = positions.layout().epoch();
+  leaf::WorkerLease lease;
+  lease.begin = epoch + begin;
+  lease.end = epoch + end;
+  return leaf::snowflake::positions_of(lease, positions);
+}
+
+}  // namespace
+
 TEST_CASE("window granter: a lease that holds no unit as a whole is tried again") {
   const leaf::layout::Positions positions(leaf::Layout::parse("baidu@1704067200000"));  // units of a second
-  const leaf::UnixTime epoch = positions.layout().epoch();
   const auto positions_of = [&](std::chrono::milliseconds begin, std::chrono::milliseconds end) {
-    leaf::WorkerLease lease;
-    lease.begin = epoch + begin;
-    lease.end = epoch + end;
-    return leaf::snowflake::positions_of(lease, positions);
+    return positions_between(begin, end, positions);
   };
   const leaf::Error error = leaf::test::error_of([&] { positions_of(1500ms, 2900ms); });
   CHECK(error.code() == leaf::ErrorCode::unavailable);
   CHECK(error.hint() == "try again");
   CHECK(positions_of(1500ms, 3000ms) == leaf::Range{positions.first_of(2), positions.first_of(3)});
+}
+
+TEST_CASE("window granter: of a lease that is longer than a buffer can hold the first part is used") {
+  const leaf::layout::Positions positions(leaf::Layout::parse("baidu@1704067200000"));
+  const auto most = leaf::range::DoubleBuffer::max_size;
+  const leaf::Range used = positions_between(10s, 10s + 24h * 365, positions);
+  CHECK(used.lo == positions.first_of(10));
+  CHECK(used.size() <= most);
+  CHECK(used.size() > most - static_cast<std::uint64_t>(positions.first_of(1) - positions.first_of(0)));
 }
