@@ -48,6 +48,9 @@ struct SnowflakeHost : TestHost {
   /// As in a process of its own.
   SnowflakeGenerator generator() { return SnowflakeGenerator(store_options(), snowflake()); }
   std::vector<leaf::Worker> workers() { return open().workers(); }
+  int drop_ahead() {
+    return leaf::drop_host_windows_ahead(store.open().identity(), host_options(), "here", {}, 2s, 1s, clock);
+  }
   std::vector<leaf::HostBuffer> buffers() { return leaf::host_buffers(host_options(), clock); }
 };
 
@@ -491,8 +494,7 @@ TEST_CASE(
   constexpr auto far = 400 * 24h;
   const auto give_up = [&] {
     leaf::Store(host.store_options()).release_workers("here");
-    return leaf::drop_host_windows_ahead(host.store.open().identity(), *host.snowflake().host, "here", {}, 2s,
-                                         1s, host.clock);
+    return host.drop_ahead();
   };
   SnowflakeGenerator running = host.generator();
   std::set<std::int64_t> ids{running.next()};
@@ -567,13 +569,24 @@ TEST_CASE(
   generator.fetch();
   host.clock.set_back(1s);
   leaf::Store(host.store_options()).release_workers("here");
-  CHECK(leaf::drop_host_windows_ahead(host.store.open().identity(), *host.snowflake().host, "here", {}, 2s,
-                                      1s, host.clock) == 0);
+  CHECK(host.drop_ahead() == 0);
   for (int i = 0; i < 40; ++i) {
     ids.push_back(host.generator().next());
     host.clock.advance(1min);
   }
   CHECK(strictly_increasing(ids));
+}
+
+TEST_CASE("host windows: one that begins with the next unit of time is not ahead of the clock") {
+  SnowflakeHost host;
+  const auto layout = leaf::Layout::parse("time:39,sequence:8,machine:16/10s@1409529600000");
+  host.open().set_layout(layout);
+  const auto since_begin =
+      std::chrono::floor<std::chrono::milliseconds>(host.clock.now() - layout.epoch()) % layout.unit();
+  host.clock.advance(layout.unit() - since_begin + layout.unit() / 2);
+  host.generator().fetch();
+  REQUIRE(host.buffers().at(0).in_use);
+  CHECK(host.drop_ahead() == 0);
 }
 
 TEST_CASE("host windows: only what is asked for is given up: by store, owner and worker") {
