@@ -552,6 +552,12 @@ TEST_CASE("marks: what one holder gives back is free for the next one, also in t
   CHECK(marks->claim({.deployment = "d", .copy = "as it runs now"}, worker, {50, 80}, another));
 }
 
+TEST_CASE("marks: to look at one makes no folder") {
+  MarkingHost host;
+  CHECK(leaf::host_marks(host.host_options())->highest("d", "worker 0") == 0);
+  CHECK_FALSE(fs::exists(host.run));
+}
+
 TEST_CASE("marks: to give back what lies above a mark raises it not") {
   constexpr leaf::MarkHolder one = 1;
   MarkingHost host;

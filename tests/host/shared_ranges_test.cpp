@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -1615,14 +1614,17 @@ TEST_CASE("store name: a container that it may lead elsewhere in asks for itself
     std::ofstream(sockets / "another");
     const auto is_known = [&](const char* port, const std::string& said) {
       return is_known_elsewhere(fixture, "dbname=ids host=" + sockets.string() + said, CLONE_NEWNS, [&] {
-        return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-               mount((sockets / "another").c_str(), (sockets / fmt::format(".s.PGSQL.{}", port)).c_str(),
-                     nullptr, MS_BIND, nullptr) == 0;
+        return mount_over(sockets / fmt::format(".s.PGSQL.{}", port), sockets / "another");
       });
     };
     CHECK_FALSE(is_known("5432", "").value_or(false));
     CHECK(is_known("5433", "").value_or(true));
     known = is_known("5444", " port=5433,5444");
+  }
+  SUBCASE("another list of hosts") {
+    std::ofstream(fixture.home.path() / "hosts") << "192.0.2.1 db1\n";
+    known = is_known_elsewhere(fixture, "postgresql://db1/ids", CLONE_NEWNS,
+                               [&] { return mount_over("/etc/hosts", fixture.home.path() / "hosts"); });
   }
   SUBCASE("a service, whatever it says") {
     known = is_known_elsewhere(fixture, "service=ids", CLONE_NEWNS, nothing);
@@ -1665,8 +1667,7 @@ TEST_CASE("store name: a path is another name under another mount, though what i
   CHECK(is_led_to("d1"));  // neither takes it from the other
   const auto mount_on_itself = [&] {
     const std::string itself = file.parent_path().string();
-    return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-           mount(itself.c_str(), itself.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    return mount_over(itself, itself);
   };
   const auto is_known_there = elsewhere(CLONE_NEWNS, mount_on_itself, [&] { return was_led_to("d2"); });
   if (is_known_there) CHECK(*is_known_there);

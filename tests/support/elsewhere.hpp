@@ -42,4 +42,10 @@ inline bool mount_over(const std::filesystem::path& folder) {
          mount("none", folder.c_str(), "tmpfs", 0, "mode=0700") == 0;
 }
 
+/// `what`, there.
+inline bool mount_over(const std::filesystem::path& place, const std::filesystem::path& what) {
+  return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount(what.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) == 0;
+}
+
 }  // namespace leaf::test
