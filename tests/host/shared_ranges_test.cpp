@@ -1571,9 +1571,11 @@ namespace {
 
 /// Whether such a child knows where `url` leads as its parent does.
 std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::string& url, int namespaces,
-                                       const std::function<bool()>& surroundings) {
+                                       const std::function<bool()>& surroundings,
+                                       const std::string& variables = "") {
   leaf::HostOptions options = fixture.host_options();
-  options.store_key = "HOME=/nowhere\n";  // and nothing that libpq would take from this test's surroundings
+  // And nothing that libpq would take from this test's surroundings.
+  options.store_key = "HOME=/nowhere\n" + variables;
   const leaf::host::Folder folder = leaf::host::Folder::open(options);
   const leaf::host::StoreName here(url, options);
   here.note(folder, {"d1", ""}, {here.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
@@ -1628,6 +1630,10 @@ TEST_CASE("store name: a container that it may lead elsewhere in asks for itself
   }
   SUBCASE("a service, whatever it says") {
     known = is_known_elsewhere(fixture, "service=ids", CLONE_NEWNS, nothing);
+  }
+  SUBCASE("a service that a variable names") {
+    known =
+        is_known_elsewhere(fixture, "postgresql://127.0.0.1/ids", CLONE_NEWNS, nothing, "PGSERVICE=ids\n");
   }
   if (!known) MESSAGE("not tested: needs leave to make namespaces");
   CHECK_FALSE(known.value_or(false));
