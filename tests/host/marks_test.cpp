@@ -186,6 +186,14 @@ TEST_CASE("marks: a process outlives that its file is cut, and does not forget w
   CHECK(error_code([&] { host.process().grant(host.order, 5); }) == ErrorCode::refused);
 }
 
+TEST_CASE("marks: a process outlives that its file is cut, and still knows how far a mark was raised") {
+  MarkingHost host;
+  const auto marks = leaf::host_marks(host.host_options());
+  marks->raise("d", "tag order", 501);
+  fs::resize_file(host.mark_file(), 0);
+  CHECK(marks->highest("d", "tag order") == 501);
+}
+
 TEST_CASE("marks: a process that has no descriptor left does not forget what others were granted") {
   MarkingHost host;
   const auto others = leaf::host_marks(host.host_options()), own = leaf::host_marks(host.host_options());
@@ -629,6 +637,7 @@ TEST_CASE("marks: a process knows its layout also where the folder was emptied, 
   SUBCASE("after others have settled another") {
     CHECK(others->settle("d", leaf::mark_of_layout, another_layout) == another_layout);
     CHECK(own->settle("d", leaf::mark_of_layout, another_layout) == one_layout);
+    CHECK(own->settle("d", leaf::mark_of_layout, one_layout) == another_layout);
   }
 }
 

@@ -534,6 +534,22 @@ TEST_CASE("state file: a child that ends a lock of its parent closes nothing of 
   CHECK(status == 0);
 }
 
+TEST_CASE("state file: a handler that forks while its thread lets nobody fork does not wait for itself") {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const leaf::host::NoFork no_fork;  // here the signal comes
+    const pid_t grandchild = fork();
+    if (grandchild == 0) _exit(0);
+    int status = -1;
+    waitpid(grandchild, &status, 0);
+    _exit(status == 0 ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
 TEST_CASE("state file: there is no lock of one that was removed or replaced, and what is in it can be used") {
   StateFileFixture fixture;
   fs::remove(fixture.path);

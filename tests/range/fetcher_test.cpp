@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "support/error_of.hpp"
 #include "support/is_asleep.hpp"
@@ -33,6 +35,7 @@
 using namespace std::chrono_literals;
 using leaf::Error;
 using leaf::ErrorCode;
+using leaf::Range;
 using leaf::Store;
 using leaf::StoreIdentity;
 using leaf::range::Fetcher;
@@ -319,6 +322,33 @@ TEST_CASE("fetcher: who waits behind another fetch takes nothing away that this 
   slower.join();
   CHECK(waits);
   CHECK(lo == 21);
+}
+
+TEST_CASE("fetcher: all who wait are told of what one fetch has brought") {
+  constexpr int callers = 3;
+  const SqliteStore file;
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
+  std::latch let_go(1);
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(options, {.timeout = 1h, .max_threads = 1, .on_failure = {}});
+  source.emplace(std::make_unique<MadeUp>([&] {
+                   let_go.wait();
+                   return Granted{.range = {1, 101}, .mark = 100, .store = {}, .origin = "o", .record = {}};
+                 }),
+                 options, fetcher);
+  std::vector<std::future<Range>> takes;
+  for (int i = 0; i < callers; ++i)
+    takes.push_back(std::async(std::launch::async, [&] { return source->take(1); }));
+  clock.wait_for_sleepers(callers);
+  let_go.count_down();
+  const auto is_served = [](std::future<Range>& take) {
+    return take.wait_for(0s) == std::future_status::ready;
+  };
+  const bool are_served = leaf::test::wait_for([&] { return std::ranges::all_of(takes, is_served); });
+  clock.advance(2h);
+  CHECK(are_served);
 }
 
 TEST_CASE("fetcher: who waits looks again once a check has found where the store's name leads") {
