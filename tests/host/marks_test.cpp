@@ -117,6 +117,12 @@ TEST_CASE("marks: a file that is no mark any more is told of, and grants go on")
     leaf::test::write_bytes(mark, bytes);
     is_replaced = true;
   }
+  SUBCASE("a damaged buffer, which a mark does not use") {
+    std::string bytes = leaf::test::read_bytes(mark);
+    bytes[offsetof(leaf::host::SharedState, buffer)] ^= 1;
+    leaf::test::write_bytes(mark, bytes);
+    is_replaced = true;
+  }
   SUBCASE("a copy") {
     fs::copy_file(mark, aside);
     fs::rename(aside, mark);
