@@ -1444,6 +1444,38 @@ TEST_CASE("shared ranges: that a call was refused beside the buffer is noted for
   CHECK(one.state().fetch.failures.load() == 1);
 }
 
+TEST_CASE("shared ranges: what waiting does not cure is asked for once a minute while IDs are left") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
+  buffer.grants = {{1, 100}};
+  CHECK(buffer.draw() == 1);
+  buffer.before_grant = [] { throw Error(ErrorCode::not_found, "no such tag"); };
+  // So often that the pause has become as long as it gets.
+  for (int i = 0; i < 12; ++i) CHECK(error_code([&] { buffer.fetch(); }) == ErrorCode::not_found);
+  fixture.clock.advance(40s);
+  CHECK_FALSE(buffer.is_fetch_due());
+  fixture.clock.advance(21s);
+  CHECK(buffer.is_fetch_due());
+}
+
+TEST_CASE("shared ranges: the pause after a failure is over with the next grant") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
+  buffer.grants = {{1, 3}};
+  CHECK(buffer.draw() == 1);
+  CHECK(error_code([&] {
+          buffer.before_grant = [] { throw Error(ErrorCode::not_found, "no such tag"); };
+          buffer.fetch();
+        }) == ErrorCode::not_found);
+  CHECK_FALSE(buffer.is_fetch_due());
+  buffer.before_grant = [] {};
+  buffer.grants = {{3, 10}};
+  buffer.fetch();
+  CHECK(buffer.draw() == 2);
+  CHECK(buffer.draw() == 3);
+  CHECK(buffer.is_fetch_due());
+}
+
 TEST_CASE("shared ranges: a tag that does not exist leaves no file") {
   SharedRangesFixture fixture;
   Buffer buffer(fixture);
@@ -1840,6 +1872,36 @@ TEST_CASE("store name: one that goes through a file which has changed is looked 
   name.note(folder, {"d2", ""}, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
   REQUIRE(is_known());
   CHECK(name.look_up(folder, leaf::UnixTime{})->store.deployment == "d2");
+}
+
+TEST_CASE("store name: what was asked before a file changed does not count for the changed one") {
+  ServiceFixture fixture;
+  Buffer buffer(fixture);
+  buffer.before_identify = [&] { fixture.turn_to("production"); };
+  leaf::Store store(fixture.store_options());
+  buffer.check_name(store);
+  const leaf::host::StoreName name(fixture.url, fixture.host_options());
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now());
+  CHECK(name.led_to(folder));
+  CHECK_FALSE(name.look_up(folder, now));
+}
+
+TEST_CASE("store name: while a SQLite file is away its name leads to no other store") {
+  SharedRangesFixture fixture;
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
+  const fs::path path = fixture.home.path() / "store", aside = fixture.home.path() / "aside";
+  std::ofstream(path) << "one";
+  const leaf::host::StoreName name("sqlite:" + path.string(), fixture.host_options());
+  const leaf::StoreIdentity store{"d1", copy_in(path)};
+  const auto is_left = [&] { return name.visibly_leads_elsewhere(folder, store); };
+  CHECK_FALSE(is_left());
+  fs::rename(path, aside);
+  CHECK_FALSE(is_left());
+  std::ofstream(path) << "another";
+  CHECK(is_left());
+  fs::rename(aside, path);
+  CHECK_FALSE(is_left());
 }
 
 TEST_CASE("store name: a SQLite file has no name by what was asked of another file") {

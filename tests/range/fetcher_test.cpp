@@ -583,6 +583,25 @@ TEST_CASE("fetcher: calls that each ask a store that is away anew leave one atte
   CHECK(fetches == 6);
 }
 
+TEST_CASE("fetcher: a call for many that fails costs nothing of a next range behind one that is used up") {
+  const SqliteStore file;
+  std::int64_t lo = 1;
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(file.options(), {.timeout = 1h, .max_threads = 1, .on_failure = {}});
+  source.emplace(
+      std::make_unique<MadeUp>([&] {
+        if (lo > 20) throw Error(ErrorCode::exhausted, "no more");
+        lo += 10;
+        return Granted{.range = {lo - 10, lo}, .mark = 1, .store = {}, .origin = "o", .record = {}};
+      }),
+      file.options(), fetcher);
+  source->fetch();
+  source->fetch();
+  CHECK(source->take(10) == Range{1, 11});
+  CHECK(error_code([&] { source->take_all(11); }) == ErrorCode::exhausted);
+  CHECK(source->take(10) == Range{11, 21});
+}
+
 TEST_CASE("fetcher: what a caller has waited before counts") {
   const SqliteStore file;
   ManualClock clock;
