@@ -119,7 +119,8 @@ TEST_CASE("marks: a file that is no mark any more is told of, and grants go on")
   }
   SUBCASE("a damaged buffer, which a mark does not use") {
     std::string bytes = leaf::test::read_bytes(mark);
-    bytes[offsetof(leaf::host::SharedState, buffer)] ^= 1;
+    for (std::size_t i = 0; i < sizeof(leaf::host::SharedState::buffer); ++i)
+      bytes[offsetof(leaf::host::SharedState, buffer) + i] ^= 1;
     leaf::test::write_bytes(mark, bytes);
     is_replaced = true;
   }
