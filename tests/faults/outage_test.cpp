@@ -3,7 +3,11 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
+#include <fstream>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "leaf/clock.hpp"
 #include "leaf/error.hpp"
@@ -14,6 +18,7 @@
 #include "support/manual_clock.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/test_database.hpp"
 #include "support/wait_for.hpp"
 
 using leaf::test::error_of;
@@ -200,4 +205,34 @@ TEST_CASE_FIXTURE(
   CHECK(draw(milliseconds(60'000)) == ++last);
   audit->reconnect();
   for (std::int64_t id = 1; id <= last; ++id) audit->given("order", {id, id + 1});
+}
+
+TEST_CASE(
+    "outage: a host whose service names another database goes there, though it is connected to the former") {
+  constexpr std::int64_t start_of_other = 1'000'000;
+  leaf::test::TestDatabase former, other;
+  for (const auto& [database, start] : {std::pair{&former, std::int64_t{1}}, {&other, start_of_other}}) {
+    leaf::Store store({.url = database->url()});
+    store.migrate();
+    store.add_tag({.name = order, .step = step, .start = start});
+  }
+  const leaf::test::TemporaryFolder home;
+  const std::string services = home.path() / "services";
+  const auto name = [&](leaf::test::TestDatabase& database) {
+    std::ofstream(services) << "[ids]\ndbname=" << database.name() << "\n";
+  };
+  name(former);
+  setenv("PGSERVICEFILE", services.c_str(), 1);
+  leaf::SegmentAllocator allocator(
+      {.url = "service=ids", .timeout = patience},
+      {.timeout = patience,
+       .on_fetch_failure = {},
+       .host = leaf::HostOptions{
+           .folder = home.path() / "run", .store_files = {services}, .fetch_ahead = false}});
+  leaf::SegmentTag tag = allocator.tag(order);
+  CHECK(tag.next() == 1);
+  name(other);
+  tag.fetch();
+  CHECK(tag.next() == start_of_other);
+  unsetenv("PGSERVICEFILE");
 }
