@@ -8,9 +8,9 @@
 
 namespace leaf::test {
 
-/// Whether a thread of this process waits for something.
+/// Whether a thread, of whatever process, waits for something.
 inline bool is_asleep(pid_t thread) {
-  std::ifstream status(fmt::format("/proc/self/task/{}/stat", thread));
+  std::ifstream status(fmt::format("/proc/{}/stat", thread));
   std::string number, name, state;
   status >> number >> name >> state;
   return state == "S";
