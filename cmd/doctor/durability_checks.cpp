@@ -18,6 +18,9 @@ std::string reset(const StoreSetting& setting, const StoreHealth& health, std::s
   const std::string role = fmt::format("ROLE \"{}\"", health.role);
   const std::string database = fmt::format("DATABASE \"{}\"", health.database_name);
   const auto alter = [&](const std::string& what) {
+    // The session that runs it may have the setting, too.
+    if (setting.name == read_only_setting)
+      return fmt::format("run 'BEGIN READ WRITE; ALTER {} RESET {}; COMMIT'"_hint, what, setting.name);
     return fmt::format("run 'ALTER {} RESET {}'"_hint, what, setting.name);
   };
   if (setting.source == "user") return alter(role);

@@ -50,10 +50,10 @@ Error no_lease_before(UnixTime from, UnixTime now) {
 }
 
 Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
+  const bool leases_all = pool.workers.size() > pool.layout.max_worker();
   const std::string range =
-      pool.workers.size() > pool.layout.max_worker()
-          ? ""
-          : fmt::format(" that this store leases, {} to {},", pool.workers.first, pool.workers.last);
+      leases_all ? ""
+                 : fmt::format(" that this store leases, {} to {},", pool.workers.first, pool.workers.last);
   const std::string taken = fmt::format("all {} workers{} are taken", pool.workers.size(), range);
   UnixTime first = UnixTime::max();
   std::int64_t ahead = 0;
@@ -84,11 +84,25 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
   }
   const std::string text = fmt::format("{}, {} of them because a clock was ahead: the first until {}", taken,
                                        ahead, to_rfc3339(first));
-  if (ahead >= pool.workers.size())
-    return {ErrorCode::exhausted, text, "wait until then, or go on in a new store"_hint};
-  return {ErrorCode::exhausted, text,
-          advice("free those of the others whose holder is gone{}, or go on in a new store"_hint,
-                 Remedy{Remedy::Kind::recycle_worker})};
+  // Not in a new store: it knows nothing of windows that lie ahead, and would make their IDs again.
+  const Remedy more{Remedy::Kind::choose_worker_range};
+  if (ahead >= pool.workers.size()) {
+    return {
+        ErrorCode::exhausted, text,
+        leases_all
+            ? Advice("wait until then"_hint)
+            : advice(
+                  "wait until then, or have the store lease more workers{}, none of which another store leases"_hint,
+                  more)};
+  }
+  const Remedy recycle{Remedy::Kind::recycle_worker};
+  return {
+      ErrorCode::exhausted, text,
+      leases_all
+          ? advice("free those of the others whose holder is gone{}"_hint, recycle)
+          : advice("free those of the others whose holder is gone{}, or have the store lease more workers{}, "
+                   "none of which another store leases"_hint,
+                   recycle, more)};
 }
 
 Error not_free(std::int64_t number, const std::vector<Worker>& workers) {

@@ -317,11 +317,13 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   on_postgresql
   new_role
   leafctl -q init-db --runtime-role "$role"
-  psql -qX -d "$test_database" -c "ALTER ROLE $role SET default_transaction_read_only = on"
-  same 'what failed' 'primary: the server accepts no writes from this role: default_transaction_read_only is on' \
-    "$(as_role checks failed)"
-  run_sql_in "$(as_role hint primary)"
-  same 'those that failed' '' "$(as_role checks failed)"
+  for place in "ROLE $role" "DATABASE $test_database"; do
+    psql -qX -d "$test_database" -c "ALTER $place SET default_transaction_read_only = on"
+    same "what failed at $place" 'primary: the server accepts no writes from this role: default_transaction_read_only is on' \
+      "$(as_role checks failed)"
+    run_sql_in "$(as_role hint primary)"
+    same "what failed after it was mended at $place" '' "$(as_role checks failed)"
+  done
 }
 
 @test "doctor names a file that this user may not write" {

@@ -107,6 +107,6 @@ TEST_CASE("simulation: without a remedy or an assumption it finds the repeat") {
     plan.control = static_cast<Control>(i);
     // It takes several failovers in a row.
     if (plan.control == Control::word_of_all) plan.faults = 1U << static_cast<unsigned>(Fault::failover);
-    CHECK(histories_until_repeated(plan, 2'000) > 0);
+    CHECK(histories_until_repeated(plan, 5'000) > 0);
   }
 }

@@ -495,7 +495,7 @@ TEST_CASE("workers: where all were leased while a clock was ahead, the error say
   const leaf::Error error = error_of([&] { store.acquire_worker(request_of("e")); });
   CHECK(std::string(error.what())
             .starts_with("all 4 workers are taken, 2 of them because a clock was ahead: the first until 20"));
-  CHECK(error.hint() == "free those of the others whose holder is gone, or go on in a new store");
+  CHECK(error.hint() == "free those of the others whose holder is gone");
   // As the hint says, when the window of such a one is over.
   fixture.clock.advance(11min);
   store.recycle_worker(3, /*force=*/false);
@@ -509,10 +509,32 @@ TEST_CASE("workers: where a clock that was ahead had all of them, freeing one is
   fixture.clock.set_back(-24h);
   for (const char* owner : {"a", "b", "c", "d"}) store.acquire_worker(request_of(owner));
   fixture.clock.set_back(24h);
-  CHECK(error_of([&] { store.acquire_worker(request_of("e")); }).hint() ==
-        "wait until then, or go on in a new store");
+  CHECK(error_of([&] { store.acquire_worker(request_of("e")); }).hint() == "wait until then");
   fixture.clock.advance(24h + 10min);
   store.recycle_worker(2, /*force=*/false);
+  CHECK(store.acquire_worker(request_of("e")).worker == 2);
+}
+
+TEST_CASE("workers: where a clock that was ahead had all that a store leases, it may lease more") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  store.set_worker_range(leaf::WorkerRange{0, 1});
+  fixture.clock.set_back(-24h);
+  store.acquire_worker(request_of("a"));
+  std::string hint =
+      "free those of the others whose holder is gone, or have the store lease more workers, none of "
+      "which another store leases";
+  SUBCASE("one") {
+    fixture.clock.set_back(24h);
+    store.acquire_worker(request_of("b"));
+  }
+  SUBCASE("both") {
+    store.acquire_worker(request_of("b"));
+    fixture.clock.set_back(24h);
+    hint = "wait until then, or have the store lease more workers, none of which another store leases";
+  }
+  CHECK(error_of([&] { store.acquire_worker(request_of("e")); }).hint() == hint);
+  store.set_worker_range(leaf::WorkerRange{0, 2});
   CHECK(store.acquire_worker(request_of("e")).worker == 2);
 }
 

@@ -93,7 +93,8 @@ TEST_CASE("store checks: an old server, a standby and a schema of another versio
     health.is_read_only = true;
     health.settings.push_back({"default_transaction_read_only", "on", "database"});
     CHECK(found(health).name == "primary");
-    CHECK(found(health).hint == "run 'ALTER DATABASE \"ids\" RESET default_transaction_read_only'");
+    CHECK(found(health).hint ==
+          "run 'BEGIN READ WRITE; ALTER DATABASE \"ids\" RESET default_transaction_read_only; COMMIT'");
   }
   SUBCASE("old transactions") {
     health.oldest_database = "ids";
