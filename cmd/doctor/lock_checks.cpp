@@ -21,7 +21,7 @@ Check check_file_lock(const leaf::StoreLock& lock) {
   return {
       "locks", CheckState::failed,
       fmt::format("process {} ('{}') has locked the file: nothing is granted", lock.process, lock.program),
-      fmt::format("let its transaction end, or end it with 'kill {}'"_hint, lock.process)};
+      fmt::format("let its transaction end, or end it with 'kill -9 {}'"_hint, lock.process)};
 }
 
 /// Who waits for it gets no grant.

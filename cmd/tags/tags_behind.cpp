@@ -29,7 +29,7 @@ leaf::Error refused(std::string text, std::string hint) {
 
 std::string hint_to_run(const std::string& command) {
   return fmt::format(
-      "run 'leafctl {}', with a higher number where 'leafctl doctor' names one on another host"_hint,
+      "run 'leafctl {}', with a higher number where 'leafctl doctor' names one on another host, or as another user"_hint,
       command);
 }
 

@@ -65,9 +65,13 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
   const auto freed = first_freed(workers);
   const bool are_all_freed = std::ranges::none_of(
       workers, [](const Worker& worker) { return worker.in_range && !worker.owner.empty(); });
-  if (ahead == 0 && freed && are_all_freed) {
+  const std::string text = ahead == 0
+                               ? taken
+                               : fmt::format("{}, {} of them because a clock was ahead: the first until {}",
+                                             taken, ahead, to_rfc3339(first));
+  if (ahead < pool.workers.size() && freed && are_all_freed) {
     return {
-        ErrorCode::exhausted, taken,
+        ErrorCode::exhausted, text,
         fmt::format("try again at {}, when the window of the first one is over"_hint, to_rfc3339(*freed))};
   }
   if (ahead == 0 && freed) {
@@ -82,8 +86,6 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
             advice("see who holds them{}, and free those whose holder is gone{}"_hint,
                    Remedy{Remedy::Kind::list_workers}, Remedy{Remedy::Kind::recycle_worker})};
   }
-  const std::string text = fmt::format("{}, {} of them because a clock was ahead: the first until {}", taken,
-                                       ahead, to_rfc3339(first));
   // Not in a new store: it knows nothing of windows that lie ahead, and would make their IDs again.
   const Remedy more{Remedy::Kind::choose_worker_range};
   if (ahead >= pool.workers.size()) {

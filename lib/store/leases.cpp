@@ -121,7 +121,7 @@ Error Store::Impl::leased_before(std::int64_t worker, UnixTime until,
   // Others may have been leased what the store has lost, too. They took the lowest numbers.
   if (const auto other = spare()) {
     what_helps = advice(
-        "try again when that time has passed; if no host has used worker {} since the backup, go on at once "
+        "try again when that time has passed; if nobody has used worker {} since the backup, go on at once "
         "by "
         "taking it{}"_hint,
         *other, Remedy{.kind = Remedy::Kind::choose_worker, .number = *other});

@@ -331,7 +331,7 @@ make_copy() {
   expect 5 leafctl next --snowflake
   prints ''
   contains "$stderr" 'the store has leased worker 0 up to '
-  contains "$stderr" "hint: try again when that time has passed; if no host has used worker 1023 since the backup"
+  contains "$stderr" "hint: try again when that time has passed; if nobody has used worker 1023 since the backup"
   option=$(sed -n "s/^hint: .*go on at once by taking it with '\(.*\)'$/\1/p" <<<"$stderr")
   # shellcheck disable=SC2086 # several words
   for _ in 1 2 3; do leafctl next --snowflake $option >>"$ids"; done

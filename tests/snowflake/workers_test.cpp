@@ -515,6 +515,21 @@ TEST_CASE("workers: where a clock that was ahead had all of them, freeing one is
   CHECK(store.acquire_worker(request_of("e")).worker == 2);
 }
 
+TEST_CASE("workers: where a clock that was ahead had some, and the others were freed, those are waited for") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  store.set_layout(Layout::parse("41,1,12"));
+  fixture.clock.set_back(-24h);
+  store.acquire_worker(request_of("a"));
+  fixture.clock.set_back(24h);
+  store.release_workers("a");
+  store.acquire_worker(request_of("a"));
+  store.release_workers("a");
+  CHECK(error_of([&] { store.acquire_worker(request_of("e")); }).hint().starts_with("try again at "));
+  fixture.clock.advance(11min);
+  CHECK(store.acquire_worker(request_of("e")).worker == 1);
+}
+
 TEST_CASE("workers: where a clock that was ahead had all that a store leases, it may lease more") {
   LeaseFixture fixture;
   Store store = fixture.open();

@@ -274,7 +274,7 @@ TEST_CASE("store checks: who keeps a file from being written is named, if this h
   CHECK(found(health).name == "locks");
   CHECK(found(health).state == CheckState::failed);
   CHECK(found(health).detail == "process 12 ('sqlite3') has locked the file: nothing is granted");
-  CHECK(found(health).hint == "let its transaction end, or end it with 'kill 12'");
+  CHECK(found(health).hint == "let its transaction end, or end it with 'kill -9 12'");
   health.locks[0].process = 0;
   CHECK(found(health).detail ==
         "the file is locked by a process of another host or container: nothing is granted");

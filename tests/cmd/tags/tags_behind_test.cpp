@@ -52,7 +52,8 @@ TEST_CASE("tags behind: those that would grant again what this host was granted,
   leaf::Store store = gone_back.open();
   const auto any = [](const std::string&) { return true; };
   const auto is_new = [](const std::string& tag) { return tag == "new"; };
-  const std::string with = ", with a higher number where 'leafctl doctor' names one on another host\n";
+  const std::string with =
+      ", with a higher number where 'leafctl doctor' names one on another host, or as another user\n";
   const auto lost = [&](const std::string& tag) {
     return "tag '" + tag +
            "' is gone from the store, but this host was granted IDs of it up to 10: the store has " +
