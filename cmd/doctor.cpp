@@ -10,7 +10,6 @@
 #include "doctor/examination.hpp"
 #include "doctor/nagios.hpp"
 #include "leaf/error.hpp"
-#include "terminal/hint_text.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl {
@@ -59,7 +58,7 @@ class Doctor : public Command {
     Checks checks = examine(session, [&session] { return session.store(); });
     for (Check& check : checks) {
       for (std::string* const text : {&check.detail, &check.hint})
-        *text = with_option(*text, session.messages.hinted_option());
+        *text = session.messages.with_hinted_option(*text);
     }
     if (is_nagios()) {
       session.output.print_text(nagios_line(checks));

@@ -66,7 +66,8 @@ std::string options_for_hints(const GlobalOptions& options) {
 void configure(Messages& messages, const GlobalOptions& options, const Configuration& configuration) {
   if (options.verbose) messages.set_level(Messages::Level::verbose);
   if (options.quiet) messages.set_level(Messages::Level::quiet);
-  messages.set_hinted_option(options_for_hints(options));
+  messages.set_hinted_option(options_for_hints(options),
+                             options.values[find_setting("group").value()].has_value());
   if (options.verbose) {
     for (const SettingOrigin& setting : configuration.origins) {
       messages.detail(std::string(setting.setting->key) + ": " + setting.shown() + " (" + setting.origin +

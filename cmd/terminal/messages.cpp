@@ -60,8 +60,12 @@ std::string Messages::hint_line(std::string_view hint) const {
   return fmt::format("{} {}\n", paint(cyan, "hint:", color_), readable(hint));
 }
 
+std::string Messages::with_hinted_option(std::string_view text) const {
+  return with_option(text, hinted_option_, hints_for_group_);
+}
+
 std::string Messages::readable(std::string_view text) const {
-  return escape_for_terminal(with_option(text, hinted_option_));
+  return escape_for_terminal(with_hinted_option(text));
 }
 
 void Messages::print(const std::string& text) {

@@ -21,8 +21,12 @@ class Messages {
 
   /// What each command that a message or hint names is to be given, such as "--store URL": what helps one
   /// store may harm another.
-  void set_hinted_option(std::string option) { hinted_option_ = std::move(option); }
-  const std::string& hinted_option() const noexcept { return hinted_option_; }
+  void set_hinted_option(std::string option, bool for_group = false) {
+    hinted_option_ = std::move(option);
+    hints_for_group_ = for_group;
+  }
+  /// With that; see hint_text.hpp.
+  std::string with_hinted_option(std::string_view text) const;
 
   void set_level(Level level) noexcept { level_ = level; }
   void set_color(bool color) noexcept { color_ = color; }
@@ -57,6 +61,7 @@ class Messages {
   bool color_;
   bool able_terminal_ = false;
   std::string hinted_option_;
+  bool hints_for_group_ = false;
 };
 
 }  // namespace leafctl

@@ -213,3 +213,9 @@ unmarked_hints() {
 @test "no hint goes unmarked" {
   same 'hints that are not marked with _hint' '' "$(unmarked_hints)"
 }
+
+@test "the commands that hints name with --group are those that take it, but for init-db and benchmarks" {
+  sed -n '/takes_group{/,/};/p' "$source_tree/cmd/terminal/hint_text.cpp" | grep -o '"[^"]*"' | tr -d '"' >named
+  of_tree '$1 == "option" && $3 == "--group" && $2 !~ /^(init-db|show-config|bench .*)$/ { print $2 }' >taking
+  agree 'cmd/terminal/hint_text.cpp' taking named
+}

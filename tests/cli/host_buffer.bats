@@ -448,6 +448,20 @@ is_done_again() {
   [ "$raised" -gt 100 ]
 }
 
+@test "what mends a store that went back is looked for where a group draws, if one does" {
+  leafctl -q add-tag order --step 10
+  back_up_store
+  export LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/of_group
+  leafctl next order --group --direct >"$ids"
+  put_store_back
+  if [ "$TEST_STORE" = postgresql ]; then leafctl -q init-db --guard-steps 0; fi
+  expect 5 leafctl next order --group --direct
+  contains "$stderr" "'leafctl tags update order --raise-to 2 --group'; if a check of the store with 'leafctl doctor --group' names"
+  leafctl -q tags update order --raise-to 2 --group
+  leafctl next order --group --direct >>"$ids"
+  all_different 2 "$ids"
+}
+
 @test "what mends a store that went back spares what other hosts have buffered" {
   leafctl -q add-tag order --step 10
   back_up_store

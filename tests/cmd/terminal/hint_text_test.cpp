@@ -20,6 +20,15 @@ TEST_CASE("hint text: each command gets the store that the line named") {
   CHECK(with_option("", "-s").empty());
 }
 
+TEST_CASE("hint text: who draws for a group looks at what was granted to the group") {
+  CHECK(with_option("raise it with 'leafctl tags update a --raise-to 4'; run 'leafctl doctor'", "-s", true) ==
+        "raise it with 'leafctl -s tags update a --raise-to 4 --group'; run 'leafctl -s doctor --group'");
+  CHECK(with_option("'leafctl next'", "", true) == "'leafctl next --group'");
+  CHECK(with_option("'leafctl next --group a', 'leafctl nextest', 'leafctl init-db', 'leafctl next --help'",
+                    "", true) ==
+        "'leafctl next --group a', 'leafctl nextest', 'leafctl init-db', 'leafctl next --help'");
+}
+
 TEST_CASE("hint text: a name in which the option occurs is not the option") {
   for (const std::string command :
        {"add-tag web--store", "add-tag --stores", "add-tag x--store=y --start 1"}) {
