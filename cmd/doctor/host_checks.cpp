@@ -207,7 +207,8 @@ Checks lost_tag_checks(leaf::Store& store) {
                      "store has gone back",
                      lost.name.str(), lost.granted_end - 1),
          fmt::format("run 'leafctl add-tag {}', with a higher number where 'leafctl doctor' names one on "
-                     "another host, or as another user; remove the tag then if nobody needs it"_hint,
+                     "another host, as another user, or for another runtime folder; if it had a limit, set "
+                     "that again; remove the tag then if nobody needs it"_hint,
                      tag_arguments(lost.name.str(), fmt::format("--start {}", lost.granted_end))),
          lost.name.str(),
          {{"start", lost.granted_end}}});
@@ -234,7 +235,8 @@ Checks mark_checks(leaf::Store& store, const leaf::Failover& failover) {
                      "up to {}: the store has gone back",
                      tag.name, tag.next_id, mark - 1),
          fmt::format("run 'leafctl tags update {}', with a higher number where 'leafctl doctor' names one on "
-                     "another host, or as another user: what others have buffered counts too; if this is a "
+                     "another host, as another user, or for another runtime folder: what others have "
+                     "buffered counts too; if this is a "
                      "copy beside the "
                      "original, 'leafctl init-db --new-deployment' makes it a store of its own"_hint,
                      tag_arguments(tag.name, fmt::format("--raise-to {}", mark))),

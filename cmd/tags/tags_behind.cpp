@@ -29,7 +29,8 @@ leaf::Error refused(std::string text, std::string hint) {
 
 std::string hint_to_run(const std::string& command) {
   return fmt::format(
-      "run 'leafctl {}', with a higher number where 'leafctl doctor' names one on another host, or as another user"_hint,
+      "run 'leafctl {}', with a higher number where 'leafctl doctor' names one on another host, as another "
+      "user, or for another runtime folder"_hint,
       command);
 }
 
@@ -46,7 +47,8 @@ leaf::Error lost(const leaf::LostTag& tag) {
       fmt::format("tag '{}' is gone from the store, but this host was granted IDs of it up to {}: the store "
                   "has gone back",
                   tag.name.str(), tag.granted_end - 1),
-      hint_to_run("add-tag " + tag_arguments(tag.name.str(), fmt::format("--start {}", tag.granted_end))));
+      hint_to_run("add-tag " + tag_arguments(tag.name.str(), fmt::format("--start {}", tag.granted_end))) +
+          "; if it had a limit, set that again"_hint);
 }
 
 }  // namespace

@@ -89,13 +89,11 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
   // Not in a new store: it knows nothing of windows that lie ahead, and would make their IDs again.
   const Remedy more{Remedy::Kind::choose_worker_range};
   if (ahead >= pool.workers.size()) {
-    return {
-        ErrorCode::exhausted, text,
-        leases_all
-            ? Advice("wait until then"_hint)
-            : advice(
-                  "wait until then, or have the store lease more workers{}, none of which another store leases"_hint,
-                  more)};
+    return {ErrorCode::exhausted, text,
+            leases_all ? Advice("wait until then"_hint)
+                       : advice("wait until then, or have the store lease more workers{}, none of which "
+                                "another store leases"_hint,
+                                more)};
   }
   const Remedy recycle{Remedy::Kind::recycle_worker};
   return {

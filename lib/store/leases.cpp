@@ -122,8 +122,7 @@ Error Store::Impl::leased_before(std::int64_t worker, UnixTime until,
   if (const auto other = spare()) {
     what_helps = advice(
         "try again when that time has passed; if nobody has used worker {} since the backup, go on at once "
-        "by "
-        "taking it{}"_hint,
+        "by taking it{}"_hint,
         *other, Remedy{.kind = Remedy::Kind::choose_worker, .number = *other});
   }
   return {ErrorCode::refused,

@@ -297,11 +297,11 @@ Error gone_back(const TagName& name, std::int64_t mark) {
       fmt::format("the store has granted IDs of tag '{}' before, up to {}: it was restored from a backup, or "
                   "an old standby took over",
                   name.str(), mark - 1),
-      advice("raise it to {}{}; if a check of the store{} names a higher number on another host, or as "
-             "another user, "
-             "use that one: what others have buffered counts too"_hint,
-             mark, Remedy{.kind = Remedy::Kind::raise_tag, .name = name.str(), .number = mark},
-             Remedy{Remedy::Kind::check_store})};
+      advice(
+          "raise it to {}{}; if a check of the store{} names a higher number on another host, as "
+          "another user, or for another runtime folder, use that one: what others have buffered counts too"_hint,
+          mark, Remedy{.kind = Remedy::Kind::raise_tag, .name = name.str(), .number = mark},
+          Remedy{Remedy::Kind::check_store})};
 }
 
 }  // namespace
@@ -312,7 +312,8 @@ Error store::lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
                       "restored from a backup, or an old standby took over",
                       name.str(), mark - 1),
           advice("add it to go on from {}{}, or from a higher number that a look at the "
-                 "tag{} names on another host, or as another user; if it had a limit, set that again"_hint,
+                 "tag{} names on another host, as another user, or for another runtime folder; if it had a "
+                 "limit, set that again"_hint,
                  mark, Remedy{.kind = Remedy::Kind::add_tag, .name = name.str(), .number = mark},
                  Remedy{.kind = Remedy::Kind::look_at_tag, .name = name.str()})};
 }

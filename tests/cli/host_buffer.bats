@@ -473,7 +473,7 @@ is_done_again() {
   put_store_back
   if [ "$TEST_STORE" = postgresql ]; then leafctl -q init-db --guard-steps 0; fi
   expect 5 leafctl next order --direct
-  contains "$stderr" "hint: raise it to 21 with 'leafctl tags update order --raise-to 21'; if a check of the store with 'leafctl doctor' names a higher number on another host, or as another user, use that one: "
+  contains "$stderr" "hint: raise it to 21 with 'leafctl tags update order --raise-to 21'; if a check of the store with 'leafctl doctor' names a higher number on another host, as another user, or for another runtime folder, use that one: "
   local highest
   highest=$(for host in "${hosts[@]}"; do
     LEAFCTL_RUNTIME_DIR=$host leafctl doctor
@@ -597,7 +597,7 @@ until_state_of_one_be_ok() {
   contains "$stderr" "leafctl: 2 of the tags in '$BATS_TEST_TMPDIR/older.yaml' would begin below what was granted, so nothing was changed"
   same 'tags' 0 "$(leafctl tags list | wc -l)"
   # Literally what the hints say.
-  sed -n "s/^hint: add it to go on from [0-9]* with '\([^']*\)', or from a higher number that .* names on another host, or as another user.*/\1/p" <<<"$stderr" >"$BATS_TEST_TMPDIR/mend"
+  sed -n "s/^hint: add it to go on from [0-9]* with '\([^']*\)', or from a higher number that .* names on another host, as another user, or for another runtime folder.*/\1/p" <<<"$stderr" >"$BATS_TEST_TMPDIR/mend"
   same 'hints' 2 "$(wc -l <"$BATS_TEST_TMPDIR/mend")"
   bash -e "$BATS_TEST_TMPDIR/mend"
   expect 0 leafctl tags import "$BATS_TEST_TMPDIR/older.yaml"

@@ -53,11 +53,13 @@ TEST_CASE("tags behind: those that would grant again what this host was granted,
   const auto any = [](const std::string&) { return true; };
   const auto is_new = [](const std::string& tag) { return tag == "new"; };
   const std::string with =
-      ", with a higher number where 'leafctl doctor' names one on another host, or as another user\n";
+      ", with a higher number where 'leafctl doctor' names one on another host, as another user, or for "
+      "another runtime folder\n";
+  const std::string with_limit = with.substr(0, with.size() - 1) + "; if it had a limit, set that again\n";
   const auto lost = [&](const std::string& tag) {
     return "tag '" + tag +
            "' is gone from the store, but this host was granted IDs of it up to 10: the store has " +
-           "gone back | run 'leafctl add-tag " + tag + " --start 11'" + with;
+           "gone back | run 'leafctl add-tag " + tag + " --start 11'" + with_limit;
   };
   CHECK(text_of(leafctl::tags_behind(store.all_tags(), store, any)) ==
         "tag 'order' would go on from 1, although this host was granted IDs up to 10: the store has gone "
