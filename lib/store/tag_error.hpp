@@ -11,8 +11,10 @@ namespace leaf::store {
 void require_valid(const NewTag& tag);
 void require_valid(const TagChange& change);
 
-/// IDs up to `mark` were granted to this host before, but the store has no row of the tag, not even a
-/// tombstone.
+/// IDs up to `mark` were granted to this host before.
+Error gone_back(const TagName& name, std::int64_t mark);
+
+/// As gone_back(), where the store has no row of the tag, not even a tombstone.
 Error lost_tag(ErrorCode code, const TagName& name, std::int64_t mark);
 
 /// For attempt(), which tries again: somebody has changed the tag between a statement and a look at why it

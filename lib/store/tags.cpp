@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "leaf/detail/supply_text.hpp"
 #include "leaf/detail/utf8.hpp"
 #include "leaf/store.hpp"
 #include "store/found_tag.hpp"
@@ -18,6 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using store::found_in;
 using store::FoundTag;
+using store::gone_back;
 using store::lost_tag;
 using store::Row;
 using store::tag_of;
@@ -286,50 +286,6 @@ void Store::remove_tag(const TagName& name) {
   });
   const bool may_be_done = impl_->retried() && was_removed;
   if (removed.empty() && !may_be_done) throw impl_->missing(name);
-}
-
-namespace {
-
-/// IDs up to `mark` were granted to this host before.
-Error gone_back(const TagName& name, std::int64_t mark) {
-  return {
-      ErrorCode::refused,
-      fmt::format("the store has granted IDs of tag '{}' before, up to {}: it was restored from a backup, or "
-                  "an old standby took over",
-                  name.str(), mark - 1),
-      advice(
-          "raise it to {}{}; if a check of the store{} names a higher number on another host, as "
-          "another user, or for another runtime folder, use that one: what others have buffered counts too"_hint,
-          mark, Remedy{.kind = Remedy::Kind::raise_tag, .name = name.str(), .number = mark},
-          Remedy{Remedy::Kind::check_store})};
-}
-
-}  // namespace
-
-Error store::lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
-  return {code,
-          fmt::format("tag '{}' does not exist, but IDs of it were granted before, up to {}: the store was "
-                      "restored from a backup, or an old standby took over",
-                      name.str(), mark - 1),
-          advice("add it to go on from {}{}, or from a higher number that a look at the "
-                 "tag{} names on another host, as another user, or for another runtime folder; if it had a "
-                 "limit, set that again"_hint,
-                 mark, Remedy{.kind = Remedy::Kind::add_tag, .name = name.str(), .number = mark},
-                 Remedy{.kind = Remedy::Kind::look_at_tag, .name = name.str()})};
-}
-
-Error store::changed_meanwhile(const TagName& tag) {
-  // With a state that is tried again.
-  return {ErrorCode::unavailable, fmt::format("tag '{}' was changed by somebody else meanwhile", tag.str()),
-          "try again"_hint, "40001"};
-}
-
-Error store::too_few_left(const Tag& tag, std::uint64_t buffered) {
-  const TagSupply supply = supply_of(tag, buffered);
-  return {ErrorCode::exhausted, detail::supply_text(tag.name, supply),
-          supply.limit < max_id
-              ? advice("raise it{}"_hint, Remedy{.kind = Remedy::Kind::change_limit, .name = tag.name})
-              : "go on with another tag: no ID is greater"_hint};
 }
 
 Grant Store::grant(const TagName& name, std::int64_t count) {

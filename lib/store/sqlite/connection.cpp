@@ -10,7 +10,6 @@
 #include <thread>
 #include <utility>
 
-#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
 #include "store/fork_guard.hpp"
@@ -18,6 +17,7 @@
 #include "store/sqlite/file.hpp"
 #include "store/sqlite/health.hpp"
 #include "store/sqlite/migrations.hpp"
+#include "store/sqlite/place.hpp"
 #include "store/sqlite/sql.hpp"
 #include "store/sqlite/sql_functions.hpp"
 #include "text/hint.hpp"
@@ -47,8 +47,7 @@ class SqliteConnection final : public Connection {
     std::error_code ignored;
     absolute_path_ = std::filesystem::absolute(path_, ignored).string();
     try {
-      require_usable_name();
-      require_free_places();
+      require_usable(place());
       open();
       require_own_file();
       // With a rollback journal the one file is the whole store whenever nobody writes, so that a copy of it
@@ -138,29 +137,7 @@ class SqliteConnection final : public Connection {
     return SQLITE_OK;
   }
 
-  /// SQLite opens devices too, and another database's journal, which that one cuts off at its next commit.
-  void require_usable_name() const {
-    const auto refuse = [&](const char* why) {
-      throw Error(ErrorCode::usage, fmt::format("store '{}' {}", path_, why), name_another_file());
-    };
-    std::error_code ignored;
-    const auto status = std::filesystem::status(path_, ignored);
-    if (!is_found_by_text(absolute_path_)) {
-      throw Error(
-          ErrorCode::usage,
-          fmt::format("SQLite cannot follow the path of store '{}': a link on it leads elsewhere than "
-                      "its text says, as links in /proc do",
-                      path_),
-          "name it by a path that this process sees"_hint);
-    }
-    if (path_.ends_with('/') ||
-        (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)))
-      refuse("is not a file");
-    const std::string name = std::filesystem::weakly_canonical(path_, ignored).filename();
-    for (const char* end : {"-journal", "-wal", "-shm"}) {
-      if (name.ends_with(end)) refuse("has the name of another file's journal, which would replace it");
-    }
-  }
+  Place place() const { return {.shown = path_, .path = absolute_path_}; }
 
   /// What lies there now, if this is still the file that was.
   FileLook look(const std::string& path) {
@@ -173,43 +150,6 @@ class SqliteConnection final : public Connection {
           "allow statx in the seccomp profile of its container: engines from before 2018 refuse it"_hint);
     }
     throw exchanged();
-  }
-
-  /// Before SQLite opens the file: if it finds a WAL beside it, it opens that too.
-  void require_free_places() const {
-    std::error_code ignored;
-    const std::string own_name = std::filesystem::weakly_canonical(absolute_path_, ignored).string();
-    for (const char* end : {"-journal", "-wal", "-shm"}) require_free_place(own_name + end);
-  }
-
-  /// SQLite opens what it finds in its journal's place, and waits without end for somebody to write to a
-  /// pipe.
-  void require_free_place(const std::string& name) const {
-    const JournalPlace place = look_at_journal(name);
-    if (place == JournalPlace::no_file) {
-      throw Error(ErrorCode::refused,
-                  fmt::format("'{}' is a link, or not a file: store '{}' has its journal there", name, path_),
-                  "remove it if nobody needs it, and check who may write to its folder"_hint);
-    }
-    if (place == JournalPlace::has_other_names) {
-      throw Error(
-          ErrorCode::refused,
-          fmt::format("'{}' has more than one name: what a crash leaves there for another store would be "
-                      "put into store '{}', and IDs would repeat",
-                      name, path_),
-          fmt::format("'find / -samefile {}' lists its names: once no program has one of these stores "
-                      "open, remove it if it is empty"_hint,
-                      leaf::detail::shell_word(name)));
-    }
-    if (place == JournalPlace::mounted_alone) throw mounted_alone("the journal of store", "it");
-  }
-
-  Error mounted_alone(const char* what, const char* journal) const {
-    return {ErrorCode::refused,
-            fmt::format("{} '{}' is mounted without its folder: a crash would leave {} where others do not "
-                        "see it, and IDs would repeat",
-                        what, path_, journal),
-            "mount the folder that the file lies in, rather than the file"_hint};
   }
 
   /// All connections of a program share what SQLite guards by mutexes, unless the program has turned those
@@ -256,22 +196,12 @@ class SqliteConnection final : public Connection {
     return sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
   }
 
-  /// The path still leads to the file that is open, and the file has no name beside which another journal
-  /// would lie: those who use that one would not see what a crash left in this one.
+  /// The path still leads to the file that is open, and no other way does.
   void require_same_file() {
     if (!file_) return;
     const FileLook now = look(absolute_path_);
     if (now.identity != *file_ || was_moved()) throw exchanged();
-    if (now.has_other_names) {
-      throw Error(ErrorCode::refused,
-                  fmt::format("store '{}' has more than one name: a crash would leave its journal beside "
-                              "one, and IDs drawn by another would repeat",
-                              path_),
-                  fmt::format("'find / -samefile {}' lists its names: keep only one, the one whose "
-                              "'-journal' is not empty if there is one"_hint,
-                              leaf::detail::shell_word(absolute_path_)));
-    }
-    if (now.is_mounted_alone) throw mounted_alone("store", "its journal");
+    require_one_way(place(), now);
   }
 
   Error exchanged() {
@@ -333,7 +263,7 @@ class SqliteConnection final : public Connection {
     if (is_alone) {
       require_same_file();
       // SQLite opens its journal anew for each transaction; a look at its name costs little beside that.
-      if (file_) require_free_place(journal_);
+      if (file_) require_free_journal(place(), journal_);
     }
     sqlite3_stmt* prepared = nullptr;
     const int compiled = sqlite3_prepare_v2(db_.get(), text, -1, &prepared, rest);

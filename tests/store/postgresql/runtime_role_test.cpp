@@ -8,30 +8,19 @@
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "store/postgresql/role_stage.hpp"
 #include "support/error_of.hpp"
 #include "support/test_database.hpp"
 
 using leaf::test::error_of;
 using leaf::test::SqlSession;
-using leaf::test::TestDatabase;
 using leaf::test::TestRole;
 
 namespace {
 
 const leaf::TagName order("order");
 
-/// A store with a tag, and a role that can log in. The role goes last: it has rights in the database.
-struct Stage {
-  TestRole role{"LOGIN PASSWORD 'right'"};
-  TestDatabase database;
-  leaf::Store owner{{.url = database.url()}};
-
-  Stage() {
-    owner.migrate();
-    owner.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
-  }
-  std::string role_url() const { return database.url("user=" + role.name() + " password=right"); }
-};
+using Stage = leaf::test::RoleStage;
 
 bool can(SqlSession& session, const std::string& statement) {
   try {

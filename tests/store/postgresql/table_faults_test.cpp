@@ -7,31 +7,22 @@
 #include "leaf/error.hpp"
 #include "leaf/health.hpp"
 #include "leaf/store.hpp"
+#include "store/postgresql/role_stage.hpp"
 #include "support/error_of.hpp"
 #include "support/test_database.hpp"
 
 using leaf::test::error_of;
-using leaf::test::TestDatabase;
 using leaf::test::TestRole;
 
 namespace {
 
 const leaf::TagName order("order");
 
-/// A store with a runtime role, whose owner is a superuser.
-struct Stage {
-  TestRole role{"LOGIN PASSWORD 'right'"};
-  TestDatabase database;
-  leaf::Store owner{{.url = database.url()}};
-  std::string url = database.url("user=" + role.name() + " password=right");
-
-  Stage() {
-    owner.migrate();
-    owner.add_tag({.name = order, .step = {}, .start = {}, .limit = {}, .description = {}});
-    owner.grant_runtime_role(role.name());
-  }
+/// The role is a runtime role; the owner is a superuser.
+struct Stage : leaf::test::RoleStage {
+  Stage() { owner.grant_runtime_role(role.name()); }
   ~Stage() { database.sql().run("DROP OWNED BY " + role.name()); }
-  leaf::Store runtime() const { return leaf::Store({.url = url}); }
+  leaf::Store runtime() const { return leaf::Store({.url = role_url()}); }
   std::string leases_from() { return database.sql().value("SELECT leases_from FROM leaf_meta"); }
 
   /// The statement in the hint's quotes is run.
@@ -84,7 +75,8 @@ TEST_CASE("table faults: what stands in the way of a table's rows is told, and t
     leaf::Store store = stage.runtime();
     const leaf::Error error = error_of([&] { store.grant(order, 1); });
     check_told(error, one.what);
-    check_told(error_of([&] { leaf::Store({.url = stage.url}).acquire_worker({.owner = "a"}); }), one.what);
+    check_told(error_of([&] { leaf::Store({.url = stage.role_url()}).acquire_worker({.owner = "a"}); }),
+               one.what);
     check_told(error_of([&] { leaf::Store({.url = stage.database.url()}).migrate(); }), one.what);
     check_told(error_of([&] { leaf::Store({.url = stage.database.url()}).remove_tag(order); }), one.what);
     check_told(store.health(), one.what, true);
