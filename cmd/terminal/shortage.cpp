@@ -24,7 +24,7 @@ std::terminate_handler usual_end = nullptr;
 bool is_for_want_of_memory() {
   const std::type_info* const thrown = abi::__cxa_current_exception_type();
   if (thrown != nullptr) return *thrown == typeid(std::bad_alloc);
-  // What ends without an exception is most often a mistake in the program.
+  // Without an exception it is most likely a mistake in the program.
   void* const page = std::malloc(4096);
   std::free(page);
   return page == nullptr;

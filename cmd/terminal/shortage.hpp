@@ -7,12 +7,11 @@
 
 namespace leafctl {
 
-/// What `error` says of a lack of memory, threads or open files that no call has put in words, and what
-/// helps; none if it is of anything else.
+/// `error` as a shortage of memory, threads or open files, with what helps; none if it is anything else.
 std::optional<leaf::Error> shortage_of(const std::exception& error);
 
-/// Has a lack of memory end the program with the same words and status also where nothing catches it, as
-/// while a module is loaded, or where there is none for the exception either.
+/// From now on the program ends with the same message and status where nothing catches std::bad_alloc, as in
+/// the initializers of a module, or where there is no memory left for the exception.
 void survive_lack_of_memory();
 
 }  // namespace leafctl

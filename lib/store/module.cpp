@@ -48,8 +48,8 @@ fs::path library_folder() {
   return file.is_absolute() ? fs::canonical(file, ignored).parent_path() : fs::path();
 }
 
-/// Whether the loader has failed for want of memory. Of a mapping that fails it says only that, also where
-/// the file system forbids that its files are executed.
+/// Whether the loader ran out of memory. It reports a failed mapping in the same words where the file system
+/// is mounted noexec.
 bool is_lack_of_memory(const std::string& text, const fs::path& file) {
   struct statvfs system {};
   return text.ends_with("out of memory") ||

@@ -205,7 +205,7 @@ class Store::Impl {
   void connect(store::IfMissing if_missing, bool check_schema, const store::Attempts& attempts);
   /// In the place of the present connection, which stays if that fails.
   void connect_anew(store::IfMissing if_missing, std::chrono::milliseconds timeout);
-  /// Throws `error` with what mends the tables, if somebody has made something of them that it may be from.
+  /// Throws `error` with a remedy, if somebody has altered the tables in a way that may explain it.
   void blame_tables(const Error& error, const store::Attempts& attempts);
   /// Throws Error, after which attempt() connects anew, where `identity` is of another deployment.
   void require_connected_to(const StoreIdentity& identity);

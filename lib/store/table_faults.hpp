@@ -29,7 +29,7 @@ inline bool any_stops_grants(const std::vector<TableFault>& faults) {
 /// rows that should be there are not.
 void require_no_table_fault(Connection& connection, std::chrono::milliseconds timeout);
 
-/// Whether a statement that failed with `error` may have done so for what somebody has added to a table.
+/// Whether `error` may come from what somebody has added to a table.
 bool may_be_table_fault(const Error& error);
 
 }  // namespace leaf::store

@@ -59,7 +59,7 @@ struct StoreLock {
 /// What an administrator of the server can do so that others can go on.
 LEAF_EXPORT std::string how_to_end(const StoreLock& lock);
 
-/// What somebody has made of a table so that its rows are out of reach, or not all that is found there.
+/// How somebody has altered a table so that its rows are hidden, or mixed with others.
 struct TableFault {
   std::string what;           ///< such as "public.leaf_alloc has row-level security"
   std::string remedy;         ///< the SQL that undoes it; empty: none is known

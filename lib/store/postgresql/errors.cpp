@@ -342,7 +342,7 @@ Error statement_error(const PGresult* result) {
         "setval(pg_get_serial_sequence($$leaf_event$$, $$event_id$$), max(event_id)) FROM leaf_event'"_hint,
         state};
   }
-  // Of rows that a publication has to tell apart.
+  // Of a published table whose rows have no replica identity.
   if (field(PG_DIAG_SOURCE_FUNCTION) == "CheckCmdReplicaIdentity") {
     return {
         ErrorCode::refused, fmt::format("the store refused: {}", text),

@@ -21,7 +21,7 @@ struct Resolution {
   bool is_anybody_left = true;        ///< false: no name has an address, and no server was named otherwise
 };
 
-/// What the failure of a name begins with for which the system gave no thread: nobody was asked.
+/// How the failure of a lookup begins if there was no thread for it: nobody was asked.
 inline constexpr std::string_view no_thread = "no thread could be started";
 
 /// Gives every name its addresses, since libpq waits for a silent name server without regard to a deadline.

@@ -196,7 +196,7 @@ class SqliteConnection final : public Connection {
     return sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
   }
 
-  /// The path still leads to the file that is open, and no other way does.
+  /// Throws Error unless the path still leads to the open file, and no other way does.
   void require_same_file() {
     if (!file_) return;
     const FileLook now = look(absolute_path_);

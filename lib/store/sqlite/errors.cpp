@@ -53,13 +53,13 @@ Error unwritable(const std::string& what, const std::string& path) {
   return {ErrorCode::usage, what, "check who may write to the file, its '-journal' and its folder"_hint};
 }
 
-/// Whether it cannot be opened for what the path is.
+/// Whether the path, and not the disk, keeps a file from being opened.
 bool is_of_path(int cause) {
   return cause == 0 || cause == EACCES || cause == EPERM || cause == ENOTDIR || cause == ELOOP ||
          cause == ENAMETOOLONG;
 }
 
-/// What failed for `cause`, an error of the system; 0: nobody knows.
+/// `what`, with the status and hint for `cause`, an error of the system; 0 if it is unknown.
 Error of_system(int cause, const std::string& what, const std::string& path) {
   if (is_shortage(cause)) return {ErrorCode::unavailable, what, shortage_hint(cause)};
   if (is_without_room(cause)) return {ErrorCode::unavailable, what, "free some space there"_hint};

@@ -82,7 +82,7 @@ void look_at_file_system(StoreHealth& health, const std::string& path) {
   if (statfs(path.c_str(), &system) != 0) return;
   const auto blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
   health.is_read_only = (static_cast<unsigned long>(system.f_flags) & ST_RDONLY) != 0;
-  // A file system that does not count says 0 of all.
+  // A file system that does not count reports 0.
   if (system.f_blocks != 0)
     health.bytes_left = static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(system.f_bsize);
   const KnownFileSystem* const known = find_known(system);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned journal_size = 16 << 10;  // of a grant: a header, and two pages as they were
 
-/// By what the file system of `folder` says of itself; a journal that is there takes no file more.
+/// Judged by statvfs(3). A journal that is there needs no new inode.
 int why_no_journal_by_figures(const char* folder, bool is_there) {
   struct statvfs system {};
   if (statvfs(folder, &system) != 0) return errno;
@@ -23,7 +23,7 @@ int why_no_journal_by_figures(const char* folder, bool is_there) {
   const bool is_root = geteuid() == 0;
   const auto blocks = is_root ? system.f_bfree : system.f_bavail;
   const auto files = is_root ? system.f_ffree : system.f_favail;
-  // Those that do not count say 0 of all.
+  // File systems that do not count report 0.
   if (system.f_blocks != 0 && blocks * system.f_frsize < journal_size) return ENOSPC;
   return !is_there && system.f_files != 0 && files == 0 ? ENOSPC : 0;
 }
@@ -31,7 +31,7 @@ int why_no_journal_by_figures(const char* folder, bool is_there) {
 }  // namespace
 
 int why_no_journal(const std::string& path) {
-  // Who writes past the limit is sent a signal, which ends a program.
+  // Writing past the limit raises SIGXFSZ, which ends a program.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < journal_size) return EFBIG;
   std::error_code unknown;
