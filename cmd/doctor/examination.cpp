@@ -14,6 +14,7 @@
 #include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
 #include "text/time_text.hpp"
+#include "workers/worker_request.hpp"
 
 namespace leafctl {
 
@@ -39,12 +40,24 @@ Check check_layout(leaf::Store& store, const leaf::Layout& layout, const Setting
   return layout_check(layout, settings.layout, now);
 }
 
+/// Whether the store has gone back to before a lease that this host knows of, and would lease the same again.
+Checks lease_checks(leaf::Store& store, const Settings& settings) {
+  try {
+    store.check_lease(worker_request(settings));
+    return {};
+  } catch (const leaf::Error& error) {
+    if (error.code() != leaf::ErrorCode::refused) throw;
+    return {{"workers", CheckState::failed, error.what(), hint_text(error), settings.worker_name}};
+  }
+}
+
 void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const Settings& settings,
                   const std::vector<leaf::HostBuffer>& buffers) {
   append(checks, tag_checks(store.tags(), tags_on_host(buffers, store.identity())));
   const leaf::Layout layout = store.layout();
   checks.push_back(check_layout(store, layout, settings, now));
   append(checks, worker_checks(store.workers(), layout, store.worker_range(), now, worker_policy(settings)));
+  append(checks, lease_checks(store, settings));
 }
 
 /// Nothing if it does not answer all that is asked. `buffers` are looked at anew once it is known which of

@@ -11,6 +11,7 @@
 #include "store/store_impl.hpp"
 #include "store/unix_time.hpp"
 #include "store/uuid.hpp"
+#include "store/worker_choice.hpp"
 #include "store/worker_range.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -31,15 +32,11 @@ using store::WorkerPool;
 
 constexpr std::size_t max_owner = 255;
 
-/// The highest one of `range` that neither the store nor this host knows to have been leased.
-std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const WorkerRange& range,
-                                         GrantMarks& marks, const std::string& deployment) {
-  for (std::int64_t worker = range.last; worker >= range.first; --worker) {
-    if (std::ranges::find(known, worker, &Worker::id) == known.end() &&
-        marks.highest(deployment, mark_of(worker)) == 0)
-      return worker;
-  }
-  return std::nullopt;
+/// Gives workers of `store` as spare_worker() does. It and `marks` are borrowed.
+auto spare_of(Store& store, GrantMarks& marks, const std::string& deployment) {
+  return [&store, &marks, deployment](UnixTime time) {
+    return leaf::store::spare_worker(store.workers(), store.worker_range(), marks, deployment, time);
+  };
 }
 
 void require_valid(const WorkerRequest& request, const WorkerPool& pool) {
@@ -106,8 +103,7 @@ std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const st
   return {std::move(granted->first)};
 }
 
-void Store::Impl::require_above_mark(const WorkerLease& lease,
-                                     const std::function<std::optional<std::int64_t>()>& spare) {
+void Store::Impl::require_above_mark(const WorkerLease& lease, const FindSpare& spare) {
   const GrantMarks::Mark known = marks_->mark(lease.store.deployment, mark_of(lease.worker));
   const UnixTime mark = time_of(known.end);
   // What its own holder was leased, and has not used, it is leased again.
@@ -115,15 +111,30 @@ void Store::Impl::require_above_mark(const WorkerLease& lease,
   throw leased_before(lease.worker, mark, spare);
 }
 
-Error Store::Impl::leased_before(std::int64_t worker, UnixTime until,
-                                 const std::function<std::optional<std::int64_t>()>& spare) {
-  Advice what_helps = "try again when that time has passed"_hint;
+Error Store::Impl::leased_before(std::int64_t worker, UnixTime until, const FindSpare& spare) {
+  constexpr std::chrono::days longest_wait{2};
+  const UnixTime now = host_time(clock());
+  const bool is_clock_ahead = until > now + longest_wait;
   // Others may have been leased what the store has lost, too. They took the lowest numbers.
-  if (const auto other = spare()) {
+  auto other = spare(UnixTime{});
+  if (!other && is_clock_ahead) other = spare(now);
+  const Remedy take{.kind = Remedy::Kind::choose_worker, .number = other};
+  Advice what_helps = "try again when that time has passed"_hint;
+  if (other && is_clock_ahead) {
+    what_helps = advice(
+        "a clock was ahead then; if nobody else has used worker {} since the backup, take it in every call "
+        "from now on{}"_hint,
+        *other, take);
+  } else if (other) {
     what_helps = advice(
         "try again when that time has passed; if nobody has used worker {} since the backup, go on at once "
         "by taking it{}"_hint,
-        *other, Remedy{.kind = Remedy::Kind::choose_worker, .number = *other});
+        *other, take);
+  } else if (is_clock_ahead && !store::pool_of(execute(&store::Sql::layout, {})).is_all) {
+    what_helps = advice(
+        "a clock was ahead then: wait until that time has passed, or have the store lease more workers{}, "
+        "none of which another store leases"_hint,
+        Remedy{Remedy::Kind::choose_worker_range});
   }
   return {ErrorCode::refused,
           fmt::format("the store has leased worker {} up to {} before: it was restored from a backup, or "
@@ -156,8 +167,7 @@ void Store::Impl::require_known_layout(const std::string& deployment, const Layo
   if (known.end != 0 && known.holder != holder_of(layout.text())) throw other_layout(layout, known.holder);
 }
 
-void Store::Impl::claim_window(const WorkerLease& lease,
-                               const std::function<std::optional<std::int64_t>()>& spare) {
+void Store::Impl::claim_window(const WorkerLease& lease, const FindSpare& spare) {
   // First: whoever ends in between has used no ID of it.
   const MarkHolder own_layout = holder_of(lease.layout->text());
   const MarkHolder known = marks_->settle(lease.store.deployment, mark_of_layout, own_layout);
@@ -245,9 +255,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   }
   WorkerLease lease = lease_of(rows[0], token, store);
   try {
-    const auto spare = [&] {
-      return spare_worker(workers(), pool.workers, impl_->marks(), lease.store.deployment);
-    };
+    const auto spare = spare_of(*this, impl_->marks(), lease.store.deployment);
     impl_->require_above_mark(lease, spare);
     require_unchanged(layout, *lease.layout);
     // A worker that is leased fixes the layout; until then it may have been chosen anew.
@@ -265,6 +273,23 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     throw;
   }
   return lease;
+}
+
+void Store::check_lease(const WorkerRequest& request) {
+  const Impl::OneTimeout one_timeout(*impl_);
+  const auto begin_of = [&](std::int64_t worker, const std::vector<Worker>& known) {
+    const auto found = std::ranges::find(known, worker, &Worker::id);
+    const UnixTime now = host_time(impl_->clock());
+    return found == known.end() ? now : std::max(now, found->window_end);
+  };
+  const std::vector<Worker> known = workers();
+  const auto worker = store::next_worker(request, known, worker_range());
+  if (!worker) return;
+  const std::string deployment = impl_->deployment();
+  const UnixTime mark = time_of(impl_->marks().highest(deployment, mark_of(*worker)));
+  // Somebody may have been leased it since the store was asked.
+  if (mark <= begin_of(*worker, known) || mark <= begin_of(*worker, workers())) return;
+  throw impl_->leased_before(*worker, mark, spare_of(*this, impl_->marks(), deployment));
 }
 
 WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& request) {
@@ -295,9 +320,7 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
       }
       require_unchanged(layout, *next.layout);
       impl_->require_known_layout(next.store.deployment, layout);
-      const auto spare = [&] {
-        return spare_worker(workers(), worker_range(), impl_->marks(), next.store.deployment);
-      };
+      const auto spare = spare_of(*this, impl_->marks(), next.store.deployment);
       impl_->require_above_mark(next, spare);
       impl_->claim_window(next, spare);
       return next;

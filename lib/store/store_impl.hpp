@@ -167,19 +167,18 @@ class Store::Impl {
   /// Runs a statement that leases, and notes which store did. No rows: there is no lease in this way.
   std::vector<store::Row> lease(const char* store::Sql::*statement,
                                 const std::vector<store::Value>& parameters, StoreIdentity& store);
-  /// Throws Error (refused) if time before the worker's mark was leased. `spare()` gives a worker to go on
-  /// with at once, if there is any.
-  void require_above_mark(const WorkerLease& lease,
-                          const std::function<std::optional<std::int64_t>()>& spare);
+  /// Gives a worker that neither the store nor this host knows to have been leased beyond that time.
+  using FindSpare = std::function<std::optional<std::int64_t>(UnixTime)>;
+  /// Throws Error (refused) if time before the worker's mark was leased.
+  void require_above_mark(const WorkerLease& lease, const FindSpare& spare);
   /// Throws Error (unavailable) while the store may lack leases that are still in use, and as
   /// require_known_layout().
   void require_no_lease_lost(const Layout& layout);
   /// Throws Error (refused) if this host knows that windows of another layout were leased in that deployment.
   void require_known_layout(const std::string& deployment, const Layout& layout);
   /// Raises that mark. Throws the same if another copy of the store has leased such time meanwhile.
-  void claim_window(const WorkerLease& lease, const std::function<std::optional<std::int64_t>()>& spare);
-  Error leased_before(std::int64_t worker, UnixTime until,
-                      const std::function<std::optional<std::int64_t>()>& spare);
+  void claim_window(const WorkerLease& lease, const FindSpare& spare);
+  Error leased_before(std::int64_t worker, UnixTime until, const FindSpare& spare);
   /// As Store::give_up_worker(), or Store::release_worker() if it `frees` the worker.
   bool give_up(const WorkerLease& lease, UnixTime used_until, bool frees);
 

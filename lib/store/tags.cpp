@@ -192,10 +192,10 @@ Tag Store::add_tag(const NewTag& tag) {
   throw Error(
       ErrorCode::failed,
       fmt::format("tag '{}' was removed, and its IDs up to {} are used up", tag.name.str(), next_id - 1),
-      start < next_id
+      next_id > max_id ? "go on with another tag: no ID is greater"_hint
+      : start < next_id
           ? fmt::format("leave the start out to go on with {}, or choose a higher one"_hint, next_id)
-      : next_id > max_id ? "go on with another tag: no ID is greater"_hint
-                         : fmt::format("choose a limit of {} or more"_hint, next_id));
+          : fmt::format("choose a limit of {} or more"_hint, next_id));
 }
 
 void Store::require_above_granted(const NewTag& tag) {

@@ -309,7 +309,9 @@ settings() { printf "$1" >settings.yaml; }
   expect 0 leafctl next greatest -n 2
   same 'the hint' 'go on with another tag: no ID is greater' \
     "$(leafctl doctor | awk -F '\t' '$1 == "tags" && $5 == "greatest" { print $4 }')"
-  expect 6 leafctl next greatest
+  hinted 6 'go on with another tag: no ID is greater' leafctl next greatest
+  leafctl -q tags remove greatest --yes
+  hinted 1 'go on with another tag: no ID is greater' leafctl add-tag greatest --start 5
   expect 0 leafctl next order
 }
 

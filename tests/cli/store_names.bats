@@ -332,9 +332,30 @@ make_copy() {
   prints ''
   contains "$stderr" 'the store has leased worker 0 up to '
   contains "$stderr" "hint: try again when that time has passed; if nobody has used worker 1023 since the backup"
+  refused=$stderr
+  expect 1 leafctl doctor --exit-code
+  contains "$output" 'the store has leased worker 0 up to '
+  expect 5 leafctl next --snowflake
+  same 'what is said again' "$refused" "$stderr"
   option=$(sed -n "s/^hint: .*go on at once by taking it with '\(.*\)'$/\1/p" <<<"$stderr")
   # shellcheck disable=SC2086 # several words
   for _ in 1 2 3; do leafctl next --snowflake $option >>"$ids"; done
+  all_different 4 "$ids"
+}
+
+@test "where a clock was ahead, the hint of a store that was put back goes on for good" {
+  [ "$TEST_STORE" = sqlite ] || skip 'in PostgreSQL workers wait for all windows to be over'
+  back_up_store
+  at +400d leafctl next --snowflake >"$ids"
+  exchange_store_file
+  expect 5 leafctl next --snowflake
+  contains "$stderr" 'hint: a clock was ahead then; if nobody else has used worker 1023 since the backup'
+  option=$(sed -n "s/^hint: .*take it in every call from now on with '\(.*\)'$/\1/p" <<<"$stderr")
+  # shellcheck disable=SC2086 # several words
+  for _ in 1 2 3; do leafctl next --snowflake $option >>"$ids"; done
+  LEAFCTL_WORKER_ID=1023 leafctl -q doctor --exit-code
+  expect 1 leafctl -q doctor --exit-code
+  contains "$output" 'a clock was ahead then'
   all_different 4 "$ids"
 }
 

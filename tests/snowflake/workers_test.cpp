@@ -271,6 +271,164 @@ TEST_CASE(
   CHECK(refusal().hint() == "try again when that time has passed");
 }
 
+TEST_CASE(
+    "workers: where a clock was ahead, a store that was put back names a worker to go on with from now on") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  store.set_layout(Layout::parse("41,1,12"));  // two workers
+  const std::string backup = fixture.store.path() + ".backup";
+  const auto back_up = [&] {
+    fs::copy_file(fixture.store.path(), backup, fs::copy_options::overwrite_existing);
+  };
+  const auto put_back = [&] {
+    fs::copy_file(backup, fixture.store.path(), fs::copy_options::overwrite_existing);
+  };
+  const auto lease_ahead = [&] {
+    fixture.clock.advance(400 * 24h);
+    const WorkerLease lease = store.acquire_worker(request_of("a"));
+    fixture.clock.advance(-400 * 24h);
+    return lease;
+  };
+  const auto refusal = [&] { return error_of([&] { store.acquire_worker(request_of("a")); }); };
+  WorkerRequest other = request_of("a");
+  other.worker = 1;
+  const auto names_other = [&](const leaf::Error& error) {
+    return error.hint().starts_with("a clock was ahead then; if nobody else has used worker 1 since") &&
+           proposes(error, {.kind = leaf::Remedy::Kind::choose_worker, .number = other.worker});
+  };
+  SUBCASE("of which this host knows nothing") {
+    back_up();
+    CHECK(lease_ahead().worker == 0);
+    put_back();
+    CHECK(names_other(refusal()));
+    store.acquire_worker(other);
+  }
+  SUBCASE("whose last window is over") {
+    store.acquire_worker(other);
+    SUBCASE("which the store knows") {
+      back_up();
+    }
+    SUBCASE("which the store has lost") {
+      store.release_workers("a");
+      fs::copy_file(fixture.store.path(), backup);
+      SqliteSession(backup).run("DELETE FROM leaf_worker");
+    }
+    fixture.clock.advance(other.window);
+    store.release_workers("a");
+    other.worker = 0;
+    fixture.clock.advance(400 * 24h);
+    store.acquire_worker(other);
+    fixture.clock.advance(-400 * 24h);
+    put_back();
+    store.release_workers("a");
+    other.worker = 1;
+    if (store.workers().empty()) CHECK(names_other(refusal()));
+    store.acquire_worker(other);
+  }
+  SUBCASE("none of those that the store leases: it may lease more") {
+    store.set_worker_range(leaf::WorkerRange{0, 0});
+    back_up();
+    lease_ahead();
+    put_back();
+    CHECK(proposes(refusal(), {.kind = leaf::Remedy::Kind::choose_worker_range}));
+    CHECK(refusal().hint().starts_with("a clock was ahead then: wait until that time has passed, or"));
+    store.set_worker_range(leaf::WorkerRange{0, 1});
+    CHECK(names_other(refusal()));
+    store.acquire_worker(other);
+  }
+  SUBCASE("none at all") {
+    back_up();
+    CHECK(lease_ahead().worker == 0);
+    store.release_workers("a");
+    CHECK(lease_ahead().worker == 1);
+    put_back();
+    CHECK(refusal().hint() == "try again when that time has passed");
+  }
+}
+
+TEST_CASE("workers: whether a store that was put back leases a worker can be asked beforehand") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  const std::string backup = fixture.store.path() + ".backup";
+  const auto back_up = [&] { fs::copy_file(fixture.store.path(), backup); };
+  const auto put_back = [&] {
+    fs::copy_file(backup, fixture.store.path(), fs::copy_options::overwrite_existing);
+  };
+  // Both say the same, and asking leases nothing.
+  const auto is_refused = [&](const WorkerRequest& request) {
+    const std::string before = fixture.tables();
+    const auto asked = error_code([&] { store.check_lease(request); });
+    CHECK(fixture.tables() == before);
+    const auto leased = error_code([&] { store.acquire_worker(request); });
+    CHECK(asked == leased);
+    return leased == ErrorCode::refused;
+  };
+  const WorkerRequest a = request_of("a"), b = request_of("b");
+  WorkerRequest pinned = a;
+  pinned.worker = 3;
+  SUBCASE("before its first lease") {
+    back_up();
+    CHECK_FALSE(is_refused(a));
+    put_back();
+    CHECK(is_refused(a));
+    put_back();
+    CHECK(is_refused(b));
+    CHECK_FALSE(is_refused(pinned));
+    put_back();
+    pinned.worker = 0;
+    CHECK(is_refused(pinned));
+    fixture.clock.advance(a.window);
+    CHECK_FALSE(is_refused(a));
+  }
+  SUBCASE("while a window of it is open, which leaves others") {
+    const WorkerLease lease = store.acquire_worker(a);
+    back_up();
+    store.renew_worker(lease, a);
+    put_back();
+    CHECK_FALSE(is_refused(a));
+    put_back();
+    fixture.clock.advance(a.window);
+    CHECK(is_refused(a));
+  }
+  SUBCASE("where its owner holds one, and another is free") {
+    store.acquire_worker(b);
+    const WorkerLease lease = store.acquire_worker(a);
+    store.release_workers("b");
+    back_up();
+    store.renew_worker(lease, a);
+    fixture.clock.advance(a.window);
+    put_back();
+    CHECK(is_refused(a));
+    CHECK_FALSE(is_refused(b));
+  }
+  SUBCASE("where one is free before those that are new") {
+    store.acquire_worker(b);
+    store.release_workers("b");
+    back_up();
+    fixture.clock.advance(a.window);
+    store.acquire_worker(b);
+    put_back();
+    CHECK(is_refused(a));
+  }
+  SUBCASE("where only one whose owner is silent is left") {
+    store.set_worker_range(leaf::WorkerRange{0, 0});
+    const WorkerLease lease = store.acquire_worker(b);
+    back_up();
+    fixture.clock.advance(2 * a.recycle_after);
+    store.renew_worker(lease, b);
+    put_back();
+    CHECK(is_refused(a));
+    fixture.clock.advance(a.window);
+    CHECK_FALSE(is_refused(a));
+  }
+  SUBCASE("where all are taken") {
+    store.set_worker_range(leaf::WorkerRange{0, 0});
+    store.acquire_worker(b);
+    store.check_lease(a);
+    CHECK(error_code([&] { store.acquire_worker(a); }) == ErrorCode::exhausted);
+  }
+}
+
 TEST_CASE("workers: a lease that a store put back takes for good again gets no time of one that came later") {
   LeaseFixture fixture;
   Store store = fixture.open();

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leaf/clock.hpp"
+#include "leaf/worker.hpp"
+#include "store/grant_marks.hpp"
+
+namespace leaf::store {
+
+/// The highest worker of `range` that neither the store, which has those that are `known`, nor this host
+/// knows to have been leased beyond `time`.
+std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const WorkerRange& range,
+                                         GrantMarks& marks, const std::string& deployment, UnixTime time);
+
+/// The worker that Store::acquire_worker() is about to be leased; absent if none can be. `known` are all that
+/// the store has, by number.
+std::optional<std::int64_t> next_worker(const WorkerRequest& request, const std::vector<Worker>& known,
+                                        const WorkerRange& range);
+
+}  // namespace leaf::store
