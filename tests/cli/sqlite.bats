@@ -88,7 +88,7 @@ hint: check who may write to that folder, or name another path"
   same 'the lock' locked "$answer"
   expect 3 leafctl --timeout 100ms next order
   prints ''
-  contains "$stderr" 'hint: try again, or allow more time with --timeout'
+  contains "$stderr" "hint: try again, or allow more time with --timeout; see who holds a lock with 'leafctl doctor'"
   leafctl --timeout 60s next order >"$BATS_TEST_TMPDIR/waiting" 3>&- &
   printf 'COMMIT;\n.quit\n' >&"${LOCK[1]}"
   wait "$LOCK_PID" || true

@@ -142,8 +142,12 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:
-      return timed_out(fmt::format("store '{}' stayed locked by {}", source.path,
-                                   text_of(lock_holders(source.absolute_path))));
+      return {ErrorCode::unavailable,
+              fmt::format("store '{}' stayed locked by {}", source.path,
+                          text_of(lock_holders(source.absolute_path))),
+              advice("try again, or allow more time{}; see who holds a lock{}"_hint,
+                     Remedy{Remedy::Kind::allow_more_time}, Remedy{Remedy::Kind::check_store}),
+              sqlstate::timed_out};
     case SQLITE_INTERRUPT:
       return timed_out(fmt::format("store '{}' did not get done in time", source.path));
     case SQLITE_FULL:
