@@ -24,7 +24,7 @@ void SharedRanges::await(const std::function<bool()>& ready, std::chrono::nanose
   for (;;) {
     if (go_to_store(deadline, failure)) {
       if (ready() || try_to_fetch(deadline, ready, wait, failure)) return;
-      go_to_current_file();
+      is_there(failure, [this] { go_to_current_file(); });
       if (ready()) return;
     }
     if (clock().steady_now() >= deadline) throw timed_out(failure);
@@ -64,11 +64,13 @@ std::int64_t SharedRanges::order_end(const StateFile& file) const {
 /// if waiting does not cure the failure.
 bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait,
                                 std::optional<Error>& failure) {
-  const auto file = current_file();
+  std::shared_ptr<StateFile> file;
+  if (!is_there(failure, [&] { file = current_file(); })) return false;
   if (!file || !(tries_once_ || may_try(file->state().fetch, clock()))) return false;
   const auto lock = this->lock(file, wait);
   if (!lock) return false;
-  go_to_current_file();  // whoever had the lock may have put its first range into it
+  // Whoever had the lock may have put its first range into it.
+  if (!is_there(failure, [this] { go_to_current_file(); })) return false;
   if (ready()) return true;
   const auto store_lock = lock_store(deadline);
   const Time begun = clock().steady_now();
@@ -81,6 +83,18 @@ bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& read
     if (tries_once_ || !error.retryable()) throw;
   }
   return false;
+}
+
+/// Such as that a file which is damaged has its lock held still.
+bool SharedRanges::is_there(std::optional<Error>& failure, const std::function<void()>& look) const {
+  try {
+    look();
+    return true;
+  } catch (const Error& error) {
+    if (tries_once_ || !error.retryable()) throw;
+    failure = error;
+    return false;
+  }
 }
 
 void SharedRanges::keep_reason(std::optional<Error>& reason, const Error& error, Time begun, Time deadline) {

@@ -108,6 +108,8 @@ class SharedRanges : public range::RangeSource {
   /// As go_to_current_file(), once it is known which store the name leads to. Null if waiting may cure the
   /// `failure`.
   std::shared_ptr<StateFile> go_to_store(Time deadline, std::optional<Error>& failure);
+  /// Does `look()`, which finds a file; false if waiting may cure the `failure`.
+  bool is_there(std::optional<Error>& failure, const std::function<void()>& look) const;
   bool try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait,
                     std::optional<Error>& failure);
   void keep_reason(std::optional<Error>& reason, const Error& error, Time begun, Time deadline);
