@@ -98,7 +98,8 @@ std::shared_ptr<StateFile> SharedRanges::current_file(const std::optional<StoreI
 std::shared_ptr<StateFile> SharedRanges::current_file(const Folder& folder,
                                                       const std::optional<StoreIdentity>& of) {
   if (!of) return nullptr;
-  if (!file_ || file_->identity() != *of || !file_->is_current(folder) || !file_->is_intact()) {
+  if (!file_ || file_->identity() != *of || !file_->is_current(folder) || !file_->is_intact() ||
+      !is_undamaged(file_->state().header)) {
     FileKey key = key_;
     key.shown_store = name_.shown_for(*of);
     key.identity = *of;
