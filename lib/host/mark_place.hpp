@@ -136,8 +136,8 @@ struct MarkPlace {
       CopyRecord& record = (*copies)[chosen];
       if (record.copy.compare_exchange_strong(former, copy, std::memory_order_seq_cst,
                                               std::memory_order_seq_cst)) {
-        // It may have been written to until now.
-        if (record.end.load(std::memory_order_seq_cst) > lowest) is_alone = false;
+        // It may have been written to until now. One that was nobody's only by who claims for this copy too.
+        if (record.end.load(std::memory_order_seq_cst) > lowest && former != 0) is_alone = false;
         return chosen;
       }
     }
