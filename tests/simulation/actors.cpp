@@ -96,6 +96,7 @@ class Actor {
       place_.log.note("failed", number(), static_cast<int>(error.code()));
       place_.log.say(what, number(), error.what());
       place_.tally.last_error = std::string(what) + ": " + error.what();
+      require_good_reason(error);
       return false;
     }
   }
@@ -120,7 +121,27 @@ class Actor {
     constexpr Time until_it_ends = 100 * millisecond;
     const Time given = timeout == milliseconds::zero() ? one_attempt : Time{timeout.count()} * millisecond;
     const Watch watch{.actor = *this, .most = given + most_afterwards + until_it_ends};
-    return work();
+    try {
+      return work();
+    } catch (const Error& error) {
+      if (timeout != milliseconds::zero())
+        require_patience(error, Scheduler::the().now() - watch.begun, given);
+      throw;
+    }
+  }
+
+  template <typename Work>
+  auto without_retry(Work work) const {
+    try {
+      return work();
+    } catch (const Error& error) {
+      require_no_retry(error);
+      throw;
+    }
+  }
+  bool try_to_open(SegmentAllocator& allocator, int tag, SegmentTag& handle) const {
+    return try_to("tag",
+                  [&] { handle = without_retry([&] { return allocator.tag(TagName(name_of(tag))); }); });
   }
 
   template <typename Work>
@@ -142,7 +163,44 @@ class Actor {
                      std::to_string(layout.worker_of(ids.lo)) + " at " + std::to_string(made_at) + " " +
                          std::to_string(layout.sequence_of(ids.lo)));
     }
-    return place_.ledger.drawn(call, tag, ids, host().number, is_own ? number() : 0);
+    if (is_about_damages() && !is_own) {
+      const std::string of = buffer_of(tag);
+      Damages& damages = place_.tally.damages;
+      if (damages.is_excused(process_, of, call.begun)) return 0;
+      if (tag == Ledger::snowflakes || damages.is_order_excused(process_, of, call.begun))
+        call.order = nullptr;
+      if (auto what = damages.not_thrown_away(process_, of, call.begun)) place_.ledger.fail(std::move(*what));
+    }
+    const int store = place_.ledger.drawn(call, tag, ids, host().number, is_own ? number() : 0);
+    if (is_about_damages())
+      for (std::int64_t id = ids.lo; id < ids.hi; ++id) place_.tally.damages.note_drawn(tag, id, process_);
+    return store;
+  }
+
+  bool is_about_damages() const { return scenario().subject == Subject::damages; }
+  /// As a file of the host is called.
+  std::string buffer_of(int tag) const { return tag == Ledger::snowflakes ? owner_of(host()) : name_of(tag); }
+
+  /// A store that is good is not refused for damage of a buffer, nor does that lead ahead of the clock.
+  void require_good_reason(const Error& error) const {
+    constexpr Time longest_call = 10 * second;
+    const Time since = Scheduler::the().now() - longest_call;
+    if (!is_about_damages() || place_.tally.damages.is_excused(process_, since)) return;
+    for (const Remedy& remedy : error.remedies()) {
+      if (remedy.kind == Remedy::Kind::raise_tag || remedy.kind == Remedy::Kind::release_workers)
+        place_.ledger.fail(fmt::format("process {} is refused what is good: {}", number(), error.what()));
+    }
+  }
+  /// Whoever allows time is not told to try again before it has passed.
+  void require_patience(const Error& error, Time lasted, Time given) const {
+    if (is_about_damages() && error.retryable() && lasted < given)
+      place_.ledger.fail(fmt::format("process {} waited for {} ms only, where it allowed {}: {}", number(),
+                                     lasted / millisecond, given / millisecond, error.what()));
+  }
+  /// What does not wait for the store has nobody try again.
+  void require_no_retry(const Error& error) const {
+    if (is_about_damages() && error.retryable())
+      place_.ledger.fail(fmt::format("process {} is told to try again at once: {}", number(), error.what()));
   }
 
   /// Who goes on drawing learns within a minute where the name leads now: 30 s a connection lasts, and 30 s
@@ -220,8 +278,8 @@ class Actor {
   }
 
   /// The IDs of one call ascend.
-  void require_above(std::int64_t end, std::int64_t id) const {
-    if (id < end)
+  void require_above(std::int64_t end, std::int64_t id, Time begun) const {
+    if (id < end && !(is_about_damages() && place_.tally.damages.is_excused(process_, begun)))
       place_.ledger.fail(fmt::format("process {} has ID {} after {} from one call", number(), id, end - 1));
   }
 
@@ -244,9 +302,15 @@ class Actor {
     return place_.tally.orders[{host_number, of}];
   }
 
+  std::int64_t some_way_to_draw(bool fetches_ahead) const {
+    if (scenario().draws_singly || (scenario().draws_no_batches && fetches_ahead)) return 5;
+    // Nothing notes what a short program has taken one by one.
+    return random().below(is_about_damages() && !fetches_ahead ? 3 : 6);
+  }
+
   /// A call that draws in one of the ways there are.
   bool draw(SegmentTag& tag, milliseconds timeout, int number_of_tag, Ledger::Order& order_of, bool is_own,
-            int& drawn_from) const {
+            int& drawn_from, bool fetches_ahead = true) const {
     return call("next", [&] {
       const Ledger::Call begun = Ledger::begin(&order_of);
       const std::int64_t count = scenario().draws_singly ? 1 : random().spread(1, 30);
@@ -256,7 +320,7 @@ class Actor {
         drawn_from = note(begun, number_of_tag, ids, is_own);
         require_one_store(of_call, drawn_from);
       };
-      switch (scenario().draws_singly ? 5 : random().below(6)) {
+      switch (some_way_to_draw(fetches_ahead)) {
         case 0:
           return noted(in_time(
               timeout, [&] { return tag.next_range(static_cast<std::uint64_t>(count)); }));  // or fewer
@@ -266,7 +330,7 @@ class Actor {
           for (const Range ids : tag.next_ranges(static_cast<std::uint64_t>(wanted))) {
             noted(ids);
             got += ids.hi - ids.lo;
-            require_above(end, ids.lo);
+            require_above(end, ids.lo, begun.begun);
             end = ids.hi;
           }
           return require_as_many(wanted, got);
@@ -275,7 +339,7 @@ class Actor {
           std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
           tag.next(ids);
           for (const std::int64_t id : ids) noted({id, id + 1});
-          for (std::size_t i = 1; i < ids.size(); ++i) require_above(ids[i - 1] + 1, ids[i]);
+          for (std::size_t i = 1; i < ids.size(); ++i) require_above(ids[i - 1] + 1, ids[i], begun.begun);
           return;
         }
         default: {
@@ -310,7 +374,7 @@ class Actor {
         std::optional<int> of_call;
         for (const std::int64_t id : ids) require_one_store(of_call, noted(begun, id));
         if (promised != nullptr)
-          for (std::size_t i = 1; i < ids.size(); ++i) require_above(ids[i - 1] + 1, ids[i]);
+          for (std::size_t i = 1; i < ids.size(); ++i) require_above(ids[i - 1] + 1, ids[i], begun.begun);
         return;
       }
       for (std::int64_t i = 0; i < count; ++i) {
@@ -378,7 +442,7 @@ class Actor {
         const bool is_about_names = scenario().subject == Subject::names;
         const bool was_noted = is_about_names && is_noted();
         const auto times_noted_before = is_about_names ? times_noted() : std::array<int, 2>();
-        if (try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); }) &&
+        if (try_to_open(allocator, tag, handle) &&
             draw(handle, options.timeout, tag, order_of, !is_shared, drawn_from)) {
           if (scenario().takes_time) require_noticed(unnoticed[tag], drawn_from);
           if (is_about_names) require_no_return(trails[tag], drawn_from, was_noted, times_noted_before);
@@ -404,13 +468,14 @@ class Actor {
     const SegmentOptions options = segment_options(true, false);
     SegmentAllocator allocator(store_options(), options);
     SegmentTag handle;
-    if (!try_to("tag", [&] { handle = allocator.tag(TagName(name_of(tag))); })) return;
+    if (!try_to_open(allocator, tag, handle)) return;
     int drawn_from = 0;
-    if (draw(handle, options.timeout, tag, order(host().number, name_of(tag)), false, drawn_from) &&
+    if (draw(handle, options.timeout, tag, order(host().number, name_of(tag)), false, drawn_from, false) &&
         scenario().takes_time && options.timeout > milliseconds::zero())
       require_checked(began, drawn_from);
     try_to("claim", [&] {
-      if (handle.claim_fetch()) make_program(place_, [tag](const Actor& child) { child.fetch(tag); });
+      if (without_retry([&] { return handle.claim_fetch(); }))
+        make_program(place_, [tag](const Actor& child) { child.fetch(tag); });
     });
   }
   void fetch(int tag) const {
@@ -467,11 +532,23 @@ class Actor {
       const SnowflakeOptions options = snowflake_options(true, false);
       SnowflakeGenerator generator(store_options(), options);
       draw(generator, options.timeout, order(host().number, owner_of(host())), false);
-      if (generator.claim_fetch()) make_program(place_, [](const Actor& child) { child.renew(); });
+      if (without_retry([&] { return generator.claim_fetch(); }))
+        make_program(place_, [](const Actor& child) { child.renew(); });
     });
   }
   void renew() const {
     try_to("renew", [&] { SnowflakeGenerator(store_options(), snowflake_options(true, false)).fetch(); });
+  }
+
+  void use_marks() const {
+    MarkUser user(place_.tally.marked, process_, place_.ledger, place_.log);
+    in_some_threads([&] {
+      for (std::int64_t calls = some_calls(); calls > 0 && !place_.tally.is_over; --calls) {
+        ++place_.tally.calls;
+        user.act();
+        think();
+      }
+    });
   }
 
   void run(ActorKind kind) const {
@@ -492,6 +569,8 @@ class Actor {
         return draw_snowflakes(false, false);
       case ActorKind::pinned_snowflakes:
         return draw_snowflakes(true, true);
+      case ActorKind::marks:
+        return use_marks();
     }
   }
 
@@ -638,7 +717,7 @@ Subject some_subject(Random& random, const Plan& plan) {
   if (plan.subject) return *plan.subject;
   if (plan.model != Model::none || plan.control != Control::none || random.one_in(2))
     return Subject::everything;
-  return static_cast<Subject>(random.between(1, std::ssize(subject_names) - 1));
+  return static_cast<Subject>(random.between(1, static_cast<std::int64_t>(Subject::fetches)));
 }
 
 std::uint32_t only(std::initializer_list<Fault> faults) {
@@ -669,6 +748,7 @@ Scenario::Scenario(Random& random, const Plan& plan)
       most_faults(random.spread(1, 40)),
       step(),
       draws_singly(plan.model != Model::none),
+      draws_no_batches(false),
       has_another_store(random.one_in(4)),
       takes_time(random.one_in(32)) {
   // A few kinds at once meet more often than all.
@@ -689,7 +769,7 @@ Scenario::Scenario(Random& random, const Plan& plan)
       has_another_store && may(Fault::repoint) && plan.model == Model::none && plan.control == Control::none;
   if (has_another_store) {
     keep_to_two_stores();
-  } else {
+  } else if (subject != Subject::damages) {
     takes_time = false;
   }
 }
@@ -748,6 +828,28 @@ void Scenario::keep_to(Subject about, Random& random) {
       hosts = 1;
       keep_kinds({ActorKind::host_segments, ActorKind::short_segments, ActorKind::host_snowflakes,
                   ActorKind::short_snowflakes});
+      return;
+    case Subject::damages:
+      faults &= only({Fault::damage, Fault::change, Fault::kill, Fault::stop});
+      hosts = 1;
+      keep_kinds({ActorKind::host_segments, ActorKind::short_segments, ActorKind::host_snowflakes,
+                  ActorKind::short_snowflakes});
+      takes_time = random.one_in(4);
+      if (!takes_time) return;
+      // Long enough that what was drawn is noted, and what is damaged is noticed.
+      tags = 1;
+      longest = random.between(20 * second, 90 * second);
+      calls = 150;
+      draws_no_batches = random.one_in(2);
+      if (draws_no_batches) kinds = {ActorKind::host_segments};
+      if (random.one_in(2)) step = 200;
+      return;
+    case Subject::marks:
+      faults &= only({Fault::remove_folder, Fault::kill});
+      hosts = 1;
+      takes_time = false;
+      calls *= 6;
+      keep_kinds({ActorKind::marks});
       return;
   }
 }

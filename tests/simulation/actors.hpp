@@ -12,9 +12,11 @@
 #include "leaf/host.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/store.hpp"
+#include "simulation/damages.hpp"
 #include "simulation/history.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/log.hpp"
+#include "simulation/mark_users.hpp"
 #include "simulation/server.hpp"
 #include "simulation/world.hpp"
 
@@ -30,6 +32,7 @@ enum class ActorKind : std::uint8_t {
   short_snowflakes,   ///< as `leafctl next --snowflake`
   own_snowflakes,     ///< from windows of its own, given up at the end
   pinned_snowflakes,  ///< from the host's windows of a worker that is asked for by number
+  marks,              ///< no IDs: what copies of a store grant beside each other
 };
 
 /// What chance makes of a plan.
@@ -61,6 +64,7 @@ struct Scenario {
   std::int64_t most_faults;
   std::optional<std::int64_t> step;  ///< of all tags
   bool draws_singly;                 ///< one ID a call
+  bool draws_no_batches;             ///< who lives long takes its IDs one by one
   bool has_another_store;            ///< which the store's name may lead to
   bool takes_time;                   ///< programs draw for minutes, so that names are checked meanwhile
 
@@ -83,6 +87,8 @@ struct Tally {
   /// By host and tag, or by host and owner; host 0 is that of all.
   std::map<std::pair<int, std::string>, Ledger::Order> orders{};
   std::set<int> unordered{};  ///< hosts on which no order is promised any more
+  Damages damages{};
+  MarkedGrants marked{};
 };
 
 /// Where a program runs, and who looks at it.

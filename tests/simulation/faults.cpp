@@ -64,10 +64,13 @@ Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Serve
     if (fault != Fault::network && fault != Fault::repoint && scenario.may(fault) && random.one_in(2))
       possible_.push_back(fault);
   }
+  if (scenario.subject == Subject::damages && scenario.may(Fault::damage))
+    possible_.insert(possible_.end(), 3, Fault::damage);
 }
 
 void Faults::happen() {
   if (scenario_.has_another_store && Scheduler::the().now() >= repoints_at_) perhaps_repoint();
+  if (tally_.marked.are_to_be_lost && !tally_.marked.is_in_use()) lose_marks();
   if (is_restoring() || left_ <= 0 || !random_.one_in(scenario_.switches_per_fault)) return;
   --left_;
   if (plan_.control != Control::none && random_.one_in(4) && break_promise()) return;
@@ -113,6 +116,10 @@ bool Faults::make_happen(Fault fault) {
       return true;
     }
     case Fault::remove_folder: {
+      if (scenario_.subject == Subject::marks) {
+        tally_.marked.are_to_be_lost = true;
+        return true;
+      }
       Host& host = some_host();
       log_.note("remove folder", 0, host.number);
       remove_folders(host);
@@ -128,13 +135,13 @@ bool Faults::make_happen(Fault fault) {
     case Fault::recycle:
       return recycle();
     case Fault::change:
-      return change();
+      return scenario_.subject == Subject::damages ? forget() : change();
     case Fault::repoint:
       return false;
     case Fault::relic:
       return leave_relics();
     case Fault::damage:
-      return damage();
+      return scenario_.subject == Subject::damages ? damage_in_use() : damage();
   }
   return false;
 }
@@ -159,6 +166,12 @@ Process* Faults::some_fetcher() {
     }
   }
   return fetchers.empty() ? nullptr : fetchers[static_cast<std::size_t>(random_.below(std::ssize(fetchers)))];
+}
+
+Process* Faults::some_victim() {
+  const bool is_fetcher =
+      scenario_.subject == Subject::fetches || (scenario_.subject == Subject::damages && random_.one_in(2));
+  return is_fetcher ? some_fetcher() : some_process();
 }
 
 void Faults::end_order(const Host* host, bool for_good) {
@@ -268,6 +281,45 @@ bool Faults::damage() {
   log_.note("damage", 0, host.number, static_cast<std::int64_t>(place));
   server_.note_disturbance();
   end_order_of_snowflakes(host);
+  return true;
+}
+
+/// Files of marks are removed, or cut. Not under a program that is about to look at one: it would die of
+/// that, or write what is lost.
+void Faults::lose_marks() {
+  tally_.marked.are_to_be_lost = false;
+  Host& host = some_host();
+  const bool is_cut = random_.one_in(2);
+  log_.note("marks are lost", 0, host.number, is_cut ? 1 : 0);
+  for (const auto& [path, folder] : host.folders) {
+    for (const auto& [name, file] : folder->entries) {
+      if (file->size == 0 || (is_cut && random_.one_in(2))) continue;
+      tally_.marked.note_loss(file, is_cut);
+      if (is_cut) cut(*file);
+    }
+  }
+  if (!is_cut) remove_folders(host);
+}
+
+bool Faults::damage_in_use() {
+  Host& host = some_host();
+  if (random_.one_in(4)) {
+    for (Process* const process : std::vector(host.processes)) kill(*process);
+  }
+  const auto damaged = tally_.damages.damage_one(host, random_, log_);
+  if (damaged == Damages::Part::cursor) end_order(&host);
+  return damaged.has_value();
+}
+
+/// As `leafctl status --forget` does.
+bool Faults::forget() {
+  Host& host = some_host();
+  operate(host, "forget", [this, &host](Store&) {
+    const Time begun = Scheduler::the().now();
+    HostClock clock;
+    forget_failing_buffers(host_options(false), milliseconds(5000), clock);
+    if (auto what = tally_.damages.not_forgotten(host, begun)) ledger_.fail(std::move(*what));
+  });
   return true;
 }
 

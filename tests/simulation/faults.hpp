@@ -40,6 +40,9 @@ class Faults {
   bool leave_relics();
   void find_relics(Host& host, std::vector<KeptFile>& files);
   bool damage();
+  bool damage_in_use();
+  void lose_marks();
+  bool forget();
   bool set_clock();
   void note_clock_set(Host& host);
   bool fail_over();
@@ -56,7 +59,7 @@ class Faults {
   Process* some_process();
   /// Who holds the lock of a buffer's file.
   Process* some_fetcher();
-  Process* some_victim() { return scenario_.subject == Subject::fetches ? some_fetcher() : some_process(); }
+  Process* some_victim();
   Host& some_host();
   Place place_of(Host& host) { return {host, scenario_, ledger_, log_, tally_}; }
   std::size_t some_lag(std::int64_t most);

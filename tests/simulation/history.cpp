@@ -50,6 +50,8 @@ class History {
     }
     for (int i = 0; i < scenario_.slots; ++i) slots_.push_back({.host = &some_host()});
     server_.longest_segment = scenario_.max_step;
+    if (scenario_.subject == Subject::damages)
+      ledger_.may_repeat = [this](int tag, std::int64_t id) { return tally_.damages.may_repeat(tag, id); };
     scheduler_.set_longest_run(scenario_.longest_run);
     scheduler_.on_escape = [this](const Process& process, const std::string& what) {
       ledger_.fail(fmt::format("an exception left a thread of process {}: {}", process.number, what));

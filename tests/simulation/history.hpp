@@ -63,9 +63,11 @@ enum class Subject : std::uint8_t {
   folders,   ///< runtime folders are removed, damaged, put back, or outlive a reboot
   copies,    ///< the store's name leads to a copy of the store, and back
   fetches,   ///< who fetches is stopped or dies; clocks are set, workers recycled
+  damages,   ///< files of buffers are damaged while programs have them mapped
+  marks,     ///< copies of a store are used at once; the files of marks are removed or cut
 };
-inline constexpr std::array subject_names{"everything", "names",  "removals", "windows",
-                                          "folders",    "copies", "fetches"};
+inline constexpr std::array subject_names{"everything", "names",   "removals", "windows", "folders",
+                                          "copies",     "fetches", "damages",  "marks"};
 
 /// All that a history is made of.
 struct Plan {

@@ -30,13 +30,21 @@ bool is_recorded(const range::DoubleBuffer& buffer, const host::WorkerRecord& re
          begin > layout.time_at(positions.ticks_of(published)) - layout.unit();
 }
 
+/// Else whoever looks takes the file for damaged, and what is buffered is lost.
+bool is_origin_recorded(const host::SharedState& state) {
+  return state.buffer.published_end() == 0 ||
+         state.origin_checksum.peek() == host::checksum_of_origin(state.origin.get());
+}
+
 }  // namespace
 
 std::optional<std::string> unrecorded(const Host& host, const layout::Positions& positions) {
   for (const auto& [path, folder] : host.folders) {
     for (const auto& [name, file] : folder->entries) {
+      if (file->size == 0) continue;  // it was cut
       const auto& state = *reinterpret_cast<const host::SharedState*>(file->memory);
       const bool is_good =
+          is_origin_recorded(state) &&
           (state.header.kind != host::FileKind::tag || is_recorded(state.buffer, state.tag)) &&
           (state.header.kind != host::FileKind::worker || is_recorded(state.buffer, state.worker, positions));
       if (!is_good)

@@ -72,7 +72,7 @@ std::int64_t Ledger::end_of_drawn(int tag, int store) const {
 void Ledger::note(int tag, std::int64_t id) {
   ++ids_;
   const auto key = static_cast<std::uint64_t>(id) ^ static_cast<std::uint64_t>(tag + 1) << 60;
-  if (all_ids().insert(key)) return;
+  if (all_ids().insert(key) || (may_repeat && may_repeat(tag, id))) return;
   ++repeats_;
   fail(tag == snowflakes ? fmt::format("snowflake ID {} was drawn twice", id)
                          : fmt::format("ID {} of tag {} was drawn twice", id, tag));

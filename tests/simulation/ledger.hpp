@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 
 #include "leaf/layout.hpp"
 #include "leaf/range.hpp"
+#include "simulation/scheduler.hpp"
 
 namespace leaf::simulation {
 
@@ -50,11 +52,15 @@ class Ledger {
   struct Call {
     Order* order;  ///< null: nothing is promised
     Order before{};
+    Time begun = Scheduler::the().now();
   };
   static Call begin(Order* order) { return {.order = order, .before = order == nullptr ? Order() : *order}; }
   /// `process` is that of its own ranges, or 0 for those of the host. Returns the store that granted them; 0
   /// if none did.
   int drawn(const Call& call, int tag, Range ids, int host, int process);
+
+  /// Whether an ID that was drawn before may be drawn again; absent: none may.
+  std::function<bool(int tag, std::int64_t id)> may_repeat{};
 
   bool has_given_back(int process) const { return have_given_back_.contains(process); }
   /// Behind the highest ID of a tag that was drawn of that store; 0 if none was.

@@ -174,7 +174,20 @@ bool Scheduler::is_done(const Fiber& fiber) noexcept {
   return fiber.state == Fiber::State::done;
 }
 
+Time Scheduler::kept_waiting(const Process& process) const noexcept {
+  Time all = process.kept_waiting;
+  for (const Fiber* const fiber : fibers_) {
+    if (fiber->process == &process && fiber != running_ && !is_done(*fiber))
+      all += std::max<Time>(0, now_ - fiber->due);
+  }
+  return all;
+}
+
 void Scheduler::kill(Process& process) {
+  if (process.threads > 0) {
+    process.died_at = now_;
+    process.kept_waiting = kept_waiting(process);
+  }
   process.is_dead = true;
   process.threads = 0;
   for (Fiber* const fiber : fibers_) {

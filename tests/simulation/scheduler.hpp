@@ -34,6 +34,7 @@ struct Process {
   int threads = 0;         ///< that have not ended
   Time stopped_until = 0;  ///< not scheduled before, as after SIGSTOP
   int times_stopped = 0;
+  Time died_at = 0;       ///< killed while threads ran
   Time kept_waiting = 0;  ///< of all threads, where they could have run and others did, or nobody
   /// Who holds the mutexes that the library has once for a process: here all processes share their places.
   std::map<const void*, Fiber*> static_mutexes{};
@@ -78,6 +79,8 @@ class Scheduler {
   void run(const std::function<bool()>& is_over);
   /// None of its threads runs again.
   void kill(Process& process);
+  /// Including that of threads that wait for their turn.
+  Time kept_waiting(const Process& process) const noexcept;
   /// Whether that thread has ended.
   static bool is_done(const Fiber& fiber) noexcept;
 

@@ -79,6 +79,18 @@ TEST_CASE("simulation: a name that leads elsewhere, and back, mixes no two store
   }
 }
 
+TEST_CASE("simulation: damage is noticed, and marks keep copies of a store apart") {
+  for (const Subject subject : {Subject::damages, Subject::marks}) {
+    Plan plan{.seed = first_seed, .subject = subject};
+    for (int i = 0; i < 500; ++i, ++plan.seed) {
+      const Outcome outcome = run_history(plan);
+      CAPTURE(plan.text());
+      const std::string broken = outcome.broken.data();
+      REQUIRE(broken == "");
+    }
+  }
+}
+
 TEST_CASE("simulation: calls of histories that kept some waiting take no longer than they may") {
   for (const std::uint64_t seed : {623, 7'444, 11'963, 22'905, 81'428}) {
     CAPTURE(seed);

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdarg>
 #include <cstring>
 #include <mutex>
@@ -37,6 +38,27 @@ namespace leaf::simulation {
 
 namespace {
 
+constexpr std::size_t page = 4096;
+
+/// A thread has touched what was cut: its process ends here, and nothing of it is looked at again.
+void die_of_cut_file(int, siginfo_t* about, void*) {
+  const auto at = static_cast<std::size_t>(static_cast<const std::byte*>(about->si_addr) - files_begin);
+  if (at >= files_room || !Scheduler::in_thread()) {
+    std::signal(SIGSEGV, SIG_DFL);
+    return;
+  }
+  Scheduler& scheduler = Scheduler::the();
+  scheduler.on_escape(scheduler.process(), "it touches a file that was cut, and was told so");
+  kill(scheduler.process());
+  scheduler.preempt();
+}
+[[maybe_unused]] const bool is_handled = [] {
+  struct sigaction action {};
+  action.sa_sigaction = die_of_cut_file;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  return sigaction(SIGSEGV, &action, nullptr) == 0;
+}();
+
 std::byte* reserve_files() {
   void* const memory =
       mmap(nullptr, files_room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -55,11 +77,16 @@ Kernel::Kernel(Log& told) : log(told) {
   the_ = this;
 }
 Kernel::~Kernel() {
+  for (std::byte* const memory : cut_) mprotect(memory, page, PROT_READ | PROT_WRITE);
   the_ = nullptr;
 }
 
+void Kernel::cut(std::byte* memory) {
+  if (mprotect(memory, page, PROT_NONE) != 0) std::abort();
+  cut_.push_back(memory);
+}
+
 std::byte* Kernel::allot(std::size_t size) {
-  constexpr std::size_t page = 4096;
   std::byte* const memory = files_begin + allotted_;
   allotted_ += (size + page - 1) / page * page;
   if (allotted_ > files_room) std::abort();  // no history makes so many
@@ -208,6 +235,11 @@ void remove_folders(Host& host) {
 void reboot(Host& host) {
   while (!host.processes.empty()) kill(*host.processes.back());
   remove_folders(host);
+}
+
+void cut(Inode& file) {
+  kernel().cut(file.memory);
+  file.size = 0;
 }
 
 std::vector<KeptFile> keep_files(const Host& host) {

@@ -47,6 +47,9 @@ class Kernel {
   /// Memory for a file, of zeros; it is not used again in this history.
   std::byte* allot(std::size_t size);
 
+  /// Whoever touches it from now on dies.
+  void cut(std::byte* memory);
+
   std::uint64_t last_inode = 0;
   std::int64_t removed_files = 0;
   Log& log;
@@ -54,6 +57,7 @@ class Kernel {
  private:
   static Kernel* the_;
   std::size_t allotted_ = 0;
+  std::vector<std::byte*> cut_{};
 };
 
 /// One running system: a clock, and the file system that the runtime folder lies in.
@@ -88,6 +92,9 @@ void kill(Process& process);
 void remove_folders(Host& host);
 /// A crash of the host: every process dies, and what lay in memory is gone.
 void reboot(Host& host);
+
+/// `truncate -s 0`: whoever looks at it where it is mapped dies of SIGBUS.
+void cut(Inode& file);
 
 /// A file as it was at one moment.
 struct KeptFile {
