@@ -158,7 +158,7 @@ void Damages::note_drawn(int tag, std::int64_t id, const Process& process) {
 bool Damages::is_unnoted(const Drawn& drawn, const Damage& damage) const {
   const Process& process = *drawn.by;
   Time end = damage.at, kept_waiting = process.kept_waiting;
-  if (process.died_at != 0 && process.died_at < damage.at) {
+  if (process.died_at != 0 && process.died_at <= damage.at) {
     end = process.died_at;
   } else if (const auto then = damage.kept_waiting.find(&process); then != damage.kept_waiting.end()) {
     kept_waiting = then->second;
