@@ -81,7 +81,7 @@ class Actor {
     Scheduler& scheduler = Scheduler::the();
     if (scenario().takes_time)
       return scheduler.sleep_until(scheduler.now() + random().between(50 * millisecond, 4 * second));
-    if (!random().one_in(4)) return;
+    if (scenario().is_busy || !random().one_in(4)) return;
     scheduler.sleep_until(scheduler.now() +
                           random().spread(microsecond, random().one_in(8) ? 20 * second : 50 * millisecond));
   }
@@ -97,6 +97,9 @@ class Actor {
       place_.log.say(what, number(), error.what());
       place_.tally.last_error = std::string(what) + ": " + error.what();
       require_good_reason(error);
+      if (error.code() == ErrorCode::failed && scenario().is_small())
+        place_.ledger.fail(
+            fmt::format("process {} fails where no file is touched: {}", number(), error.what()));
       return false;
     }
   }
@@ -223,7 +226,9 @@ class Actor {
   void require_checked(Time began, int drawn_from) const {
     constexpr Time most = 75 * second;
     const Server& server = Server::the();
-    if (server.store() != drawn_from && began - server.disturbed_at() > most)
+    // A check of the name waits for little: whoever was kept from running may have given it up.
+    const bool was_kept = scenario().is_small() && process_.kept_waiting > 100 * millisecond;
+    if (server.store() != drawn_from && began - server.disturbed_at() > most && !was_kept)
       place_.ledger.fail(
           fmt::format("process {} starts and draws from store {}, which its name has not led to for a minute",
                       number(), drawn_from));
@@ -302,10 +307,13 @@ class Actor {
     return place_.tally.orders[{host_number, of}];
   }
 
-  std::int64_t some_way_to_draw(bool fetches_ahead) const {
-    if (scenario().draws_singly || (scenario().draws_no_batches && fetches_ahead)) return 5;
+  std::int64_t way_to_draw(bool fetches_ahead) const {
+    constexpr std::int64_t in_pieces = 6, singly = 5;
+    if (scenario().draws_singly || (scenario().draws_no_batches && fetches_ahead)) return singly;
+    if (scenario().is_busy && random().one_in(2)) return in_pieces;
     // Nothing notes what a short program has taken one by one.
-    return random().below(is_about_damages() && !fetches_ahead ? 3 : 6);
+    if (is_about_damages() && !fetches_ahead) return random().below(3);
+    return random().below(scenario().is_small() ? in_pieces + 1 : in_pieces);
   }
 
   /// A call that draws in one of the ways there are.
@@ -320,7 +328,9 @@ class Actor {
         drawn_from = note(begun, number_of_tag, ids, is_own);
         require_one_store(of_call, drawn_from);
       };
-      switch (some_way_to_draw(fetches_ahead)) {
+      switch (way_to_draw(fetches_ahead)) {
+        case 6:
+          return draw_pieces(tag, count, noted);
         case 0:
           return noted(in_time(
               timeout, [&] { return tag.next_range(static_cast<std::uint64_t>(count)); }));  // or fewer
@@ -354,6 +364,16 @@ class Actor {
         }
       }
     });
+  }
+
+  /// One answer in several calls, as the server makes it.
+  template <typename Noted>
+  void draw_pieces(SegmentTag& tag, std::int64_t count, Noted noted) const {
+    std::vector<Range> pieces;
+    const std::uint64_t changes = tag.store_changes();
+    for (std::int64_t i = 0; i < count; ++i) pieces.push_back(tag.next_range(2));
+    if (tag.store_changes() != changes) pieces.resize(1);
+    for (const Range piece : pieces) noted(piece);
   }
 
   bool draw(SnowflakeGenerator& generator, milliseconds timeout, Ledger::Order& order_of, bool is_own) const {
@@ -408,6 +428,9 @@ class Actor {
   /// Whoever waits for long asks again and again, which makes a history slow.
   milliseconds some_timeout() const {
     constexpr std::array<int, 8> timeouts{0, 5000, 5000, 1000, 1000, 1000, 1000, 1000};
+    constexpr std::array<int, 8> short_ones{0, 100, 100, 250, 250, 250, 1000, 1000};
+    if (scenario().has_stragglers())
+      return milliseconds(short_ones[static_cast<std::size_t>(random().below(short_ones.size()))]);
     return milliseconds(timeouts[static_cast<std::size_t>(random().below(timeouts.size()))]);
   }
   StoreOptions marked_store() const {
@@ -421,7 +444,8 @@ class Actor {
   void in_some_threads(const std::function<void()>& work) const {
     if (scenario().draws_singly) return work();
     std::vector<const Fiber*> threads;
-    for (std::int64_t more = random().one_in(2) ? random().between(1, 2) : 0; more > 0; --more)
+    for (std::int64_t more = scenario().is_busy || random().one_in(2) ? random().between(1, 2) : 0; more > 0;
+         --more)
       threads.push_back(&start(work));
     work();
     for (const Fiber* const thread : threads) join(*thread);
@@ -439,7 +463,7 @@ class Actor {
         Ledger::Order& order_of = is_shared ? order(host().number, name_of(tag)) : own_orders[name_of(tag)];
         SegmentTag handle;
         int drawn_from = 0;
-        const bool is_about_names = scenario().subject == Subject::names;
+        const bool is_about_names = scenario().is_about_names();
         const bool was_noted = is_about_names && is_noted();
         const auto times_noted_before = is_about_names ? times_noted() : std::array<int, 2>();
         if (try_to_open(allocator, tag, handle) &&
@@ -526,6 +550,18 @@ class Actor {
     });
   }
 
+  /// Each is made where the one before it was.
+  void draw_from_successors() const {
+    const SnowflakeOptions options = snowflake_options(false, true);
+    for (int more = 6; more > 0 && !place_.tally.is_over; --more) {
+      try_to("a generator", [&] {
+        SnowflakeGenerator generator(marked_store(), options);
+        Ledger::Order own_order;
+        if (random().one_in(2)) draw(generator, options.timeout, own_order, true);
+      });
+    }
+  }
+
   void draw_one_snowflake() const {
     ++place_.tally.calls;
     try_to("a generator", [&] {
@@ -571,6 +607,8 @@ class Actor {
         return draw_snowflakes(true, true);
       case ActorKind::marks:
         return use_marks();
+      case ActorKind::successors:
+        return draw_from_successors();
     }
   }
 
@@ -720,12 +758,6 @@ Subject some_subject(Random& random, const Plan& plan) {
   return static_cast<Subject>(random.between(1, static_cast<std::int64_t>(Subject::fetches)));
 }
 
-std::uint32_t only(std::initializer_list<Fault> faults) {
-  std::uint32_t bits = 0;
-  for (const Fault fault : faults) bits |= 1U << static_cast<unsigned>(fault);
-  return bits;
-}
-
 }  // namespace
 
 Scenario::Scenario(Random& random, const Plan& plan)
@@ -777,9 +809,9 @@ Scenario::Scenario(Random& random, const Plan& plan)
 void Scenario::keep_to_two_stores() {
   // They have no worker in common, so none is asked for by number.
   std::ranges::replace(kinds, ActorKind::pinned_snowflakes, ActorKind::host_snowflakes);
-  kinds.push_back(ActorKind::host_segments);
+  if (subject != Subject::turns) kinds.push_back(ActorKind::host_segments);
   if (!takes_time) return;
-  longest = 4 * minute;
+  longest = (is_small() ? 20 : 4) * minute;
   calls = 150;  // so that programs start until then
   network = {};
 }
@@ -851,11 +883,16 @@ void Scenario::keep_to(Subject about, Random& random) {
       calls *= 6;
       keep_kinds({ActorKind::marks});
       return;
+    case Subject::stragglers:
+      return keep_to_stragglers(random);
+    case Subject::turns:
+      return keep_to_turns(random);
   }
 }
 
 Time Scenario::patience() const {
-  if (subject == Subject::windows && has_many_workers()) return 3 * minute;
+  if ((subject == Subject::windows || (has_stragglers() && !may(Fault::change))) && has_many_workers())
+    return 3 * minute;
   // After a failover no worker is leased while a window may last that a lost commit leased, two days where a
   // wrong clock had them leased far ahead.
   return 49 * 60 * minute;

@@ -33,6 +33,7 @@ enum class ActorKind : std::uint8_t {
   own_snowflakes,     ///< from windows of its own, given up at the end
   pinned_snowflakes,  ///< from the host's windows of a worker that is asked for by number
   marks,              ///< no IDs: what copies of a store grant beside each other
+  successors,         ///< snowflakes, from one generator with its own windows after another
 };
 
 /// What chance makes of a plan.
@@ -42,6 +43,10 @@ struct Scenario {
   bool may(Fault fault) const { return (faults >> static_cast<unsigned>(fault) & 1) != 0; }
   /// None is ever scarce.
   bool has_many_workers() const { return layout.max_worker() >= 1000; }
+  /// Few programs meet in few files.
+  bool is_small() const { return subject == Subject::stragglers || subject == Subject::turns; }
+  bool has_stragglers() const { return moments_per_straggler > 0; }
+  bool is_about_names() const { return subject == Subject::names || subject == Subject::turns; }
   /// How long whoever asks for IDs waits for some at most, once all faults have ended.
   Time patience() const;
 
@@ -62,16 +67,24 @@ struct Scenario {
   NetworkFaults network;
   std::int64_t switches_per_fault;  ///< on average
   std::int64_t most_faults;
-  std::optional<std::int64_t> step;  ///< of all tags
-  bool draws_singly;                 ///< one ID a call
-  bool draws_no_batches;             ///< who lives long takes its IDs one by one
-  bool has_another_store;            ///< which the store's name may lead to
-  bool takes_time;                   ///< programs draw for minutes, so that names are checked meanwhile
+  std::optional<std::int64_t> step;        ///< of all tags
+  bool draws_singly;                       ///< one ID a call
+  bool draws_no_batches;                   ///< who lives long takes its IDs one by one
+  bool has_another_store;                  ///< which the store's name may lead to
+  bool takes_time;                         ///< programs draw for minutes, so that names are checked meanwhile
+  std::int64_t moments_per_straggler = 0;  ///< on average; 0: there is none
+  bool holders_straggle = false;           ///< nobody else does
+  bool has_far_clocks = false;             ///< by hours
+  bool is_busy = false;                    ///< all programs have several threads, which draw all the time
 
  private:
   void keep_to(Model model);
   void keep_to(Subject about, Random& random);
   void keep_to_two_stores();
+  void keep_to_stragglers(Random& random, std::uint32_t more_faults = 0);
+  void keep_to_wrong_clocks(Random& random);
+  void keep_to_turns(Random& random);
+  void keep_to_few_questions(Random& random);
 };
 
 /// What was done in a history.

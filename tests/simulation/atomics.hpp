@@ -26,6 +26,7 @@ class Atomic {
 
   T load(std::memory_order = std::memory_order_seq_cst) const noexcept {
     point();
+    note_read(this);
     return value_;
   }
   void store(T value, std::memory_order = std::memory_order_seq_cst) noexcept {
@@ -46,6 +47,7 @@ class Atomic {
       value_ = desired;
       return true;
     }
+    note_read(this);
     expected = value_;
     return false;
   }

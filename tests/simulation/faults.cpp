@@ -66,9 +66,13 @@ Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Serve
   }
   if (scenario.subject == Subject::damages && scenario.may(Fault::damage))
     possible_.insert(possible_.end(), 3, Fault::damage);
+  if (scenario.has_stragglers())
+    Scheduler::the().set_stragglers(scenario.moments_per_straggler, scenario.holders_straggle,
+                                    [this](Process& process) { return stop_straggler(process); });
 }
 
 void Faults::happen() {
+  if (!stragglers_.empty()) wake_stragglers();
   if (scenario_.has_another_store && Scheduler::the().now() >= repoints_at_) perhaps_repoint();
   if (tally_.marked.are_to_be_lost && !tally_.marked.is_in_use()) lose_marks();
   if (is_restoring() || left_ <= 0 || !random_.one_in(scenario_.switches_per_fault)) return;
@@ -81,6 +85,7 @@ void Faults::happen() {
 
 void Faults::end() {
   have_ended_ = true;
+  stragglers_.clear();
   log_.note("all faults end");
   server_.network = {};
   server_.clock_offset = 0;
@@ -211,11 +216,15 @@ bool Faults::stop_one() {
   Process* const process = some_victim();
   if (process == nullptr) return false;
   const Time duration = random_.spread(millisecond, random_.one_in(8) ? 10 * minute : 10 * second);
-  log_.note("stop", process->number, duration);
-  server_.note_disturbance();
-  process->stopped_until = Scheduler::the().now() + duration;
-  ++process->times_stopped;
+  stop(*process, duration);
   return true;
+}
+
+void Faults::stop(Process& process, Time duration) {
+  log_.note("stop", process.number, duration);
+  server_.note_disturbance();
+  process.stopped_until = Scheduler::the().now() + duration;
+  ++process.times_stopped;
 }
 
 void Faults::reboot_one(Host& host) {
@@ -332,7 +341,7 @@ void Faults::note_clock_set(Host& host) {
 bool Faults::set_clock() {
   Host& host = some_host();
   const Time furthest = random_.one_in(4) ? 3 * 60 * minute : 8 * second;
-  if (scenario_.subject == Subject::fetches) {
+  if (scenario_.subject == Subject::fetches || (scenario_.has_stragglers() && !scenario_.has_far_clocks)) {
     // Where it goes back by more than two seconds nobody draws for a while.
     host.clock_offset = random_.between(-second, second);
   } else {
@@ -545,9 +554,10 @@ bool Faults::change() {
   const auto& tags = server_.model.tables.tags;
   const TagRow& row = tags[static_cast<std::size_t>(random_.below(std::ssize(tags)))];
   const TagName name(row.name);
-  const std::int64_t number = random_.spread(1, 100), next = row.max_id;
-  const std::int64_t which =
-      scenario_.subject == Subject::removals ? random_.between(2, 4) : random_.below(5);
+  const std::int64_t number = random_.spread(1, scenario_.has_stragglers() ? 3 : 100), next = row.max_id;
+  const std::int64_t which = scenario_.subject == Subject::removals || scenario_.has_stragglers()
+                                 ? random_.between(2, 4)
+                                 : random_.below(5);
   log_.note("change", 0, which, number);
   Host& host = some_host();
   operate(host, "change", [=, this, &host](Store& store) {
@@ -563,7 +573,7 @@ bool Faults::change() {
       store.update_tag(name, unlimited());
     } else if (which == 3) {
       // Where the tag has passed that, nothing changes: a grant that is on its way may still be buffered.
-      const std::int64_t floor = next + number;
+      const std::int64_t floor = next + number - (scenario_.has_stragglers() ? 1 : 0);
       const bool has_passed_it = store.update_tag(name, raised_to(floor)).next_id > floor;
       drop_below(floor);
       if (!has_passed_it) raise_order(host, name.str(), floor);

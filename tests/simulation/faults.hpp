@@ -36,6 +36,11 @@ class Faults {
   bool make_happen(Fault fault);
   bool kill_one();
   bool stop_one();
+  void stop(Process& process, Time duration);
+  /// Stops it until others have made some calls, or for a while; or it dies. Or returns for how long the
+  /// thread that runs does not go on.
+  Time stop_straggler(Process& process);
+  void wake_stragglers();
   void reboot_one(Host& host);
   bool leave_relics();
   void find_relics(Host& host, std::vector<KeptFile>& files);
@@ -88,6 +93,11 @@ class Faults {
   int operators_ = 0;  ///< at work
   bool have_ended_ = false;
   Time repoints_at_ = 0;
+  struct Straggler {
+    Process* process;
+    std::uint64_t until_calls;
+  };
+  std::vector<Straggler> stragglers_{};
   std::map<std::int64_t, std::int64_t> timelines_{};  ///< the last of each system that was the store's
   std::int64_t newest_tables_ = 1;
 

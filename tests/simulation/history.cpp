@@ -41,6 +41,7 @@ class History {
     for (int number = 1; number <= scenario_.hosts; ++number) {
       hosts_.push_back(std::make_unique<Host>());
       hosts_.back()->number = number;
+      if (scenario_.has_stragglers()) hosts_.back()->tick = 10 * millisecond;
       // What two copies granted lies in two buffers.
       if (scenario_.subject == Subject::copies) tally_.unordered.insert(number);
     }
@@ -53,6 +54,10 @@ class History {
     if (scenario_.subject == Subject::damages)
       ledger_.may_repeat = [this](int tag, std::int64_t id) { return tally_.damages.may_repeat(tag, id); };
     scheduler_.set_longest_run(scenario_.longest_run);
+    scheduler_.on_wild_access = [this](const Process& process) {
+      ledger_.fail(fmt::format("process {} crashes: it looks into a file that it has not mapped any more",
+                               process.number));
+    };
     scheduler_.on_escape = [this](const Process& process, const std::string& what) {
       ledger_.fail(fmt::format("an exception left a thread of process {}: {}", process.number, what));
     };
@@ -120,6 +125,8 @@ class History {
         slot.starts_at =
             scheduler_.now() + (scenario_.takes_time ? random_.between(second, 90 * second)
                                                      : random_.spread(microsecond, 200 * millisecond));
+        // Also where nobody is left meanwhile.
+        if (scenario_.is_small()) scheduler_.at(slot.starts_at, [] {});
       }
       if (slot.starts_at > scheduler_.now()) continue;
       slot.process = &launch(place_of(*slot.host), some_kind());

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,13 @@ inline constexpr std::array fault_names{"kill",    "stop",   "reboot",        "c
                                         "network", "outage", "remove-folder", "failover", "restore",
                                         "recycle", "change", "repoint",       "relic",    "damage"};
 
+/// A bit for each.
+inline std::uint32_t only(std::initializer_list<Fault> faults) {
+  std::uint32_t bits = 0;
+  for (const Fault fault : faults) bits |= 1U << static_cast<unsigned>(fault);
+  return bits;
+}
+
 /// A promise that is left out on purpose, or a remedy that an operator leaves out: the simulator has to find
 /// the repeat.
 enum class Control : std::uint8_t {
@@ -57,17 +65,20 @@ inline constexpr std::array model_names{"none", "segment", "window", "failover"}
 /// thousands of histories; here all else is left out.
 enum class Subject : std::uint8_t {
   everything,
-  names,     ///< the store's name leads to another store, and back
-  removals,  ///< a tag is removed and added again, and raised
-  windows,   ///< snowflakes; clocks are set, workers recycled and released
-  folders,   ///< runtime folders are removed, damaged, put back, or outlive a reboot
-  copies,    ///< the store's name leads to a copy of the store, and back
-  fetches,   ///< who fetches is stopped or dies; clocks are set, workers recycled
-  damages,   ///< files of buffers are damaged while programs have them mapped
-  marks,     ///< copies of a store are used at once; the files of marks are removed or cut
+  names,       ///< the store's name leads to another store, and back
+  removals,    ///< a tag is removed and added again, and raised
+  windows,     ///< snowflakes; clocks are set, workers recycled and released
+  folders,     ///< runtime folders are removed, damaged, put back, or outlive a reboot
+  copies,      ///< the store's name leads to a copy of the store, and back
+  fetches,     ///< who fetches is stopped or dies; clocks are set, workers recycled
+  damages,     ///< files of buffers are damaged while programs have them mapped
+  marks,       ///< copies of a store are used at once; the files of marks are removed or cut
+  stragglers,  ///< few programs and short ranges; who is in the midst of a change is stopped, or dies
+  turns,       ///< as stragglers, and the store's name leads to another store, and back, all the time
 };
-inline constexpr std::array subject_names{"everything", "names",   "removals", "windows", "folders",
-                                          "copies",     "fetches", "damages",  "marks"};
+inline constexpr std::array subject_names{"everything", "names",      "removals", "windows",
+                                          "folders",    "copies",     "fetches",  "damages",
+                                          "marks",      "stragglers", "turns"};
 
 /// All that a history is made of.
 struct Plan {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <initializer_list>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -45,11 +44,6 @@ double number_of(std::string_view option, const char* text) {
 }
 
 Plan modelled(Plan plan, Model model) {
-  const auto only = [](std::initializer_list<Fault> faults) {
-    std::uint32_t bits = 0;
-    for (const Fault fault : faults) bits |= 1U << static_cast<unsigned>(fault);
-    return bits;
-  };
   plan.model = model;
   switch (model) {
     case Model::none:

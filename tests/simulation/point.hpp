@@ -12,10 +12,32 @@ extern std::byte* const files_begin;
 inline constexpr std::size_t files_room = std::size_t{64} << 20;
 /// Whether a file was written to, or has come into a folder, since this was set to false.
 extern bool has_written;
-/// Said of an atomic.
+/// How many more moments pass before whoever is at one straggles.
+extern std::int64_t moments_left;
+void straggle();
+
+/// A moment at which somebody has just learned, or changed, what others rely on.
+inline void moment() {
+  if (--moments_left < 0) [[unlikely]]
+    straggle();
+}
+
+inline bool is_in_file(const void* place) {
+  return static_cast<std::size_t>(static_cast<const std::byte*>(place) - files_begin) < files_room;
+}
+/// Whoever touches what its process has not mapped any more would crash.
+void require_mapped(const void* place);
+
+// Said of an atomic.
+
+inline void note_read(const void* place) {
+  if (is_in_file(place)) require_mapped(place);
+}
 inline void note_write(const void* place) {
-  if (static_cast<std::size_t>(static_cast<const std::byte*>(place) - files_begin) < files_room)
-    has_written = true;
+  moment();
+  if (!is_in_file(place)) return;
+  require_mapped(place);
+  has_written = true;
 }
 /// Called at the last of them.
 void preempt();

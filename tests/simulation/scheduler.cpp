@@ -21,6 +21,7 @@
 namespace leaf::simulation {
 
 std::int64_t points_left = std::numeric_limits<std::int64_t>::max();
+std::int64_t moments_left = std::numeric_limits<std::int64_t>::max();
 
 namespace {
 
@@ -28,6 +29,9 @@ namespace context = boost::context::detail;
 
 constexpr std::size_t stack_size = std::size_t{256} << 10;
 constexpr std::size_t page = 4096;
+
+/// How many points somebody passes after a moment, at most, before it straggles.
+constexpr std::int64_t most_before_straggling = 64;
 
 /// Stacks outlive histories: to map one takes as long as a short history.
 std::vector<std::byte*>& spare_stacks() {
@@ -101,6 +105,7 @@ struct Fiber {
   std::function<void()> body;
   State state = State::ready;
   bool was_woken = false;
+  bool straggles = false;
   const void* waits_for = nullptr;
   Time not_before = 0;  ///< if ready: when it may run; if waiting: the deadline
   Time due = 0;         ///< from when on it waits for nothing but its turn
@@ -144,7 +149,15 @@ Scheduler::~Scheduler() {
     if (fiber->stack != nullptr) give_back_stack(fiber->stack);
   }
   the_ = nullptr;
-  points_left = std::numeric_limits<std::int64_t>::max();
+  points_left = moments_left = std::numeric_limits<std::int64_t>::max();
+}
+
+void Scheduler::set_stragglers(std::int64_t moments_between, bool are_holders,
+                               std::function<Time(Process&)> stop) {
+  are_stragglers_holders_ = are_holders;
+  stop_straggler_ = std::move(stop);
+  moments_between_stragglers_ = moments_between;
+  moments_left = random_.below(2 * moments_between);
 }
 
 Process& Scheduler::make_process(Host& host) {
@@ -266,10 +279,10 @@ Fiber* Scheduler::choose(const Fiber* caller) {
 
 void Scheduler::begin_run(Fiber& fiber) {
   fiber.state = Fiber::State::ready;
-  choose_run_length();
   last_ = fiber.process;
   fiber.process->kept_waiting += std::max<Time>(0, now_ - fiber.due);
   running_ = &fiber;
+  choose_run_length();
 }
 
 void Scheduler::end_run() {
@@ -290,6 +303,7 @@ void Scheduler::drop_ended() {
 /// Mostly long, so that calls come to an end, and often short, so that others come in between.
 void Scheduler::choose_run_length() {
   points_left = is_calm_ ? 4096 : random_.spread(1, random_.one_in(2) ? longest_run_ : 16);
+  if (running_->straggles) points_left = std::min(points_left, most_before_straggling);
 }
 
 void Scheduler::resume(Fiber& fiber) {
@@ -322,10 +336,27 @@ void Scheduler::switch_away() {
 
 void Scheduler::preempt() {
   if (running_ == nullptr) return;
+  const Time straggles_for =
+      std::exchange(running_->straggles, false) && !is_calm_ ? stop_straggler_(*running_->process) : 0;
   // Now and then the system runs something else for long.
   running_->due = now_;
   running_->not_before = !is_calm_ && random_.one_in(32) ? now_ + random_.spread(microsecond, 3 * second) : 0;
+  if (straggles_for > 0) running_->not_before = now_ + straggles_for;
   switch_away();
+}
+
+void Scheduler::straggle() {
+  if (are_stragglers_holders_ && running_->process->locks == 0) {
+    moments_left = 0;
+    return;
+  }
+  moments_left = random_.below(2 * moments_between_stragglers_);
+  running_->straggles = true;
+  points_left = std::min(points_left, random_.spread(0, most_before_straggling));
+}
+
+void straggle() {
+  if (Scheduler::in_thread()) Scheduler::the().straggle();
 }
 
 void preempt() {

@@ -34,7 +34,9 @@ struct Process {
   int threads = 0;         ///< that have not ended
   Time stopped_until = 0;  ///< not scheduled before, as after SIGSTOP
   int times_stopped = 0;
-  Time died_at = 0;       ///< killed while threads ran
+  Time died_at = 0;                     ///< killed while threads ran
+  std::vector<std::uint32_t> mapped{};  ///< how often, by the page of all files
+  int locks = 0;                        ///< of files, that it holds
   Time kept_waiting = 0;  ///< of all threads, where they could have run and others did, or nobody
   /// Who holds the mutexes that the library has once for a process: here all processes share their places.
   std::map<const void*, Fiber*> static_mutexes{};
@@ -66,6 +68,11 @@ class Scheduler {
   /// From now on all runs are long: for what is looked at for its end, not for who comes in between.
   void calm_down() noexcept { is_calm_ = true; }
 
+  /// From now on one of about so many moments is one soon after which whoever was at it straggles: `stop()`
+  /// stops its process, or ends it, or says for how long that thread alone does not go on. `are_holders`:
+  /// only whoever holds the lock of a file.
+  void set_stragglers(std::int64_t moments_between, bool are_holders, std::function<Time(Process&)> stop);
+
   Process& make_process(Host& host);
   /// A thread of `process`. An exception that leaves `body` goes to `on_escape`.
   Fiber& start(Process& process, std::function<void()> body);
@@ -74,6 +81,8 @@ class Scheduler {
   /// Called outside of all threads before each run of one.
   std::function<void()> between;
   std::function<void(const Process&, const std::string&)> on_escape;
+  /// A process touches a file that it does not map.
+  std::function<void(const Process&)> on_wild_access;
 
   /// Ends when `is_over()`, or when nobody has anything left to do.
   void run(const std::function<bool()>& is_over);
@@ -89,6 +98,7 @@ class Scheduler {
   Process& process() const noexcept;
   Fiber& running() const noexcept { return *running_; }
   void preempt();
+  void straggle();
   void sleep_until(Time time);
   /// Waits until somebody wakes it, or until `deadline`. True if woken.
   bool wait(const void* what, Time deadline = never);
@@ -113,6 +123,9 @@ class Scheduler {
   Time now_;
   std::int64_t longest_run_ = 4096;
   bool is_calm_ = false;
+  std::int64_t moments_between_stragglers_ = 0;
+  bool are_stragglers_holders_ = false;
+  std::function<Time(Process&)> stop_straggler_;
   bool has_ended_ = false;  ///< one of `fibers_` has
   const std::function<bool()>* is_over_ = nullptr;
   bool has_finished_ = false;

@@ -96,6 +96,23 @@ std::byte* Kernel::allot(std::size_t size) {
 
 namespace {
 
+/// How often the calling process maps the file that lies there.
+std::uint32_t& mappings_of(const void* place) {
+  const auto number = static_cast<std::size_t>(static_cast<const std::byte*>(place) - files_begin) / page;
+  std::vector<std::uint32_t>& mapped = Scheduler::the().process().mapped;
+  if (number >= mapped.size()) mapped.resize(number + 16);
+  return mapped[number];
+}
+
+}  // namespace
+
+void require_mapped(const void* place) {
+  if (Scheduler::in_thread() && mappings_of(place) == 0)
+    Scheduler::the().on_wild_access(Scheduler::the().process());
+}
+
+namespace {
+
 constexpr uid_t user = 1000;
 constexpr int first_descriptor = 1 << 20;
 constexpr const char* boot_file = "/proc/sys/kernel/random/boot_id";
@@ -129,9 +146,21 @@ OpenFile* open_file(int descriptor) {
   return open[index].get();
 }
 
+/// Of a lock, if `file` holds it.
+void let_go(OpenFile*& holder, OpenFile& file) {
+  if (holder != &file) return;
+  holder = nullptr;
+  --file.process->locks;
+}
+
+void take_hold(OpenFile*& holder, OpenFile& file) {
+  if (holder == nullptr) ++file.process->locks;
+  holder = &file;
+}
+
 void close_file(OpenFile& file) {
-  if (file.inode->lock == &file) file.inode->lock = nullptr;
-  if (file.inode->flock == &file) file.inode->flock = nullptr;
+  let_go(file.inode->lock, file);
+  let_go(file.inode->flock, file);
   file.inode.reset();
 }
 
@@ -300,7 +329,7 @@ void HostClock::sleep_for(std::chrono::nanoseconds duration) {
 
 std::int64_t HostClock::tick() {
   point();
-  return host().clock() / (4 * millisecond) * 4096 + host().clock_sets;
+  return host().clock() / host().tick * 4096 + host().clock_sets;
 }
 
 }  // namespace leaf::simulation
@@ -346,6 +375,7 @@ int __wrap_openat(int folder, const char* name, int flags, ...) {
   if (opened == nullptr) return fail(EBADF);
   if (std::string_view(name) == ".") return open_inode(opened->inode);
   const auto found = opened->inode->entries.find(name);
+  moment();
   if (found == opened->inode->entries.end()) return fail(ENOENT);
   return open_inode(found->second);
 }
@@ -408,11 +438,17 @@ int __wrap_fchmod(int descriptor, mode_t mode) {
   return 0;
 }
 
-int __wrap_renameat2(int, const char* from, int, const char* to, unsigned) {
+int __wrap_renameat2(int, const char* from, int, const char* to, unsigned flags) {
   point();
   auto folder = found_by(from);
   if (!folder) return fail(ENOENT);
-  if (found_by(to)) return fail(EEXIST);
+  moment();
+  if (const auto there = found_by(to)) {
+    if ((flags & RENAME_NOREPLACE) != 0) return fail(EEXIST);
+    if (!there->entries.empty()) return fail(ENOTEMPTY);
+    there->links = 0;
+    host().folders.erase(to);
+  }
   host().folders.erase(from);
   host().folders.emplace(to, std::move(folder));
   return 0;
@@ -425,6 +461,7 @@ int __wrap_linkat(int, const char* from, int folder, const char* name, int) {
   OpenFile* const into = open_file(folder);
   if (file == nullptr || into == nullptr) return fail(EBADF);
   if (into->inode->links == 0) return fail(ENOENT);
+  moment();
   if (!into->inode->entries.emplace(name, file->inode).second) return fail(EEXIST);
   ++file->inode->links;
   has_written = true;
@@ -441,6 +478,7 @@ int __wrap_unlinkat(int folder, const char* name, int) {
   if (opened == nullptr) return fail(EBADF);
   const auto found = opened->inode->entries.find(name);
   if (found == opened->inode->entries.end()) return fail(ENOENT);
+  moment();
   --found->second->links;
   ++kernel().removed_files;
   kernel().log.note("file is removed", process().number, static_cast<std::int64_t>(found->second->number));
@@ -487,6 +525,7 @@ int __wrap_lstat(const char* path, struct stat* status) {
 
 int __wrap_fstatat(int folder, const char* name, struct stat* status, int) {
   point();
+  moment();
   const Inode* const inode = inode_in(folder, name);
   if (inode == nullptr) return fail(ENOENT);
   fill(*inode, *status);
@@ -537,12 +576,16 @@ void* __wrap_mmap(void* at, size_t size, int protection, int flags, int descript
   if (!Scheduler::in_thread()) return __real_mmap(at, size, protection, flags, descriptor, offset);
   point();
   if (descriptor < 0) return new (std::align_val_t{64}) std::byte[size]();
-  return open_file(descriptor)->inode->memory;
+  std::byte* const memory = open_file(descriptor)->inode->memory;
+  ++mappings_of(memory);
+  return memory;
 }
 
 int __real_munmap(void* at, size_t size);
 int __wrap_munmap(void* at, size_t size) {
-  return Scheduler::in_thread() ? 0 : __real_munmap(at, size);
+  if (!Scheduler::in_thread()) return __real_munmap(at, size);
+  if (is_in_file(at)) --mappings_of(at);
+  return 0;
 }
 
 int __wrap_fcntl(int descriptor, int command, ...) {
@@ -555,11 +598,12 @@ int __wrap_fcntl(int descriptor, int command, ...) {
   if (file == nullptr || command != F_OFD_SETLK) return fail(EBADF);
   OpenFile*& holder = file->inode->lock;
   if (wish->l_type == F_UNLCK) {
-    if (holder == file) holder = nullptr;
+    let_go(holder, *file);
     return 0;
   }
+  moment();
   if (holder != nullptr && holder != file) return fail(EAGAIN);
-  holder = file;
+  take_hold(holder, *file);
   return 0;
 }
 
@@ -568,8 +612,9 @@ int __wrap_flock(int descriptor, int) {
   OpenFile* const file = open_file(descriptor);
   if (file == nullptr) return fail(EBADF);
   OpenFile*& holder = file->inode->flock;
+  moment();
   if (holder != nullptr && holder != file) return fail(EWOULDBLOCK);
-  holder = file;
+  take_hold(holder, *file);
   return 0;
 }
 

@@ -66,7 +66,8 @@ struct Host {
   Time clock_offset = 0;    ///< its clock less true time
   Time furthest_ahead = 0;  ///< of all the offsets it had
   std::int64_t clock_sets = 0;
-  int releases = 0;  ///< of its workers, under way: what lies ahead of its clock goes
+  Time tick = 4 * millisecond;  ///< how coarse its quick clock is
+  int releases = 0;             ///< of its workers, under way: what lies ahead of its clock goes
   std::map<std::string, std::shared_ptr<Inode>> folders{};
   /// How often it came to believe that the store's name leads to a deployment.
   std::map<std::string, int> times_noted{};

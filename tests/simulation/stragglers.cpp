@@ -1,0 +1,108 @@
+// Histories of few programs that meet in few files: who is in the midst of a change stops there, and others
+// go on, or somebody dies there.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "simulation/faults.hpp"
+
+namespace leaf::simulation {
+
+void Scenario::keep_to_stragglers(Random& random, std::uint32_t more_faults) {
+  faults &= more_faults | only({Fault::kill, Fault::stop, Fault::clock, Fault::store_clock, Fault::recycle,
+                                Fault::change, Fault::network});
+  const bool is_of_tags = random.one_in(2);
+  if (!is_of_tags || !random.one_in(3)) faults &= ~only({Fault::change});
+  if (!random.one_in(4)) network = {};
+  moments_per_straggler = random.spread(10, 1000);
+  holders_straggle = random.one_in(2);
+  hosts = is_of_tags && may(Fault::change) ? std::min(hosts, 2) : 1;
+  if (hosts > 1) switches_per_fault = std::min<std::int64_t>(switches_per_fault, 60);
+  tags = 1;
+  is_busy = random.one_in(subject == Subject::turns ? 4 : 8);
+  slots = std::min(slots, is_busy ? 2 : 4);
+  calls *= 2;
+  const bool are_all_long = is_busy || random.one_in(4);
+  for (ActorKind& kind : kinds) {
+    const bool is_long = are_all_long || random.one_in(2);
+    kind = is_of_tags ? (is_long ? ActorKind::host_segments : ActorKind::short_segments)
+                      : (is_long ? ActorKind::host_snowflakes : ActorKind::short_snowflakes);
+  }
+  step = random.one_in(2) ? random.between(1, 4) : random.spread(1, 60);
+  max_step = random.between(*step, *step + 3);
+  window = std::chrono::milliseconds(random.spread(20, random.one_in(4) ? 600'000 : 10'000));
+  recycle_after = std::chrono::milliseconds(random.spread(100, 2000));
+  if (is_of_tags) return;
+  keep_to_wrong_clocks(random);
+  if (random.one_in(8)) std::ranges::fill(kinds, ActorKind::successors);
+}
+
+/// Mostly they are set by little, again and again.
+void Scenario::keep_to_wrong_clocks(Random& random) {
+  has_far_clocks = random.one_in(8);
+  if (random.one_in(4)) return;
+  faults &= ~only({Fault::store_clock, Fault::recycle});
+  switches_per_fault = random.spread(8, 200);
+  most_faults = 200;
+}
+
+void Scenario::keep_to_turns(Random& random) {
+  takes_time = random.one_in(8);
+  const bool is_asked_rarely = takes_time;
+  keep_to_stragglers(random, only({Fault::repoint}));
+  has_another_store = true;
+  takes_time = is_asked_rarely;
+  if (takes_time) return keep_to_few_questions(random);
+  if (random.one_in(2)) return;
+  constexpr std::array alone{ActorKind::own_segments, ActorKind::own_snowflakes, ActorKind::own_snowflakes,
+                             ActorKind::successors};
+  std::ranges::fill(kinds, alone[static_cast<std::size_t>(random.below(alone.size()))]);
+}
+
+/// One program after the other starts, and needs nothing of the store for long.
+void Scenario::keep_to_few_questions(Random& random) {
+  faults &= only({Fault::repoint, Fault::clock});
+  moments_per_straggler = 0;
+  std::ranges::fill(kinds, ActorKind::short_segments);
+  slots = 1;
+  step = 1'000'000;
+  switches_per_fault = random.spread(100, 1000);
+}
+
+Time Faults::stop_straggler(Process& process) {
+  if (have_ended_) return 0;
+  if (scenario_.kinds.front() >= ActorKind::host_snowflakes && scenario_.may(Fault::clock) &&
+      random_.one_in(3)) {
+    ++counts_[static_cast<std::size_t>(Fault::clock)];
+    set_clock();
+  }
+  const Time duration = random_.spread(millisecond, random_.one_in(2) ? 5 * second : 400 * millisecond);
+  if (process.threads > 1 && random_.one_in(2)) return duration;
+  if (scenario_.may(Fault::kill) && random_.one_in(4)) {
+    ++counts_[static_cast<std::size_t>(Fault::kill)];
+    log_.note("kill", process.number);
+    server_.note_disturbance();
+    kill(process);
+    return 0;
+  }
+  if (!scenario_.may(Fault::stop)) return 0;
+  ++counts_[static_cast<std::size_t>(Fault::stop)];
+  if (random_.one_in(2)) {
+    stop(process, duration);
+    return 0;
+  }
+  stop(process, minute);
+  stragglers_.push_back({&process, tally_.calls + static_cast<std::uint64_t>(random_.between(1, 6))});
+  return 0;
+}
+
+void Faults::wake_stragglers() {
+  std::erase_if(stragglers_, [this](const Straggler& one) {
+    if (tally_.calls < one.until_calls) return false;
+    one.process->stopped_until = 0;
+    return true;
+  });
+}
+
+}  // namespace leaf::simulation
