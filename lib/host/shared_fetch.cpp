@@ -57,7 +57,12 @@ void SharedRanges::note_order(const StateFile& file, std::int64_t end) const {
 
 std::int64_t SharedRanges::order_end(const StateFile& file) const {
   const std::string mark = granter().order_mark();
-  return mark.empty() ? 0 : store_options_.marks->highest(file.identity().deployment, mark);
+  if (mark.empty()) return 0;
+  // Whoever closed the buffer may have stopped before it noted that, or have died.
+  const SharedState& state = *file.shared_state();
+  const std::int64_t end = state.end_of_taken.load(std::memory_order_acquire);
+  const std::int64_t known = store_options_.marks->highest(file.identity().deployment, mark);
+  return end <= state.buffer.published_end() ? std::max(known, end) : known;  // else it is damaged
 }
 
 /// True if another process had done it, and `ready()` was true. Returns at once if one is at it. Throws Error
