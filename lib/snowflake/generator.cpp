@@ -251,6 +251,7 @@ std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> 
   UnitInUse& unit = unit_in_use;
   std::int64_t may_open = -1;  // the unit of time that the clock has allowed to begin although it lies ahead
   std::optional<std::chrono::steady_clock::time_point> waits_since;
+  std::optional<std::chrono::steady_clock::time_point> waits_until;  // others may use up unit after unit
   for (;;) {
     const std::int64_t tick = clock_.tick();
     const auto time = clock_.now();
@@ -269,7 +270,8 @@ std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> 
       // behind.
       if (positions_->sequence_of(from) == 0 && ticks != may_open) {
         if (patience == Patience::never_waits) return 0;
-        snowflake::wait_past(layout(), now, clock_, store::allowed(options_.timeout));
+        if (!waits_until) waits_until = clock_.steady_now() + store::allowed(options_.timeout);
+        snowflake::wait_past(layout(), now, clock_, *waits_until);
         may_open = ticks;
         continue;
       }

@@ -37,8 +37,10 @@ void require_small_lead(const Layout& layout, std::int64_t ticks, std::int64_t n
       store::advice_behind(lead, options.worker.owner));
 }
 
-void wait_past(const Layout& layout, std::int64_t ticks, Clock& clock, milliseconds patience) {
-  const auto deadline = clock.steady_now() + patience + std::min(layout.unit(), slow_clock);
+void wait_past(const Layout& layout, std::int64_t ticks, Clock& clock,
+               std::chrono::steady_clock::time_point latest) {
+  const auto patience = latest - clock.steady_now();
+  const auto deadline = latest + std::min(layout.unit(), slow_clock);
   const UnixTime begin = layout.time_at(ticks);
   const UnixTime end = begin + layout.unit();
   for (auto now = clock.now(); now >= begin && now < end; now = clock.now()) {

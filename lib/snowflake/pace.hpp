@@ -15,7 +15,8 @@ void require_small_lead(const Layout& layout, std::int64_t ticks, std::int64_t n
                         const SnowflakeOptions& options);
 
 /// Returns once the clock is past the unit of time `ticks`, or was set back. Throws Error (unavailable) if it
-/// is not within `patience`, or stands still.
-void wait_past(const Layout& layout, std::int64_t ticks, Clock& clock, std::chrono::milliseconds patience);
+/// is not by `latest`, or stands still.
+void wait_past(const Layout& layout, std::int64_t ticks, Clock& clock,
+               std::chrono::steady_clock::time_point latest);
 
 }  // namespace leaf::snowflake

@@ -855,6 +855,16 @@ class StandingClock final : public ManualClock {
   const std::chrono::steady_clock::time_point begin_ = steady_now();
 };
 
+/// While somebody sleeps, others do something.
+class CrowdedClock final : public ManualClock {
+ public:
+  void sleep_for(std::chrono::nanoseconds duration) override {
+    ManualClock::sleep_for(duration);
+    on_sleep();
+  }
+  std::function<void()> on_sleep = [] {};
+};
+
 /// One that was a second ahead: it is set while somebody sleeps.
 class CorrectedClock final : public ManualClock {
  public:
@@ -884,6 +894,31 @@ TEST_CASE("generator: a clock that stands still is waited for no longer than a c
   const auto begun = clock.steady_now();
   CHECK(error_text([&] { draw(generator, 5000); }).starts_with("the clock stands still at 20"));
   CHECK(clock.steady_now() - begun < 6s);
+}
+
+TEST_CASE(
+    "generator: units that others use up one after the other are waited for no longer than a call may take") {
+  const SqliteStore file;
+  file.open().set_layout(Layout::parse("sonyflake"));  // 256 IDs in 10 ms
+  const leaf::test::TestHost host;
+  CrowdedClock clock;
+  auto store = file.options();
+  store.clock = &clock;
+  auto options = owned_by("a");
+  options.timeout = 50ms;
+  options.host = host.host_options();
+  SnowflakeGenerator late(store, options), quick(store, options);
+  int units = 0;
+  const auto use_up_a_unit = [&] {
+    std::vector<std::int64_t> ids(256);
+    if (units < 100 && quick.try_next(ids) > 0) ++units;
+  };
+  use_up_a_unit();
+  clock.on_sleep = use_up_a_unit;
+  const auto begun = clock.steady_now();
+  CHECK(error_code([&] { late.next(); }) == ErrorCode::unavailable);
+  CHECK(clock.steady_now() - begun <= 60ms);
+  CHECK(units > 2);
 }
 
 TEST_CASE("generator: a clock that is set back while the next unit is waited for is not waited for") {
