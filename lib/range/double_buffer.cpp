@@ -115,6 +115,12 @@ bool DoubleBuffer::take_up_to(const View& view, std::int64_t end) noexcept {
   return swap(expected, view.word + static_cast<std::uint64_t>(end - view.rest.lo));
 }
 
+bool DoubleBuffer::take_next_up_to(const View& view, std::int64_t end) noexcept {
+  const std::uint32_t next = generation_of(view.word) + 1;
+  std::uint64_t expected = view.word;
+  return is_published(next) && swap(expected, word_of(next, static_cast<std::uint32_t>(end - view.next.lo)));
+}
+
 bool DoubleBuffer::advance(const View& view) noexcept {
   const std::uint32_t next = generation_of(view.word) + 1;
   std::uint64_t expected = view.word;

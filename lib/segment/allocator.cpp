@@ -23,6 +23,12 @@ std::int64_t SegmentTag::next_closely() {
   return next_range(1).lo;
 }
 
+bool SegmentTag::try_next_closely(std::int64_t& id) {
+  const Range one = try_next_range(1);
+  if (!one.empty()) id = one.lo;
+  return !one.empty();
+}
+
 void SegmentTag::request_fetch() {
   source_->request_fetch();
 }
@@ -37,14 +43,13 @@ Range SegmentTag::try_next_run(std::uint64_t count) {
   range::DoubleBuffer& buffer = *buffer_->load(std::memory_order_acquire);
   for (;;) {
     const auto view = buffer.view();
-    if (view.rest.size() >= count) {
-      const Range run{view.rest.lo, view.rest.lo + static_cast<std::int64_t>(count)};
-      if (!buffer.take_up_to(view, run.hi)) continue;
-      if (!view.has_next && buffer.view().mark_reached) request_fetch();
-      return run;
-    }
-    if (view.next.size() < count) return {};
-    buffer.advance(view);
+    const bool is_in_rest = view.rest.size() >= count;
+    const Range& from = is_in_rest ? view.rest : view.next;
+    if (from.size() < count) return {};
+    const Range run{from.lo, from.lo + static_cast<std::int64_t>(count)};
+    if (!(is_in_rest ? buffer.take_up_to(view, run.hi) : buffer.take_next_up_to(view, run.hi))) continue;
+    if (!(is_in_rest && view.has_next) && buffer.view().mark_reached) request_fetch();
+    return run;
   }
 }
 

@@ -348,6 +348,22 @@ TEST_CASE("range: a view tells what take() would give, and holds until somebody 
   CHECK(buffer.view().label == 8);
 }
 
+TEST_CASE(
+    "range: taking from the next range gives up the rest of this one, or nothing if somebody has taken") {
+  DoubleBuffer buffer;
+  buffer.publish({0, 10}, 5);
+  REQUIRE(buffer.advance(buffer.view()));
+  CHECK_FALSE(buffer.take_next_up_to(buffer.view(), 104));  // there is none
+  buffer.publish({100, 110}, 5);
+  const DoubleBuffer::View seen = buffer.view();
+  CHECK(buffer.take(1).range == Range{0, 1});
+  CHECK_FALSE(buffer.take_next_up_to(seen, 104));
+  CHECK(buffer.view().rest == Range{1, 10});
+  CHECK(buffer.take_next_up_to(buffer.view(), 104));
+  CHECK(buffer.view().rest == Range{104, 110});
+  CHECK_FALSE(buffer.view().has_next);
+}
+
 TEST_CASE("range: take_one tells of the mark exactly once in a range") {
   DoubleBuffer buffer;
   buffer.publish({0, 100}, 10);

@@ -125,6 +125,24 @@ TEST_CASE("allocator: to try for a run that does not fit takes nothing") {
   CHECK(tag.try_next_run(10) == Range{11, 21});
 }
 
+TEST_CASE(
+    "allocator: to try for an ID goes on in the next segment, and has one fetched where there is none") {
+  SqliteStore store;
+  leaf::Store admin = store.open();
+  add_tag(admin, "order", 10);
+  SegmentAllocator allocator(store.options(), {.max_step = 10, .max_starved_step = 10});
+  leaf::SegmentTag tag = allocator.tag(TagName("order"));
+  std::int64_t id = 0;
+  CHECK_FALSE(tag.try_next(id));
+  CHECK(wait_for([&] { return tag.try_next(id); }));
+  CHECK(id == 1);
+  for (std::int64_t expected = 2; expected <= 25; ++expected) {
+    CHECK(wait_for([&] { return tag.buffered() > 0; }));
+    REQUIRE(tag.try_next(id));
+    CHECK(id == expected);
+  }
+}
+
 TEST_CASE("allocator: two threads that try for runs at once get each ID once") {
   constexpr std::size_t threads = 2, per_thread = 500'000;
   SqliteStore store;

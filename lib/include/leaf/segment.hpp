@@ -72,7 +72,8 @@ class LEAF_EXPORT SegmentTag {
   /// such as an event loop's.
   bool try_next(std::int64_t& id) {
     bool mark_reached;
-    if (!buffer_->load(std::memory_order_acquire)->take_one(guess_, id, mark_reached)) return false;
+    if (!buffer_->load(std::memory_order_acquire)->take_one(guess_, id, mark_reached)) [[unlikely]]
+      return try_next_closely(id);
     if (mark_reached) [[unlikely]]
       request_fetch();
     return true;
@@ -138,6 +139,7 @@ class LEAF_EXPORT SegmentTag {
   friend class SegmentAllocator;
   explicit SegmentTag(range::RangeSource* source);
   std::int64_t next_closely();
+  bool try_next_closely(std::int64_t& id);
   void request_fetch();
 
   const std::atomic<range::DoubleBuffer*>* buffer_ = nullptr;

@@ -108,6 +108,9 @@ class LEAF_EXPORT DoubleBuffer {
     return true;
   }
 
+  /// The same, to `end` in (next.lo, next.hi]: what is left of the current range is lost.
+  bool take_next_up_to(const View& view, std::int64_t end) noexcept;
+
   /// Leaves the rest of the current range and goes to the next one. False if there is none or the buffer has
   /// changed.
   bool advance(const View& view) noexcept;
