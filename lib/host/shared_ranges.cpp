@@ -136,6 +136,8 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
   if (&to == &state()) return;
   if (next) {
     const std::string origin = next->origin.get();
+    if (next->origin_checksum.load(std::memory_order_relaxed) != checksum_of_origin(origin))
+      return go_to(nullptr);  // damaged since it was opened: it is looked at again
     if (!origin_.empty()) granter().require_alike(origin_, origin);
     origin_ = origin;
     is_shut_out_ = false;
@@ -150,6 +152,11 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
   if (next || drawn_store_) drawn_store_ = store;
   state_.store(&to, std::memory_order_release);
   draw_from(to.buffer);
+}
+
+std::string SharedRanges::origin() const {
+  const std::lock_guard lock(files_mutex_);
+  return origin_;
 }
 
 void SharedRanges::find_store(Time deadline) {

@@ -43,7 +43,8 @@ class SharedRanges : public range::RangeSource {
                range::Fetcher* fetcher, Commons commons = {});
 
   range::GrantRecord record() const override;
-  std::string origin() const override { return state().origin.get(); }
+  /// As it was when this went to the file: that may be damaged since.
+  std::string origin() const override;
   StoreIdentity granted_by() const override;
 
   void await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) override;

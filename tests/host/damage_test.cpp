@@ -167,12 +167,19 @@ TEST_CASE("damage: who has mapped a file and is alone leaves it when it looks ag
   leaf::SegmentAllocator running(host.store_options(), {.timeout = 1s, .host = options});
   leaf::SegmentTag mapped = running.tag(leaf::TagName("order"));
   CHECK(mapped.next() == 1);
-  constexpr std::size_t begin_of_the_first_range = offsetof(SharedState, buffer) + 64 + 32;
-  damage(leaf::test::state_file_in(host.run), {begin_of_the_first_range, 0x40});
+  std::size_t place = 0;
+  SUBCASE("its first range") {
+    place = offsetof(SharedState, buffer) + 64 + 32;
+  }
+  SUBCASE("its header") {
+    place = offsetof(SharedState, header) + offsetof(leaf::host::FileHeader, boot);
+  }
+  damage(leaf::test::state_file_in(host.run), {place, 0x40});
   // As the background thread does each second.
   CHECK(leaf::test::wait_for([&] {
     host.clock.advance(1s);
-    return !is_listed_as_damaged(host);
+    const auto buffers = leaf::host_buffers(host.host_options());
+    return buffers.size() == 1 && !buffers.front().damaged;
   }));
   CHECK(mapped.next() >= 11);
 }

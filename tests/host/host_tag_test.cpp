@@ -836,7 +836,7 @@ TEST_CASE("host tag: fetches that begin to fail are told of once for all process
     CHECK(change.what == "segment of tag 'order'");
     CHECK(change.store == host.store_options().url);
     told.push_back(change.failure.empty() ? "good" : "bad");
-    CHECK(change.remedies.size() == (change.failure.empty() ? 0 : 1));
+    CHECK(change.remedies.empty() == change.failure.empty());
   };
   const auto in_a_process = [&](const std::function<void(leaf::SegmentTag&)>& work) {
     SegmentAllocator allocator(host.store_options(), {.timeout = 50ms, .host = options});
@@ -854,9 +854,10 @@ TEST_CASE("host tag: fetches that begin to fail are told of once for all process
       in_a_process([](leaf::SegmentTag& tag) { CHECK_THROWS_AS(tag.fetch(), leaf::Error); });
     CHECK(told == std::vector<std::string>{"bad"});
     const leaf::HostBuffer failing = leaf::host_buffers(host.host_options()).at(0);
-    REQUIRE(failing.failure_remedies.size() == 1);
+    REQUIRE(failing.failure_remedies.size() == 2);
     CHECK(failing.failure_remedies[0].kind == leaf::Remedy::Kind::allow_more_time);
     CHECK(failing.failure_hint.substr(0, failing.failure_remedies[0].at).ends_with("allow more time"));
+    CHECK(failing.failure_remedies[1].kind == leaf::Remedy::Kind::check_store);
     REQUIRE(other.run("ROLLBACK"));
     for (int i = 0; i < 2; ++i) in_a_process([](leaf::SegmentTag& tag) { tag.fetch(); });
     CHECK(told == std::vector<std::string>{"bad", "good"});

@@ -54,8 +54,13 @@ using leaf::test::TemporaryFolder;
 
 namespace {
 
-/// Does something whenever somebody sleeps.
+/// Does something whenever somebody sleeps, or looks what time of day it is.
 struct BusyClock final : ManualClock {
+  std::chrono::system_clock::time_point now() override {
+    on_look();
+    return ManualClock::now();
+  }
+  std::function<void()> on_look = [] {};
   void sleep_for(std::chrono::nanoseconds duration) override {
     ManualClock::sleep_for(duration);
     on_sleep();
@@ -115,6 +120,7 @@ struct Plan {
   std::function<void()> before_newest = [] {};  ///< told whether it is
   int asked = 0;
   leaf::Store* asked_of = nullptr;
+  std::int64_t told_order_end = 0;  ///< where the last range was to begin at least
 };
 
 class PlannedGranter final : public leaf::range::Granter {
@@ -123,9 +129,10 @@ class PlannedGranter final : public leaf::range::Granter {
 
   std::string name() const override { return name_; }
   std::string what() const override { return "segment of tag '" + name_ + "'"; }
-  leaf::range::Granted grant(leaf::Store& store, const leaf::range::Filled&) const override {
+  leaf::range::Granted grant(leaf::Store& store, const leaf::range::Filled& filled) const override {
     ++plan_.asked;
     plan_.asked_of = &store;
+    plan_.told_order_end = filled.order_end;
     plan_.before_grant();
     if (plan_.grants.empty()) throw Error(ErrorCode::unavailable, "the store is away", "wait");
     const Range range = plan_.grants.front();
@@ -209,6 +216,15 @@ class HeldLock {
  private:
   int descriptor_;
 };
+
+bool is_locked(const fs::path& file) {
+  const int descriptor = open(file.c_str(), O_RDWR | O_CLOEXEC);
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  const bool is_refused = fcntl(descriptor, F_OFD_SETLK, &whole) != 0;
+  close(descriptor);
+  return is_refused;
+}
 
 /// The file of host state that lies beside `file`, and beside no other.
 fs::path file_beside(const fs::path& file) {
@@ -452,6 +468,24 @@ TEST_CASE("shared ranges: a file that does not count is thrown away once nobody 
   const auto begun = fixture.clock.steady_now();
   CHECK(error_text([&] { fourth.draw(); }).find("is stale, and its lock is held") != std::string::npos);
   CHECK(fixture.clock.steady_now() - begun >= 5s);
+}
+
+TEST_CASE("shared ranges: a file that ceases to count under whoever has just locked it is waited for, too") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture, "order", 5s);
+  buffer.grants = {{1, 2}, {10, 14}};
+  CHECK(buffer.draw() == 1);
+  bool has_ceased = false;
+  fixture.clock.on_look = [&] {
+    const fs::path file = state_file_in(fixture.run);
+    if (has_ceased || !is_locked(file)) return;
+    has_ceased = true;
+    std::string bytes = leaf::test::read_bytes(file);
+    bytes[offsetof(leaf::host::FileHeader, boot)] ^= 1;
+    leaf::test::write_bytes(file, bytes);
+  };
+  CHECK(buffer.draw() == 10);
+  CHECK(has_ceased);
 }
 
 TEST_CASE("shared ranges: who fetches is named by number only where that number is known to mean it") {
@@ -1877,6 +1911,37 @@ TEST_CASE("shared ranges: what comes late from another store is not lower than w
   one.deployment = "d2";
   one.fetch();
   CHECK(one.draw() == 60);
+}
+
+TEST_CASE(
+    "shared ranges: what comes after a buffer that was closed is not lower, whoever closed it has stopped") {
+  SharedRangesFixture fixture;
+  Buffer holder(fixture), next(fixture);
+  holder.order_mark = next.order_mark = "order of one";
+  holder.grants = {{100, 200}};
+  CHECK(holder.draw() == 100);
+  StoppedTaker taker;
+  taker.begin(state_file_in(fixture.run));
+  next.grants = {{300, 400}};
+  SUBCASE("") {
+    next.fetch();
+    CHECK(next.told_order_end == 101);
+  }
+  SUBCASE("but for an end that is damaged") {
+    holder.state().end_of_taken ^= std::int64_t{1} << 40;
+    next.fetch();
+    CHECK(next.told_order_end == 0);
+  }
+  CHECK(taker.goes_on());
+}
+
+TEST_CASE("shared ranges: what IDs are made by is not read again from a file that may be damaged since") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
+  buffer.grants = {{1, 10}};
+  CHECK(buffer.draw() == 1);
+  buffer.state().origin.set("o2");
+  CHECK(buffer.origin() == "o1");
 }
 
 TEST_CASE("store name: one that goes through a file which has changed is looked up anew") {

@@ -114,6 +114,19 @@ struct TwoCopies : rl::test_suite<TwoCopies, 2> {
   std::array<bool, 2> is_good{};
 };
 
+/// Three processes are granted one after the other by one copy that nobody knows yet: none is told that the
+/// store has gone back.
+struct OneCopy : rl::test_suite<OneCopy, 3> {
+  void before() { leaf_model::writes_to_live = forever; }
+
+  void thread(unsigned index) {
+    const std::int64_t begin = 1 + 10 * static_cast<std::int64_t>(index);
+    RL_ASSERT(cells.place().claim(1, {begin, begin + 10}, index + 1));
+  }
+
+  Cells cells;
+};
+
 /// As many copies as there is room for have granted before, and then two new ones and one of those are
 /// granted the same at once, whichever of the others they push out.
 struct CopiesBeyondRoom : rl::test_suite<CopiesBeyondRoom, 3> {
@@ -150,6 +163,10 @@ TEST_CASE("mark model: of several layouts one is settled, and missed by none") {
 
 TEST_CASE("mark model: of two copies that grant the same at once, one is told") {
   require_safe<TwoCopies>("two_copies", 50'000);
+}
+
+TEST_CASE("mark model: a copy that is granted from at once by several for the first time is believed") {
+  require_safe<OneCopy>("one_copy", 50'000);
 }
 
 TEST_CASE("mark model: of copies that push each other out, no two are granted the same") {
