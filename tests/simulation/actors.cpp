@@ -14,6 +14,7 @@
 #include "leaf/host.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
+#include "simulation/threads.hpp"
 
 namespace leaf::simulation {
 
@@ -609,6 +610,12 @@ class Actor {
         return use_marks();
       case ActorKind::successors:
         return draw_from_successors();
+      case ActorKind::own_segment_threads:
+      case ActorKind::host_segment_threads:
+        return run_threads(place_, process_, kind);
+      case ActorKind::own_window_threads:
+      case ActorKind::host_window_threads:
+        return run_window_threads(place_, process_, kind);
     }
   }
 
@@ -634,7 +641,7 @@ class Actor {
   void probe_snowflakes(Time deadline) const {
     probe(deadline, [&] {
       SnowflakeOptions options = snowflake_options(true, false);
-      options.timeout = probe_timeout;
+      options.timeout = std::max(probe_timeout, 2 * scenario().layout.unit());
       // Rather than wait for an hour.
       options.worker.recycle_after = milliseconds(1000);
       SnowflakeGenerator generator(store_options(), options);
@@ -648,7 +655,7 @@ class Actor {
   void probe_own_snowflakes(Time deadline) const {
     probe(deadline, [&] {
       SnowflakeOptions options = snowflake_options(false, false);
-      options.timeout = probe_timeout;
+      options.timeout = std::max(probe_timeout, 2 * scenario().layout.unit());
       {
         SnowflakeGenerator generator(marked_store(), options);
         const std::int64_t id = generator.next();
@@ -796,6 +803,8 @@ Scenario::Scenario(Random& random, const Plan& plan)
                .refused_login = some()};
   }
   keep_to(plan.model);
+  if (subject != Subject::threads)
+    faults &= ~only({Fault::silence, Fault::row_lock, Fault::shortage, Fault::still_clock});
   keep_to(subject, random);
   has_another_store =
       has_another_store && may(Fault::repoint) && plan.model == Model::none && plan.control == Control::none;
@@ -824,6 +833,8 @@ void Scenario::keep_to(Subject about, Random& random) {
   switch (about) {
     case Subject::everything:
       return;
+    case Subject::threads:
+      return keep_to_threads(random);
     case Subject::names:
       faults &= only({Fault::repoint, Fault::kill, Fault::stop, Fault::network});
       hosts = 1;

@@ -34,6 +34,11 @@ enum class ActorKind : std::uint8_t {
   pinned_snowflakes,  ///< from the host's windows of a worker that is asked for by number
   marks,              ///< no IDs: what copies of a store grant beside each other
   successors,         ///< snowflakes, from one generator with its own windows after another
+  // Of several threads: see run_threads().
+  own_segment_threads,
+  host_segment_threads,
+  own_window_threads,
+  host_window_threads,
 };
 
 /// What chance makes of a plan.
@@ -41,6 +46,7 @@ struct Scenario {
   Scenario(Random& random, const Plan& plan);
 
   bool may(Fault fault) const { return (faults >> static_cast<unsigned>(fault) & 1) != 0; }
+  bool is_slow() const { return slowness > 20 * millisecond; }
   /// None is ever scarce.
   bool has_many_workers() const { return layout.max_worker() >= 1000; }
   /// Few programs meet in few files.
@@ -76,6 +82,9 @@ struct Scenario {
   bool holders_straggle = false;           ///< nobody else does
   bool has_far_clocks = false;             ///< by hours
   bool is_busy = false;                    ///< all programs have several threads, which draw all the time
+  bool is_brisk = false;  ///< whoever can run does so soon, so that others' calls can be timed
+  Time slowness = 0;      ///< of the store
+  std::chrono::milliseconds max_backward = std::chrono::seconds(2);
 
  private:
   void keep_to(Model model);
@@ -85,6 +94,8 @@ struct Scenario {
   void keep_to_wrong_clocks(Random& random);
   void keep_to_turns(Random& random);
   void keep_to_few_questions(Random& random);
+  void keep_to_threads(Random& random);
+  void keep_to_window_threads(Random& random);
 };
 
 /// What was done in a history.
@@ -99,7 +110,10 @@ struct Tally {
   std::string last_error{};
   /// By host and tag, or by host and owner; host 0 is that of all.
   std::map<std::pair<int, std::string>, Ledger::Order> orders{};
-  std::set<int> unordered{};  ///< hosts on which no order is promised any more
+  std::map<int, std::int64_t> may_be_lost{};               ///< of each tag, by calls that failed
+  std::map<int, Time> shortest_timeouts{};                 ///< by host, of those who share its buffers
+  std::map<std::pair<int, std::string>, Time> drawn_at{};  ///< by process, 0 for the host's, and tag
+  std::set<int> unordered{};                               ///< hosts on which no order is promised any more
   Damages damages{};
   MarkedGrants marked{};
 };

@@ -90,8 +90,9 @@ void Faults::end() {
   server_.network = {};
   server_.clock_offset = 0;
   server_.go_down(0);
+  server_.slowness = 0;
   for (const auto& host : hosts_) {
-    host->clock_offset = 0;
+    host->clock_offset = host->stands_at = 0;
     note_clock_set(*host);
     for (Process* const process : host->processes) process->stopped_until = 0;
   }
@@ -115,7 +116,10 @@ bool Faults::make_happen(Fault fault) {
     case Fault::network:
       return false;
     case Fault::outage: {
-      const Time duration = random_.spread(millisecond, 20 * second);
+      const bool is_of_threads = scenario_.subject == Subject::threads;
+      const Time most = is_of_threads && random_.one_in(8) ? 100 * second : 20 * second;
+      const Time duration = random_.spread(millisecond, most);
+      server_.is_unreachable = is_of_threads && random_.one_in(2);
       log_.note("outage", 0, duration);
       server_.go_down(duration);
       return true;
@@ -128,6 +132,7 @@ bool Faults::make_happen(Fault fault) {
       Host& host = some_host();
       log_.note("remove folder", 0, host.number);
       remove_folders(host);
+      if (scenario_.subject == Subject::threads) server_.note_disturbance();
       // Whoever has the old files mapped notices it within a second of its own, and draws from them until
       // then.
       end_order(&host, /*for_good=*/true);
@@ -147,6 +152,27 @@ bool Faults::make_happen(Fault fault) {
       return leave_relics();
     case Fault::damage:
       return scenario_.subject == Subject::damages ? damage_in_use() : damage();
+    case Fault::silence: {
+      const Time duration = random_.spread(10 * millisecond, random_.one_in(4) ? 100 * second : 8 * second);
+      log_.note("silence", 0, duration);
+      server_.fall_silent(duration);
+      return true;
+    }
+    case Fault::row_lock: {
+      const Time duration = random_.spread(100 * millisecond, 20 * second);
+      log_.note("row lock", 0, duration);
+      server_.lock_row(server_.tag_names.front(), duration);
+      return true;
+    }
+    case Fault::shortage: {
+      Host& host = some_host();
+      const Time duration = random_.spread(millisecond, 4 * second);
+      log_.note("shortage of threads", 0, host.number, duration);
+      host.no_threads_until = Scheduler::the().now() + duration;
+      return true;
+    }
+    case Fault::still_clock:
+      return stop_clock();
   }
   return false;
 }
@@ -175,7 +201,8 @@ Process* Faults::some_fetcher() {
 
 Process* Faults::some_victim() {
   const bool is_fetcher =
-      scenario_.subject == Subject::fetches || (scenario_.subject == Subject::damages && random_.one_in(2));
+      scenario_.subject == Subject::fetches ||
+      ((scenario_.subject == Subject::damages || scenario_.subject == Subject::threads) && random_.one_in(2));
   return is_fetcher ? some_fetcher() : some_process();
 }
 
@@ -338,10 +365,35 @@ void Faults::note_clock_set(Host& host) {
   if (host.releases > 0) tally_.unordered.insert(host.number);
 }
 
+/// As where a virtual machine is moved. Afterwards it is behind.
+bool Faults::stop_clock() {
+  Host& host = some_host();
+  if (host.stands_at != 0) return false;
+  const Time duration = random_.spread(millisecond, 2 * second);
+  log_.note("clock stands still", 0, host.number, duration);
+  host.stands_at = host.clock();
+  server_.note_disturbance();
+  Scheduler& scheduler = Scheduler::the();
+  scheduler.at(scheduler.now() + duration, [this, &host] {
+    server_.note_disturbance();
+    if (host.stands_at != 0) host.clock_offset = host.stands_at - Scheduler::the().now();
+    host.stands_at = 0;
+  });
+  return true;
+}
+
 bool Faults::set_clock() {
   Host& host = some_host();
   const Time furthest = random_.one_in(4) ? 3 * 60 * minute : 8 * second;
-  if (scenario_.subject == Subject::fetches || (scenario_.has_stragglers() && !scenario_.has_far_clocks)) {
+  if (scenario_.subject == Subject::threads) {
+    // By less than max_backward; or far ahead, past all windows, and back.
+    const Time most = std::min<Time>(Time{scenario_.max_backward.count()} * millisecond * 9 / 20, 4 * second);
+    const bool is_far = host.clock_offset > 60 * minute;
+    host.clock_offset = is_far || scenario_.window > milliseconds(600'000) || !random_.one_in(3)
+                            ? random_.between(-most, most)
+                            : random_.between(90 * minute, 180 * minute);
+  } else if (scenario_.subject == Subject::fetches ||
+             (scenario_.has_stragglers() && !scenario_.has_far_clocks)) {
     // Where it goes back by more than two seconds nobody draws for a while.
     host.clock_offset = random_.between(-second, second);
   } else {
@@ -557,7 +609,8 @@ bool Faults::change() {
   const std::int64_t number = random_.spread(1, scenario_.has_stragglers() ? 3 : 100), next = row.max_id;
   const std::int64_t which = scenario_.subject == Subject::removals || scenario_.has_stragglers()
                                  ? random_.between(2, 4)
-                                 : random_.below(5);
+                             : scenario_.subject == Subject::threads ? random_.between(1, 2)
+                                                                     : random_.below(5);
   log_.note("change", 0, which, number);
   Host& host = some_host();
   operate(host, "change", [=, this, &host](Store& store) {
@@ -568,7 +621,8 @@ bool Faults::change() {
     if (which == 0) {
       store.update_tag(name, TagChange{.step = number});
     } else if (which == 1) {
-      store.update_tag(name, TagChange{.limit = next + 10 * number});
+      store.update_tag(name,
+                       TagChange{.limit = next + (scenario_.subject == Subject::threads ? 1 : 10) * number});
     } else if (which == 2) {
       store.update_tag(name, unlimited());
     } else if (which == 3) {

@@ -49,6 +49,7 @@ class Faults {
   void lose_marks();
   bool forget();
   bool set_clock();
+  bool stop_clock();
   void note_clock_set(Host& host);
   bool fail_over();
   bool restore();

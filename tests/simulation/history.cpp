@@ -13,6 +13,7 @@
 #include "simulation/faults.hpp"
 #include "simulation/host_records.hpp"
 #include "simulation/point.hpp"
+#include "simulation/threads.hpp"
 
 namespace leaf::simulation {
 
@@ -58,6 +59,9 @@ class History {
       ledger_.fail(fmt::format("process {} crashes: it looks into a file that it has not mapped any more",
                                process.number));
     };
+    if (scenario_.subject == Subject::threads) scheduler_.wake_for_nothing();
+    if (scenario_.is_brisk) scheduler_.set_longest_stall(millisecond);
+    server_.slowness = scenario_.slowness;
     scheduler_.on_escape = [this](const Process& process, const std::string& what) {
       ledger_.fail(fmt::format("an exception left a thread of process {}: {}", process.number, what));
     };
@@ -73,6 +77,7 @@ class History {
     scheduler_.run([this] { return ledger_.broken() || (calls_left() <= 0 && all_ended()) || is_late(); });
     if (!ledger_.broken()) require_progress();
     if (!ledger_.broken()) require_thrift();
+    if (!ledger_.broken()) require_nothing_lost();
     return outcome();
   }
 
@@ -153,6 +158,7 @@ class History {
     if (faults_.counts()[static_cast<std::size_t>(Fault::damage)] > 0) return;
     const Process* const ran = scheduler_.last();
     if (ran == nullptr) return;
+    if (scenario_.subject == Subject::threads) note_published(*ran->host, ledger_);
     if (auto what = unrecorded(*ran->host, positions_)) ledger_.fail(std::move(*what));
   }
 
@@ -190,6 +196,26 @@ class History {
     const std::int64_t left = ledger_.untouched_ranges(0);
     if (left > may_be_left)
       ledger_.fail(fmt::format("{} segments were granted in vain, where {} may be", left, may_be_left));
+  }
+
+  static bool keeps_nobody_waiting(Fault fault) {
+    return fault == Fault::kill || fault == Fault::change || fault == Fault::shortage ||
+           fault == Fault::clock;
+  }
+  void require_nothing_lost() {
+    if (scenario_.subject != Subject::threads) return;
+    // Who holds a lock for a moment is not taken for one that has stopped.
+    const auto& times = faults_.counts();
+    bool is_calm = true;
+    for (std::size_t i = 0; i < times.size(); ++i)
+      is_calm = is_calm && (times[i] == 0 || keeps_nobody_waiting(static_cast<Fault>(i)));
+    const bool is_quick = scenario_.is_brisk && are_patient(place_of(*hosts_.front()));
+    const bool is_of_tags = scenario_.kinds.front() == ActorKind::host_segment_threads;
+    if (is_of_tags && is_quick && is_calm && kernel_.removed_files > 0)
+      ledger_.fail("a file was taken from somebody who had not stopped");
+    for (const auto& host : hosts_) {
+      if (std::string lost = lost_of_host(place_of(*host)); !lost.empty()) ledger_.fail(std::move(lost));
+    }
   }
 
   Outcome outcome() {

@@ -27,10 +27,15 @@ enum class Fault : std::uint8_t {
   repoint,        ///< the store's name leads to another store, or back
   relic,          ///< files outlive a reboot as they were earlier, or copies take the place of files
   damage,         ///< all programs of a host die, and a bit of a buffer's file changes
+  silence,        ///< the server stands still, and answers later
+  row_lock,       ///< somebody holds the lock of a tag's row
+  shortage,       ///< a process can start no thread
+  still_clock,    ///< a host's clock stands still
 };
-inline constexpr std::array fault_names{"kill",    "stop",   "reboot",        "clock",    "store-clock",
-                                        "network", "outage", "remove-folder", "failover", "restore",
-                                        "recycle", "change", "repoint",       "relic",    "damage"};
+inline constexpr std::array fault_names{"kill",    "stop",     "reboot",        "clock",      "store-clock",
+                                        "network", "outage",   "remove-folder", "failover",   "restore",
+                                        "recycle", "change",   "repoint",       "relic",      "damage",
+                                        "silence", "row-lock", "shortage",      "still-clock"};
 
 /// A bit for each.
 inline std::uint32_t only(std::initializer_list<Fault> faults) {
@@ -75,10 +80,11 @@ enum class Subject : std::uint8_t {
   marks,       ///< copies of a store are used at once; the files of marks are removed or cut
   stragglers,  ///< few programs and short ranges; who is in the midst of a change is stopped, or dies
   turns,       ///< as stragglers, and the store's name leads to another store, and back, all the time
+  threads,  ///< programs of several threads, some of which never wait: how long calls take, and what is lost
 };
 inline constexpr std::array subject_names{"everything", "names",      "removals", "windows",
                                           "folders",    "copies",     "fetches",  "damages",
-                                          "marks",      "stragglers", "turns"};
+                                          "marks",      "stragglers", "turns",    "threads"};
 
 /// All that a history is made of.
 struct Plan {

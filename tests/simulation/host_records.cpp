@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "host/shared_state.hpp"
 #include "simulation/server.hpp"
 
@@ -53,6 +55,19 @@ std::optional<std::string> unrecorded(const Host& host, const layout::Positions&
     }
   }
   return std::nullopt;
+}
+
+void note_published(const Host& host, Ledger& ledger) {
+  const auto& tags = Server::the().tag_names;
+  for (const auto& [path, folder] : host.folders) {
+    for (const auto& [name, file] : folder->entries) {
+      const auto& state = *reinterpret_cast<const host::SharedState*>(file->memory);
+      if (file->size < sizeof state || state.header.kind != host::FileKind::tag) continue;
+      const auto tag = std::ranges::find(tags, state.header.name);
+      if (tag != tags.end())
+        ledger.tag_published(static_cast<int>(tag - tags.begin()), state.buffer.published_end());
+    }
+  }
 }
 
 }  // namespace leaf::simulation

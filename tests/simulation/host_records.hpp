@@ -4,6 +4,7 @@
 #include <string>
 
 #include "layout/positions.hpp"
+#include "simulation/ledger.hpp"
 #include "simulation/world.hpp"
 
 namespace leaf::simulation {
@@ -11,5 +12,8 @@ namespace leaf::simulation {
 /// Says which buffer of `host` holds what is not written down beside it as granted: whoever goes on once the
 /// process that put it there has died would not know of it. `positions` are those of all snowflakes.
 std::optional<std::string> unrecorded(const Host& host, const layout::Positions& positions);
+
+/// Tells what lies in its buffers of tags.
+void note_published(const Host& host, Ledger& ledger);
 
 }  // namespace leaf::simulation

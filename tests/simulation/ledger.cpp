@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace leaf::simulation {
@@ -56,12 +57,28 @@ Ledger::Ledger(const Layout& layout) : layout_(layout) {
 }
 
 void Ledger::tag_granted(int tag, Range ids, int host, int process, const Source& source) {
-  tags_[tag].emplace(ids.lo, Grant{.range = ids, .host = host, .process = process, .source = source});
+  tags_[tag].emplace(ids.lo, Grant{.range = ids,
+                                   .host = host,
+                                   .process = process,
+                                   .source = source,
+                                   .granted_at = Scheduler::the().now()});
+}
+
+void Ledger::tag_delivered(int tag, std::int64_t begin) {
+  const auto grant = tags_[tag].upper_bound(begin);
+  if (grant != tags_[tag].begin()) std::prev(grant)->second.is_delivered = true;
 }
 
 void Ledger::worker_granted(std::int64_t worker, Range time_ms, int host, int process, const Source& source) {
   workers_[worker].emplace(time_ms.lo,
                            Grant{.range = time_ms, .host = host, .process = process, .source = source});
+}
+
+void Ledger::tag_published(int tag, std::int64_t end) {
+  auto grant = tags_[tag].lower_bound(end);
+  if (grant == tags_[tag].begin()) return;
+  Grant& last = std::prev(grant)->second;
+  last.is_published = last.is_published || last.range.hi == end;
 }
 
 std::int64_t Ledger::end_of_drawn(int tag, int store) const {
@@ -87,6 +104,7 @@ std::optional<Ledger::Source> Ledger::source_of(int tag, Range ids, int host, in
       if (from >= grant.range.hi || host != grant.host || (process != 0 && process != grant.process))
         continue;
       source = grant.source;
+      last_granted_at_ = grant.granted_at;
       const std::int64_t end = std::min(to, grant.range.hi);
       grant.drawn += static_cast<std::uint64_t>(end - from);
       return end;
@@ -133,6 +151,17 @@ void Ledger::keep_order(const Call& call, int tag, Range ids, int host, const So
     fail(fmt::format("ID {} of {} came after {}, on host {}", ids.lo, tag, before.highest, host));
   if (source.copy > reached.copy) reached = {.highest = -1, .copy = source.copy};
   reached.highest = std::max(reached.highest, ids.hi - 1);
+}
+
+std::int64_t Ledger::undrawn(int tag, int process) const {
+  const auto grants = tags_.find(tag);
+  if (grants == tags_.end()) return 0;
+  std::int64_t ids = 0;
+  for (const auto& [begin, grant] : grants->second) {
+    if (process == 0 ? grant.is_published : grant.is_delivered && process == grant.process)
+      ids += static_cast<std::int64_t>(grant.range.size() - grant.drawn);
+  }
+  return ids;
 }
 
 std::int64_t Ledger::untouched_ranges(int tag) const {

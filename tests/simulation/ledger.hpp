@@ -33,9 +33,13 @@ class Ledger {
   };
   /// IDs of a tag, or milliseconds of a worker, were committed to a process of `host`.
   void tag_granted(int tag, Range ids, int host, int process, const Source& source);
+  /// A process learned of the range that begins there.
+  void tag_delivered(int tag, std::int64_t begin);
+  /// The range that ends there lies in its host's buffer.
+  void tag_published(int tag, std::int64_t end);
   void worker_granted(std::int64_t worker, Range time_ms, int host, int process, const Source& source);
-  /// A process has given back what was left of its window.
-  void window_given_back(int process) { have_given_back_.insert(process); }
+  /// A process has given back what was left of its window, which ends then.
+  void window_given_back(int process, std::int64_t end_ms) { given_back_[process] = end_ms; }
 
   // Those who draw say:
 
@@ -62,7 +66,12 @@ class Ledger {
   /// Whether an ID that was drawn before may be drawn again; absent: none may.
   std::function<bool(int tag, std::int64_t id)> may_repeat{};
 
-  bool has_given_back(int process) const { return have_given_back_.contains(process); }
+  bool has_given_back(int process) const { return given_back_.contains(process); }
+  /// The end of what was left of the window of that process once it had given it back.
+  std::optional<std::int64_t> given_back_at(int process) const {
+    const auto end = given_back_.find(process);
+    return end == given_back_.end() ? std::nullopt : std::optional(end->second);
+  }
   /// Behind the highest ID of a tag that was drawn of that store; 0 if none was.
   std::int64_t end_of_drawn(int tag, int store) const;
 
@@ -74,6 +83,11 @@ class Ledger {
     if (!broken_) broken_ = std::move(what);
   }
 
+  /// How many IDs of a tag a process learned that it was granted, and nobody has drawn; `process` 0: those
+  /// that were put into a host's buffer.
+  std::int64_t undrawn(int tag, int process) const;
+  /// When what was drawn last was granted.
+  Time last_granted_at() const noexcept { return last_granted_at_; }
   /// The ranges of a tag of which nothing was drawn.
   std::int64_t untouched_ranges(int tag) const;
 
@@ -83,7 +97,10 @@ class Ledger {
     int host;
     int process;
     Source source;
+    Time granted_at = 0;
     std::uint64_t drawn = 0;
+    bool is_delivered = false;
+    bool is_published = false;
   };
   using Grants = std::multimap<std::int64_t, Grant>;
 
@@ -96,7 +113,8 @@ class Ledger {
   std::map<int, Grants> tags_;
   std::map<std::int64_t, Grants> workers_;
   std::map<std::pair<int, int>, std::int64_t> ends_{};  ///< by tag and store
-  std::set<int> have_given_back_{};
+  std::map<int, std::int64_t> given_back_{};
+  Time last_granted_at_ = 0;
   std::uint64_t ids_ = 0;
   std::uint64_t repeats_ = 0;
   std::optional<std::string> broken_{};

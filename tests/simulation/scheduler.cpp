@@ -340,9 +340,15 @@ void Scheduler::preempt() {
       std::exchange(running_->straggles, false) && !is_calm_ ? stop_straggler_(*running_->process) : 0;
   // Now and then the system runs something else for long.
   running_->due = now_;
-  running_->not_before = !is_calm_ && random_.one_in(32) ? now_ + random_.spread(microsecond, 3 * second) : 0;
+  running_->not_before =
+      !is_calm_ && random_.one_in(32) ? now_ + random_.spread(microsecond, longest_stall_) : 0;
   if (straggles_for > 0) running_->not_before = now_ + straggles_for;
   switch_away();
+}
+
+Time Scheduler::next_wake(Time deadline) {
+  if (!wakes_for_nothing_ || is_calm_ || !random_.one_in(4)) return deadline;
+  return std::min(deadline, now_ + random_.spread(microsecond, second));
 }
 
 void Scheduler::straggle() {

@@ -67,6 +67,12 @@ class Scheduler {
   void set_longest_run(std::int64_t points) noexcept { longest_run_ = points; }
   /// From now on all runs are long: for what is looked at for its end, not for who comes in between.
   void calm_down() noexcept { is_calm_ = true; }
+  /// How long the system runs something else at most, now and then.
+  void set_longest_stall(Time longest) noexcept { longest_stall_ = longest; }
+  /// From now on who waits for a condition is sometimes woken for nothing, as POSIX has it.
+  void wake_for_nothing() noexcept { wakes_for_nothing_ = true; }
+  /// Until when who waits for a condition waits now: until `deadline`, or less.
+  Time next_wake(Time deadline);
 
   /// From now on one of about so many moments is one soon after which whoever was at it straggles: `stop()`
   /// stops its process, or ends it, or says for how long that thread alone does not go on. `are_holders`:
@@ -126,6 +132,8 @@ class Scheduler {
   std::int64_t moments_between_stragglers_ = 0;
   bool are_stragglers_holders_ = false;
   std::function<Time(Process&)> stop_straggler_;
+  Time longest_stall_ = 3 * second;
+  bool wakes_for_nothing_ = false;
   bool has_ended_ = false;  ///< one of `fibers_` has
   const std::function<bool()>* is_over_ = nullptr;
   bool has_finished_ = false;

@@ -38,7 +38,13 @@ Error error_of(const char* what, const char* sqlstate) {
 
 class ModelConnection final : public store::Connection {
  public:
-  ModelConnection(int store, int session) : store_(store), session_(session) {}
+  ModelConnection(int store, int session)
+      : store_(store), session_(session), process_(Scheduler::the().process().number) {
+    Server::the().note_connection(process_, 1);
+  }
+  ~ModelConnection() override { Server::the().note_connection(process_, -1); }
+  ModelConnection(const ModelConnection&) = delete;
+  ModelConnection& operator=(const ModelConnection&) = delete;
 
   const store::Sql& sql() const noexcept override { return StoreModel::sql(); }
   bool find_tables(std::chrono::milliseconds) override { return true; }
@@ -64,18 +70,7 @@ class ModelConnection final : public store::Connection {
                                           .session = session_});
     const Time there = server.latency(), back = server.latency();
     scheduler.at(scheduler.now() + there, [request, back, is_request_lost, is_reply_lost] {
-      Server& asked = Server::the();
-      const bool is_gone =
-          is_request_lost || asked.is_down() || asked.session(request->store) != request->session;
-      if (!is_gone)
-        request->reply = asked.run(request->store, request->statement, request->parameters, request->host,
-                                   request->process);
-      if (is_gone || is_reply_lost)
-        request->reply = {.sqlstate = store::sqlstate::connection_lost, .error = "the connection broke"};
-      Scheduler::the().at(Scheduler::the().now() + back, [request] {
-        request->is_answered = true;
-        Scheduler::the().wake_all(request.get());
-      });
+      arrive(request, back, is_request_lost, is_reply_lost);
     });
     const Time deadline = scheduler.now() + Time{timeout.count()} * millisecond;
     while (!request->is_answered && scheduler.now() < deadline) scheduler.wait(request.get(), deadline);
@@ -94,6 +89,7 @@ class ModelConnection final : public store::Connection {
       usable_ = false;
       throw error_of("a warning came with the result", store::sqlstate::warning);
     }
+    server.tell_delivery(statement, parameters, reply.rows);
     return reply.rows;
   }
 
@@ -101,8 +97,28 @@ class ModelConnection final : public store::Connection {
   bool usable() const noexcept override { return usable_; }
 
  private:
+  static void arrive(const std::shared_ptr<Request>& request, Time back, bool is_request_lost,
+                     bool is_reply_lost) {
+    Server& asked = Server::the();
+    const Time turn = asked.turn_of(request->statement, request->parameters);
+    if (turn > Scheduler::the().now())
+      return Scheduler::the().at(turn, [=] { arrive(request, back, is_request_lost, is_reply_lost); });
+    const bool is_gone =
+        is_request_lost || asked.is_down() || asked.session(request->store) != request->session;
+    if (!is_gone)
+      request->reply =
+          asked.run(request->store, request->statement, request->parameters, request->host, request->process);
+    if (is_gone || is_reply_lost)
+      request->reply = {.sqlstate = store::sqlstate::connection_lost, .error = "the connection broke"};
+    Scheduler::the().at(Scheduler::the().now() + back, [request] {
+      request->is_answered = true;
+      Scheduler::the().wake_all(request.get());
+    });
+  }
+
   const int store_;
   const int session_;
+  const int process_;
   bool usable_ = true;
 };
 
@@ -111,7 +127,15 @@ std::unique_ptr<store::Connection> connect(const std::string&, const std::string
   Scheduler& scheduler = Scheduler::the();
   Server& server = Server::the();
   scheduler.sleep_until(scheduler.now() + std::min(server.latency(), Time{timeout.count()} * millisecond));
-  if (server.is_down()) throw error_of("nobody listens", store::sqlstate::not_yet);
+  const Time deadline = scheduler.now() + Time{timeout.count()} * millisecond;
+  while (server.is_silent()) {
+    if (scheduler.now() >= deadline)
+      throw error_of("no connection came about", store::sqlstate::unable_to_connect);
+    scheduler.sleep_until(std::min(deadline, server.silent_until()));
+  }
+  if (server.is_down())
+    throw error_of("nobody listens",
+                   server.is_unreachable ? store::sqlstate::unable_to_connect : store::sqlstate::not_yet);
   const std::int64_t refused = server.network.refused_login;
   if (refused > 0 && server.random().one_in(refused))
     throw error_of("no connection came about", store::sqlstate::unable_to_connect);
@@ -147,7 +171,62 @@ void Server::go_down(Time duration) {
   ++session_;
   ++aside_.session;
   note_disturbance();
-  down_until_ = Scheduler::the().now() + duration;
+  went_down_at_ = Scheduler::the().now();
+  down_until_ = went_down_at_ + duration;
+  if (duration == 0) silent_until_ = down_until_;
+  note_trouble(down_until_);
+}
+
+void Server::fall_silent(Time duration) {
+  silent_until_ = std::max(silent_until_, Scheduler::the().now() + duration);
+  note_trouble(silent_until_);
+}
+
+void Server::note_trouble(Time until) {
+  constexpr Time until_all_have_asked = 4 * second;
+  if (Scheduler::the().now() > trouble_until_ + until_all_have_asked) trouble_since_ = Scheduler::the().now();
+  trouble_until_ = std::max(trouble_until_, until);
+}
+
+Time Server::grown_pause() const {
+  constexpr Time first = 300 * millisecond, longest = 2 * second;
+  return std::min(longest, (trouble_until_ - trouble_since_) * 4 / 3 + first);
+}
+
+bool Server::is_silent() const {
+  return Scheduler::the().now() < silent_until_;
+}
+
+void Server::lock_row(const std::string& tag, Time duration) {
+  Time& until = locked_until_[tag];
+  until = std::max(until, Scheduler::the().now() + duration);
+  note_trouble(until);
+}
+
+Time Server::turn_of(const char* statement, StoreModel::Parameters parameters) const {
+  const store::Sql& sql = StoreModel::sql();
+  if (statement != sql.grant_segment && statement != sql.grant_exactly) return silent_until_;
+  const auto locked = locked_until_.find(std::get<std::string>(parameters[0]));
+  return locked == locked_until_.end() ? silent_until_ : std::max(silent_until_, locked->second);
+}
+
+Time Server::calm_since(const std::string& tag) const {
+  const auto locked = locked_until_.find(tag);
+  return std::max(
+      {disturbed_at_, down_until_, silent_until_, locked == locked_until_.end() ? 0 : locked->second});
+}
+
+int Server::connections_of(int process) const {
+  const auto found = connections_.find(process);
+  return found == connections_.end() ? 0 : found->second;
+}
+
+void Server::tell_delivery(const char* statement, StoreModel::Parameters parameters,
+                           const StoreModel::Rows& rows) {
+  const store::Sql& sql = StoreModel::sql();
+  if (rows.empty() || (statement != sql.grant_segment && statement != sql.grant_exactly)) return;
+  const auto name = std::ranges::find(tag_names, std::get<std::string>(parameters[0]));
+  ledger_.tag_delivered(static_cast<int>(name - tag_names.begin()), rows[0].integer(0));
 }
 
 void Server::exchange() noexcept {
@@ -200,7 +279,7 @@ void Server::forget_commits() {
 
 Time Server::latency() {
   if (network.delay > 0 && random_.one_in(network.delay)) return random_.spread(millisecond, 12 * second);
-  return random_.spread(20 * microsecond, 4 * millisecond);
+  return slowness + random_.spread(20 * microsecond, 4 * millisecond);
 }
 
 Server::Reply Server::run(int store, const char* statement, StoreModel::Parameters parameters, int host,
@@ -221,7 +300,9 @@ Server::Reply Server::run(const char* statement, StoreModel::Parameters paramete
   }
   if (!StoreModel::changes_rows(statement)) return reply;
   commits_.push_back(model.tables);
-  if (statement == StoreModel::sql().give_up) ledger_.window_given_back(process);
+  if (statement == StoreModel::sql().update_tag) tags_changed_at_ = Scheduler::the().now();
+  if (statement == StoreModel::sql().give_up)
+    ledger_.window_given_back(process, reply.rows.empty() ? 0 : window_end_of(reply.rows[0].integer(0)));
   tell_grants(statement, parameters, reply.rows, host, process);
   return reply;
 }
@@ -261,12 +342,14 @@ void Server::tell_grants(const char* statement, StoreModel::Parameters parameter
   }
 }
 
+std::int64_t Server::window_end_of(std::int64_t worker) const {
+  return std::ranges::find(model.tables.workers, worker, &WorkerRow::id)->window_end;
+}
+
 /// For who reads it: where the last window of the worker ends now.
 void Server::say_lease(std::string_view what, int process, std::int64_t worker) const {
   if (!log_.is_read()) return;
-  const auto& workers = model.tables.workers;
-  const std::int64_t end = std::ranges::find(workers, worker, &WorkerRow::id)->window_end;
-  log_.say(what, process, std::to_string(worker) + " to " + std::to_string(end));
+  log_.say(what, process, std::to_string(worker) + " to " + std::to_string(window_end_of(worker)));
 }
 
 }  // namespace leaf::simulation

@@ -42,7 +42,9 @@ class Server {
 
   StoreModel model{};
   NetworkFaults network{};
-  Time clock_offset = 0;  ///< its clock less true time
+  Time clock_offset = 0;        ///< its clock less true time
+  Time slowness = 0;            ///< how long each request takes at least
+  bool is_unreachable = false;  ///< while it is down, rather than on its way up
   /// Names of tags, of both stores, so that grants can be told to the ledger.
   std::vector<std::string> tag_names{};
   /// No segment has more IDs than that, or than a step of its tag that somebody was told of.
@@ -52,6 +54,19 @@ class Server {
   bool is_down() const;
   /// No login succeeds, and no reply comes, for so long.
   void go_down(Time duration);
+  /// It stands still for so long, and goes on where it was.
+  void fall_silent(Time duration);
+  /// Somebody's transaction holds that tag's row for so long.
+  void lock_row(const std::string& tag, Time duration);
+  /// From when on nothing has kept anybody from being granted IDs of that tag, or workers where it is empty:
+  /// the store answers, and nobody was stopped or led elsewhere.
+  Time calm_since(const std::string& tag) const;
+  /// How long the pauses between attempts have grown by then at most: as long as the last trouble lasted.
+  Time grown_pause() const;
+  /// Whether all that has happened since it was disturbed last is that it went down.
+  bool has_gone_down_since() const noexcept { return went_down_at_ == disturbed_at_; }
+  /// When the operator changed a tag last.
+  Time tags_changed_at() const noexcept { return tags_changed_at_; }
   /// The name leads to the other store from now on. What is connected stays with the former one, or breaks.
   void repoint(bool breaks_connections);
   /// The other store is a copy of this one from now on. It counts as another server, which leaves out a guard
@@ -93,6 +108,15 @@ class Server {
   Reply run(int store, const char* statement, StoreModel::Parameters parameters, int host, int process);
   Random& random() noexcept { return random_; }
   Time latency();
+  bool is_silent() const;
+  Time silent_until() const noexcept { return silent_until_; }
+  /// When it comes to a request that has arrived now.
+  Time turn_of(const char* statement, StoreModel::Parameters parameters) const;
+  /// A process has what it was granted.
+  void tell_delivery(const char* statement, StoreModel::Parameters parameters, const StoreModel::Rows& rows);
+  void note_connection(int process, int change) { connections_[process] += change; }
+  /// How many a process has open.
+  int connections_of(int process) const;
 
  private:
   /// The store that the name does not lead to.
@@ -106,6 +130,7 @@ class Server {
   Reply run(const char* statement, StoreModel::Parameters parameters, int host, int process);
   void tell_grants(const char* statement, StoreModel::Parameters parameters, const StoreModel::Rows& rows,
                    int host, int process);
+  std::int64_t window_end_of(std::int64_t worker) const;
   void say_lease(std::string_view what, int process, std::int64_t worker) const;
 
   static Server* the_;
@@ -120,7 +145,15 @@ class Server {
   Time down_until_ = 0;
   int disturbances_ = 0;
   Time disturbed_at_ = 0;
+  Time went_down_at_ = 0;
   Time left_other_at_ = 0;
+  void note_trouble(Time until);
+  Time silent_until_ = 0;
+  Time trouble_since_ = 0;
+  Time trouble_until_ = 0;
+  Time tags_changed_at_ = 0;
+  std::map<std::string, Time> locked_until_{};
+  std::map<int, int> connections_{};
   std::vector<std::pair<std::int64_t, std::int64_t>> copies_{};  ///< their servers and tables
   std::map<std::string, std::int64_t> longest_steps_{};
 };

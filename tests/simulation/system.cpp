@@ -24,6 +24,7 @@
 #include <new>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "host/shared_state.hpp"
@@ -253,6 +254,7 @@ void kill(Process& process) {
 }
 
 void remove_folders(Host& host) {
+  host.folders_removed_at = Scheduler::the().now();
   for (auto& [path, folder] : host.folders) {
     folder->links = 0;
     for (auto& [name, file] : folder->entries) file->links = 0;
@@ -318,7 +320,7 @@ void HostClock::wait_until(std::unique_lock<std::mutex>& held, std::condition_va
                            std::chrono::steady_clock::time_point deadline) {
   pthread_mutex_t* const mutex = held.mutex()->native_handle();
   release(mutex);
-  Scheduler::the().wait(&changed, deadline.time_since_epoch().count());
+  Scheduler::the().wait(&changed, Scheduler::the().next_wake(deadline.time_since_epoch().count()));
   lock(mutex, never);
 }
 
@@ -704,7 +706,7 @@ void __wrap__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(std::condi
                                                                       std::unique_lock<std::mutex>& held) {
   pthread_mutex_t* const mutex = held.mutex()->native_handle();
   release(mutex);
-  Scheduler::the().wait(changed);
+  Scheduler::the().wait(changed, Scheduler::the().next_wake(never));
   lock(mutex, never);
 }
 void __wrap__ZNSt18condition_variable10notify_oneEv(std::condition_variable* changed) {
@@ -718,6 +720,8 @@ void __wrap__ZNSt18condition_variable10notify_allEv(std::condition_variable* cha
 
 void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(
     std::thread* thread, std::unique_ptr<std::thread::_State>* state, void (*)()) {
+  if (host().no_threads_until > Scheduler::the().now())
+    throw std::system_error(EAGAIN, std::generic_category());
   std::thread::_State* const own = state->release();
   Fiber* const fiber = &Scheduler::the().start(process(), [own] {
     own->_M_run();

@@ -65,6 +65,7 @@ struct Host {
   int number = 0;
   Time clock_offset = 0;    ///< its clock less true time
   Time furthest_ahead = 0;  ///< of all the offsets it had
+  Time stands_at = 0;       ///< what its clock shows while it stands still
   std::int64_t clock_sets = 0;
   Time tick = 4 * millisecond;  ///< how coarse its quick clock is
   int releases = 0;             ///< of its workers, under way: what lies ahead of its clock goes
@@ -72,8 +73,10 @@ struct Host {
   /// How often it came to believe that the store's name leads to a deployment.
   std::map<std::string, int> times_noted{};
   std::vector<Process*> processes{};
+  Time folders_removed_at = 0;  ///< the last time
+  Time no_threads_until = 0;    ///< none is started, as by 'ulimit -u'
 
-  Time clock() const { return Scheduler::the().now() + clock_offset; }
+  Time clock() const { return stands_at != 0 ? stands_at : Scheduler::the().now() + clock_offset; }
 };
 
 /// Of the host that the calling thread is on.

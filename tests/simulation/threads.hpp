@@ -1,0 +1,19 @@
+#pragma once
+
+#include "simulation/actors.hpp"
+
+namespace leaf::simulation {
+
+/// A program of several threads that share one allocator or one generator. Each draws in its own way, and
+/// some never wait. It looks at how long calls take, whether those who only try are served, and what is lost.
+void run_threads(const Place& place, Process& process, ActorKind kind);
+void run_window_threads(const Place& place, Process& process, ActorKind kind);
+
+/// Whether all that have run on the host let those who fetch be long enough at it, however slow the store is.
+bool are_patient(const Place& place);
+
+/// What the host was granted of each tag and nobody drew lies in its buffer, unless somebody crashed. Says
+/// what is lost; empty: nothing.
+std::string lost_of_host(const Place& place);
+
+}  // namespace leaf::simulation
