@@ -25,17 +25,21 @@ std::uint64_t histories_until_repeated(Plan plan, std::uint64_t most) {
 
 TEST_CASE("simulation: no history of a fixed set breaks a promise") {
   Outcome sum;
-  Plan plan{.seed = first_seed};
-  for (int i = 0; i < 300; ++i, ++plan.seed) {
-    const Outcome outcome = run_history(plan);
-    CAPTURE(plan.text());
-    const std::string broken = outcome.broken.data();
-    REQUIRE(broken == "");
-    sum.ids += outcome.ids;
-    sum.repeats += outcome.repeats;
-    for (std::size_t fault = 0; fault < sum.faults.size(); ++fault)
-      sum.faults[fault] += outcome.faults[fault];
-  }
+  const auto run = [&](Plan plan, int histories) {
+    for (int i = 0; i < histories; ++i, ++plan.seed) {
+      const Outcome outcome = run_history(plan);
+      CAPTURE(plan.text());
+      const std::string broken = outcome.broken.data();
+      REQUIRE(broken == "");
+      sum.ids += outcome.ids;
+      sum.repeats += outcome.repeats;
+      for (std::size_t fault = 0; fault < sum.faults.size(); ++fault)
+        sum.faults[fault] += outcome.faults[fault];
+    }
+  };
+  run({.seed = first_seed}, 300);
+  for (const Subject named : {Subject::stragglers, Subject::turns, Subject::threads})
+    run({.seed = first_seed, .subject = named}, 100);
   CHECK(sum.ids > 10'000);
   CHECK(sum.repeats == 0);
   for (std::size_t fault = 0; fault < sum.faults.size(); ++fault) {
