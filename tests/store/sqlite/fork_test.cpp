@@ -17,8 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/store.hpp"
+#include "support/error_of.hpp"
 #include "support/is_asleep.hpp"
 #include "support/sanitized.hpp"
 #include "support/sqlite_session.hpp"
@@ -208,6 +210,30 @@ TEST_CASE("fork: a thread that waits at its commit keeps neither the parent nor 
   waiting.join();
   REQUIRE(end_of(child) == 0);
   CHECK(granted + ids.receive() == 1 + 2);
+}
+
+TEST_CASE("fork: a connection that has made way for one tells of what fails later") {
+  SqliteStore store;
+  Store admin = store.open();
+  leaf::test::add_tag(admin, "order", 1);
+  const TagName order("order");
+  Store patient_store(patient(store));
+  {
+    Reader reader(store.path());
+    std::jthread waiting([&] { patient_store.grant(order, 1); });
+    REQUIRE(leaf::test::wait_for([&] { return has_journal(store); }));
+    const pid_t child = fork_child([] { return true; });
+    reader.end();
+    REQUIRE(end_of(child) == 0);
+  }
+  // It fails once: whoever asks again meanwhile finds out nothing.
+  REQUIRE(
+      leaf::test::SqliteSession(store.path())
+          .run("CREATE TABLE asked (x); CREATE TRIGGER struck BEFORE UPDATE ON leaf_alloc BEGIN INSERT INTO"
+               " asked VALUES (1); SELECT RAISE(FAIL, 'struck') WHERE (SELECT count(*) FROM asked) = 1; "
+               "END"));
+  CHECK(leaf::test::error_code([&] { patient_store.grant(order, 1); }) == leaf::ErrorCode::failed);
+  CHECK(patient_store.grant(order, 1).range.lo == 2);
 }
 
 TEST_CASE("fork: children that use and close the store that they inherit leave their parent's alone") {

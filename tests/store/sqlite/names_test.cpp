@@ -10,6 +10,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -19,8 +20,10 @@
 #include "leaf/error.hpp"
 #include "leaf/segment.hpp"
 #include "leaf/store.hpp"
+#include "leaf/tag_import.hpp"
 #include "store/sqlite/file.hpp"
 #include "support/error_of.hpp"
+#include "support/is_asleep.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
@@ -254,6 +257,22 @@ TEST_CASE("sqlite names: what leads to no path of a file is refused, and no othe
   CHECK_FALSE(fs::exists(path.string() + " (deleted)"));
 }
 
+TEST_CASE(
+    "sqlite names: a new file in a folder that a link in /proc leads to is not made where its text says") {
+  TemporaryFolder folder;
+  const auto gone = folder.path() / "gone";
+  const fs::path namesake = gone.string() + " (deleted)";
+  fs::create_directory(gone);
+  const int descriptor = open(gone.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  REQUIRE(descriptor >= 0);
+  fs::remove(gone);
+  fs::create_directory(namesake);
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor) + "/leaf.db";
+  CHECK(error_code([&] { Store(options_for(path)).migrate(); }) == ErrorCode::usage);
+  close(descriptor);
+  CHECK(fs::is_empty(namesake));
+}
+
 TEST_CASE("sqlite names: the journal lies beside the file itself, whatever symbolic links lead to it") {
   TemporaryFolder folder;
   fs::create_directory(folder.path() / "real");
@@ -322,6 +341,62 @@ TEST_CASE("sqlite names: what a file granted while another one was put in its pl
     fs::rename(other, path);
     reader.run("COMMIT");
   }
+  CHECK(granted == 501);
+}
+
+TEST_CASE(
+    "sqlite names: what is imported into a file while another one is put in its place comes into that") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  const auto other = folder.path() / "other.db";
+  make_store(path, 0);
+  make_store(other, 500);
+  SqliteSession reader(path.string());
+  REQUIRE(reader.run("BEGIN; SELECT * FROM leaf_alloc"));
+  const TagName imported("imported");
+  std::optional<ErrorCode> failed = ErrorCode::failed;
+  {
+    std::jthread importing([&] {
+      failed = error_code([&] {
+        Store store(options_for(path));
+        leaf::import_tags({{.name = imported, .next_id = 5}}, store);
+      });
+    });
+    std::error_code none;
+    REQUIRE(
+        leaf::test::wait_for([&] { return fs::file_size(path.string() + "-journal", none) > 0 && !none; }));
+    fs::rename(other, path);
+    reader.run("COMMIT");
+  }
+  CHECK(failed == std::nullopt);
+  CHECK(Store(options_for(path)).tag(imported).next_id == 5);
+}
+
+TEST_CASE("sqlite names: a grant that waits for who writes to a file goes over to the one put in its place") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "leaf.db";
+  const auto other = folder.path() / "other.db";
+  make_store(path, 0);
+  make_store(other, 500);
+  leaf::StoreOptions options = options_for(path);
+  options.timeout = leaf::test::patience;
+  Store store(options);
+  CHECK(store.grant(TagName("order"), 1).range.lo == 1);
+  SqliteSession writer(path.string());
+  REQUIRE(writer.run("BEGIN IMMEDIATE"));
+  std::atomic<pid_t> thread{0};
+  std::optional<ErrorCode> failed = ErrorCode::failed;
+  std::int64_t granted = 0;
+  {
+    std::jthread waiting([&] {
+      thread = gettid();
+      failed = error_code([&] { granted = store.grant(TagName("order"), 1).range.lo; });
+    });
+    REQUIRE(leaf::test::wait_for([&] { return thread != 0 && leaf::test::is_asleep(thread); }));
+    fs::rename(other, path);
+    writer.run("ROLLBACK");
+  }
+  CHECK(failed == std::nullopt);
   CHECK(granted == 501);
 }
 
