@@ -271,6 +271,25 @@ TEST_CASE(
   CHECK(refusal().hint() == "try again when that time has passed");
 }
 
+TEST_CASE("workers: a store that was put back names the lowest one, too, where no other is left") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  store.set_layout(Layout::parse("41,1,12"));  // two workers
+  WorkerRequest request = request_of("a");
+  request.worker = 1;
+  const WorkerLease lease = store.acquire_worker(request);
+  const std::string backup = fixture.store.path() + ".backup";
+  fs::copy_file(fixture.store.path(), backup);
+  store.renew_worker(lease, request);
+  fs::copy_file(backup, fixture.store.path(), fs::copy_options::overwrite_existing);
+  fixture.clock.advance(request.window);
+  request.worker.reset();
+  const leaf::Error refusal = error_of([&] { store.acquire_worker(request); });
+  CHECK(proposes(refusal, {.kind = leaf::Remedy::Kind::choose_worker, .number = 0}));
+  request.worker = 0;
+  CHECK(store.acquire_worker(request).worker == 0);
+}
+
 TEST_CASE(
     "workers: where a clock was ahead, a store that was put back names a worker to go on with from now on") {
   LeaseFixture fixture;
@@ -410,6 +429,44 @@ TEST_CASE("workers: whether a store that was put back leases a worker can be ask
     CHECK(is_refused(a));
     fixture.clock.advance(a.window);
     CHECK_FALSE(is_refused(a));
+  }
+  SUBCASE("where its own lies outside of those that the store leases now") {
+    const WorkerLease lease = store.acquire_worker(a);
+    back_up();
+    store.renew_worker(lease, a);
+    put_back();
+    fixture.clock.advance(a.window);
+    store.set_worker_range(leaf::WorkerRange{1, 1});
+    CHECK_FALSE(is_refused(a));
+  }
+  SUBCASE("where the last one that the store leases is new") {
+    store.set_worker_range(leaf::WorkerRange{0, 1});
+    store.acquire_worker(b);
+    back_up();
+    store.acquire_worker(request_of("c"));
+    put_back();
+    CHECK(is_refused(a));
+  }
+  SUBCASE("where of two whose owners are silent one is for longer") {
+    store.set_worker_range(leaf::WorkerRange{0, 1});
+    const WorkerLease longer = store.acquire_worker(b);
+    fixture.clock.advance(a.window);
+    store.acquire_worker(request_of("c"));
+    back_up();
+    fixture.clock.advance(2 * a.recycle_after);
+    store.renew_worker(longer, b);
+    put_back();
+    CHECK(is_refused(a));
+  }
+  SUBCASE("where the owner of the only one is not silent for long enough") {
+    store.set_worker_range(leaf::WorkerRange{0, 0});
+    const WorkerLease lease = store.acquire_worker(b);
+    back_up();
+    store.renew_worker(lease, b);
+    put_back();
+    fixture.clock.advance(a.window);
+    store.check_lease(a);
+    CHECK(error_code([&] { store.acquire_worker(a); }) == ErrorCode::exhausted);
   }
   SUBCASE("where all are taken") {
     store.set_worker_range(leaf::WorkerRange{0, 0});
