@@ -218,6 +218,14 @@ TEST_CASE("conninfo: what libpq accepts is taken apart alike, and shown without 
   CHECK(accepted < how_many * 9 / 10);
 }
 
+TEST_CASE("conninfo: an address in brackets that libpq refuses is refused") {
+  for (const std::string text : {"postgresql://[]/ids", "postgresql://[::1]a", "postgresql://[::1/ids"}) {
+    CAPTURE(text);
+    CHECK_FALSE(ask_libpq(text).values);
+    CHECK_FALSE(leaf::store::parse_conninfo(text));
+  }
+}
+
 TEST_CASE("conninfo: of what libpq refuses no password is shown, nor in what libpq says of it") {
   Writer writer(2);
   int refused = 0;

@@ -89,6 +89,12 @@ TEST_CASE("attempts: without a timeout there is one, which has a second") {
   }
 }
 
+TEST_CASE("attempts: of a timeout and an end that is set for all the earlier one counts") {
+  ManualClock clock;
+  CHECK(Attempts(clock, 1s, clock.steady_now() + 1h).time_left() == 1s);
+  CHECK(Attempts(clock, 1h, clock.steady_now() + 1s).time_left() == 1s);
+}
+
 TEST_CASE("attempts: an attempt that the end of the time cuts short does not hide what the one before said") {
   const Error refused{ErrorCode::unavailable, "connection refused", "", "57P03"};
   const Error unresolved{ErrorCode::unavailable, "not resolved in time", "", "08001"};
