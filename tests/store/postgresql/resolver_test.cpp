@@ -18,6 +18,7 @@
 #include "support/error_of.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/process.hpp"
+#include "support/sql_session.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
 
@@ -131,6 +132,30 @@ TEST_CASE("resolver apart: a name that nobody knows leaves time for the next hos
   }
 }
 
+TEST_CASE("resolver apart: a name that nobody can have takes no time from the others" * doctest::skip()) {
+  const SilentNameServer silent("");
+  const milliseconds timeout(1000);
+  leaf::Store store({.url = "host=no..name,silent.example.org dbname=ids user=me", .timeout = timeout});
+  const auto begun = steady_clock::now();
+  CHECK(error_of([&] { store.tags(); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(steady_clock::now() - begun >= timeout);
+}
+
+TEST_CASE(
+    "resolver apart: of servers that are named by their addresses alone the one is found that takes "
+    "writes" *
+    doctest::skip()) {
+  const SilentNameServer silent("");
+  const PostgresqlCluster primary("listen_addresses = '127.0.0.1'");
+  const PostgresqlCluster other("listen_addresses = '127.0.0.2'\ndefault_transaction_read_only = on");
+  leaf::Store owner({.url = primary.url()});
+  owner.migrate();
+  owner.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
+  unsetenv("PGHOST");  // would be one name for two addresses
+  leaf::Store store({.url = "hostaddr=127.0.0.2,127.0.0.1 port=5432 user=postgres dbname=postgres"});
+  CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
+}
+
 TEST_CASE("resolver: a silent name server is waited for no longer than the timeout, not even at the end") {
   const auto begun = steady_clock::now();
   run_apart("resolver apart: a silent name server*");
@@ -162,4 +187,35 @@ TEST_CASE("resolver: a name without an address is named with what the resolver s
   const leaf::Error error = error_of([&] { store.tags(); });
   CHECK(error.code() == leaf::ErrorCode::unavailable);
   CHECK(mentions(error, "could not translate host name \"no-such-host.invalid\" to address"));
+}
+
+TEST_CASE("resolver: a name that nobody can have takes no time from the others") {
+  run_apart("resolver apart: a name that nobody can have*");
+}
+
+TEST_CASE("resolver: of servers that are named by their addresses alone the one is found that takes writes") {
+  run_apart("resolver apart: of servers that are named by their addresses*");
+}
+
+TEST_CASE("resolver: a name without an address is named, too, where another server refuses") {
+  leaf::Store store(
+      {.url = "host=no..name,127.0.0.1 port=1 dbname=leaf user=me", .timeout = milliseconds(0)});
+  const leaf::Error error = error_of([&] { store.tags(); });
+  CHECK(mentions(error, "could not translate host name \"no..name\" to address"));
+  CHECK(mentions(error, "Connection refused"));
+}
+
+TEST_CASE("resolver: a socket in the abstract namespace is no name") {
+  PostgresqlCluster cluster;
+  const std::string socket = "@leaf-test-" + std::to_string(getpid());
+  {
+    leaf::test::SqlSession administrator(cluster.url());
+    if (std::stoi(administrator.value("SHOW server_version_num")) < 140'000) return;
+    administrator.run("ALTER SYSTEM SET unix_socket_directories = '" + cluster.host() + "', '" + socket +
+                      "'");
+  }
+  cluster.stop(PostgresqlCluster::Stop::fast);
+  cluster.start();
+  CHECK(leaf::Store({.url = "host=" + socket + " port=5432 user=postgres dbname=postgres"}).migrate().size() >
+        0);
 }

@@ -3,14 +3,18 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <future>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "leaf/tag_import.hpp"
 #include "support/error_of.hpp"
 #include "support/manual_clock.hpp"
+#include "support/pgbouncer.hpp"
 #include "support/sql_session.hpp"
 #include "support/tcp_proxy.hpp"
 #include "support/test_database.hpp"
@@ -71,6 +75,19 @@ TEST_CASE_FIXTURE(LockedRow, "timeout: a lock that is held past it is given up, 
 
   release();
   store.set_timeout(patience);
+  CHECK(store.grant(order, 1).range == leaf::Range{1, 2});
+}
+
+TEST_CASE_FIXTURE(LockedRow, "timeout: behind a pooler nobody gets what was asked for before it") {
+  const leaf::test::Pgbouncer pgbouncer;
+  leaf::Store store({.url = database.url(pgbouncer.parameters()), .timeout = patience});
+  const leaf::TagName other("other");
+  store.add_tag({.name = other, .step = {}, .start = 1000, .limit = {}, .description = {}});
+  store.set_timeout(milliseconds(400));
+  CHECK(error_of([&] { store.grant(order, 1); }).sqlstate() == "57014");
+  release();
+  store.set_timeout(patience);
+  CHECK(store.grant(other, 1).range == leaf::Range{1000, 1001});
   CHECK(store.grant(order, 1).range == leaf::Range{1, 2});
 }
 
@@ -135,4 +152,41 @@ TEST_CASE("timeout: a statement that an administrator cancels is out of reach") 
   CHECK(cancelled == "1");
   CHECK(error.code() == leaf::ErrorCode::unavailable);
   CHECK(error.sqlstate() == "57014");
+}
+
+TEST_CASE("timeout: an import that is larger than what the network holds is given up where nobody reads it") {
+  TestDatabase database;
+  leaf::test::TcpProxy proxy(std::getenv("PGHOST"), std::getenv("PGPORT"));
+  leaf::Store store({.url = database.url(fmt::format("host=127.0.0.1 port={} sslmode=disable", proxy.port())),
+                     .timeout = patience});
+  store.migrate();
+  // Their names alone are 12 MB; the kernel takes no more than four from who sends.
+  std::vector<leaf::ImportedTag> tags;
+  for (int i = 0; i < 100'000; ++i)
+    tags.push_back({.name = leaf::TagName(fmt::format("{:0>120}", i)), .next_id = 1});
+  CHECK(store.tags().empty());  // has looked at the schema
+  proxy.hold(leaf::test::Way::request);
+  store.set_timeout(milliseconds(500));
+  auto importing =
+      std::async(std::launch::async, [&] { return error_of([&] { leaf::plan_import(tags, store); }); });
+  CHECK(importing.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+  proxy.release();
+  CHECK(importing.get().code() == leaf::ErrorCode::unavailable);
+}
+
+TEST_CASE_FIXTURE(LockedRow, "timeout: a program may end at once, since the server has been told by then") {
+  leaf::test::TcpProxy proxy(std::getenv("PGHOST"), std::getenv("PGPORT"));
+  leaf::Store store(
+      {.url = database.url(fmt::format("host=127.0.0.1 port={}", proxy.port())), .timeout = patience});
+  CHECK(store.tags().size() == 1);
+  const auto before = proxy.accepted();
+  // The server hears of it, and its answer does not come.
+  proxy.hold_logins();
+  store.set_timeout(milliseconds(400));
+  const auto begun = steady_clock::now();
+  CHECK(error_of([&] { store.grant(order, 1); }).sqlstate() == "57014");
+  // As long as is waited for an answer at most.
+  CHECK(steady_clock::now() - begun >= milliseconds(400 + 500));
+  CHECK(proxy.accepted() == before + 1);
+  CHECK(leaf::test::wait_for([&] { return waiting() == "0"; }));
 }
