@@ -103,6 +103,24 @@ TEST_CASE("commit: serialization failures without end are out of reach within th
   CHECK_NOTHROW(store.grant(order, 10));
 }
 
+TEST_CASE_FIXTURE(AtCommit, "commit: what may be over the next time is out of reach, and not a failure") {
+  database.sql().run("CREATE TABLE struck (code text); INSERT INTO struck VALUES ('')");
+  strike("RAISE 'struck' USING ERRCODE = (SELECT code FROM struck);");
+  store.tags();
+  store.set_timeout(std::chrono::milliseconds(0));
+  // A conflict, a shortage, an end that somebody wants, and the server's own system.
+  for (const std::string code :
+       {"40001", "40P01", "55P03", "53000", "53200", "57000", "57P05", "58000", "58030"}) {
+    CAPTURE(code);
+    database.sql().run("UPDATE struck SET code = '" + code + "'");
+    const leaf::Error error = error_of([&] { store.grant(order, 10); });
+    CHECK(error.sqlstate() == code);
+    CHECK(error.code() == leaf::ErrorCode::unavailable);
+  }
+  database.sql().run("UPDATE struck SET code = 'XX000'");
+  CHECK(error_of([&] { store.grant(order, 10); }).code() != leaf::ErrorCode::unavailable);
+}
+
 TEST_CASE_FIXTURE(AtCommit, "commit: a warning burns the range, and the next one is given out") {
   strike("IF nth = 1 THEN RAISE WARNING 'not so sure'; END IF;");
   audit->given("order", store.grant(order, 10).range);

@@ -162,6 +162,12 @@ TEST_CASE("hosts: one that swallows every packet leaves time for the next") {
                      .timeout = std::chrono::milliseconds(3000)});
   CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
 
+  // Each address of a name is tried once.
+  leaf::Store by_name({.url = database.url("host=localhost," + std::string(std::getenv("PGHOST")) +
+                                           " port=" + port + "," + std::getenv("PGPORT")),
+                       .timeout = std::chrono::milliseconds(3000)});
+  CHECK(by_name.grant(order, 5).range == leaf::Range{6, 11});
+
   leaf::Store alone(
       {.url = database.url("host=127.0.0.1 port=" + port), .timeout = std::chrono::milliseconds(300)});
   CHECK(error_of([&] { alone.tags(); }).code() == leaf::ErrorCode::unavailable);
