@@ -122,6 +122,26 @@ TEST_CASE("sqlite: a file that is no database, another program's or a folder is 
   CHECK(error_code([] { Store(leaf::StoreOptions{.url = "sqlite::memory:"}); }) == ErrorCode::usage);
 }
 
+TEST_CASE("sqlite: a path that leads to no place for a file is a mistake, and not an outage") {
+  TemporaryFolder folder;
+  const auto text = folder.path() / "text", loop = folder.path() / "loop", closed = folder.path() / "closed";
+  std::ofstream(text) << "no folder";
+  std::filesystem::create_symlink("loop", loop);
+  std::filesystem::create_directory(closed);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  std::filesystem::permissions(closed, std::filesystem::perms::none);
+  // Root may look into each folder.
+  const uid_t user = geteuid();
+  if (user == 0) REQUIRE(seteuid(65501) == 0);
+  for (const auto& path : {text / "leaf.db", loop, loop / "leaf.db", closed / "leaf.db",
+                           folder.path() / std::string(300, 'a')}) {
+    CAPTURE(path);
+    CHECK(error_code([&] { Store(options_for(path)).migrate(); }) == ErrorCode::usage);
+    CHECK(error_code([&] { Store(options_for(path)).tags(); }) == ErrorCode::usage);
+  }
+  REQUIRE(seteuid(user) == 0);
+}
+
 TEST_CASE("sqlite: a store that was restored from text, which has no number of the application, is a store") {
   SqliteStore store;
   Store admin = store.open();
