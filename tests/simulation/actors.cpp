@@ -227,9 +227,12 @@ class Actor {
   void require_checked(Time began, int drawn_from) const {
     constexpr Time most = 75 * second;
     const Server& server = Server::the();
-    // A check of the name waits for little: whoever was kept from running may have given it up.
-    const bool was_kept = scenario().is_small() && process_.kept_waiting > 100 * millisecond;
-    if (server.store() != drawn_from && began - server.disturbed_at() > most && !was_kept)
+    // A check of the name waits for little: whoever was kept from running may have given it up, and nobody
+    // else checks for a while then.
+    if (scenario().is_small() && process_.kept_waiting > 100 * millisecond)
+      place_.tally.check_given_up_at = Scheduler::the().now();
+    const bool may_be_given_up = began - place_.tally.check_given_up_at < most;
+    if (server.store() != drawn_from && began - server.disturbed_at() > most && !may_be_given_up)
       place_.ledger.fail(
           fmt::format("process {} starts and draws from store {}, which its name has not led to for a minute",
                       number(), drawn_from));

@@ -114,6 +114,7 @@ struct Tally {
   std::map<int, Time> shortest_timeouts{};                 ///< by host, of those who share its buffers
   std::map<std::pair<int, std::string>, Time> drawn_at{};  ///< by process, 0 for the host's, and tag
   std::set<int> unordered{};                               ///< hosts on which no order is promised any more
+  Time check_given_up_at = 0;                              ///< the last time that nobody saw a name checked
   Damages damages{};
   MarkedGrants marked{};
 };
