@@ -362,6 +362,7 @@ bool Faults::forget() {
 /// Mostly by little, as a time server does; sometimes by hours, as a mistake.
 void Faults::note_clock_set(Host& host) {
   ++host.clock_sets;
+  host.clock_set_at = Scheduler::the().now();
   if (host.releases > 0) tally_.unordered.insert(host.number);
 }
 

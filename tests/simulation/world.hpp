@@ -67,6 +67,7 @@ struct Host {
   Time furthest_ahead = 0;  ///< of all the offsets it had
   Time stands_at = 0;       ///< what its clock shows while it stands still
   std::int64_t clock_sets = 0;
+  Time clock_set_at = 0;        ///< the last time
   Time tick = 4 * millisecond;  ///< how coarse its quick clock is
   int releases = 0;             ///< of its workers, under way: what lies ahead of its clock goes
   std::map<std::string, std::shared_ptr<Inode>> folders{};
