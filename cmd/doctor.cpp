@@ -58,7 +58,7 @@ class Doctor : public Command {
     Checks checks = examine(session, [&session] { return session.store(); });
     for (Check& check : checks) {
       for (std::string* const text : {&check.detail, &check.hint})
-        *text = session.messages.with_hinted_option(*text);
+        *text = session.messages.with_hinted_options(*text);
     }
     if (is_nagios()) {
       session.output.print_text(nagios_line(checks));

@@ -9,9 +9,8 @@
 #include "cli/missing_store.hpp"
 #include "commands.hpp"
 #include "doctor/nagios.hpp"
-#include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
-#include "terminal/hint_text.hpp"
+#include "settings/hinted_settings.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/remedy_text.hpp"
 #include "terminal/shortage.hpp"
@@ -49,25 +48,10 @@ void warn_of_password_in_argument(const Configuration& configuration, Messages& 
   }
 }
 
-/// What leads a command of a hint to the store and the host's folder of this one: no password, which would be
-/// seen by others.
-std::string options_for_hints(const GlobalOptions& options) {
-  std::string text;
-  const auto add = [&](const char* option, const std::optional<std::string>& value) {
-    if (value) text += std::string(text.empty() ? "" : " ") + option + " " + leaf::detail::shell_word(*value);
-  };
-  add("--config", options.config_file);
-  if (const auto& store = options.values[find_setting("store").value()])
-    text += (text.empty() ? "" : " ") + store_option(*store);
-  add("--runtime-dir", options.values[find_setting("runtime_dir").value()]);
-  return text;
-}
-
 void configure(Messages& messages, const GlobalOptions& options, const Configuration& configuration) {
   if (options.verbose) messages.set_level(Messages::Level::verbose);
   if (options.quiet) messages.set_level(Messages::Level::quiet);
-  messages.set_hinted_option(options_for_hints(options),
-                             options.values[find_setting("group").value()].has_value());
+  messages.set_hinted_options(hinted_options_here(options));
   if (options.verbose) {
     for (const SettingOrigin& setting : configuration.origins) {
       messages.detail(std::string(setting.setting->key) + ": " + setting.shown() + " (" + setting.origin +

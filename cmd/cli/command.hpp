@@ -9,6 +9,7 @@
 #include "leaf/error.hpp"
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
+#include "settings/hinted_settings.hpp"
 #include "settings/settings.hpp"
 #include "terminal/fetch_log.hpp"
 #include "terminal/messages.hpp"
@@ -51,7 +52,8 @@ struct Session {
             .store_key = settings().store_key,
             .store_files = settings().store_files,
             .fetch_ahead = false,
-            .on_fetch_change = log_fetch_change};
+            .on_fetch_change = [hinted = hinted_options_elsewhere(configuration)](
+                                   const leaf::FetchChange& change) { log_fetch_change(change, hinted); }};
   }
   /// The configured store. Connects to nothing yet. Throws leaf::Error (usage) if its URL is none.
   /// Whoever waits for it on a terminal is told.

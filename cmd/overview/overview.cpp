@@ -13,6 +13,7 @@
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/version.hpp"
 #include "metrics/metrics.hpp"
+#include "settings/hinted_settings.hpp"
 #include "tags/tag_supply.hpp"
 #include "terminal/hint_text.hpp"
 #include "terminal/remedy_text.hpp"
@@ -86,11 +87,11 @@ Json buffer_json(const leaf::HostBuffer& buffer) {
   return json;
 }
 
-Json store_json(const StoreAnswers& answers, const std::string& store) {
+Json store_json(const StoreAnswers& answers, const HintedOptions& hinted) {
   Json json{{"url", answers.url}, {"up", answers.is_up}};
   if (answers.failure) {
     json["failure"] = answers.failure->what();
-    json["hint"] = hint_for_store(hint_text(*answers.failure), store);
+    json["hint"] = with_options(hint_text(*answers.failure), hinted);
   }
   if (answers.health) {
     json["database"] = answers.health->database;
@@ -120,12 +121,12 @@ Json workers_json(const StoreAnswers& answers, leaf::UnixTime now, const WorkerP
   return {{"total", supply.total}, {"free", supply.free}, {"held", held}};
 }
 
-Json check_json(const Check& check, const std::string& store) {
+Json check_json(const Check& check, const HintedOptions& hinted) {
   static constexpr const char* names[] = {"ok", "warning", "failed"};
   return {{"check", check.name},
           {"state", names[static_cast<std::size_t>(check.state)]},
-          {"detail", check.detail},
-          {"hint", hint_for_store(check.hint, store)},
+          {"detail", with_options(check.detail, hinted)},
+          {"hint", with_options(check.hint, hinted)},
           {"subject", check.subject}};
 }
 
@@ -223,8 +224,8 @@ std::string StoreOverview::status() {
   const Checks& findings = checks(asked);
   const auto buffered = buffers();
   const leaf::UnixTime now = current_time();
-  const std::string& store = session_.settings().store;
-  Json json{{"version", leaf::version()}, {"time", time_text(now)}, {"store", store_json(known, store)}};
+  const HintedOptions hinted = hinted_options_elsewhere(session_.configuration);
+  Json json{{"version", leaf::version()}, {"time", time_text(now)}, {"store", store_json(known, hinted)}};
   Json tags = Json::array();
   if (known.tags && known.identity) {
     const auto on_host = tags_on_host(buffered, *known.identity);
@@ -239,7 +240,7 @@ std::string StoreOverview::status() {
   }
   json["workers"] = workers_json(known, now, worker_policy(session_.settings()));
   json["findings"] = Json::array();
-  for (const Check& check : findings) json["findings"].push_back(check_json(check, store));
+  for (const Check& check : findings) json["findings"].push_back(check_json(check, hinted));
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -68,6 +68,7 @@ bool Configuration::knows_store() const {
 Configuration resolve_settings(const GlobalOptions& options, const Environment& environment) {
   Configuration result;
   result.files = leaf::HostConfiguration::read(environment, options.config_file);
+  result.named_file = options.config_file ? options.config_file : environment.variable("LEAFCTL_CONFIG");
   for (const leaf::ConfigFile& file : result.files.files()) check_values(file);
 
   const leaf::HostDefaults host = leaf::host_defaults(result.files, choices_of(options), environment);

@@ -113,6 +113,7 @@ struct Configuration {
   Settings settings;
   std::vector<SettingOrigin> origins;
   leaf::HostConfiguration files{};
+  std::optional<std::string> named_file{};  ///< the user's, if one was named
 
   /// False if the file that was not read might name another store.
   bool knows_store() const;

@@ -3,20 +3,23 @@
 #include <fmt/format.h>
 #include <syslog.h>
 
-#include "terminal/hint_text.hpp"
 #include "terminal/remedy_text.hpp"
 #include "text/text_escape.hpp"
 
 namespace leafctl {
 
-void log_fetch_change(const leaf::FetchChange& change) {
-  const bool fails = !change.failure.empty();
+std::string fetch_change_text(const leaf::FetchChange& change, const HintedOptions& options) {
   std::string text = fmt::format("fetching a {} from store '{}' {}", change.what, change.store,
-                                 fails ? "fails: " + change.failure : "succeeds again");
+                                 change.failure.empty() ? "succeeds again" : "fails: " + change.failure);
   if (!change.hint.empty())
-    text += fmt::format(" (hint: {})", hint_for_store(hint_text(change.hint, change.remedies), change.store));
+    text += fmt::format(" (hint: {})", with_options(hint_text(change.hint, change.remedies), options));
+  return text;
+}
+
+void log_fetch_change(const leaf::FetchChange& change, const HintedOptions& options) {
   openlog("leafctl", LOG_PID, LOG_USER);
-  syslog(fails ? LOG_WARNING : LOG_NOTICE, "%s", escape_for_terminal(text).c_str());
+  syslog(change.failure.empty() ? LOG_NOTICE : LOG_WARNING, "%s",
+         escape_for_terminal(fetch_change_text(change, options)).c_str());
 }
 
 }  // namespace leafctl

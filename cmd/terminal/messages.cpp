@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "terminal/hint_text.hpp"
 #include "terminal/remedy_text.hpp"
 #include "text/color.hpp"
 #include "text/text_escape.hpp"
@@ -60,12 +59,12 @@ std::string Messages::hint_line(std::string_view hint) const {
   return fmt::format("{} {}\n", paint(cyan, "hint:", color_), readable(hint));
 }
 
-std::string Messages::with_hinted_option(std::string_view text) const {
-  return with_option(text, hinted_option_, hints_for_group_);
+std::string Messages::with_hinted_options(std::string_view text) const {
+  return with_options(text, hinted_options_);
 }
 
 std::string Messages::readable(std::string_view text) const {
-  return escape_for_terminal(with_hinted_option(text));
+  return escape_for_terminal(with_hinted_options(text));
 }
 
 void Messages::print(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "leaf/error.hpp"
+#include "terminal/hint_text.hpp"
 #include "terminal/output_file.hpp"
 
 namespace leafctl {
@@ -19,14 +20,10 @@ class Messages {
   /// Says whether the terminal, if there is one, can take a line back.
   void set_able_terminal(bool able) noexcept { able_terminal_ = able; }
 
-  /// What each command that a message or hint names is to be given, such as "--store URL": what helps one
-  /// store may harm another.
-  void set_hinted_option(std::string option, bool for_group = false) {
-    hinted_option_ = std::move(option);
-    hints_for_group_ = for_group;
-  }
+  /// What each command that a message or hint names is to be given: what helps one store may harm another.
+  void set_hinted_options(HintedOptions options) { hinted_options_ = std::move(options); }
   /// With that; see hint_text.hpp.
-  std::string with_hinted_option(std::string_view text) const;
+  std::string with_hinted_options(std::string_view text) const;
 
   void set_level(Level level) noexcept { level_ = level; }
   void set_color(bool color) noexcept { color_ = color; }
@@ -60,8 +57,7 @@ class Messages {
   Level level_ = Level::normal;
   bool color_;
   bool able_terminal_ = false;
-  std::string hinted_option_;
-  bool hints_for_group_ = false;
+  HintedOptions hinted_options_;
 };
 
 }  // namespace leafctl

@@ -21,7 +21,7 @@ TEST_CASE("messages: each command that one names, hint or not, is given the stor
   OutputFile file(descriptor, "standard error");
   Messages messages(file);
   messages.set_level(Messages::Level::verbose);
-  messages.set_hinted_option("--store S");
+  messages.set_hinted_options({.store = "S"});
   messages.info("'leafctl a' ends it");
   messages.detail("'leafctl b' was run");
   messages.warning("see 'leafctl c'", "run 'leafctl d'");
