@@ -29,6 +29,7 @@ struct WorkerPolicy {
   std::chrono::milliseconds recycle_after{};
   std::chrono::milliseconds max_skew{};
   std::chrono::milliseconds max_backward{};
+  bool uses_host_buffer = true;  ///< else what draws keeps its windows in its own memory
 };
 
 WorkerPolicy worker_policy(const Settings& settings);

@@ -39,8 +39,14 @@ bool is_available(const Worker& worker, UnixTime now, const WorkerPolicy& policy
   return worker.window_end <= now && (worker.owner.empty() || is_silent(worker, policy));
 }
 
-std::string hint_behind(milliseconds distance, const std::string& owner) {
+std::string hint_behind(milliseconds distance, const std::string& owner, bool uses_host_buffer = true) {
   if (distance <= std::chrono::minutes(1)) return "wait until it has caught up, or set it right"_hint;
+  if (!uses_host_buffer) {
+    return fmt::format(
+        "set it right; if it is right already, run 'leafctl workers release --worker-name {}', then start "
+        "again whatever runs under that name"_hint,
+        leaf::detail::shell_word(owner));
+  }
   return fmt::format(
       "set it right; if it is right already, go on with 'leafctl workers release --worker-name {}'"_hint,
       leaf::detail::shell_word(owner));
@@ -61,7 +67,7 @@ std::optional<Check> check_own(const std::vector<Worker>& workers, const Layout&
                CheckState::failed,
                fmt::format("the store's clock is {} behind the last grant to '{}', so it is leased no worker",
                            rough_duration(behind), policy.owner),
-               hint_behind(behind, policy.owner),
+               hint_behind(behind, policy.owner, policy.uses_host_buffer),
                policy.owner,
                {{"seconds_behind", seconds_of(behind)}}};
 }
@@ -133,7 +139,8 @@ WorkerPolicy worker_policy(const Settings& settings) {
   return {.owner = settings.worker_name,
           .recycle_after = settings.recycle_after,
           .max_skew = settings.max_skew,
-          .max_backward = settings.max_backward};
+          .max_backward = settings.max_backward,
+          .uses_host_buffer = settings.host_buffer && !settings.runtime_dir.empty()};
 }
 
 WorkerSupply supply_of(const std::vector<Worker>& workers, const WorkerRange& range, UnixTime now,

@@ -143,7 +143,7 @@ SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions
       options_(host::to_keep_for(store_, options)),
       clock_(*store_.clock) {
   const WorkerRequest request = request_of(options_);
-  auto granter = std::make_unique<snowflake::WindowGranter>(request);
+  auto granter = std::make_unique<snowflake::WindowGranter>(request, /*in_memory=*/!options_.host);
   if (!options_.host || options_.host->fetch_ahead)
     fetcher_ = std::make_unique<range::Fetcher>(store_, fetcher_options(options_));
   if (options_.host) {

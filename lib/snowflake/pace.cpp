@@ -34,7 +34,7 @@ void require_small_lead(const Layout& layout, std::int64_t ticks, std::int64_t n
       ErrorCode::refused,
       fmt::format("this host's clock ({}) is {} behind the last ID's ({})", to_rfc3339(layout.time_at(now)),
                   rough_text_of(lead), to_rfc3339(layout.time_at(ticks))),
-      store::advice_behind(lead, options.worker.owner));
+      store::advice_behind(lead, options.worker.owner, /*in_memory=*/!options.host));
 }
 
 void wait_past(const Layout& layout, std::int64_t ticks, Clock& clock,

@@ -7,6 +7,7 @@
 
 #include "leaf/error.hpp"
 #include "store/grant_marks.hpp"
+#include "store/lease_clocks.hpp"
 #include "text/duration_text.hpp"
 #include "text/hint.hpp"
 
@@ -93,6 +94,16 @@ void WindowGranter::require_alike(const std::string& last, const std::string& ne
 }
 
 range::Granted WindowGranter::grant(Store& store, const range::Filled& filled) const {
+  try {
+    return grant_next(store, filled);
+  } catch (const Error& error) {
+    const bool has_windows = filled.buffer.published_end() != 0;
+    if (in_memory_ && has_windows) throw store::for_windows_in_memory(error);
+    throw;
+  }
+}
+
+range::Granted WindowGranter::grant_next(Store& store, const range::Filled& filled) const {
   const auto last = range::record_as<range::WindowRecord>(filled.record);
   const Layout asked = store.layout();
   WorkerRequest request = request_;

@@ -12,7 +12,9 @@ namespace leaf::snowflake {
 /// layout. Another worker takes the place of one that was recycled.
 class WindowGranter final : public range::Granter {
  public:
-  explicit WindowGranter(const WorkerRequest& request) : request_(request) {}
+  /// `in_memory`: the windows are kept by this program alone, not by the host.
+  explicit WindowGranter(const WorkerRequest& request, bool in_memory = false)
+      : request_(request), in_memory_(in_memory) {}
 
   std::string name() const override { return request_.owner; }
   std::string what() const override { return "window of time"; }
@@ -25,7 +27,10 @@ class WindowGranter final : public range::Granter {
   bool may_take_over() const override { return !request_.worker; }
 
  private:
+  range::Granted grant_next(Store& store, const range::Filled& filled) const;
+
   const WorkerRequest request_;
+  const bool in_memory_;
 };
 
 /// What tells the buffer of `request` from others of a host: a pinned worker has windows of its own.

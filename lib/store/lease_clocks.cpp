@@ -24,6 +24,13 @@ constexpr milliseconds short_wait = std::chrono::minutes(1);
 /// A clock that a slow link lets look wrong does so again and again.
 constexpr int most_late = 5;
 
+Advice advice_to_start_again(const Remedy& release) {
+  return advice(
+      "set the clock right; if it is right already, release the owner's workers{}, then start this program "
+      "again"_hint,
+      release);
+}
+
 }  // namespace
 
 LeaseClocks::LeaseClocks(const WorkerRequest& request, UnixTime wish, const Layout& layout, Clock& clock)
@@ -85,10 +92,18 @@ bool LeaseClocks::judge(UnixTime before, UnixTime after, const SeenClocks& seen)
   return true;
 }
 
-Advice advice_behind(milliseconds distance, const std::string& owner) {
+Advice advice_behind(milliseconds distance, const std::string& owner, bool in_memory) {
   if (distance <= short_wait) return "wait until it has caught up, or set it right"_hint;
+  const Remedy release{.kind = Remedy::Kind::release_workers, .name = owner};
+  if (in_memory) return advice_to_start_again(release);
   return advice("set the clock right; if it is right already, release the owner's workers{} to go on"_hint,
-                Remedy{.kind = Remedy::Kind::release_workers, .name = owner});
+                release);
+}
+
+Error for_windows_in_memory(const Error& error) {
+  const auto& remedies = error.remedies();
+  if (remedies.size() != 1 || remedies[0].kind != Remedy::Kind::release_workers) return error;
+  return {error.code(), error.what(), advice_to_start_again(remedies[0]), error.sqlstate()};
 }
 
 }  // namespace leaf::store

@@ -68,7 +68,11 @@ class LeaseClocks {
   int late_ = 0;                       ///< attempts that were too old
 };
 
-/// What to do where the clock is `distance` behind what `owner` has made or was leased.
-Advice advice_behind(std::chrono::milliseconds distance, const std::string& owner);
+/// What to do where the clock is `distance` behind what `owner` has made or was leased. `in_memory`: this
+/// program keeps windows of that time in its own memory, where no other can drop them.
+Advice advice_behind(std::chrono::milliseconds distance, const std::string& owner, bool in_memory = false);
+
+/// `error` of a lease to such a program, with that advice where others are told to release workers alone.
+Error for_windows_in_memory(const Error& error);
 
 }  // namespace leaf::store

@@ -437,3 +437,37 @@ PERL
   echo "# figure: server_kill/leafctl-serve $wanted kills" >&3
   echo "# figure: server_kill/leafctl-serve $(wc -l <"$BATS_TEST_TMPDIR/all") IDs" >&3
 }
+
+@test "what the server says of a clock far ahead helps word for word, whatever folder the reader has" {
+  if [ "$TEST_STORE" = postgresql ]; then skip 'the clock of the server cannot be set'; fi
+  local clock=$BATS_TEST_TMPDIR/clock library command buffered
+  library=$(faketime -f +0 printenv LD_PRELOAD)
+  for buffered in yes no; do
+    echo +400d >"$clock"
+    # shellcheck disable=SC2031 # as a service has it
+    LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/service LEAFCTL_HOST_BUFFER=$buffered LD_PRELOAD=$library \
+      FAKETIME_TIMESTAMP_FILE=$clock FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 serve --worker-name a
+    get '/v1/snowflake/next?form=text'
+    same 'the status' 200 "$status"
+    echo +0 >"$clock"
+    get '/v1/snowflake/next?form=text'
+    same 'the status' 503 "$status"
+    get /v1/status
+    command=$(jq -r '.findings[] | select(.state == "failed").hint' <<<"$output" | sed -n "s/.*'leafctl \(.*\)'.*/\1/p" | sort -u)
+    same 'the command' "--store $LEAFCTL_STORE --runtime-dir $BATS_TEST_TMPDIR/service workers release --worker-name a" "$command"
+    if [ $buffered = no ]; then
+      contains "$output" ', then start again whatever runs under that name'
+      # shellcheck disable=SC2086 # as a person types it
+      expect 0 leafctl $command
+      stop_server
+      LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/service LEAFCTL_HOST_BUFFER=no serve --worker-name a
+    else
+      # shellcheck disable=SC2086 # as a person types it
+      expect 0 leafctl $command
+    fi
+    get '/v1/snowflake/next?form=text'
+    same 'the status' 200 "$status"
+    stop_server
+    leafctl -q workers release --worker-name a
+  done
+}

@@ -31,9 +31,11 @@ using leaf::SnowflakeOptions;
 using leaf::Store;
 using leaf::test::ClockedStore;
 using leaf::test::error_code;
+using leaf::test::error_of;
 using leaf::test::error_text;
 using leaf::test::is_asleep;
 using leaf::test::ManualClock;
+using leaf::test::proposes;
 using leaf::test::SqliteStore;
 using leaf::test::wait_for;
 
@@ -458,6 +460,62 @@ TEST_CASE("generator: a clock that jumps past both windows and back finds the fi
   ids.push_back(generator.next());
   CHECK(strictly_increasing(ids));
   CHECK(generator.layout().time_of(ids.back()).time_since_epoch().count() == ms_of(fixture.clock.now()));
+}
+
+TEST_CASE("generator: what a clock far ahead leaves in its own memory goes as its hint says") {
+  GeneratorFixture fixture;
+  constexpr auto far = 400 * 24h;
+  const std::string hint =
+      "set the clock right; if it is right already, release the owner's workers, then start this program "
+      "again";
+  InterruptedClock clock;
+  bool is_at_lease = false;
+  clock.happens = [&] {
+    if (is_at_lease) clock.set_back(far);
+  };
+  auto store = fixture.store_options();
+  store.clock = &clock;
+  auto options = owned_by("here");
+  std::mutex mutex;
+  std::optional<leaf::Error> failure;
+  options.on_renewal_failure = [&](const leaf::Error& error) {
+    const std::lock_guard lock(mutex);
+    failure = error;
+  };
+  clock.set_back(-far);
+  std::optional<SnowflakeGenerator> running;
+  running.emplace(store, options);
+  const std::int64_t ahead = running->next();
+
+  SUBCASE("when an ID is drawn") {
+    clock.set_back(far);
+  }
+  SUBCASE("when the next window is leased") {
+    is_at_lease = true;
+    clock.advance(6min);
+    for (int i = 0; i < 2; ++i) running->next();  // half of the window was used: it asks for the next one
+    REQUIRE(wait_for([&] {
+      const std::lock_guard lock(mutex);
+      return failure.has_value();
+    }));
+    CHECK(failure->code() == ErrorCode::refused);
+    CHECK(failure->hint() == hint);
+  }
+  const auto refusal = [&] { return error_of([&] { running->next(); }); };
+  CHECK(refusal().code() == ErrorCode::refused);
+  CHECK(refusal().hint() == hint);
+  CHECK(proposes(refusal(), {.kind = leaf::Remedy::Kind::release_workers, .name = "here"}));
+  // Who has no window yet need not start again.
+  const std::string others = error_text([&] { SnowflakeGenerator(store, options); });
+  CHECK(others.ends_with("if it is right already, release the owner's workers to go on"));
+
+  Store(store).release_workers("here");
+  CHECK(refusal().hint() == hint);
+  running.reset();
+  running.emplace(store, options);
+  const std::int64_t id = running->next();
+  CHECK(running->layout().time_of(id) == std::chrono::floor<std::chrono::milliseconds>(clock.now()));
+  CHECK(id < ahead);
 }
 
 TEST_CASE("generator: a restart with a clock set back begins where the last window ended") {

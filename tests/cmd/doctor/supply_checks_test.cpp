@@ -205,6 +205,14 @@ TEST_CASE("worker checks: a clock behind a grant to this host fails, and behind 
   REQUIRE(much.size() == 3);
   CHECK(much[1].hint ==
         "set it right; if it is right already, go on with 'leafctl workers release --worker-name here'");
+  leafctl::WorkerPolicy in_memory = policy;
+  in_memory.uses_host_buffer = false;
+  CHECK(leafctl::worker_checks({worker(0, "here", now + 401 * 24h, -400 * 24h)}, leaf_layout, {0, 1023}, now,
+                               in_memory)
+            .at(1)
+            .hint ==
+        "set it right; if it is right already, run 'leafctl workers release --worker-name here', then start "
+        "again whatever runs under that name");
   CHECK(judge({worker(0, "here", now + 2001ms, 1h, false)}).size() == 1);
   CHECK(judge({worker(0, "here", now + 2002ms, 1h, false)}).at(1).state == CheckState::failed);
   CHECK(judge({worker(0, "there", now + 1h, 1h, false)}).size() == 1);
