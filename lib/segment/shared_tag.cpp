@@ -91,6 +91,8 @@ std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count, const range
       if (leads_elsewhere(grant.store, file, question)) return false;
       granted.push_back(grant.range);
       auto record = range::record_as<range::SegmentRecord>(host::record_of(file.state()));
+      record.start = grant.start;
+      record.limit = grant.limit;
       record.granted_end = grant.range.hi;
       keep_record(file.state(), record);
       return true;

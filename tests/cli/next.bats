@@ -92,6 +92,14 @@ hint: raise it with 'leafctl tags update order --limit ID'"
   says ''
 }
 
+@test "next warns of no limit that was raised" {
+  leafctl -q add-tag order --limit 20000
+  expect 0 leafctl next order -n 3
+  leafctl -q tags update order --limit 5999999999999
+  expect 0 leafctl next order -n 30000 --ranges
+  says ''
+}
+
 @test "next counts a tenth from where the tag began" {
   leafctl -q add-tag all --start 9000000000000000000
   leafctl -q add-tag year --step 10 --start 2026000000 --limit 2026000999

@@ -197,6 +197,19 @@ TEST_CASE("host tag: many IDs that the limit forbids are refused, and nothing bu
   CHECK(tag.limit() == 100);
 }
 
+TEST_CASE("host tag: IDs that come in one piece past a limit that was raised know the new one") {
+  SegmentHost host;
+  host.admin.add_tag({.name = host.order, .step = 10, .limit = 100});
+  SegmentAllocator allocator = host.allocator();
+  leaf::SegmentTag tag = allocator.tag(host.order);
+  CHECK(tag.next() == 1);
+  host.admin.update_tag(host.order, {.limit = 1000});
+  CHECK(tag.next_ranges(200).back().hi == 202);
+  CHECK(tag.limit() == 1000);
+  CHECK(tag.left() == 1000 - 201);
+  CHECK_FALSE(tag.supply().is_low());
+}
+
 TEST_CASE("host tag: a call that fails with two segments buffered costs none of them") {
   SegmentHost host;
   host.admin.add_tag({.name = host.order, .step = 100, .limit = 250});
