@@ -55,7 +55,8 @@ class Doctor : public Command {
   void run(Session& session) override {
     if (format_ && !is_nagios())
       throw leaf::Error(leaf::ErrorCode::usage, fmt::format("'--format' takes nagios, not '{}'", *format_));
-    Checks checks = examine(session, [&session] { return session.store(); });
+    Checks checks = examine(
+        session, [&session] { return session.store(); }, Asker::doctor);
     for (Check& check : checks) {
       for (std::string* const text : {&check.detail, &check.hint})
         *text = session.messages.with_hinted_options(*text);

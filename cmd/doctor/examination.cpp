@@ -8,6 +8,7 @@
 
 #include "cli/missing_store.hpp"
 #include "doctor/host_checks.hpp"
+#include "doctor/lease_checks.hpp"
 #include "doctor/store_checks.hpp"
 #include "doctor/supply_checks.hpp"
 #include "leaf/error.hpp"
@@ -40,31 +41,35 @@ Check check_layout(leaf::Store& store, const leaf::Layout& layout, const Setting
   return layout_check(layout, settings.layout, now);
 }
 
-/// Whether the store has gone back to before a lease that this host knows of, and would lease the same again.
-Checks lease_checks(leaf::Store& store, const Settings& settings) {
-  try {
-    store.check_lease(worker_request(settings));
-    return {};
-  } catch (const leaf::Error& error) {
-    if (error.code() != leaf::ErrorCode::refused) throw;
-    return {{"workers", CheckState::failed, error.what(), hint_text(error), settings.worker_name}};
-  }
+/// Whether this host gets a worker, unless others of the checks have told why not.
+void check_lease(Checks& checks, leaf::Store& store, const std::vector<leaf::Worker>& workers,
+                 const Session& session, const std::vector<leaf::HostBuffer>& buffers, Asker asker) {
+  const auto tells_why = [](const Check& check) {
+    return has_failed(check) && (check.name == "layout" || check.name == "workers");
+  };
+  if (std::ranges::any_of(checks, tells_why)) return;
+  const leaf::WorkerRequest request = worker_request(session.settings());
+  const bool goes_on = (asker == Asker::server && !session.host()) ||
+                       has_lease(request, buffers, store.identity(), workers, current_time());
+  append(checks, lease_checks(store, request, goes_on));
 }
 
-void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const Settings& settings,
-                  const std::vector<leaf::HostBuffer>& buffers) {
+void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const Session& session,
+                  const std::vector<leaf::HostBuffer>& buffers, Asker asker) {
+  const Settings& settings = session.settings();
   append(checks, tag_checks(store.tags(), tags_on_host(buffers, store.identity())));
   const leaf::Layout layout = store.layout();
   checks.push_back(check_layout(store, layout, settings, now));
-  append(checks, worker_checks(store.workers(), layout, store.worker_range(), now, worker_policy(settings)));
-  append(checks, lease_checks(store, settings));
+  const std::vector<leaf::Worker> workers = store.workers();
+  append(checks, worker_checks(workers, layout, store.worker_range(), now, worker_policy(settings)));
+  check_lease(checks, store, workers, session, buffers, asker);
 }
 
 /// Nothing if it does not answer all that is asked. `buffers` are looked at anew once it is known which of
 /// them are of this store.
 std::optional<AskedStore> check_store(Checks& checks, const Session& session,
                                       const std::function<leaf::Store()>& open,
-                                      std::vector<leaf::HostBuffer>& buffers) {
+                                      std::vector<leaf::HostBuffer>& buffers, Asker asker) {
   const Settings& settings = session.settings();
   const std::string shown = leaf::redact_url(settings.store);
   std::optional<leaf::Store> store;
@@ -88,7 +93,7 @@ std::optional<AskedStore> check_store(Checks& checks, const Session& session,
       append(checks, name_checks(settings.store, *host, *store));
       if (!buffers.empty()) buffers = leaf::host_buffers(*host);
     }
-    check_supply(checks, *store, health.time.value_or(current_time()), settings, buffers);
+    check_supply(checks, *store, health.time.value_or(current_time()), session, buffers, asker);
     const bool tags_wait = health.guard && health.guard->tags_ahead > 0;
     append(checks, mark_checks(*store, tags_wait ? store->failover() : leaf::Failover{}));
     append(checks, lost_tag_checks(*store));
@@ -105,10 +110,10 @@ std::optional<AskedStore> check_store(Checks& checks, const Session& session,
 
 }  // namespace
 
-Checks examine(const Session& session, const std::function<leaf::Store()>& open) {
+Checks examine(const Session& session, const std::function<leaf::Store()>& open, Asker asker) {
   HostFindings host = look_at_host(session.host(), session.settings().host_buffer);
   Checks checks;
-  const auto asked = check_store(checks, session, open, host.buffers);
+  const auto asked = check_store(checks, session, open, host.buffers, asker);
   checks.push_back(host.folder);
   append(checks, folder_checks(session.settings().runtime_dir, environment_of_this_process()));
   append(checks, buffer_checks(host.buffers, asked));

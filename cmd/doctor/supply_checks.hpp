@@ -25,7 +25,8 @@ Check layout_check(const leaf::Layout& layout, const std::optional<leaf::Layout>
 
 /// What workers are judged by.
 struct WorkerPolicy {
-  std::string owner;  ///< the name of this host's own
+  std::string owner;                     ///< the name of this host's own
+  std::optional<std::int64_t> pinned{};  ///< the one that it takes instead of any
   std::chrono::milliseconds recycle_after{};
   std::chrono::milliseconds max_skew{};
   std::chrono::milliseconds max_backward{};

@@ -9,6 +9,7 @@
 #include "text/hint.hpp"
 #include "text/rough_duration.hpp"
 #include "workers/worker_range.hpp"
+#include "workers/worker_request.hpp"
 
 namespace leafctl {
 
@@ -137,6 +138,7 @@ Check check_free(const std::vector<Worker>& workers, const Layout& layout, const
 
 WorkerPolicy worker_policy(const Settings& settings) {
   return {.owner = settings.worker_name,
+          .pinned = settings.worker_id.worker_for(settings.worker_name),
           .recycle_after = settings.recycle_after,
           .max_skew = settings.max_skew,
           .max_backward = settings.max_backward,
@@ -216,14 +218,16 @@ Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, const leaf::S
     if (!buffer.is_of(store)) continue;
     const milliseconds lead = buffer.window_begin - now;
     if (lead <= policy.max_backward) continue;
+    // That of a worker which is pinned is named after both.
+    const std::string owner = buffer.name.substr(0, buffer.name.find(' '));
     checks.push_back(
         {"clock",
-         buffer.name == policy.owner ? CheckState::failed : CheckState::warning,
+         buffer.name == buffer_name(policy.owner, policy.pinned) ? CheckState::failed : CheckState::warning,
          fmt::format(
              "this host's clock is {} behind what is buffered for the worker of '{}', so no ID is made",
-             rough_duration(lead), buffer.name),
-         hint_behind(lead, buffer.name),
-         buffer.name,
+             rough_duration(lead), owner),
+         hint_behind(lead, owner),
+         owner,
          {{"seconds_behind", seconds_of(lead)}}});
   }
   return checks;

@@ -196,7 +196,8 @@ const StoreAnswers& StoreOverview::answers(Time now) {
 
 const Checks& StoreOverview::checks(Time now) {
   if (!checks_ || now - checked_ > checks_last) {
-    checks_ = examine(session_, [this] { return leaf::Store(options_); });
+    checks_ = examine(
+        session_, [this] { return leaf::Store(options_); }, Asker::server);
     checked_ = std::chrono::steady_clock::now();
   }
   return *checks_;

@@ -1,5 +1,7 @@
 #include "workers/worker_request.hpp"
 
+#include <fmt/format.h>
+
 namespace leafctl {
 
 leaf::WorkerRequest worker_request(const Settings& settings) {
@@ -10,6 +12,10 @@ leaf::WorkerRequest worker_request(const Settings& settings) {
           .max_skew = settings.max_skew,
           .max_backward = settings.max_backward,
           .layout = settings.layout};
+}
+
+std::string buffer_name(const std::string& owner, std::optional<std::int64_t> pinned) {
+  return pinned ? fmt::format("{} {}", owner, *pinned) : owner;
 }
 
 }  // namespace leafctl

@@ -8,28 +8,13 @@
 #include "leaf/error.hpp"
 #include "store/grant_marks.hpp"
 #include "store/lease_clocks.hpp"
+#include "store/window_length.hpp"
 #include "text/duration_text.hpp"
 #include "text/hint.hpp"
 
 namespace leaf::snowflake {
 
 namespace {
-
-/// `request` with a window of two units at least: a shorter one might hold no unit as a whole. One longer
-/// than the default has to be asked for, because after a failover a store waits no longer than that needs for
-/// the windows that it does not know of.
-WorkerRequest valid_request(WorkerRequest request, const Layout& layout) {
-  const auto least = 2 * layout.unit();
-  if (request.window >= least) return request;
-  if (least > WorkerRequest().window) {
-    throw Error(ErrorCode::usage,
-                fmt::format("a window of {} is shorter than two units of layout '{}'",
-                            text_of(request.window), layout.name()),
-                fmt::format("set the window to {} or longer"_hint, text_of(least)));
-  }
-  request.window = least;
-  return request;
-}
 
 /// Where the next window may begin: nothing of a later time was published. Not before the holder's first one,
 /// for what lies before that was others'.
@@ -111,7 +96,7 @@ range::Granted WindowGranter::grant_next(Store& store, const range::Filled& fill
     require_alike(filled.drawn_origin, asked.text());
     request.layout = asked;  // also if the store's name leads elsewhere by now
   }
-  request = valid_request(request, asked);
+  request = store::with_whole_unit(request, asked);
   // Another store knows nothing of the last lease, and need not begin behind it. What was leased for a buffer
   // that is closed may be in use up to its end, which may be far ahead.
   const bool has_last = !last.token.empty() && !filled.buffer.is_closed();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "layout/layout_text.hpp"
 #include "leaf/store.hpp"
@@ -11,6 +12,7 @@
 #include "store/store_impl.hpp"
 #include "store/unix_time.hpp"
 #include "store/uuid.hpp"
+#include "store/window_length.hpp"
 #include "store/worker_choice.hpp"
 #include "store/worker_range.hpp"
 #include "text/advice.hpp"
@@ -275,17 +277,29 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   return lease;
 }
 
-void Store::check_lease(const WorkerRequest& request) {
+void Store::check_lease(WorkerRequest request, bool has_lease) {
   const Impl::OneTimeout one_timeout(*impl_);
+  const WorkerPool pool = store::pool_of(impl_->execute(&store::Sql::layout, {}));
+  const std::string deployment = impl_->deployment();
+  if (!has_lease) {
+    require_expected_layout(request, pool.layout);
+    request = store::with_whole_unit(std::move(request), pool.layout);
+    require_valid(request, pool);
+    impl_->require_known_layout(deployment, pool.layout);
+  }
   const auto begin_of = [&](std::int64_t worker, const std::vector<Worker>& known) {
     const auto found = std::ranges::find(known, worker, &Worker::id);
     const UnixTime now = host_time(impl_->clock());
     return found == known.end() ? now : std::max(now, found->window_end);
   };
   const std::vector<Worker> known = workers();
-  const auto worker = store::next_worker(request, known, worker_range());
+  const auto worker = store::next_worker(request, known, pool.workers);
+  if (!has_lease && request.worker && !store::is_free(request, known)) {
+    store::require_not_ahead(request, known);
+    throw store::not_free(*request.worker, known);
+  }
+  if (!has_lease && !worker) throw store::all_taken(pool, known);
   if (!worker) return;
-  const std::string deployment = impl_->deployment();
   const UnixTime mark = time_of(impl_->marks().highest(deployment, mark_of(*worker)));
   // Somebody may have been leased it since the store was asked.
   if (mark <= begin_of(*worker, known) || mark <= begin_of(*worker, workers())) return;

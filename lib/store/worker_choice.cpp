@@ -26,6 +26,13 @@ std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const
   return std::nullopt;
 }
 
+bool is_free(const WorkerRequest& request, const std::vector<Worker>& known) {
+  const auto found = std::ranges::find(known, *request.worker, &Worker::id);
+  if (found == known.end()) return true;
+  return is_over(*found) && (found->owner.empty() || found->owner == request.owner ||
+                             found->silent_for >= request.recycle_after);
+}
+
 std::optional<std::int64_t> next_worker(const WorkerRequest& request, const std::vector<Worker>& known,
                                         const WorkerRange& range) {
   if (request.worker) return request.worker;

@@ -16,6 +16,9 @@ namespace leaf::store {
 std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const WorkerRange& range,
                                          GrantMarks& marks, const std::string& deployment, UnixTime time);
 
+/// Whether the worker that `request` pins can be leased now.
+bool is_free(const WorkerRequest& request, const std::vector<Worker>& known);
+
 /// The worker that Store::acquire_worker() is about to be leased; absent if none can be. `known` are all that
 /// the store has, by number.
 std::optional<std::int64_t> next_worker(const WorkerRequest& request, const std::vector<Worker>& known,

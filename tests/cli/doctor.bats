@@ -188,6 +188,38 @@ run_sql_in() { psql -qX -v ON_ERROR_STOP=1 -d "$test_database" -c "$(command_in 
   contains "$(checks failed)" "workers: 1 of 1 workers are taken, of the layout's 1024 this store leases 0 to 0"
 }
 
+@test "doctor fails where another owner holds the worker that is pinned, and what it says goes on" {
+  leafctl next --snowflake --worker-name other --worker-id 5 >/dev/null
+  export LEAFCTL_WORKER_ID=5
+  contains "$(checks failed --worker-name web)" 'workers: worker 5 is held by another owner, or its window is not over'
+  lacks "$(checks failed --worker-name other)" workers
+  lacks "$(checks failed --worker-name other --no-host-buffer)" workers
+  expect 5 leafctl next --snowflake --worker-name web
+  LEAFCTL_WORKER_ID=6 expect 0 leafctl doctor --exit-code --worker-name web
+  leafctl -q init-db --workers 0-9
+  LEAFCTL_WORKER_ID=10 expect 1 leafctl doctor --exit-code --worker-name web
+  contains "$output" 'this store does not lease worker 10'
+  LEAFCTL_WORKER_ID=1024 expect 1 leafctl doctor --exit-code --worker-name web
+  unset LEAFCTL_WORKER_ID
+  expect 0 leafctl doctor --exit-code --worker-name web
+}
+
+@test "doctor fails where the window is too short for the layout, until it is as long as the hint says" {
+  leafctl -q init-db --layout 41,10,12/10m
+  contains "$(checks failed)" 'workers: a window of '
+  window=$(hint workers | sed -n 's/^set the window to \(.*\) or longer$/\1/p')
+  LEAFCTL_WINDOW=$window expect 0 leafctl doctor --exit-code
+}
+
+@test "doctor asks for a free worker only where the host has none buffered" {
+  leafctl -q init-db --workers 0-0
+  leafctl next --snowflake >/dev/null
+  lacks "$(checks failed)" workers
+  expect 0 leafctl next --snowflake
+  contains "$(checks failed --no-host-buffer)" 'workers: all 1 workers that this store leases, 0 to 0, are taken'
+  expect 6 leafctl next --snowflake --no-host-buffer
+}
+
 @test "doctor names another layout than is expected" {
   contains "$(checks failed --layout twitter)" "layout: the store's layout is 'leaf', but this host expects 'twitter'"
   lacks "$(checks failed --layout leaf)" layout

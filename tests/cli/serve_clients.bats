@@ -125,6 +125,15 @@ PYTHON
   same 'the next ID' 2 "$(redis incr order)"
 }
 
+@test "the page misses no free worker while the server holds the only one in its own memory" {
+  leafctl -q init-db --workers 0-0
+  serve --no-host-buffer
+  get /v1/snowflake/next
+  same 'the status' 200 "$status"
+  get /v1/status
+  same 'workers' ok "$(jq -r '.findings[] | select(.check == "workers").state' <<<"$output")"
+}
+
 @test "each command that the page proposes names the server's store: its reader may have another" {
   serve
   recreate_store

@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "leaf/snowflake.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
 #include "support/slow_clock.hpp"
@@ -470,9 +471,85 @@ TEST_CASE("workers: whether a store that was put back leases a worker can be ask
   }
   SUBCASE("where all are taken") {
     store.set_worker_range(leaf::WorkerRange{0, 0});
-    store.acquire_worker(b);
-    store.check_lease(a);
-    CHECK(error_code([&] { store.acquire_worker(a); }) == ErrorCode::exhausted);
+    const WorkerLease lease = store.acquire_worker(b);
+    CHECK_FALSE(is_refused(a));
+    CHECK(error_code([&] { store.check_lease(a); }) == ErrorCode::exhausted);
+    fixture.clock.advance(lease.end - fixture.clock.now());
+    CHECK_FALSE(is_refused(b));
+  }
+}
+
+TEST_CASE("workers: whether a worker can be had can be asked beforehand, and leases nothing") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  // The error's text as of a lease, and none for who has one.
+  const auto reason = [&](const WorkerRequest& request) {
+    const std::string before = fixture.tables();
+    const std::string asked = error_text([&] { store.check_lease(request); });
+    CHECK(error_text([&] { store.check_lease(request, true); }).empty());
+    CHECK(fixture.tables() == before);
+    CHECK(error_text([&] { store.acquire_worker(request); }) == asked);
+    return asked;
+  };
+  const WorkerRequest pinned = request_of("a", 5);
+  const std::string not_free = "worker 5 is held by another owner, or its window is not over";
+  SUBCASE("one that is pinned, and another owner's until that is silent for long") {
+    CHECK(reason(pinned).empty());
+    CHECK(reason(pinned).starts_with(not_free));
+    fixture.clock.advance(pinned.window);
+    CHECK(reason(request_of("b", 5)).starts_with(not_free));
+    CHECK(reason(pinned).empty());
+    fixture.clock.advance(pinned.window + pinned.recycle_after);
+    CHECK(reason(request_of("b", 5)).empty());
+  }
+  SUBCASE("one that is pinned and free, but whose window is not over") {
+    store.acquire_worker(pinned);
+    store.release_workers("a");
+    CHECK(reason(request_of("b", 5)).starts_with(not_free));
+    fixture.clock.advance(pinned.window);
+    CHECK(reason(request_of("b", 5)).empty());
+  }
+  SUBCASE("one that is pinned and was leased while a clock was ahead") {
+    fixture.clock.advance(48h);
+    store.acquire_worker(pinned);
+    fixture.clock.advance(-48h);
+    CHECK(reason(pinned).starts_with("the clock is behind the time that worker 5 was leased for"));
+  }
+  SUBCASE("one outside of the store's range, or of the layout's") {
+    store.set_worker_range(leaf::WorkerRange{0, 4});
+    CHECK(reason(pinned).starts_with("this store does not lease worker 5"));
+    CHECK(reason(request_of("a", 4)).empty());
+    CHECK(reason(request_of("a", 1024)).find("1024") != std::string::npos);
+  }
+  SUBCASE("for an owner or in a layout that is none") {
+    CHECK_FALSE(reason(request_of("a b")).empty());
+    WorkerRequest other = request_of("a");
+    other.layout = Layout::parse("41,2,12");
+    CHECK(reason(other).starts_with("the store's layout is"));
+  }
+  SUBCASE("where its owner's are the only ones, and their windows are not over") {
+    store.set_worker_range(leaf::WorkerRange{0, 0});
+    CHECK(reason(request_of("a")).empty());
+    CHECK(reason(request_of("a")).starts_with("all 1 workers"));
+    fixture.clock.advance(pinned.window);
+    CHECK(reason(request_of("a")).empty());
+  }
+  SUBCASE("for a window that is too short for the layout's unit, as a generator says") {
+    store.set_layout(Layout::parse("41,10,12/10m"));
+    WorkerRequest shorter = request_of("a");
+    shorter.window = 19min;
+    CHECK(error_text([&] { store.check_lease(shorter); }) ==
+          error_text([&] { leaf::SnowflakeGenerator(fixture.store_options(), {.worker = shorter}); }));
+    CHECK(error_code([&] { store.check_lease(shorter); }) == ErrorCode::usage);
+    store.check_lease(shorter, true);
+    shorter.window = 20min;
+    store.check_lease(shorter);
+  }
+  SUBCASE("for a window that a generator makes as long as the layout needs") {
+    store.set_layout(Layout::parse("41,10,12/1s"));
+    WorkerRequest shorter = request_of("a");
+    shorter.window = 10ms;
+    store.check_lease(shorter);
   }
 }
 

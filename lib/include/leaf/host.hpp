@@ -70,7 +70,7 @@ struct HostBuffer {
   enum class Kind { tag, worker };
 
   Kind kind = Kind::tag;
-  std::string name;   ///< the tag, or the worker's owner
+  std::string name;   ///< the tag, or the worker's owner, with the number of one that is pinned
   std::string store;  ///< a URL of it, without a password
   std::string deployment;
   std::string copy;  ///< of the deployment, as of StoreIdentity

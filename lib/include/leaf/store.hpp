@@ -253,9 +253,11 @@ class LEAF_EXPORT Store {
   /// `max_backward`; `exhausted` outside of the layout's time. If it throws, nothing is leased, and other
   /// owners go on. Once a clock that was ahead is set right, release_workers() lets its owner start over.
   WorkerLease acquire_worker(const WorkerRequest& request);
-  /// Throws `refused`, as acquire_worker() would, if this host knows (see StoreOptions::marks) that the
-  /// worker which it would choose has been leased for later: the store has gone back. Leases nothing.
-  void check_lease(const WorkerRequest& request);
+  /// Throws what acquire_worker() would throw for a SnowflakeGenerator, except for what clocks or a failover
+  /// forbid: `usage`, `exhausted`, and `refused` also if this host knows (see StoreOptions::marks) that the
+  /// worker which it would choose has been leased for later: the store has gone back. Who `has_lease` goes on
+  /// with that, so only the latter is looked at. Leases nothing.
+  void check_lease(WorkerRequest request, bool has_lease = false);
   /// Leases the window that follows `lease.end`, at least `request.window` long and not in the past. Throws
   /// `not_found` if the worker was recycled meanwhile, or may have been: if `lease` is over and the
   /// database's server has changed; `unavailable` if another copy of `lease.store` answered, unless that is

@@ -258,6 +258,15 @@ TEST_CASE("worker checks: a buffered window far ahead fails for this host's name
   buffer.deployment = "a";
   buffer.name = "there";
   CHECK(only(judge_buffer()).state == CheckState::warning);
+  // Of a worker that is pinned.
+  buffer.name = "here 5";
+  CHECK(only(judge_buffer()).state == CheckState::warning);
+  leafctl::WorkerPolicy pinned = policy;
+  pinned.pinned = 5;
+  const Check own = only(leafctl::window_checks({buffer}, {.deployment = "a", .copy = "1"}, now, pinned));
+  CHECK(own.state == CheckState::failed);
+  CHECK(own.hint.find("release --worker-name here'") != std::string::npos);
+  CHECK(own.subject == "here");
   buffer.in_use = false;
   CHECK(judge_buffer().empty());
   buffer.in_use = true;
