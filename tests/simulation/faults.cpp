@@ -370,7 +370,10 @@ void Faults::note_clock_set(Host& host) {
 bool Faults::stop_clock() {
   Host& host = some_host();
   if (host.stands_at != 0) return false;
-  const Time duration = random_.spread(millisecond, 2 * second);
+  const ActorKind kind = scenario_.kinds.front();
+  const bool is_of_windows = kind == ActorKind::own_window_threads || kind == ActorKind::host_window_threads;
+  const Time duration = is_of_windows && random_.one_in(2) ? random_.between(2 * second, 8 * second)
+                                                           : random_.spread(millisecond, 2 * second);
   log_.note("clock stands still", 0, host.number, duration);
   host.stands_at = host.clock();
   server_.note_disturbance();

@@ -171,8 +171,7 @@ void Server::go_down(Time duration) {
   ++session_;
   ++aside_.session;
   note_disturbance();
-  went_down_at_ = Scheduler::the().now();
-  down_until_ = went_down_at_ + duration;
+  down_until_ = Scheduler::the().now() + duration;
   if (duration == 0) silent_until_ = down_until_;
   note_trouble(down_until_);
 }

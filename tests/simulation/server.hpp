@@ -63,8 +63,6 @@ class Server {
   Time calm_since(const std::string& tag) const;
   /// How long the pauses between attempts have grown by then at most: as long as the last trouble lasted.
   Time grown_pause() const;
-  /// Whether all that has happened since it was disturbed last is that it went down.
-  bool has_gone_down_since() const noexcept { return went_down_at_ == disturbed_at_; }
   /// When the operator changed a tag last.
   Time tags_changed_at() const noexcept { return tags_changed_at_; }
   /// The name leads to the other store from now on. What is connected stays with the former one, or breaks.
@@ -145,7 +143,6 @@ class Server {
   Time down_until_ = 0;
   int disturbances_ = 0;
   Time disturbed_at_ = 0;
-  Time went_down_at_ = 0;
   Time left_other_at_ = 0;
   void note_trouble(Time until);
   Time silent_until_ = 0;

@@ -344,13 +344,14 @@ void run_threads(const Place& place, Process& process, ActorKind kind) {
 }
 
 bool are_patient(const Place& place) {
-  constexpr Time longest_delay = 30 * millisecond;  // of those who run slowly
+  constexpr Time longest_delay = 5 * millisecond;  // of those who run slowly
   return leaves_time_to_fetch(place, place.scenario.slowness + longest_delay);
 }
 
 std::string lost_of_host(const Place& place) {
   if (place.scenario.kinds.front() != ActorKind::host_segment_threads ||
-      !SegmentThreads::is_thrift_promised(place.scenario))
+      !SegmentThreads::is_thrift_promised(place.scenario) ||
+      !leaves_time_to_fetch(place, place.scenario.slowness))
     return {};
   for (int tag = 0; tag < place.scenario.tags; ++tag) {
     const std::string& name = Server::the().tag_names[static_cast<std::size_t>(tag)];

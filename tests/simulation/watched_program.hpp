@@ -87,8 +87,7 @@ class WatchedProgram {
     const auto drawn = place_.tally.drawn_at.find({is_shared_ ? 0 : process_.number, tag});
     // Who claimed a fetch may have ended since.
     const bool is_by_claim = is_shared_ || server.disturbed_at() == calm;
-    const bool is_disturbed = !server.has_gone_down_since() && server.disturbed_at() + longest_pause > calm;
-    const Time pause = is_disturbed ? longest_pause : server.grown_pause();
+    const Time pause = server.disturbed_at() + longest_pause > calm ? longest_pause : server.grown_pause();
     Time from = std::max(calm + pause + (is_by_claim ? claim_lasts : 0),
                          drawn == place_.tally.drawn_at.end() ? 0 : drawn->second);
     // Windows of a stopped process are over at some time.
