@@ -333,6 +333,8 @@ bool SnowflakeGenerator::Impl::go_to_window_of(
   const bool was_over = waits_since.has_value();
   if (!was_over) waits_since = waits_at;
   const auto is_there = [&] {
+    // It may have been ahead, and be set meanwhile: windows up to there would be leased.
+    now = std::min(now, layout().ticks_at(std::chrono::floor<milliseconds>(clock_.now())));
     const DoubleBuffer::View seen = windows_->buffer().view();
     return serves(seen.rest) || (seen.has_next && serves(seen.next));
   };

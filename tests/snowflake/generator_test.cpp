@@ -887,16 +887,22 @@ TEST_CASE(
 
 namespace {
 
-/// Time goes on by `passes` whenever somebody looks at it.
+/// Time goes on by `passes` whenever somebody looks at it, and wakes nobody.
 class HastyClock final : public ManualClock {
  public:
   std::chrono::system_clock::time_point now() override {
-    advance(passes);
+    passed_ = passed_.load() + passes.load();
     if (++looks > 100'000) throw std::runtime_error("nobody looks so often");
-    return ManualClock::now();
+    return ManualClock::now() + passed_.load();
   }
-  std::chrono::milliseconds passes{0};
-  int looks = 0;
+  std::chrono::steady_clock::time_point steady_now() override {
+    return ManualClock::steady_now() + passed_.load();
+  }
+  std::atomic<std::chrono::milliseconds> passes{};
+  std::atomic<int> looks = 0;
+
+ private:
+  std::atomic<std::chrono::milliseconds> passed_{};
 };
 
 /// A time of day that stands still, while what is waited for passes by the other clock: not for ever.
@@ -921,6 +927,20 @@ class CrowdedClock final : public ManualClock {
     on_sleep();
   }
   std::function<void()> on_sleep = [] {};
+};
+
+/// It is set as soon as this thread looks how long it may wait.
+class TurnedClock final : public ManualClock {
+ public:
+  std::chrono::steady_clock::time_point steady_now() override {
+    if (std::this_thread::get_id() == thread_)
+      set_back(std::exchange(is_ahead_by, std::chrono::system_clock::duration::zero()));
+    return ManualClock::steady_now();
+  }
+  std::chrono::system_clock::duration is_ahead_by{};
+
+ private:
+  const std::thread::id thread_ = std::this_thread::get_id();
 };
 
 /// One that was a second ahead: it is set while somebody sleeps.
@@ -977,6 +997,23 @@ TEST_CASE(
   CHECK(error_code([&] { late.next(); }) == ErrorCode::unavailable);
   CHECK(clock.steady_now() - begun <= 60ms);
   CHECK(units > 2);
+}
+
+TEST_CASE(
+    "generator: where a clock that was ahead is set while a window is waited for, none is leased ahead") {
+  const SqliteStore file;
+  TurnedClock clock;
+  auto store = file.options();
+  store.clock = &clock;
+  auto options = owned_by("a");
+  options.timeout = 5s;
+  SnowflakeGenerator generator(store, options);
+  generator.next();
+  clock.set_back(-2h);
+  clock.is_ahead_by = 2h;
+  CHECK_NOTHROW(generator.next());
+  CHECK(file.open().workers().at(0).window_end <=
+        leaf::UnixTime(std::chrono::milliseconds(ms_of(clock.now() + 30min))));
 }
 
 TEST_CASE("generator: a clock that is set back while the next unit is waited for is not waited for") {
