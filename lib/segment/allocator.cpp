@@ -24,9 +24,12 @@ std::int64_t SegmentTag::next_closely() {
 }
 
 bool SegmentTag::try_next_closely(std::int64_t& id) {
-  const Range one = try_next_range(1);
-  if (!one.empty()) id = one.lo;
-  return !one.empty();
+  const range::DoubleBuffer::Taken taken = buffer_->load(std::memory_order_acquire)->take(1);
+  // Where there is none, whoever waits for one asks: a failure is told to who asked.
+  if (taken.range.empty()) return false;
+  if (taken.fetch_next) request_fetch();
+  id = taken.range.lo;
+  return true;
 }
 
 void SegmentTag::request_fetch() {

@@ -127,7 +127,7 @@ report_tree() {
   contains "$page" 'a row is lost (`range_test`; the store model)'
   contains "$page" 'It notices 1 mutant of the SQL.'
   contains "$page" 'It notices 0 mutants that'
-  contains "$page" 'They notice 1 of 1 mutant of the protocol.'
+  contains "$page" "Of 1 mutant of the protocol's code, they notice 1."
   contains "$page" 'No run was reported yet.'
   lacks "$page" '@'
   expect 0 "$tree/scripts/report" --check
@@ -209,9 +209,13 @@ EOF
   printf '# breaks: a fork / caught by: range_test, x / promise: unique\n+++ b/lib/host/lock.cpp\n' >"$tree/tests/mutants/fork.patch"
   expect 1 "$tree/scripts/report"
   contains "$stderr" 'report: tests/simulation/caught.tsv does not say who notices fork; run tests/simulation/mutants --record NAME...'
-  printf 'fork\tnone: programs that fork\n' >>"$tree/tests/simulation/caught.tsv"
+  printf 'fork\toutside: programs that fork\n' >>"$tree/tests/simulation/caught.tsv"
   expect 0 "$tree/scripts/report"
-  contains "$(<"$tree/docs/testing.md")" '1 of 2 mutants of the protocol'
+  contains "$(<"$tree/docs/testing.md")" "Of 2 mutants of the protocol's code, they notice 1. \
+1 breaks what the protocol itself has no part in: programs that fork (1)."
+  sed -i 's/outside: programs that fork/none: long waits/' "$tree/tests/simulation/caught.tsv"
+  expect 0 "$tree/scripts/report"
+  contains "$(<"$tree/docs/testing.md")" "Of 2 mutants of the protocol's code, they notice 1. 1 they miss: long waits (1)."
   echo 'no XML' >"$BATS_TEST_TMPDIR/run.xml"
   expect 1 "$tree/scripts/report" "$BATS_TEST_TMPDIR/run.xml"
   contains "$stderr" "report: cannot read '$BATS_TEST_TMPDIR/run.xml': "
