@@ -48,8 +48,7 @@ class AddTag : public Command {
     if (existed) {
       session.messages.info(fmt::format("tag '{}' already exists: {}", tag.name, describe(tag)));
     } else {
-      session.messages.info(
-          fmt::format("added tag '{}': first ID {}, step {}", tag.name, tag.next_id, tag.step));
+      session.messages.info(fmt::format("added tag '{}': {}", tag.name, describe(tag, "first ID")));
     }
     if (session.output.format() == OutputFormat::json) session.output.print_one(tag_columns, tag);
   }

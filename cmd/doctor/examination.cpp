@@ -9,6 +9,7 @@
 #include "cli/missing_store.hpp"
 #include "doctor/host_checks.hpp"
 #include "doctor/lease_checks.hpp"
+#include "doctor/lock_checks.hpp"
 #include "doctor/store_checks.hpp"
 #include "doctor/supply_checks.hpp"
 #include "leaf/error.hpp"
@@ -65,6 +66,15 @@ void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const 
   check_lease(checks, store, workers, session, buffers, asker);
 }
 
+/// What helps where the store does not answer. Whoever reads it has run doctor.
+std::string hint_for_connection(const leaf::Error& error) {
+  if (error.hint().empty()) return "see 'leafctl show-config' for the store that is used"_hint;
+  for (const leaf::Remedy& remedy : error.remedies()) {
+    if (remedy.kind == leaf::Remedy::Kind::check_store && remedy.number) return how_to_free_file(*remedy.number);
+  }
+  return hint_text(error);
+}
+
 /// Nothing if it does not answer all that is asked. `buffers` are looked at anew once it is known which of
 /// them are of this store.
 std::optional<AskedStore> check_store(Checks& checks, const Session& session,
@@ -79,9 +89,7 @@ std::optional<AskedStore> check_store(Checks& checks, const Session& session,
     health = store->health();
   } catch (const leaf::Error& thrown) {
     const leaf::Error error = with_known_store(thrown, session);
-    checks.push_back({"connection", CheckState::failed, error.what(),
-                      error.hint().empty() ? "see 'leafctl show-config' for the store that is used"_hint
-                                           : hint_text(error)});
+    checks.push_back({"connection", CheckState::failed, error.what(), hint_for_connection(error)});
     return std::nullopt;
   }
   checks.push_back({"connection", CheckState::ok, fmt::format("store '{}'", shown)});
@@ -103,7 +111,7 @@ std::optional<AskedStore> check_store(Checks& checks, const Session& session,
   } catch (const leaf::Error& error) {
     // One of the checks above may have told why.
     if (std::ranges::none_of(checks, has_failed))
-      checks.push_back({"connection", CheckState::failed, error.what(), hint_text(error)});
+      checks.push_back({"connection", CheckState::failed, error.what(), hint_for_connection(error)});
   }
   return std::nullopt;
 }
@@ -116,9 +124,10 @@ Checks examine(const Session& session, const std::function<leaf::Store()>& open,
   const auto asked = check_store(checks, session, open, host.buffers, asker);
   checks.push_back(host.folder);
   append(checks, folder_checks(session.settings().runtime_dir, environment_of_this_process()));
-  append(checks, buffer_checks(host.buffers, asked));
+  const auto store = asked ? std::optional(asked->identity) : known_store(session);
+  append(checks, buffer_checks(host.buffers, asked, store));
   if (!session.settings().runtime_dir.empty()) append(checks, lost_mark_checks(session.host_options()));
-  if (const auto store = asked ? std::optional(asked->identity) : known_store(session))
+  if (store)
     append(checks, window_checks(host.buffers, *store, current_time(), worker_policy(session.settings())));
   return checks;
 }

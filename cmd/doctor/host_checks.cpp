@@ -66,10 +66,12 @@ bool concerns(const Check& check, const HostBuffer& buffer) {
 
 /// What helps, if that can be said here: the commands of a hint are completed with the store that was asked,
 /// and what is right for one store may be wrong for another.
-std::string hint_for(const HostBuffer& buffer, const std::optional<AskedStore>& asked) {
+std::string hint_for(const HostBuffer& buffer, const std::optional<AskedStore>& asked,
+                     const std::optional<leaf::StoreIdentity>& store) {
   const std::string hint = hint_text(buffer.failure_hint, buffer.failure_remedies);
   const bool has_command = hint.find("'leafctl ") != std::string::npos;
   if (!hint.empty() && (!has_command || (asked && buffer.is_of(asked->identity)))) return hint;
+  if (!asked && store && buffer.is_of(*store)) return {};
   return hint_for_store("ask that store what is wrong: 'leafctl doctor'"_hint, buffer.store);
 }
 
@@ -127,7 +129,8 @@ Checks folder_checks(const std::string& used, const Environment& environment) {
            fmt::format("'{}' belongs to another user, so there are no buffers", usual), hint}};
 }
 
-Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional<AskedStore>& asked) {
+Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional<AskedStore>& asked,
+                     const std::optional<leaf::StoreIdentity>& store) {
   Checks checks;
   std::int64_t former = 0;
   for (const HostBuffer& buffer : buffers) {
@@ -139,7 +142,7 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional
       checks.push_back(
           {check_name, CheckState::warning,
            fmt::format("the buffer of {} from store '{}': {}", subject(buffer), buffer.store, buffer.failure),
-           hint_for(buffer, asked)});
+           hint_for(buffer, asked, store)});
     }
     if (buffer.failures == 0) continue;
     const std::string failed =
@@ -155,7 +158,7 @@ Checks buffer_checks(const std::vector<HostBuffer>& buffers, const std::optional
       continue;
     }
     checks.push_back(
-        {check_name, CheckState::warning, failed, hint_for(buffer, asked), buffer.name, measures});
+        {check_name, CheckState::warning, failed, hint_for(buffer, asked, store), buffer.name, measures});
   }
   if (former > 0) {
     checks.push_back(

@@ -31,9 +31,11 @@ struct AskedStore {
 };
 
 /// Judges the buffers whose last fetches failed. Of one from the store that was `asked` the next will do if
-/// nothing was found that speaks against it.
+/// nothing was found that speaks against it. Of one from `store`, where that did not answer, its own check says
+/// what helps.
 Checks buffer_checks(const std::vector<leaf::HostBuffer>& buffers,
-                     const std::optional<AskedStore>& asked = {});
+                     const std::optional<AskedStore>& asked = {},
+                     const std::optional<leaf::StoreIdentity>& store = {});
 
 /// Tells of files that held what this host remembers of grants.
 Checks lost_mark_checks(const leaf::HostOptions& host);

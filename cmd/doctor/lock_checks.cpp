@@ -13,15 +13,11 @@ namespace {
 
 /// Nothing could be granted while doctor looked.
 Check check_file_lock(const leaf::StoreLock& lock) {
-  if (lock.process == 0) {
-    return {"locks", CheckState::failed,
-            "the file is locked by a process of another host or container: nothing is granted",
-            "let its transaction end, or end the process"_hint};
-  }
-  return {
-      "locks", CheckState::failed,
-      fmt::format("process {} ('{}') has locked the file: nothing is granted", lock.process, lock.program),
-      fmt::format("let its transaction end, or end it with 'kill -9 {}'"_hint, lock.process)};
+  const std::string seen =
+      lock.process == 0
+          ? "the file is locked by a process of another host or container: nothing is granted"
+          : fmt::format("process {} ('{}') has locked the file: nothing is granted", lock.process, lock.program);
+  return {"locks", CheckState::failed, seen, how_to_free_file(lock.process)};
 }
 
 /// Who waits for it gets no grant.
@@ -44,6 +40,11 @@ Check check_server_lock(const leaf::StoreLock& lock) {
 }
 
 }  // namespace
+
+std::string how_to_free_file(std::int64_t process) {
+  if (process == 0) return "let its transaction end, or end the process"_hint;
+  return fmt::format("let its transaction end, or end it with 'kill -9 {}'"_hint, process);
+}
 
 Checks lock_checks(const leaf::StoreHealth& health) {
   Checks checks;

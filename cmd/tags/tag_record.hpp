@@ -28,6 +28,6 @@ inline constexpr Column<leaf::Tag> tag_columns[] = {
 bool is_tag_name(const std::string& name);
 
 /// What a tag is set to, for a message: "next ID 1, step 1000, limit 99".
-std::string describe(const leaf::Tag& tag);
+std::string describe(const leaf::Tag& tag, const char* name_of_next = "next ID");
 
 }  // namespace leafctl

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 
+#include "host/hash.hpp"
+
 namespace leaf::host {
 
 namespace {
+
+/// No store has leased a worker by it: the lease is another's by now, as that of a recycled worker is.
+constexpr const char* token_of_nobody = "damaged";
 
 using std::chrono::milliseconds;
 
@@ -29,11 +34,24 @@ range::SegmentRecord segment_record_of(const SharedState& state) {
           .granted_end = load(tag.granted_end)};
 }
 
+std::uint64_t checksum_of(const range::WindowRecord& record) {
+  return Hash()
+      .add_number(static_cast<std::uint64_t>(record.begin.time_since_epoch().count()))
+      .add_number(static_cast<std::uint64_t>(record.worker))
+      .add(record.token)
+      .value();
+}
+
 range::WindowRecord window_record_of(const SharedState& state) {
   const WorkerRecord& worker = state.worker;
-  return {.begin = UnixTime(milliseconds(load(worker.begin_ms))),
-          .worker = load(worker.worker),
-          .token = worker.token.get()};
+  range::WindowRecord record{.begin = UnixTime(milliseconds(load(worker.begin_ms))),
+                             .worker = load(worker.worker),
+                             .token = worker.token.get()};
+  const std::uint64_t checksum = state.worker_checksum.load(std::memory_order_relaxed);
+  // Or whoever noted it died over that.
+  if (checksum != 0 && checksum != checksum_of(record))
+    return {.begin = {}, .worker = 0, .token = token_of_nobody};
+  return record;
 }
 
 void keep(const range::SegmentRecord& record, SharedState& state) {
@@ -50,10 +68,10 @@ void keep(const range::SegmentRecord& record, SharedState& state) {
 
 void keep(const range::WindowRecord& record, SharedState& state) {
   WorkerRecord& worker = state.worker;
-  // The token last: with another worker's it is good for nothing, should this process die in between.
   store_in(worker.begin_ms, record.begin.time_since_epoch().count());
   store_in(worker.worker, record.worker);
   worker.token.set(record.token);
+  state.worker_checksum.store(checksum_of(record), std::memory_order_relaxed);
 }
 
 }  // namespace

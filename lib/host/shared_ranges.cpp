@@ -18,6 +18,10 @@ namespace {
 /// How long a call that the buffer could serve may take to ask where the store's name leads to.
 constexpr milliseconds check_patience{250};
 
+bool is_damaged(StateFile& file) {
+  return !file.is_intact() || !is_undamaged(file.state().header);
+}
+
 }  // namespace
 
 SharedRanges::SharedRanges(std::unique_ptr<const range::Granter> granter, FileKind kind,
@@ -98,8 +102,7 @@ std::shared_ptr<StateFile> SharedRanges::current_file(const std::optional<StoreI
 std::shared_ptr<StateFile> SharedRanges::current_file(const Folder& folder,
                                                       const std::optional<StoreIdentity>& of) {
   if (!of) return nullptr;
-  if (!file_ || file_->identity() != *of || !file_->is_current(folder) || !file_->is_intact() ||
-      !is_undamaged(file_->state().header)) {
+  if (!file_ || file_->identity() != *of || !file_->is_current(folder) || is_damaged(*file_)) {
     FileKey key = key_;
     key.shown_store = name_.shown_for(*of);
     key.identity = *of;
@@ -117,6 +120,8 @@ std::shared_ptr<StateFile> SharedRanges::go_to_current_file() {
     go_to(current && current->state().buffer.published_end() != 0 ? current->shared_state() : nullptr);
     return current;
   } catch (...) {
+    // Whoever holds the lock of a file that is damaged keeps it from being replaced.
+    if (file_ && &file_->state() == &state() && file_->is_whole() && is_damaged(*file_)) go_to(nullptr);
     if (drawn_store_ && identity_ && *drawn_store_ != *identity_) {
       leave_store();
       is_shut_out_ = true;

@@ -132,6 +132,7 @@ struct SharedState {
   CopyHolders copy_holders{};           ///< of `copies`
   /// Whoever took the lock last has let go of it by then, unless it has stopped. As the times of FetchRecord.
   Shared<std::int64_t> locked_until_ms{0};
+  Shared<std::uint64_t> worker_checksum{0};  ///< of `worker`; 0: none was noted
 };
 
 /// 0 where there is none.

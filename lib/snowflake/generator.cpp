@@ -12,6 +12,7 @@
 #include "range/backoff.hpp"
 #include "range/fetcher.hpp"
 #include "range/own_ranges.hpp"
+#include "snowflake/options.hpp"
 #include "snowflake/pace.hpp"
 #include "snowflake/window_granter.hpp"
 #include "store/connection.hpp"
@@ -33,33 +34,6 @@ constexpr milliseconds max_lag{20};
 
 /// Where the sequence starts in a unit of time of which little will be used, so that IDs spread over shards.
 constexpr std::int64_t random_starts = 100;
-
-range::Fetcher::Options fetcher_options(const SnowflakeOptions& options) {
-  range::Fetcher::Options result{.timeout = options.timeout, .max_threads = 1, .on_failure = {}};
-  if (options.on_renewal_failure) {
-    result.on_failure = [report = options.on_renewal_failure](const range::RangeSource&, const Error& error) {
-      report(error);
-    };
-  }
-  return result;
-}
-
-const SnowflakeOptions& valid(const SnowflakeOptions& options) {
-  if (options.max_backward < milliseconds::zero() || options.timeout < milliseconds::zero()) {
-    throw Error(ErrorCode::usage, "a duration is below zero");
-  }
-  if (options.release_at_end && options.host) {
-    throw Error(ErrorCode::usage, "the windows of a host are not released by one generator",
-                "leave out one of 'host' and 'release_at_end'"_hint);
-  }
-  return options;
-}
-
-WorkerRequest request_of(const SnowflakeOptions& options) {
-  WorkerRequest request = options.worker;
-  request.max_backward = options.max_backward;
-  return request;
-}
 
 /// How many draws may go by one reading of the clock, where the last ones came one after the other.
 constexpr int draws_a_reading = 100;
@@ -139,13 +113,13 @@ class SnowflakeGenerator::Impl {
 };
 
 SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions& options)
-    : store_(host::to_keep(store, valid(options).host)),
+    : store_(host::to_keep(store, snowflake::valid(options).host)),
       options_(host::to_keep_for(store_, options)),
       clock_(*store_.clock) {
-  const WorkerRequest request = request_of(options_);
+  const WorkerRequest request = snowflake::request_of(options_);
   auto granter = std::make_unique<snowflake::WindowGranter>(request, /*in_memory=*/!options_.host);
   if (!options_.host || options_.host->fetch_ahead)
-    fetcher_ = std::make_unique<range::Fetcher>(store_, fetcher_options(options_));
+    fetcher_ = std::make_unique<range::Fetcher>(store_, snowflake::fetcher_options(options_));
   if (options_.host) {
     windows_ = std::make_unique<host::SharedRanges>(std::move(granter), host::FileKind::worker,
                                                     snowflake::key_of(request), store_, *options_.host,

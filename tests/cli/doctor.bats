@@ -421,11 +421,11 @@ locks() { leafctl doctor "$@" | awk -F '\t' '$1 == "locks"'; }
   expect 0 leafctl next order --direct
 }
 
-# hold_file SQL: in a transaction of a SQLite file that stays open until let_go.
+# hold_file SQL [KIND]: in a transaction (EXCLUSIVE keeps others from reading too) of a SQLite file that stays open until let_go.
 hold_file() {
   coproc HOLD { exec stdbuf -oL sqlite3 "${LEAFCTL_STORE#sqlite:}" 3>&-; }
   hold_process=$HOLD_PID
-  echo "BEGIN; $1; SELECT 'held';" >&"${HOLD[1]}"
+  printf ".timeout 10000\nBEGIN %s; %s; SELECT 'held';\n" "${2:-}" "$1" >&"${HOLD[1]}"
   while read -r -t 30 line <&"${HOLD[0]}" && [ "$line" != held ]; do :; done
 }
 
@@ -445,6 +445,24 @@ hold_file() {
     hold_process=
   done
   expect 0 leafctl next order --direct
+}
+
+@test "doctor says what frees a file that somebody has locked so that it cannot even be read" {
+  on_sqlite
+  leafctl -q add-tag order --step 1
+  leafctl -q next order >"$BATS_TEST_TMPDIR/ids"
+  hold_file 'SELECT 1' EXCLUSIVE
+  expect 3 leafctl next order -n 1000 --timeout 100ms
+  contains "$stderr" "see who holds a lock with 'leafctl doctor'"
+  expect 1 leafctl doctor --timeout 100ms --exit-code
+  contains "$output" $'connection\tfailed\tstore '
+  contains "$output" "stayed locked by process $hold_process ('sqlite3')"
+  # Of the buffer, whose fetch failed too, nothing else helps.
+  lacks "$output" "'leafctl doctor'"
+  $(command_in "$(hint connection --timeout 100ms)")
+  wait "$hold_process" || true
+  hold_process=
+  expect 0 leafctl next order
 }
 
 @test "doctor names who locks workers, or a table" {

@@ -295,14 +295,22 @@ teardown() { end_host_test; }
   all_different 160 "$ids".?
 }
 
+# draw_one_by_one: prints five IDs, and leaves the fetch that comes behind one its turn to publish.
+draw_one_by_one() {
+  for _ in {1..5}; do
+    leafctl next order
+    until_nobody_fetches
+  done
+}
+
 # restored HOW: draws, puts the store back to a copy of before, and draws on until the status is not 0.
 restored() {
   leafctl -q add-tag order --step 10
-  for _ in {1..5}; do leafctl next order; done >"$ids"
+  draw_one_by_one >"$ids"
   until_left order 15
   back_up_store
   leafctl next order -n 200000 >>"$ids"
-  for _ in {1..5}; do leafctl next order; done >>"$ids"
+  draw_one_by_one >>"$ids"
   # A fetch in the background that is not over would write its grant into the copy that is put in its place.
   until_left order 55
   "$1"

@@ -81,6 +81,11 @@ record() { leafctl tags show "$1" -o json | jq -c 'del(.updated, .granted)'; }
   expect 1 leafctl add-tag last --limit 1000
   says "leafctl: tag 'last' was removed, and its IDs up to 9223372036854775806 are used up
 hint: go on with another tag: no ID is greater"
+  expect 0 leafctl add-tag last
+  says "added tag 'last': no ID left, step 1000"
+  expect 0 leafctl add-tag last
+  says "tag 'last' already exists: no ID left, step 1000"
+  leafctl -q tags remove last --yes
   printf 'tags:\n  - {tag: last, next_id: 5, limit: 1000}\n  - {tag: other, next_id: 5}\n' >tags.yaml
   expect 2 leafctl tags import tags.yaml
   contains "$stderr" 'hint: leave it out of the file: its last ID was given out'

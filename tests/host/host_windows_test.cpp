@@ -16,6 +16,7 @@
 #include "leaf/segment.hpp"
 #include "leaf/snowflake.hpp"
 #include "support/error_of.hpp"
+#include "support/held_lock.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
 
@@ -307,27 +308,6 @@ TEST_CASE("host windows: a window of which a dying process gave up the rest is n
   CHECK(strictly_increasing(ids));
 }
 
-namespace {
-
-/// As of a process that has stopped while it fetches.
-class HeldLock {
- public:
-  explicit HeldLock(const fs::path& file) : descriptor_(open(file.c_str(), O_RDWR | O_CLOEXEC)) {
-    struct flock whole {};
-    whole.l_type = F_WRLCK;
-    whole.l_whence = SEEK_SET;
-    REQUIRE(fcntl(descriptor_, F_OFD_SETLK, &whole) == 0);
-  }
-  ~HeldLock() { close(descriptor_); }
-  HeldLock(const HeldLock&) = delete;
-  HeldLock& operator=(const HeldLock&) = delete;
-
- private:
-  int descriptor_;
-};
-
-}  // namespace
-
 TEST_CASE(
     "host windows: who takes the file of a process that has stopped keeps the order, whatever the clock "
     "says") {
@@ -339,7 +319,7 @@ TEST_CASE(
   host.clock.set_back(1500ms);
   const fs::path file = leaf::test::state_file_in(host.run);
   {
-    const HeldLock stopped(file);
+    const leaf::test::HeldLock stopped(file);
     // Both windows are over, so the next one has to be fetched.
     host.clock.advance(1s);
     const std::int64_t id = draw(*generator(), 100'000).front();
@@ -358,7 +338,7 @@ TEST_CASE("host windows: those that are over are not kept from others for a proc
   options.worker.window = 20ms;
   const auto generator = [&] { return std::make_unique<SnowflakeGenerator>(host.store_options(), options); };
   const std::int64_t before = generator()->next();
-  const HeldLock stopped(leaf::test::state_file_in(host.run));
+  const leaf::test::HeldLock stopped(leaf::test::state_file_in(host.run));
   host.clock.advance(500ms);
   const auto begin = host.clock.steady_now();
   CHECK(generator()->next() > before);
@@ -379,7 +359,7 @@ TEST_CASE("host windows: a pinned worker's file stays where a process has stoppe
   };
   const ino_t before = inode();
   {
-    const HeldLock stopped(file);
+    const leaf::test::HeldLock stopped(file);
     host.clock.advance(500ms);
     CHECK(error_code(draw_one) == ErrorCode::unavailable);
     CHECK(inode() == before);
@@ -400,7 +380,7 @@ TEST_CASE("host windows: what follows a stopped process begins in no unit of tim
   while (layout.time_of(last) + layout.unit() < end || layout.sequence_of(last) < layout.max_sequence())
     last = generator()->next();
   host.clock.set_back(1500ms);
-  const HeldLock stopped(leaf::test::state_file_in(host.run));
+  const leaf::test::HeldLock stopped(leaf::test::state_file_in(host.run));
   host.clock.advance(1s);
   CHECK(generator()->next() > last);
 }

@@ -24,8 +24,6 @@ constexpr std::size_t slot_size = 32;
 /// A UUID, or the text of a layout.
 constexpr std::size_t shortest_origin = 24;
 
-constexpr std::size_t begin_of_lease = offsetof(SharedState, worker) + offsetof(host::WorkerRecord, begin_ms);
-
 struct Place {
   std::size_t begin;
   std::size_t size;
@@ -69,9 +67,7 @@ Part change(Inode& file, Random& random) {
     set_cursor_back(file, random);
     return place.part;
   }
-  auto at = place.begin + static_cast<std::size_t>(random.below(static_cast<std::int64_t>(place.size)));
-  // Nothing sums where the last lease began. One far ahead is refused until the file is removed.
-  if (at - begin_of_lease < sizeof(std::int64_t)) at += sizeof(std::int64_t);
+  const auto at = place.begin + static_cast<std::size_t>(random.below(static_cast<std::int64_t>(place.size)));
   file.memory[at] ^=
       static_cast<std::byte>(random.one_in(2) ? std::int64_t{1} << random.below(8) : random.between(1, 255));
   // What is not written yet is written with the first range.

@@ -22,7 +22,8 @@ struct Remedy {
     adopt_objects,        ///< Store::migrate(), given what Store::foreign_objects() says
     look_at_objects,      ///< Store::foreign_objects()
     grant_role,           ///< Store::grant_runtime_role(), called by the owner of the tables
-    check_store,          ///< Store::health(), which names what is in the way
+    check_store,          ///< Store::health(), which names what is in the way; number: the process that has
+                          ///< locked a file, 0 if it is not one of this host
     check_settings,       ///< where the program gets the store's URL and the layout from
     add_tag,              ///< Store::add_tag(); name: the tag; number: its start, if it needs one
     change_step,          ///< Store::update_tag(); name: the tag; number: the step, if it is known

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "store/sqlite/lock_holders.hpp"
 #include "store/sqlite/room.hpp"
@@ -78,6 +80,16 @@ Error timed_out(const std::string& what) {
           sqlstate::timed_out};
 }
 
+Error locked(const ErrorSource& source) {
+  const std::vector<LockHolder> holders = lock_holders(source.absolute_path);
+  const std::int64_t in_the_way = holders.empty() ? 0 : holders.front().process;
+  return {ErrorCode::unavailable, fmt::format("store '{}' stayed locked by {}", source.path, text_of(holders)),
+          advice("try again, or allow more time{}; see who holds a lock{}"_hint,
+                 Remedy{Remedy::Kind::allow_more_time},
+                 Remedy{.kind = Remedy::Kind::check_store, .number = in_the_way}),
+          sqlstate::timed_out};
+}
+
 /// SQLite tries to find a journal that it cannot make, and says that there is none.
 Error without_journal(const ErrorSource& source) {
   const int cause = why_no_journal(source.absolute_path);
@@ -142,12 +154,7 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:
-      return {ErrorCode::unavailable,
-              fmt::format("store '{}' stayed locked by {}", source.path,
-                          text_of(lock_holders(source.absolute_path))),
-              advice("try again, or allow more time{}; see who holds a lock{}"_hint,
-                     Remedy{Remedy::Kind::allow_more_time}, Remedy{Remedy::Kind::check_store}),
-              sqlstate::timed_out};
+      return locked(source);
     case SQLITE_INTERRUPT:
       return timed_out(fmt::format("store '{}' did not get done in time", source.path));
     case SQLITE_FULL:
