@@ -175,3 +175,17 @@ SQL
   expect 0 leafctl add-tag other
   same 'a key' 'worker_id' "$(sql "SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] WHERE indrelid = 'leaf_worker'::regclass AND indisprimary")"
 }
+
+@test "a login that asks for what no primary is, or for what this one lacks, says what to leave out" {
+  leafctl -q init-db
+  leafctl -q add-tag order
+  local attributes
+  for attributes in read-only standby; do
+    expect 2 env PGTARGETSESSIONATTRS=$attributes leafctl next order --direct
+    contains "$stderr" 'hint: leave out target_session_attrs, or set it to read-write: IDs come from the primary alone'
+  done
+  expect 0 env PGTARGETSESSIONATTRS=read-write leafctl next order --direct
+  expect 2 env PGCHANNELBINDING=require PGSSLMODE=disable leafctl next order --direct
+  contains "$stderr" 'hint: leave out channel_binding=require, or have the server ask for the password by SCRAM, over TLS'
+  expect 0 leafctl next order --direct
+}

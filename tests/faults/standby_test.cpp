@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -32,36 +34,47 @@ void set_up(const std::string& url) {
   store.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
 }
 
-/// A port of 127.0.0.1 that answers nobody: its queue is full, so that the kernel drops what comes.
-class SilentPort {
+/// A port of 127.0.0.1 where a kernel accepts connections, and nobody behind it ever answers.
+class FrozenPort {
  public:
-  SilentPort() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
+  explicit FrozenPort(int queue = 64) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof(address);
     auto* const generic = reinterpret_cast<sockaddr*>(&address);
     REQUIRE(bind(listener_, generic, size) == 0);
-    REQUIRE(listen(listener_, 0) == 0);
+    REQUIRE(listen(listener_, queue) == 0);
     REQUIRE(getsockname(listener_, generic, &size) == 0);
+    number = std::to_string(ntohs(address.sin_port));
+  }
+  ~FrozenPort() { close(listener_); }
+  FrozenPort(const FrozenPort&) = delete;
+  FrozenPort& operator=(const FrozenPort&) = delete;
+
+  sockaddr_in address{};
+  std::string number;
+
+ private:
+  int listener_;
+};
+
+/// A port of 127.0.0.1 that answers nobody: its queue is full, so that the kernel drops what comes.
+class SilentPort : public FrozenPort {
+ public:
+  SilentPort() : FrozenPort(0) {
     for (int& client : clients_) {
       client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-      connect(client, generic, size);
+      connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     }
-    number = ntohs(address.sin_port);
   }
   ~SilentPort() {
     for (const int client : clients_) close(client);
-    close(listener_);
   }
   SilentPort(const SilentPort&) = delete;
   SilentPort& operator=(const SilentPort&) = delete;
 
-  int number = 0;
-
  private:
-  int listener_;
-  int clients_[4] = {};
+  std::array<int, 4> clients_{};
 };
 
 }  // namespace
@@ -156,7 +169,7 @@ TEST_CASE("hosts: one that swallows every packet leaves time for the next") {
   leaf::test::TestDatabase database;
   set_up(database.url());
   const SilentPort silent;
-  const std::string port = std::to_string(silent.number);
+  const std::string& port = silent.number;
   leaf::Store store({.url = database.url("host=127.0.0.1," + std::string(std::getenv("PGHOST")) +
                                          " port=" + port + "," + std::getenv("PGPORT")),
                      .timeout = std::chrono::milliseconds(3000)});
@@ -172,6 +185,33 @@ TEST_CASE("hosts: one that swallows every packet leaves time for the next") {
       {.url = database.url("host=127.0.0.1 port=" + port), .timeout = std::chrono::milliseconds(300)});
   CHECK(error_of([&] { alone.tags(); }).code() == leaf::ErrorCode::unavailable);
   CHECK(leaf::Store({.url = database.url()}).tags().size() == 1);  // as the hint says: the host and port are
+}
+
+TEST_CASE("hosts: one whose processes stand still leaves time for the next") {
+  leaf::test::TestDatabase database;
+  set_up(database.url());
+  const FrozenPort frozen;
+  const std::string real = std::getenv("PGHOST");
+  const std::string port = std::getenv("PGPORT");
+  const auto grant = [&](const std::string& hosts, const std::string& ports,
+                         std::chrono::milliseconds timeout) {
+    leaf::Store store({.url = database.url("host=" + hosts + " port=" + ports), .timeout = timeout});
+    return store.grant(order, 5).range.lo;
+  };
+  const std::chrono::seconds second(1);
+  CHECK(grant("127.0.0.1," + real, frozen.number + "," + port, 2 * second) == 1);
+  CHECK(grant("127.0.0.1,127.0.0.1," + real, "1," + frozen.number + "," + port, 2 * second) == 6);
+  // No share of such a time would end while a test runs.
+  CHECK(grant("127.0.0.1," + real, frozen.number + "," + port + " connect_timeout=1", 10'000 * second) == 11);
+
+  leaf::Store none({.url = database.url("host=127.0.0.1,127.0.0.1 port=" + frozen.number + ",1"),
+                    .timeout = std::chrono::milliseconds(400)});
+  const leaf::Error error = error_of([&] { none.tags(); });
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(std::string(error.what())
+            .find(fmt::format("port {} failed: it did not answer in time", frozen.number)) !=
+        std::string::npos);
+  CHECK(std::string(error.what()).find("Connection refused") != std::string::npos);
 }
 
 TEST_CASE("hosts: where none can be logged in to, the error says what each of them said") {

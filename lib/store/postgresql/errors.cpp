@@ -164,6 +164,8 @@ constexpr TlsTrouble tls_troubles[] = {
     {"could not read certificate file", name_own_certificate},
     {"alert unknown ca", name_own_certificate},
     {"alert certificate", name_own_certificate},
+    {"channel binding required",
+     "leave out channel_binding=require, or have the server ask for the password by SCRAM, over TLS"_hint},
 };
 
 const char* tls_hint(std::string_view reason) {
@@ -182,10 +184,16 @@ Meaning login_meaning(const std::vector<std::string>& reasons, const std::string
     return {is_all ? ErrorCode::usage : ErrorCode::unavailable, tls_hint(*trouble)};
   }
   if (!state.empty()) return meaning_of(state);
+  const auto any_ends_with = [&](std::string_view end) {
+    return std::ranges::any_of(reasons, [&](std::string_view reason) { return reason.ends_with(end); });
+  };
   // Several hosts were named, and each that answers takes no writes.
-  if (std::ranges::any_of(reasons,
-                          [](std::string_view reason) { return reason.ends_with("session is read-only"); }))
+  if (any_ends_with("session is read-only") || any_ends_with("server is in hot standby mode"))
     return {ErrorCode::unavailable, read_only_hint};
+  if (any_ends_with("session is not read-only") || any_ends_with("server is not in hot standby mode")) {
+    return {ErrorCode::usage,
+            "leave out target_session_attrs, or set it to read-write: IDs come from the primary alone"_hint};
+  }
   return {ErrorCode::unavailable, "check that the server runs, and the host and port"_hint};
 }
 

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <resolv.h>
@@ -26,46 +25,6 @@ namespace leaf::store::postgresql {
 namespace {
 
 using std::chrono::steady_clock;
-
-struct Server {
-  std::string host;
-  std::string address;
-  std::string port;
-};
-
-std::vector<std::string> parts(const std::string& list) {
-  std::vector<std::string> result;
-  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = list.find(',', begin);
-    result.push_back(list.substr(begin, end == std::string::npos ? end : end - begin));
-  }
-  return result;
-}
-
-/// The servers one by one; none if libpq would not take the lists.
-std::vector<Server> one_by_one(const Servers& servers) {
-  const auto hosts = parts(servers.hosts);
-  const auto addresses = parts(servers.addresses);
-  const auto ports = parts(servers.ports);
-  if (!servers.addresses.empty() && addresses.size() != hosts.size()) return {};
-  if (ports.size() != 1 && ports.size() != hosts.size()) return {};
-  std::vector<Server> result;
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    result.push_back({.host = hosts[i],
-                      .address = servers.addresses.empty() ? "" : addresses[i],
-                      .port = ports[ports.size() == 1 ? 0 : i]});
-  }
-  return result;
-}
-
-Servers in_lists(const std::vector<Server>& servers) {
-  const auto list = [&](std::string Server::*field) {
-    std::vector<std::string> values;
-    for (const Server& server : servers) values.push_back(server.*field);
-    return fmt::format("{}", fmt::join(values, ","));
-  };
-  return {.hosts = list(&Server::host), .addresses = list(&Server::address), .ports = list(&Server::port)};
-}
 
 /// Whether libpq would ask the resolver; it asks none for an address or a socket's folder.
 bool needs_resolver(const Server& server) {

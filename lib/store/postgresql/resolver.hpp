@@ -4,16 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "store/postgresql/servers.hpp"
 #include "store/postgresql/session.hpp"
 
 namespace leaf::store::postgresql {
-
-/// libpq's settings `host`, `hostaddr` and `port`: one value for each server, parted by commas.
-struct Servers {
-  std::string hosts;
-  std::string addresses;
-  std::string ports;
-};
 
 struct Resolution {
   Servers servers;                    ///< each address of a name counts as a server, in the same order

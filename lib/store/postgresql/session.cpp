@@ -22,6 +22,7 @@
 #include "store/no_signals.hpp"
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/resolver.hpp"
+#include "store/postgresql/servers.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
 
@@ -126,6 +127,66 @@ std::vector<Parameter> missing_parameters(const Options& options, milliseconds t
   return missing;
 }
 
+/// How long a login waits for one of several servers. The kernel of one whose processes stand still accepts
+/// connections, so that no timeout of TCP ends the wait.
+class Patience {
+ public:
+  Patience(const Options& options, std::size_t servers, Deadline deadline)
+      : servers_(option(options.get(), "load_balance_hosts") == "random" ? 1 : servers),  // in no known order
+        deadline_(deadline),
+        until_(deadline) {
+    const std::string limit = option(options.get(), "connect_timeout");
+    if (const int seconds = std::atoi(limit.c_str()); seconds > 0) limit_ = std::chrono::seconds(seconds);
+  }
+
+  /// To be told of each step: the next server has a time of its own.
+  void note(const PGconn* connection) {
+    std::string asked =
+        fmt::format("{} {} {}", PQhost(connection), PQhostaddr(connection), PQport(connection));
+    if (asked == asked_) return;
+    asked_ = std::move(asked);
+    ++number_asked_;
+    until_ = deadline_;
+    if (number_asked_ >= servers_) return;
+    const auto now = steady_clock::now();
+    const auto left = static_cast<std::int64_t>(servers_ - number_asked_ + 1);
+    until_ = now + std::min<Deadline::duration>((deadline_ - now) / left, limit_);
+  }
+
+  Deadline until() const { return until_; }
+  bool is_for_the_last() const { return number_asked_ >= servers_; }
+  std::size_t number_asked() const { return number_asked_; }
+
+ private:
+  std::size_t servers_;
+  Deadline deadline_;
+  Deadline until_;
+  Deadline::duration limit_ = Deadline::duration::max();
+  std::string asked_;
+  std::size_t number_asked_ = 0;
+};
+
+/// Does what is left of a login. False where one of several servers has used up its time. Throws Error where
+/// the last one has, and where none lets anybody in.
+bool finish(PGconn* connection, Patience& patience, const std::string& connection_string,
+            const std::vector<std::string>& failures) {
+  PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+  while (state != PGRES_POLLING_OK) {
+    if (state == PGRES_POLLING_FAILED) throw login_error(connection, connection_string, failures);
+    patience.note(connection);
+    if (!wait_for_socket(connection, state == PGRES_POLLING_WRITING, patience.until())) {
+      if (!patience.is_for_the_last()) return false;
+      throw Error(
+          ErrorCode::unavailable,
+          fmt::format("store '{}' did not answer in time", redact_url(connection_string)),
+          advice("check the host and port, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
+          sqlstate::unable_to_connect);
+    }
+    state = take_step([&] { return PQconnectPoll(connection); });
+  }
+  return true;
+}
+
 }  // namespace
 
 void require_not_ended() {
@@ -152,34 +213,36 @@ bool wait_for_socket(const PGconn* connection, bool for_writing, Deadline deadli
 Session log_in(const std::string& connection_string, const std::string& program, Deadline deadline) {
   const auto timeout = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
   const Options options = effective_options(connection_string);
-  std::vector<Parameter> parameters = missing_parameters(options, timeout);
-  const Resolution resolution = resolve({.hosts = option(options.get(), "host"),
-                                         .addresses = option(options.get(), "hostaddr"),
-                                         .ports = option(options.get(), "port")},
-                                        deadline);
+  const std::vector<Parameter> missing = missing_parameters(options, timeout);
+  Resolution resolution = resolve({.hosts = option(options.get(), "host"),
+                                   .addresses = option(options.get(), "hostaddr"),
+                                   .ports = option(options.get(), "port")},
+                                  deadline);
   if (!resolution.is_anybody_left) throw unresolved_error(resolution.failures, connection_string);
-  parameters.push_back({"host", resolution.servers.hosts});
-  parameters.push_back({"hostaddr", resolution.servers.addresses});
-  parameters.push_back({"port", resolution.servers.ports});
-  Session session = start(connection_string, program, parameters);
-  const auto failed = [&] { return login_error(session.get(), connection_string, resolution.failures); };
-  if (PQstatus(session.get()) == CONNECTION_BAD) throw failed();
-  // Verbose messages carry the SQLSTATE, which libpq does not give for a failed login otherwise.
-  PQsetErrorVerbosity(session.get(), PQERRORS_VERBOSE);
-  PostgresPollingStatusType state = PGRES_POLLING_WRITING;
-  while (state != PGRES_POLLING_OK) {
-    if (state == PGRES_POLLING_FAILED) throw failed();
-    if (!wait_for_socket(session.get(), state == PGRES_POLLING_WRITING, deadline)) {
-      throw Error(
-          ErrorCode::unavailable,
-          fmt::format("store '{}' did not answer in time", redact_url(connection_string)),
-          advice("check the host and port, or allow more time{}"_hint, Remedy{Remedy::Kind::allow_more_time}),
-          sqlstate::unable_to_connect);
+  for (;;) {
+    std::vector<Parameter> parameters = missing;
+    parameters.push_back({"host", resolution.servers.hosts});
+    parameters.push_back({"hostaddr", resolution.servers.addresses});
+    parameters.push_back({"port", resolution.servers.ports});
+    Session session = start(connection_string, program, parameters);
+    if (PQstatus(session.get()) == CONNECTION_BAD)
+      throw login_error(session.get(), connection_string, resolution.failures);
+    // Verbose messages carry the SQLSTATE, which libpq does not give for a failed login otherwise.
+    PQsetErrorVerbosity(session.get(), PQERRORS_VERBOSE);
+    std::vector<Server> servers = one_by_one(resolution.servers);
+    Patience patience(options, servers.size(), deadline);
+    if (finish(session.get(), patience, connection_string, resolution.failures)) {
+      PQsetErrorVerbosity(session.get(), PQERRORS_DEFAULT);
+      return session;
     }
-    state = take_step([&] { return PQconnectPoll(session.get()); });
+    // libpq would wait for it alone.
+    const auto silent = servers.begin() + static_cast<std::ptrdiff_t>(patience.number_asked() - 1);
+    resolution.failures.push_back(
+        fmt::format("connection to server at \"{}\", port {} failed: it did not answer in time", silent->host,
+                    silent->port));
+    servers.erase(silent);
+    resolution.servers = in_lists(servers);
   }
-  PQsetErrorVerbosity(session.get(), PQERRORS_DEFAULT);
-  return session;
 }
 
 void cancel(PGconn* connection, milliseconds patience) noexcept try {
