@@ -53,14 +53,8 @@ void assign_layout(Settings& settings, std::string_view name, const std::string&
   }
 }
 
-bool is_worker_name(std::string_view text) {
-  constexpr std::size_t longest = 255;
-  return !text.empty() && text.size() <= longest &&
-         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
-}
-
 void assign_worker_name(Settings& settings, std::string_view name, const std::string& text) {
-  if (!is_worker_name(text)) {
+  if (!leaf::is_owner_name(text)) {
     throw Error(
         ErrorCode::usage,
         fmt::format("'{}' takes 1 to 255 printable ASCII characters without blanks, not '{}'", name, text));
@@ -76,7 +70,7 @@ std::int64_t parse_worker(std::string_view name, std::string_view text) {
 void pin_worker(PinnedWorkers& pinned, std::string_view setting, std::string_view pair) {
   const std::size_t equals = std::min(pair.rfind('='), pair.size());
   const std::string owner(pair.substr(0, equals));
-  if (equals == pair.size() || !is_worker_name(owner)) {
+  if (equals == pair.size() || !leaf::is_owner_name(owner)) {
     throw Error(
         ErrorCode::usage,
         fmt::format("'{}' takes a number, or NAME=NUMBER for each worker name, not '{}'", setting, pair));
@@ -109,10 +103,6 @@ void assign_worker_id(Settings& settings, std::string_view name, const std::stri
 template <milliseconds Settings::*member, std::int64_t shortest_ms>
 void assign_duration(Settings& settings, std::string_view name, const std::string& text) {
   settings.*member = parse_duration(name, text, {milliseconds(shortest_ms), hours(24)});
-}
-
-std::string host_name(const Environment& environment) {
-  return is_worker_name(environment.host_name) ? environment.host_name : "localhost";
 }
 
 std::string nothing(const Environment&) {
@@ -151,7 +141,7 @@ constexpr Setting settings_table[] = {
      .variable = "LEAFCTL_WORKER_NAME",
      .value_name = "NAME",
      .help = "the owner of workers; a name that stays the same across restarts (default: this host's name)",
-     .default_value = host_name,
+     .default_value = leaf::worker_name_of_host,
      .assign = assign_worker_name,
      .is_global = false},
     {.key = "worker_id",

@@ -16,7 +16,6 @@ namespace leaf::c {
 namespace {
 
 constexpr std::chrono::milliseconds longest_timeout = std::chrono::hours(24);  // as of leafctl
-constexpr const char* localhost = "localhost";  // as leafctl calls a host without a name
 
 bool is_known(int choice) {
   return choice == LEAF_DEFAULT || choice == LEAF_YES || choice == LEAF_NO;
@@ -65,10 +64,9 @@ void take_worker_of_host(const leaf_options& options, const std::optional<std::s
   const Environment environment = Environment::of_this_process();
   const HostConfiguration configuration = HostConfiguration::read(environment, file);
   const auto name = configuration.find(environment, "LEAFCTL_WORKER_NAME", "worker_name");
-  settings.worker_name = options.worker_name != nullptr  ? options.worker_name
-                         : name                          ? name->text
-                         : environment.host_name.empty() ? localhost
-                                                         : environment.host_name;
+  settings.worker_name = options.worker_name != nullptr ? options.worker_name
+                         : name                         ? name->text
+                                                        : worker_name_of_host(environment);
   if (const auto pinned = configuration.find(environment, "LEAFCTL_WORKER_ID", "worker_id"))
     settings.worker = pinned_worker(*pinned, settings.worker_name);
   if (const auto layout = configuration.find(environment, "LEAFCTL_LAYOUT", "layout"))
@@ -106,7 +104,7 @@ void take_what_is_said(const leaf_options& options, Settings& settings) {
   if (options.runtime_dir != nullptr)
     settings.marks_of = HostOptions{.folder = options.runtime_dir, .group = options.group == LEAF_YES};
   if (options.host_buffer != LEAF_NO) settings.host = settings.marks_of;
-  settings.worker_name = options.worker_name == nullptr ? localhost : options.worker_name;
+  settings.worker_name = options.worker_name == nullptr ? "localhost" : options.worker_name;
 }
 
 /// A child opens all this again, perhaps in another working folder and with other variables.

@@ -24,7 +24,7 @@ constexpr const char* origin_default = "default";
 
 std::string name_of_host() {
   char name[HOST_NAME_MAX + 1] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+  return gethostname(name, sizeof name) == 0 ? name : "";
 }
 
 /// Where the values of one host are found.
@@ -69,6 +69,10 @@ Environment Environment::of_this_process() {
           .is_root = geteuid() == 0,
           .user_id = std::to_string(geteuid()),
           .host_name = name_of_host()};
+}
+
+std::string worker_name_of_host(const Environment& environment) {
+  return is_owner_name(environment.host_name) ? environment.host_name : "localhost";
 }
 
 HostDefaults host_defaults(const HostConfiguration& configuration, const HostChoices& choices,

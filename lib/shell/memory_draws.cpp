@@ -68,7 +68,7 @@ MemoryDraws::MemoryDraws(std::function<std::optional<std::string>(const char*)> 
   has_output_form_ = form && form->text != "text";
   if (const auto layout = said("LEAFCTL_LAYOUT", "layout")) layout_ = Layout::parse(layout->text);
   const auto name = said("LEAFCTL_WORKER_NAME", "worker_name");
-  worker_name_ = name ? name->text : environment.host_name.empty() ? "localhost" : environment.host_name;
+  worker_name_ = name ? name->text : worker_name_of_host(environment);
   // What only leafctl reads is left to it.
   knows_worker_ = !said("LEAFCTL_MAX_BACKWARD", "max_backward");
   if (const auto pinned = said("LEAFCTL_WORKER_ID", "worker_id")) {

@@ -32,8 +32,6 @@ using store::unix_ms;
 using store::Value;
 using store::WorkerPool;
 
-constexpr std::size_t max_owner = 255;
-
 /// Gives workers of `store` as spare_worker() does. It and `marks` are borrowed.
 auto spare_of(Store& store, GrantMarks& marks, const std::string& deployment) {
   return [&store, &marks, deployment](UnixTime time) {
@@ -43,8 +41,7 @@ auto spare_of(Store& store, GrantMarks& marks, const std::string& deployment) {
 
 void require_valid(const WorkerRequest& request, const WorkerPool& pool) {
   const Layout& layout = pool.layout;
-  if (request.owner.empty() || request.owner.size() > max_owner ||
-      !std::all_of(request.owner.begin(), request.owner.end(), [](char c) { return c > ' ' && c <= '~'; })) {
+  if (!is_owner_name(request.owner)) {
     throw Error(ErrorCode::usage,
                 "the name of a worker's owner is not 1 to 255 printable ASCII characters without spaces",
                 advice("choose one{}"_hint, Remedy{Remedy::Kind::choose_owner}));
@@ -95,6 +92,12 @@ SeenClocks clocks_of(const Row& row) {
 }
 
 }  // namespace
+
+bool is_owner_name(std::string_view name) noexcept {
+  constexpr std::size_t longest = 255;
+  return !name.empty() && name.size() <= longest &&
+         std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; });
+}
 
 std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const std::vector<Value>& parameters,
                                     StoreIdentity& store) {

@@ -131,3 +131,16 @@ hint: name a file"
   sh -c "$(sed -n "s/^hint: .*'\(chmod .*\)'$/\1/p" <<<"$stderr")"
   expect 0 leafctl tags list
 }
+
+@test "a host whose name is as long as it can be is called that, and one that is no owner localhost" {
+  unshare --uts true 2>/dev/null || skip 'needs leave to name a host'
+  local longest name
+  longest=$(printf 'a%.0s' {1..64})
+  for name in "$longest" 'a b'; do
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    expect 0 unshare --uts bash -euc 'printf %s "$1" >/proc/sys/kernel/hostname; leafctl show-config -o json' inner "$name"
+    local expected=$name
+    [ "$name" = "$longest" ] || expected=localhost
+    same 'the owner' "$expected" "$(jq -r 'select(.key == "worker_name").value' <<<"$output")"
+  done
+}

@@ -16,6 +16,7 @@
 #include "support/error_of.hpp"
 #include "support/grant_audit.hpp"
 #include "support/manual_clock.hpp"
+#include "support/pgbouncer.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
@@ -235,4 +236,29 @@ TEST_CASE(
   tag.fetch();
   CHECK(tag.next() == start_of_other);
   unsetenv("PGSERVICEFILE");
+}
+
+TEST_CASE_FIXTURE(Outage, "outage: behind a pooler, too, a server that starts again is waited for") {
+  const std::string host = std::getenv("PGHOST"), port = std::getenv("PGPORT");
+  setenv("PGHOST", cluster.host().c_str(), 1);
+  setenv("PGPORT", "5432", 1);
+  const leaf::test::Pgbouncer pgbouncer;
+  setenv("PGHOST", host.c_str(), 1);
+  setenv("PGPORT", port.c_str(), 1);
+  leaf::test::ManualClock clock;
+  leaf::Store store({.url = "dbname=postgres " + pgbouncer.parameters(),
+                     .timeout = std::chrono::seconds(60),
+                     .clock = &clock});
+  CHECK(store.grant(order, step).range.lo == 1);
+  audit.reset();
+  cluster.stop(PostgresqlCluster::Stop::fast);
+  // From the first call that has waited for the server the pooler knows that it is away.
+  leaf::Store first({.url = "dbname=postgres " + pgbouncer.parameters(), .timeout = milliseconds(300)});
+  CHECK(error_of([&] { first.tags(); }).code() == leaf::ErrorCode::unavailable);
+  const auto begun = clock.steady_now();
+  const leaf::Error error = error_of([&] { store.grant(order, step); });
+  CAPTURE(std::string(error.what()));
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(error.sqlstate() == "57P03");
+  CHECK(clock.steady_now() - begun > std::chrono::seconds(55));
 }

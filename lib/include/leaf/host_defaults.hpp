@@ -21,7 +21,7 @@ struct Environment {
   std::function<std::optional<std::string>(const char* name)> variable;
   bool is_root = false;
   std::string user_id = "0";
-  std::string host_name{};
+  std::string host_name{};  ///< empty: it has none
   std::string system_file = "/etc/leafctl/leafctl.yaml";
   std::string run_folder = "/run";  ///< where root alone makes folders
   /// Whether host state may lie on the file system of this path.
@@ -33,6 +33,10 @@ struct Environment {
   /// they are asked for, with getenv(): no other thread may change them meanwhile.
   LEAF_EXPORT static Environment of_this_process();
 };
+
+/// Whom this host's worker is leased to unless somebody else is named: the host's name, or "localhost" where
+/// no owner can be called that.
+LEAF_EXPORT std::string worker_name_of_host(const Environment& environment);
 
 /// A value in a configuration file.
 struct ConfigEntry {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "leaf/export.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/store_identity.hpp"
 
@@ -38,9 +40,13 @@ struct Worker {
   }
 };
 
+/// Whether a worker can be leased to an owner of that name: 1 to 255 printable ASCII characters without
+/// spaces.
+LEAF_EXPORT bool is_owner_name(std::string_view name) noexcept;
+
 /// What `Store::acquire_worker` is asked for.
 struct WorkerRequest {
-  std::string owner;                     ///< a name that stays the same across restarts; 1 to 255 characters
+  std::string owner;                     ///< a name that stays the same across restarts; see is_owner_name()
   std::optional<std::int64_t> worker{};  ///< this one and no other
   /// How much time is leased at once. The store may be down for that long; a holder that dies keeps the
   /// worker from others for as long.

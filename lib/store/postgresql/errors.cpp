@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
-#include <regex>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
-#include "store/made_once.hpp"
 #include "store/postgresql/resolver.hpp"
 #include "store/redaction.hpp"
 #include "text/advice.hpp"
@@ -136,9 +136,17 @@ bool concerns_a_server(std::string_view reason) {
          reason.starts_with("could not translate host name") || reason.starts_with("host name");
 }
 
-/// Whether nobody listens there: so it is while a server starts again.
+/// Whether nobody listens there, or who listens ends it without a word, as a proxy does: so it is while a
+/// server starts again.
 bool is_nobody_there(std::string_view reason) {
-  return reason.ends_with("Connection refused") || reason.ends_with("No such file or directory");
+  return reason.ends_with("Connection refused") || reason.ends_with("No such file or directory") ||
+         reason.ends_with("server closed the connection unexpectedly") ||
+         reason.ends_with("Connection reset by peer");
+}
+
+/// What pgbouncer says, without a code of its own, while it cannot reach the server, which was asked nothing.
+bool is_pooler_without_server(std::string_view text) {
+  return text.find("server login has been failing") != std::string_view::npos;
 }
 
 /// What mends a TLS connection that does not come about; libpq tells of it in words alone.
@@ -204,7 +212,8 @@ Meaning missing_database(const PGconn* connection) {
 
 /// Of a database that lets nobody in.
 Meaning closed_database(const PGconn* connection) {
-  const std::string quoted = std::regex_replace(PQdb(connection), std::regex("\""), "\"\"");
+  std::string quoted;
+  for (const char c : std::string_view(PQdb(connection))) quoted.append(c == '"' ? 2 : 1, c);
   return {ErrorCode::unavailable,
           fmt::format(
               "if it is to be used, let its owner run 'ALTER DATABASE \"{}\" ALLOW_CONNECTIONS true'"_hint,
@@ -214,14 +223,41 @@ Meaning closed_database(const PGconn* connection) {
 constexpr const char* wrong_setting =
     "set it right, or leave it out, in PGOPTIONS and in the store's options"_hint;
 
+/// What a server said, after libpq's own words, in a verbose message: "FATAL:  28P01: TEXT".
+struct Said {
+  std::string_view state;
+  std::string_view text;
+};
+
+/// By hand: std::regex takes a piece of the stack for each character, and servers decide how many there are.
+std::optional<Said> said_in(std::string_view line) {
+  constexpr std::string_view mark = ":  ";
+  constexpr std::size_t length = 5;
+  for (std::size_t at = line.rfind(mark); at != line.npos && at > 0; at = line.rfind(mark, at - 1)) {
+    const std::string_view state = line.substr(at + mark.size(), length);
+    const std::string_view rest = line.substr(std::min(line.size(), at + mark.size() + length));
+    const bool is_state = state.size() == length && std::ranges::all_of(state, [](char c) {
+                            return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+                          });
+    if (is_state && rest.starts_with(": ") && line[at - 1] != ' ') return Said{state, rest.substr(2)};
+  }
+  return std::nullopt;
+}
+
+/// What belongs to the line before. What libpq advises about a certificate, to go without checking it, is
+/// left out too.
+bool is_detail(std::string_view line) {
+  if (line.starts_with(' ') || line.starts_with('\t') || line.starts_with("Either provide the file"))
+    return true;
+  const std::size_t capitals = line.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+  return capitals != 0 && capitals != line.npos && line[capitals] == ':';
+}
+
 /// Whether the server did not take a setting that came with the login: it is unknown, has no such value, or
-/// is not the role's to set.
-bool is_about_setting(std::string_view state, const std::vector<std::string>& reasons) {
+/// is not the role's to set, which it says `of_settings`.
+bool is_about_setting(std::string_view state, bool of_settings) {
   if (state == "22023" || state == "42704" || state == "55P02" || state == "42601") return true;
-  return state == sqlstate::insufficient_privilege &&
-         std::ranges::any_of(reasons, [](std::string_view reason) {
-           return reason.starts_with("permission denied to set parameter");
-         });
+  return state == sqlstate::insufficient_privilege && of_settings;
 }
 
 /// What mends a connection string that libpq did not take, for `reasons`.
@@ -233,11 +269,15 @@ const char* malformed_hint(const std::vector<std::string>& reasons) {
                     : "see 'Connection Strings' in PostgreSQL's libpq manual"_hint;
 }
 
-/// Whether the table of changes is gone: a query says so, or the triggers that write there.
-bool is_about_events(std::string_view text) {
-  return text.starts_with("no table leaf_event ") ||
-         (text.starts_with("relation ") &&
-          text.find("leaf_event\" does not exist") != std::string_view::npos);
+/// Whether the table of changes is gone: a query says so, in the server's language, or the triggers that
+/// write there.
+bool is_about_events(std::string_view state, std::string_view text) {
+  constexpr std::string_view table = "leaf_event";
+  if (text.starts_with("no table leaf_event ")) return true;
+  const std::size_t at = text.find(table);
+  if (state != sqlstate::missing_table || at == text.npos) return false;
+  const std::string_view rest = text.substr(at + table.size());
+  return rest.empty() || (rest[0] != '_' && std::isalnum(static_cast<unsigned char>(rest[0])) == 0);
 }
 
 /// The function that has failed, by what PostgreSQL says of where, if it is none of the store's: a trigger or
@@ -288,29 +328,25 @@ Error login_error(const PGconn* connection, const std::string& connection_string
                   const std::vector<std::string>& failures) {
   std::istringstream message(
       redact_message(PQerrorMessage(connection), connection_string, is_refused(connection_string)));
-  static constinit MadeOnce<std::regex> with_state, detail;
-  const std::regex& is_with_state =
-      with_state.get([] { return std::regex(R"(^(?:.*\s)?\S+:  ([0-9A-Z]{5}): (.*)$)"); });
-  // What libpq advises about a certificate, to go without checking it, is left out too.
-  const std::regex& is_detail =
-      detail.get([] { return std::regex(R"(^(\s|[A-Z]+:|Either provide the file).*)"); });
   std::string state;
+  bool of_settings = false;          // where it was refused, of the server's source
   std::vector<std::string> reasons;  // one for each server that was tried
   for (const std::string& failure : failures)
     reasons.push_back(redact_message(failure, connection_string, /*is_refused=*/false));
   for (std::string line; std::getline(message, line);) {
-    std::smatch match;
-    if (std::regex_match(line, match, is_with_state)) {
+    if (const auto said = said_in(line)) {
       // A wrong password may be followed by a second try without TLS, which the server lets nobody in by.
-      if (state != wrong_password || match.str(1) != not_let_in) state = match[1];
-      line = match[2];
-    } else if (std::regex_match(line, is_detail)) {
+      if (state != wrong_password || said->state != not_let_in) state = said->state;
+      if (is_pooler_without_server(said->text)) state = sqlstate::not_yet;
+      line = std::string(said->text);
+    } else if (is_detail(line)) {
+      of_settings = of_settings || line.find(", guc.c:") != line.npos;
       continue;
     }
     if (std::find(reasons.begin(), reasons.end(), line) == reasons.end()) reasons.push_back(line);
   }
-  Meaning meaning = is_about_setting(state, reasons) ? Meaning{ErrorCode::usage, wrong_setting}
-                                                     : login_meaning(reasons, state);
+  Meaning meaning = is_about_setting(state, of_settings) ? Meaning{ErrorCode::usage, wrong_setting}
+                                                         : login_meaning(reasons, state);
   const bool needs_password = state.empty() && PQconnectionNeedsPassword(connection) != 0;
   const bool is_login = needs_password || state.starts_with("28");
   if (state == sqlstate::missing_database) meaning = missing_database(connection);
@@ -336,12 +372,13 @@ Error statement_error(const PGresult* result) {
     const char* text = PQresultErrorField(result, code);
     return std::string(text != nullptr ? text : "");
   };
-  const std::string state = field(PG_DIAG_SQLSTATE);
-  const Meaning meaning = meaning_of(state);
+  std::string state = field(PG_DIAG_SQLSTATE);
   std::string text = first_line(field(PG_DIAG_MESSAGE_PRIMARY));
   if (text.empty()) text = first_line(PQresultErrorMessage(result));
+  if (is_pooler_without_server(text)) state = sqlstate::not_yet;
+  const Meaning meaning = meaning_of(state);
   if ((state == sqlstate::missing_table || state == sqlstate::insufficient_privilege) &&
-      is_about_events(text))
+      is_about_events(state, text))
     return {ErrorCode::refused, fmt::format("the store refused: {}", text), make_events_anew(), state};
   if (state == "23505" && text.find("leaf_event_pkey") != std::string::npos) {
     return {
@@ -400,7 +437,7 @@ Error lost_connection(const PGconn* connection) {
             "name the server itself, or a pooler that keeps a connection for a transaction"_hint};
   }
   return {ErrorCode::unavailable, fmt::format("the connection to the store broke: {}", reason),
-          "try again"_hint, sqlstate::connection_lost};
+          "try again"_hint, is_pooler_without_server(reason) ? sqlstate::not_yet : sqlstate::connection_lost};
 }
 
 }  // namespace leaf::store::postgresql

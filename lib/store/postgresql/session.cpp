@@ -189,6 +189,15 @@ bool finish(PGconn* connection, Patience& patience, const std::string& connectio
 
 }  // namespace
 
+InEnglish::InEnglish() noexcept {
+  static const locale_t english = newlocale(LC_ALL_MASK, "C", nullptr);
+  before_ = uselocale(english);
+}
+
+InEnglish::~InEnglish() {
+  uselocale(before_);
+}
+
 void require_not_ended() {
   if (fork_guard::has_ended()) throw Error(ErrorCode::unavailable, "the program is ending");
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <libpq-fe.h>
+#include <locale.h>
 
 #include <chrono>
 #include <memory>
@@ -30,12 +31,26 @@ using Deadline = std::chrono::steady_clock::time_point;
 /// session's name where the connection string has none.
 Session log_in(const std::string& connection_string, const std::string& program, Deadline deadline);
 
+/// libpq tells some things in words alone, which it translates where the program has set a locale, and they
+/// are judged by what they mean in English: for this thread it speaks that as long as one of these lives.
+class InEnglish {
+ public:
+  InEnglish() noexcept;
+  ~InEnglish();
+  InEnglish(const InEnglish&) = delete;
+  InEnglish& operator=(const InEnglish&) = delete;
+
+ private:
+  locale_t before_;
+};
+
 /// Runs a step of libpq's, which neither a fork() nor the end of the program comes between. Throws Error
 /// (unavailable) once exit() has begun: libraries that libpq needs have been torn down then.
 template <typename Step>
 auto take_step(Step step) {
   const fork_guard::Hold no_fork;
   require_not_ended();
+  const InEnglish words;
   return step();
 }
 

@@ -164,8 +164,10 @@ class SqliteConnection final : public Connection {
   void open() {
     const Call call(*this);
     const bool pretend = if_missing_ == IfMissing::assume_empty && !std::filesystem::exists(path_);
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_EXRESCODE |
-                      (if_missing_ == IfMissing::create ? SQLITE_OPEN_CREATE : 0);
+    // In a program that has its connections share one cache, each would stay with the file that another has
+    // open.
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_FULLMUTEX |
+                      SQLITE_OPEN_EXRESCODE | (if_missing_ == IfMissing::create ? SQLITE_OPEN_CREATE : 0);
     sqlite3* db = nullptr;
     // By name: a program may have made another VFS the default, such as "unix-none", which locks nothing.
     const int result = sqlite3_open_v2(pretend ? ":memory:" : path_.c_str(), &db, flags, "unix");

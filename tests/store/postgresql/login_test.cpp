@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "leaf/host_defaults.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
 #include "support/tcp_proxy.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
@@ -45,10 +47,10 @@ std::string server(const char* name) {
   return std::getenv(name);
 }
 
-/// Listens on 127.0.0.1 and answers whoever asks for TLS with one byte: 'S' goes on in TLS, 'N' has none.
-class TlsAnswer {
+/// Listens on 127.0.0.1 and answers whoever asks, for TLS by default: "S" goes on in TLS, "N" has none.
+class Answering {
  public:
-  explicit TlsAnswer(char answer) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit Answering(const std::string& answer) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -63,19 +65,19 @@ class TlsAnswer {
       for (int peer = 0; (peer = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0; close(peer)) {
         std::array<char, 8> request{};
         if (recv(peer, request.data(), request.size(), MSG_WAITALL) == static_cast<ssize_t>(request.size()))
-          send(peer, &answer, 1, MSG_NOSIGNAL);
+          send(peer, answer.data(), answer.size(), MSG_NOSIGNAL);
         // Until libpq has had enough.
-        recv(peer, request.data(), request.size(), 0);
+        while (!answer.empty() && recv(peer, request.data(), request.size(), 0) > 0) continue;
       }
     });
   }
-  ~TlsAnswer() {
+  ~Answering() {
     shutdown(listener_, SHUT_RDWR);
     thread_.join();
     close(listener_);
   }
-  TlsAnswer(const TlsAnswer&) = delete;
-  TlsAnswer& operator=(const TlsAnswer&) = delete;
+  Answering(const Answering&) = delete;
+  Answering& operator=(const Answering&) = delete;
 
   std::string port() const { return std::to_string(port_); }
   std::string url(const std::string& more) const {
@@ -91,7 +93,7 @@ class TlsAnswer {
 }  // namespace
 
 TEST_CASE("login: a root certificate that is missing is named, with the setting that names another") {
-  const TlsAnswer tls('S');
+  const Answering tls("S");
   for (const std::string mode : {"verify-ca", "verify-full"}) {
     const leaf::Error error = login_error(tls.url("sslrootcert=/no/such/root.crt sslmode=" + mode));
     CHECK(error.code() == leaf::ErrorCode::usage);
@@ -103,13 +105,13 @@ TEST_CASE("login: a root certificate that is missing is named, with the setting 
 }
 
 TEST_CASE("login: a certificate of one's own that cannot be read is named, and a server without TLS") {
-  const TlsAnswer tls('S');
+  const Answering tls("S");
   const leaf::Error own = login_error(tls.url("sslmode=require sslcert=/proc/version sslkey=/no/such/key"));
   CHECK(own.code() == leaf::ErrorCode::usage);
   CHECK(mentions(own, "/proc/version"));
   CHECK(own.hint().find("sslcert=FILE") != std::string::npos);
 
-  const TlsAnswer without('N');
+  const Answering without("N");
   const leaf::Error none = login_error(without.url("sslmode=require"));
   CHECK(none.code() == leaf::ErrorCode::usage);
   CHECK(mentions(none, "server does not support SSL"));
@@ -117,7 +119,7 @@ TEST_CASE("login: a certificate of one's own that cannot be read is named, and a
 }
 
 TEST_CASE("login: where one server is down and another's certificate cannot be checked, it is tried again") {
-  const TlsAnswer tls('S');
+  const Answering tls("S");
   const leaf::Error error = login_error(tls.url(
       "sslmode=verify-full sslrootcert=/no/such/root.crt host=127.0.0.1,127.0.0.1 port=1," + tls.port()));
   CHECK(error.code() == leaf::ErrorCode::unavailable);
@@ -384,4 +386,43 @@ TEST_CASE("login: what the server warns of is not printed") {
   std::fclose(printed);
   CHECK(seen == 0);
   CHECK(seen_plain > 0);
+}
+
+TEST_CASE("login: a program with a locale of its own is told of a server that is down as any other") {
+  const std::string before = std::setlocale(LC_ALL, nullptr);
+  REQUIRE(std::setlocale(LC_ALL, "C.UTF-8") != nullptr);
+  setenv("LANGUAGE", "de", 1);  // for which the distribution has a translation of libpq
+  const leaf::Error error = login_error("host=127.0.0.1 port=1 dbname=leaf");
+  const leaf::Error service = login_error("service=unknown");
+  unsetenv("LANGUAGE");
+  std::setlocale(LC_ALL, before.c_str());
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(error.sqlstate() == "57P03");
+  CHECK(mentions(error, "Connection refused"));
+  CHECK(service.code() == leaf::ErrorCode::usage);
+  CHECK(mentions(service, "PGSERVICEFILE"));
+}
+
+TEST_CASE("login: an answer may be as long as libpq lets it be") {
+  const std::string text = "SFATAL" + std::string(1, '\0') + "C28000" + std::string(1, '\0') + "M" +
+                           std::string(29'000, 'x') + std::string(2, '\0');
+  std::string answer = "E";
+  for (int shift = 24; shift >= 0; shift -= 8) answer += static_cast<char>((text.size() + 4) >> shift & 0xFF);
+  const Answering server(answer + text);
+  const leaf::Error error = login_error(server.url("sslmode=disable"));
+  CHECK(error.code() == leaf::ErrorCode::usage);
+  CHECK(error.sqlstate() == "28000");
+  CHECK(mentions(error, "pg_hba.conf"));
+}
+
+TEST_CASE("login: of a proxy that hangs up the server is waited for") {
+  const Answering proxy("");
+  leaf::test::ManualClock clock;
+  const auto begun = clock.steady_now();
+  leaf::Store store(
+      {.url = proxy.url("sslmode=disable"), .timeout = std::chrono::seconds(5), .clock = &clock});
+  const leaf::Error error = error_of([&] { store.tags(); });
+  CHECK(error.code() == leaf::ErrorCode::unavailable);
+  CHECK(error.sqlstate() == "57P03");
+  CHECK(clock.steady_now() - begun > std::chrono::seconds(4));
 }

@@ -299,6 +299,20 @@ TEST_CASE("sqlite: a program that has turned off SQLite's mutexes is refused") {
   CHECK(store.open().tags().empty());
 }
 
+TEST_CASE("sqlite: a file that is exchanged is followed in a program whose connections share a cache") {
+  REQUIRE(sqlite3_enable_shared_cache(1) == SQLITE_OK);
+  const SqliteStore store, other;
+  Store own = store.open(), second = store.open();
+  leaf::test::add_tag(own, "order", 10);
+  CHECK(second.tags().size() == 1);
+  Store put_in_place = other.open();
+  CHECK(put_in_place.tags().empty());
+  std::filesystem::rename(other.path(), store.path());
+  CHECK(own.tags().empty());  // while the second one has the old file open
+  CHECK(second.tags().empty());
+  sqlite3_enable_shared_cache(0);
+}
+
 TEST_CASE("sqlite: a file is locked even if the program's default for SQLite locks nothing") {
   const SqliteStore store;
   SqliteSession other(store.path());
