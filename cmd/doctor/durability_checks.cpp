@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "doctor/sql_identifier.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl {
@@ -15,8 +16,8 @@ using leaf::StoreMedium;
 using leaf::StoreSetting;
 
 std::string reset(const StoreSetting& setting, const StoreHealth& health, std::string_view value) {
-  const std::string role = fmt::format("ROLE \"{}\"", health.role);
-  const std::string database = fmt::format("DATABASE \"{}\"", health.database_name);
+  const std::string role = "ROLE " + sql_identifier(health.role);
+  const std::string database = "DATABASE " + sql_identifier(health.database_name);
   const auto alter = [&](const std::string& what) {
     // The session that runs it may have the setting, too.
     if (setting.name == read_only_setting)

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <optional>
 
+#include "doctor/sql_identifier.hpp"
+#include "leaf/detail/shell_word.hpp"
 #include "text/hint.hpp"
 
 namespace leafctl {
@@ -31,9 +33,9 @@ Check check_rights(const StoreHealth& health) {
     return {"rights", CheckState::failed, "this user lacks " + missing,
             "let this user write there with 'chown' or 'chmod', or use the store as its owner"_hint};
   }
-  return {
-      "rights", CheckState::failed, fmt::format("role '{}' lacks {}", health.role, missing),
-      fmt::format("as the owner of the tables, run 'leafctl init-db --runtime-role {}'"_hint, health.role)};
+  return {"rights", CheckState::failed, fmt::format("role '{}' lacks {}", health.role, missing),
+          fmt::format("as the owner of the tables, run 'leafctl init-db --runtime-role {}'"_hint,
+                      leaf::detail::shell_word(health.role))};
 }
 
 std::string revoke_creation(const std::string& schema, const std::string& roles) {
@@ -63,13 +65,6 @@ std::optional<Check> check_owners(const StoreHealth& health) {
                change_owner(health.schema, health.table_owner)};
 }
 
-/// An identifier in SQL.
-std::string quoted(const std::string& name) {
-  std::string text = "\"";
-  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
-  return text + '"';
-}
-
 /// What somebody else may have called instead of the functions.
 Checks check_rivals(const leaf::StoreFunctions& functions) {
   Checks found;
@@ -78,13 +73,13 @@ Checks check_rivals(const leaf::StoreFunctions& functions) {
         {"rights", CheckState::warning,
          fmt::format("{} may create functions beside those in schema '{}', and have a call run them",
                      functions.creators, functions.schema),
-         revoke_creation(quoted(functions.schema), functions.creators)});
+         revoke_creation(sql_identifier(functions.schema), functions.creators)});
   }
   if (!functions.schema_owner.empty()) {
     found.push_back({"rights", CheckState::warning,
                      fmt::format("{} may replace the functions in schema '{}', which it owns",
                                  functions.schema_owner, functions.schema),
-                     change_owner(quoted(functions.schema), functions.owner)});
+                     change_owner(sql_identifier(functions.schema), functions.owner)});
   }
   if (!functions.others.empty()) {
     found.push_back({"rights", CheckState::warning,

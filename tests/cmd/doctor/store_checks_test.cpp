@@ -148,7 +148,8 @@ TEST_CASE("store checks: functions that the store has outgrown are a warning, an
       {State::older, "are of an earlier release"},
       {State::refused, "are of an earlier release than the store asks for: leaf_next draws no IDs"},
       {State::other_layout, "take IDs apart in layout leaf, which is not the store's"},
-      {State::other_deployment, "are for another deployment: leaf_next draws no IDs"}};
+      {State::other_deployment, "are for another deployment: leaf_next draws no IDs"},
+      {State::other_schema, "look for the tables in a schema where they lay before: leaf_next draws no IDs"}};
   for (const auto& [state, text] : cases) {
     health.functions[0].state = state;
     const Check check = found(health);
@@ -185,6 +186,19 @@ TEST_CASE("store checks: a setting is undone where it was made") {
     CHECK(found(health).hint == hint);
     CHECK(found(health).state == CheckState::failed);
   }
+}
+
+TEST_CASE("store checks: what is proposed can be run whatever roles and databases are called") {
+  leaf::StoreHealth health = healthy_server();
+  health.role = "the \"shop\"";
+  health.database_name = "i\"ds";
+  health.settings[0] = {"synchronous_commit", "off", "database user"};
+  CHECK(found(health).hint ==
+        R"(run 'ALTER ROLE "the ""shop""" IN DATABASE "i""ds" RESET synchronous_commit')");
+  health.settings[0].value = "on";
+  health.missing_rights = {"SELECT on leaf_meta"};
+  CHECK(found(health).hint ==
+        R"(as the owner of the tables, run 'leafctl init-db --runtime-role "the \"shop\""')");
 }
 
 TEST_CASE("store checks: where a standby is waited for, commits that do not wait are named") {
