@@ -32,6 +32,26 @@ teardown() {
   expect 1 leafctl audit --sql 'SELECT 1 / (3 - i) FROM generate_series(1, 3) i' --dsn "$url"
   contains "$stderr" 'leafctl: the query failed: division by zero'
   expect 3 leafctl audit --sql 'SELECT 1' --dsn 'host=127.0.0.1 port=1'
+  expect 2 leafctl audit --sql 'SELECT id INTO copied FROM orders' --dsn "$url"
+  contains "$stderr" 'SELECT INTO'
+  expect 2 leafctl audit --sql "SELECT 1 WHERE has_database_privilege('no_such_database', 'CONNECT')" --dsn "$url"
+  expect 0 leafctl audit --sql $'SELECT DISTINCT id FROM orders WHERE id > 0 ; \t\r\n' --dsn "$url"
+  same count 200000 "$(measure ids count)"
+}
+
+@test "audit --sql: what ends a query halfway is no end of its rows" {
+  url=postgresql:///$test_database
+  local halfway='SELECT CASE WHEN i < 150000 THEN i ELSE %s END FROM generate_series(1, 200000) i'
+  # shellcheck disable=SC2059
+  for sql in "$(printf "$halfway" 'length(pg_sleep(60)::text)')" 'SELECT pg_sleep(60)'; do
+    expect 3 leafctl audit --sql "$sql" --dsn "$url?options=-c%20statement_timeout%3D100ms"
+    contains "$stderr" 'leafctl: the query failed: canceling statement due to statement timeout'
+  done
+  # shellcheck disable=SC2059
+  for sql in "$(printf "$halfway" 'pg_terminate_backend(pg_backend_pid())::int')" 'SELECT pg_terminate_backend(pg_backend_pid())'; do
+    expect 3 leafctl audit --sql "$sql" --dsn "$url"
+    contains "$stderr" 'terminating connection'
+  done
 }
 
 @test "audit --sql: a password in the URL is warned of" {

@@ -121,6 +121,57 @@ TEST_CASE_FIXTURE(AtCommit, "commit: what may be over the next time is out of re
   CHECK(error_of([&] { store.grant(order, 10); }).code() != leaf::ErrorCode::unavailable);
 }
 
+TEST_CASE_FIXTURE(AtCommit, "commit: what the database refuses for is told by its code and its hint") {
+  struct Row {
+    const char* state;
+    leaf::ErrorCode code;
+    const char* hint;
+  };
+  using enum leaf::ErrorCode;
+  const Row rows[] = {
+      {"LF001", refused, "raise its limit, or go on with another tag"},
+      {"LF003", refused, "find out the highest ID of the tag"},
+      {"LF004", refused, "do this as the role that owns them"},
+      {"LF006", refused, "look again"},
+      {"LF007", refused, "see which workers are leased"},
+      {"LF008", refused, ""},
+      {"25P03", unavailable, "a timeout of the server or an administrator ended it"},
+      {"42501", usage, "log in as the owner"},
+      {"42P01", refused, "find out who moved, dropped or replaced it"},
+      {"3F000", refused, "find out who moved, dropped or replaced it"},
+      {"42703", refused, "find out who moved, dropped or replaced it"},
+      {"42883", refused, "find out who moved or dropped it"},
+      {"23505", refused, "remove the rows that have granted less"},
+      {"23502", refused, "find out who has changed constraints or defaults"},
+      {"22P05", usage, "leave out what the database's encoding cannot write"},
+      {"53100", unavailable, "free some space on the server's disk"},
+      {"53300", unavailable, "let other sessions end"},
+      {"54000", unavailable, "see which database must be vacuumed"},
+      {"55000", unavailable, "name the primary"},
+      {"55P03", unavailable, "try again; see who holds a lock"},
+      {"58P01", unavailable, "look at the server"},
+      {"22012", failed, ""},
+  };
+  // Named as the store's own: of a function of others it is said that this one fails.
+  database.sql().run(
+      "CREATE TABLE struck (code text); INSERT INTO struck VALUES ('');"
+      "CREATE FUNCTION leaf_strike() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$"
+      " BEGIN RAISE 'struck' USING ERRCODE = (SELECT code FROM struck); END $body$;"
+      "CREATE TRIGGER strike BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION leaf_strike()");
+  store.tags();
+  store.set_timeout(std::chrono::milliseconds(0));
+  for (const Row& row : rows) {
+    CAPTURE(row.state);
+    database.sql().run(fmt::format("UPDATE struck SET code = '{}'", row.state));
+    const leaf::Error error = error_of([&] { store.grant(order, 10); });
+    CHECK(error.sqlstate() == row.state);
+    CHECK(error.code() == row.code);
+    CHECK(std::string(error.what()) == "the store refused: struck");
+    CHECK(error.hint().starts_with(row.hint));
+    CHECK(error.hint().empty() == std::string(row.hint).empty());
+  }
+}
+
 TEST_CASE_FIXTURE(AtCommit, "commit: a warning burns the range, and the next one is given out") {
   strike("IF nth = 1 THEN RAISE WARNING 'not so sure'; END IF;");
   audit->given("order", store.grant(order, 10).range);
