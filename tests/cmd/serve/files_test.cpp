@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
@@ -100,6 +103,11 @@ TEST_CASE("files: one that is no regular file is refused, and never waited for")
   REQUIRE(chmod(file.c_str(), 0640) == 0);
   CHECK(read_file("file", file).text == std::string(100'000, 'a'));
   CHECK((read_file("file", file).mode & 0777) == 0640);
+  constexpr std::uintmax_t greatest = 16UL << 20;
+  std::filesystem::resize_file(file, greatest);
+  CHECK(read_file("file", file).text.size() == greatest);
+  std::filesystem::resize_file(file, greatest + 1);
+  CHECK(failure_at(pipe, [&] { read_file("file", file); }) == "file '" + file + "' is larger than 16 MiB");
 }
 
 TEST_CASE("access log: a pipe that nobody reads is refused, and never waited for") {
@@ -138,6 +146,34 @@ TEST_CASE("access log: a pipe whose reader has stopped is left for the file that
   log.add(entry_of("two"));
   CHECK(comes_about([&] { return holds(pipe, "\"remote\":\"two\""); }));
   CHECK(log.lost() > 0);
+}
+
+TEST_CASE("access log: what is more than it holds is left out, counted, and told once it is read again") {
+  const leaf::test::TemporaryFolder folder;
+  const std::string pipe = new_pipe(folder);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  REQUIRE(fcntl(reader, F_SETFL, 0) == 0);
+  const std::string path(1 << 20, 'a');
+  AccessLog log(pipe, [](const std::string&) {});
+  std::uint64_t lost = 0;
+  {
+    const std::shared_ptr<const int> closes_reader(&reader,
+                                                   [](const int* descriptor) { close(*descriptor); });
+    // The writer has taken at most what came before it met the full pipe.
+    int added = 0;
+    for (; log.lost() < 3 && added < 1000; ++added)
+      log.add({.remote = "unix", .method = "GET", .subject = path});
+    CHECK(added > 9);
+    CHECK(added < 40);
+    lost = log.lost();
+    const std::string read = read_until(reader, "\"left_out\":3}\n");
+    CHECK(read.find("\"left_out\":3}\n") != std::string::npos);
+    CHECK(std::count(read.begin(), read.end(), '\n') == added - 3 + 1);
+    log.add(entry_of("after"));
+    CHECK(read_until(reader, "\"after\"").find("\"after\"") != std::string::npos);
+  }
+  CHECK(lost == 3);
+  CHECK(log.lost() == 3);
 }
 
 TEST_CASE("notices: who says one may take for ever, and nobody waits for it") {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "serve/listener.hpp"
 #include "serve/statistics.hpp"
 #include "serve/tokens.hpp"
+#include "support/error_of.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {
@@ -67,6 +69,49 @@ TEST_CASE("a listener that ends leaves the socket of another one in its place") 
   CHECK(!std::filesystem::exists(path));
 }
 
+TEST_CASE("a listener takes the place of a socket that was left behind, and of nothing else") {
+  const leaf::test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "socket").string();
+  const Address address = parse_address("--http", "unix:" + path);
+  boost::asio::io_context context;
+  const auto failure = [&](const Address& place) {
+    return leaf::test::error_text([&] { Listener(context, Protocol::http, place); });
+  };
+  {
+    const Listener listens(context, Protocol::http, address);
+    CHECK(listens.shown() == "unix:" + path);
+    CHECK_FALSE(listens.is_public());
+    CHECK(failure(address) == "cannot listen on 'unix:" + path + "': Address already in use | ");
+    // As a server that was killed leaves it.
+    std::filesystem::create_hard_link(path, path + ".left");
+  }
+  std::filesystem::rename(path + ".left", path);
+  CHECK_NOTHROW(Listener(context, Protocol::http, address));
+  std::ofstream(path) << "text";
+  CHECK(failure(address) == "'" + path + "' exists and is not a socket | ");
+  CHECK(std::filesystem::file_size(path) == 4);
+}
+
+TEST_CASE("a listener at a port says where, whether others reach it, and what keeps it from there") {
+  boost::asio::io_context context;
+  const auto listener_at = [&](const std::string& text) {
+    return std::make_unique<Listener>(context, Protocol::http, parse_address("--http", text));
+  };
+  const auto loopback = listener_at("127.0.0.1:0");
+  CHECK(loopback->shown().starts_with("127.0.0.1:"));
+  CHECK_FALSE(loopback->is_public());
+  CHECK_FALSE(listener_at("127.1.2.3:0")->is_public());
+  CHECK(listener_at("0.0.0.0:0")->is_public());
+  CHECK(leaf::test::error_text([&] { listener_at(loopback->shown()); }) ==
+        "cannot listen on '" + loopback->shown() + "': Address already in use | ");
+  CHECK(leaf::test::error_code([&] { listener_at("no-such-host.invalid:0"); }) == leaf::ErrorCode::usage);
+  if (access("/proc/net/if_inet6", F_OK) == 0) {
+    CHECK(listener_at("[::1]:0")->shown().starts_with("[::1]:"));
+    CHECK_FALSE(listener_at("[::1]:0")->is_public());
+    CHECK(listener_at("[::]:0")->is_public());
+  }
+}
+
 TEST_CASE("IDs are written as text, whatever digits change") {
   for (const leaf::Range range : {leaf::Range{0, 12}, {97, 103}, {999'999'998, 1'000'000'003}, {7, 8}}) {
     std::string wanted;
@@ -111,7 +156,8 @@ TEST_CASE("a token file that would let in anybody is refused") {
   CHECK_THROWS_AS(Tokens::read((folder.path() / "none").string()), leaf::Error);
   CHECK_THROWS_AS(Tokens::read(file_of(folder, "a-long-token\n", 0644)), leaf::Error);
   for (const char* const content :
-       {"", "# nothing\n", "short\n", "a-long-token no/tag\n", "a-long-token\na-long-token x\n"}) {
+       {"", "# nothing\n", "short\n", "a-long-token no/tag\n", "a-long-token\na-long-token x\n",
+        "a-long-töken\n", "a-long-\x7ftoken\n", "a-long-\x1etoken\n", "seven77\n"}) {
     CAPTURE(content);
     CHECK_THROWS_AS(Tokens::read(file_of(folder, content)), leaf::Error);
   }

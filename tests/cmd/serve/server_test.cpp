@@ -26,6 +26,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "serve/server.hpp"
@@ -291,6 +292,35 @@ TEST_CASE("server: SIGTERM has it answer what is in hand, and end with 0") {
     CHECK_FALSE(std::filesystem::exists(server.http()));
     CHECK_FALSE(std::filesystem::exists(server.redis()));
   }
+}
+
+TEST_CASE("server: the service manager hears when it serves, that it lives, and that it stops") {
+  TestServer server;
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  server.path("notify").copy(name.sun_path, sizeof name.sun_path - 1);
+  const int manager = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const timeval bound{.tv_sec = leaf::test::patience.count(), .tv_usec = 0};
+  setsockopt(manager, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
+  REQUIRE(bind(manager, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0);
+  const auto heard = [&] {
+    char text[200];
+    const ssize_t size = recv(manager, text, sizeof text, 0);
+    return std::string(text, static_cast<std::size_t>(size > 0 ? size : 0));
+  };
+  server.start([&](Options&) {
+    setenv("NOTIFY_SOCKET", server.path("notify").c_str(), 1);
+    setenv("WATCHDOG_USEC", "20000", 1);
+  });
+  CHECK(heard() == "READY=1\nSTATUS=serving");
+  CHECK(Client(server.redis()).ask("PING\r\n") == "+PONG\r\n");
+  for (int i = 0; i < 3; ++i) CHECK(heard() == "WATCHDOG=1");
+  server.signal(SIGTERM);
+  std::string last = heard();
+  while (last == "WATCHDOG=1") last = heard();
+  CHECK(last == "STOPPING=1\nSTATUS=finishing pending requests");
+  CHECK(server.wait() == 0);
+  close(manager);
 }
 
 TEST_CASE("server: who asks twice to end does not wait for answers") {
@@ -573,6 +603,85 @@ TEST_CASE("server: pipelined requests are answered in their order, and who asks 
   const std::string head = asking.read_all();
   CHECK(head.starts_with(ok));
   CHECK(head.find("Content-Length") == std::string::npos);
+}
+
+TEST_CASE("server: whoever waits for leave to send a body gets it, once for each request") {
+  TestServer server;
+  server.start();
+  Client client(server.http());
+  for (const char* const id : {"1", "2"}) {
+    client.send(
+        "POST /v1/tags/order/next HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Type: "
+        "application/x-www-form-urlencoded\r\nContent-Length: 13\r\n\r\n");
+    CHECK(client.read_line() == "HTTP/1.1 100 Continue\r\n");
+    CHECK(client.read_line() == "\r\n");
+    for (const char* const piece : {"n=1", "&for", "m=te", "xt"}) {
+      client.send(piece);
+      std::this_thread::yield();
+    }
+    CHECK(client.read_line() == "HTTP/1.1 200 OK\r\n");
+    for (std::string line = client.read_line(); line.size() > 2; line = client.read_line()) {
+    }
+    CHECK(client.read_some(1) == id);
+    CHECK(client.read_some(1) == "\n");
+  }
+  // HTTP/1.0 knows no such leave.
+  client.send("POST /v1/tags/order/next HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n");
+  client.send("x");
+  CHECK(client.read_line() == "HTTP/1.1 200 OK\r\n");
+}
+
+TEST_CASE("server: what Redis' clients ask when they connect is answered as Redis does") {
+  TestServer server;
+  server.start();
+  Client client(server.redis());
+  // Each answer is told from the one behind it.
+  const auto told = [&](const std::string& command) {
+    client.send(command + "\r\nECHO (end)\r\n");
+    std::string text;
+    while (!text.ends_with("$5\r\n(end)\r\n")) {
+      const std::string piece = client.read_some();
+      if (piece.empty()) return text + "(nothing more)";
+      text += piece;
+    }
+    text.resize(text.size() - 11);
+    return text;
+  };
+  const std::string incr =
+      "*6\r\n$4\r\nincr\r\n:2\r\n*3\r\n+write\r\n+denyoom\r\n+fast\r\n:1\r\n:1\r\n:1\r\n";
+  CHECK(told("PING hello") == "$5\r\nhello\r\n");
+  CHECK(told("PING a b").starts_with("-ERR wrong number of arguments for 'ping'"));
+  CHECK(told("SELECT 0") == "+OK\r\n");
+  CHECK(told("SELECT 1") == "-ERR DB index is out of range\r\n");
+  CHECK(told("SELECT x").starts_with("-ERR value is not an integer"));
+  CHECK(told("CLIENT GETNAME") == "$-1\r\n");
+  CHECK(told("CLIENT SETNAME shop") == "+OK\r\n");
+  CHECK(told("CLIENT GETNAME") == "$4\r\nshop\r\n");
+  CHECK(told("CLIENT SETINFO lib-name x") == "+OK\r\n");
+  CHECK(told("CLIENT INFO").find(" name=shop db=0 resp=2\n") != std::string::npos);
+  CHECK(told("CLIENT ID").starts_with(":"));
+  CHECK(told("CLIENT KILL") == "-ERR unknown subcommand 'KILL'.\r\n");
+  CHECK(told("COMMAND COUNT") == ":17\r\n");
+  CHECK(told("COMMAND").starts_with("*17\r\n" + incr));
+  CHECK(told("COMMAND INFO incr nothing ping") ==
+        "*3\r\n" + incr + "$-1\r\n*6\r\n$4\r\nping\r\n:-1\r\n*1\r\n+fast\r\n:0\r\n:0\r\n:0\r\n");
+  CHECK(told("COMMAND DOCS") == "*0\r\n");
+  CHECK(told("COMMAND LIST") == "-ERR unknown subcommand 'LIST'.\r\n");
+  CHECK(told("CONFIG GET save appendonly other") ==
+        "*4\r\n$4\r\nsave\r\n$0\r\n\r\n$10\r\nappendonly\r\n$2\r\nno\r\n");
+  CHECK(told("CONFIG SET save x") == "-ERR unknown subcommand 'SET'.\r\n");
+  CHECK(told("LEAF.DECODE -1") == "-ERR no ID of layout 'leaf' can be -1\r\n");
+  CHECK(told("HELLO 4").starts_with("-NOPROTO"));
+  CHECK(told("HELLO 3 NAME x") == "-ERR syntax error in HELLO\r\n");
+  CHECK(told("CLIENT GETNAME") == "$4\r\nshop\r\n");  // still in the protocol of before
+  CHECK(told("HELLO 3 SETNAME other").starts_with("%7\r\n$6\r\nserver\r\n$7\r\nleafctl\r\n"));
+  CHECK(told("CLIENT GETNAME") == "$5\r\nother\r\n");
+  CHECK(told("CONFIG GET save") == "%1\r\n$4\r\nsave\r\n$0\r\n\r\n");
+  CHECK(told("COMMAND INFO nothing") == "*1\r\n_\r\n");
+  CHECK(told("RESET") == "+RESET\r\n");
+  CHECK(told("CLIENT GETNAME") == "$-1\r\n");
+  client.send("QUIT\r\n");
+  CHECK(client.read_all() == "+OK\r\n");
 }
 
 TEST_CASE("server: clients that vanish leave no descriptor behind, whatever they waited for") {
