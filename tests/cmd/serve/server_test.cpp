@@ -684,6 +684,54 @@ TEST_CASE("server: what Redis' clients ask when they connect is answered as Redi
   CHECK(client.read_all() == "+OK\r\n");
 }
 
+TEST_CASE("server: who comes when all connections are taken is turned away, until one is free") {
+  TestServer server;
+  server.start([](Options& options) { options.max_connections = 2; });
+  Client watching(server.http());
+  const auto turned_away = [&] {
+    watching.send("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+    std::string text;
+    while (text.find("\nleafctl_serve_waiting_requests ") == std::string::npos || !text.ends_with('\n')) {
+      const std::string piece = watching.read_some();
+      if (piece.empty()) break;
+      text += piece;
+    }
+    const std::string name = "leafctl_serve_rejected_connections_total{protocol=\"redis\"} ";
+    const std::size_t at = text.find(name);
+    return at == std::string::npos ? "none" : text.substr(at + name.size(), 1);
+  };
+  CHECK(turned_away() == "0");
+  {
+    Client taken(server.redis());
+    CHECK(taken.ask("PING\r\n") == "+PONG\r\n");
+    Client late(server.redis());
+    CHECK(late.read_all().empty());
+    CHECK(turned_away() == "1");
+    CHECK(taken.ask("PING\r\n") == "+PONG\r\n");
+  }
+  CHECK(wait_for([&] { return Client(server.redis()).ask("PING\r\n") == "+PONG\r\n"; }));
+}
+
+TEST_CASE("server: all who wait for IDs of a tag are told when the store gives none") {
+  TestServer server;
+  server.start([](Options& options) { options.segments.timeout = milliseconds(300); });
+  WriteLock lock(server.store);
+  Client first(server.redis());
+  Client second(server.redis());
+  Client third(server.http());
+  first.send("INCR order\r\n");
+  second.send("INCR order\r\nPING\r\n");
+  third.send("GET /v1/tags/order/next HTTP/1.1\r\nHost: a\r\n\r\n");
+  const std::string told = first.read_line();
+  CHECK(told.starts_with("-TRYAGAIN "));
+  CHECK(told.find("the answer did not come in time") == std::string::npos);
+  CHECK(second.read_line() == told);
+  CHECK(second.read_line() == "+PONG\r\n");
+  CHECK(third.read_line() == "HTTP/1.1 503 Service Unavailable\r\n");
+  lock.release();
+  CHECK(second.ask("INCR order\r\n").starts_with(':'));
+}
+
 TEST_CASE("server: clients that vanish leave no descriptor behind, whatever they waited for") {
   TestServer server;
   server.start();
