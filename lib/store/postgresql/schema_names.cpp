@@ -1,16 +1,10 @@
 #include "store/postgresql/schema_names.hpp"
 
-#include <cctype>
-
 #include "store/dollar_quotes.hpp"
 
 namespace leaf::store::postgresql {
 
 namespace {
-
-bool is_part_of_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-}
 
 /// As it stands within a literal.
 std::string quoted(const std::string& schema) {
@@ -27,10 +21,8 @@ std::string led(std::string_view text, std::string_view prefix, std::size_t repl
   std::size_t done = 0;
   for (std::size_t at = text.find(prefix); at != std::string_view::npos;
        at = text.find(prefix, at + prefix.size())) {
-    const char before = at == 0 ? ' ' : text[at - 1];
-    if (is_part_of_name(before)) continue;
     result += text.substr(done, at - done);
-    result += before == '\'' ? quoted(schema) : schema;
+    result += at > 0 && text[at - 1] == '\'' ? quoted(schema) : schema;
     done = at + replaced;
   }
   return result.append(text.substr(done));
