@@ -98,10 +98,23 @@ tokens() {
   fi
   # A plain client there gets nowhere, and does no harm.
   curl -sS --max-time 60 "http://127.0.0.1:$http_port/healthz" 2>"$BATS_TEST_TMPDIR/plain" && same 'plain' refused served
-  new_certificate second
+  # One of an authority that only another one vouches for: who knows that one is shown both.
+  (
+    cd "$BATS_TEST_TMPDIR"
+    local ec=(-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes)
+    openssl req -x509 "${ec[@]}" -days 2 -subj /CN=root -keyout root.key -out root.pem
+    openssl req "${ec[@]}" -subj /CN=between -keyout between.key -out between.csr
+    openssl x509 -req -in between.csr -CA root.pem -CAkey root.key -CAcreateserial -days 2 \
+      -extfile <(echo 'basicConstraints=critical,CA:TRUE') -out between.pem
+    openssl req "${ec[@]}" -subj /CN=second -keyout key -out second.csr
+    openssl x509 -req -in second.csr -CA between.pem -CAkey between.key -CAcreateserial -days 2 \
+      -extfile <(echo 'subjectAltName=IP:127.0.0.1') -out second.pem
+    cat second.pem between.pem >certificate
+  ) 2>"$BATS_TEST_TMPDIR/openssl"
   kill -HUP "$server"
   until_said 'configuration reloaded'
   contains "$(openssl s_client -connect "127.0.0.1:$http_port" </dev/null 2>/dev/null | openssl x509 -noout -subject)" second
+  [[ $(curl -sS --cacert "$BATS_TEST_TMPDIR/root.pem" "https://127.0.0.1:$http_port/api/segment/get/order") =~ ^[0-9]+$ ]]
   stop_server
 }
 
