@@ -56,6 +56,7 @@ Check found(const leaf::StoreHealth& health) {
   const auto is_found = [](const Check& check) { return check.state != CheckState::ok; };
   REQUIRE(std::ranges::count_if(checks, is_found) == 1);
   const Check check = *std::ranges::find_if(checks, is_found);
+  if (check.name == "durability") CHECK(std::ranges::count(checks, check.name, &Check::name) == 1);
   CHECK_FALSE(check.hint.empty());
   return check;
 }
@@ -72,6 +73,15 @@ TEST_CASE("store checks: what is well is ok and needs no hint") {
     }
   }
   CHECK(judge(healthy_server()).size() == 7);
+  const auto durability = [](const leaf::StoreHealth& health) {
+    const Checks checks = judge(health);
+    return std::ranges::find(checks, "durability", &Check::name)->detail;
+  };
+  leaf::StoreHealth health = healthy_server();
+  health.settings.push_back({"default_transaction_read_only", "off", "default"});
+  CHECK(durability(health) ==
+        "synchronous_commit on, client_min_messages notice, fsync on, full_page_writes on");
+  CHECK(durability(healthy_file()) == "journal_mode truncate, file system ext4");
   CHECK(judge(healthy_file()).size() == 5);
 }
 
