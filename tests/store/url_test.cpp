@@ -115,6 +115,8 @@ TEST_CASE("url: no password is shown where libpq takes it for something else") {
   CHECK(redact_url("postgresql://h/d&password=secret") == "postgresql://h/d&password=***");
   CHECK(redact_url("host=h;Password=secret;dbname=d") == "host=h;Password=***");
   CHECK(redact_url("host='h password=secret'") == "host=***");
+  CHECK(redact_url("host='h Password \t= secret'") == "host=***");
+  CHECK(redact_url("host='h passfile=/x pass=secret'") == "host=***");
   CHECK(redact_url("dbname=postgresql://me:secret@h/d") == "dbname=***");
   CHECK(redact_url("dbname=postgresql://me:se cret@h/d") == "dbname=*** ***");
   CHECK(redact_url("requiressl= password='secret'") == "requiressl= ***");
@@ -123,13 +125,27 @@ TEST_CASE("url: no password is shown where libpq takes it for something else") {
 }
 
 TEST_CASE("url: what holds no password is shown as it is") {
-  for (const char* url :
-       {"postgresql://h:5432/d", "postgresql://me@h:5432/d", "service=ids", "sqlite:/a:b@c/password=x.db",
-        "host=h user=me", "postgresql://[::1]:5432/d", "host=h passfile=/x", "password=", "password=''",
-        "postgresql://a:1,b:2/d?target_session_attrs=read-write", "leaf.db", "/var/lib/my leaf.db",
-        "mysql://h/d", "postgresql://h:5432/shop?application_name=leaf@web1",
-        "postgresql://h/d?requiressl=1&ssl=true", "postgresql://%2Frun%2Fpostgresql/d",
-        "host = 'a b' options='-c search_path=x'", "", " "}) {
+  for (const char* url : {"postgresql://h:5432/d",
+                          "postgresql://me@h:5432/d",
+                          "service=ids",
+                          "sqlite:/a:b@c/password=x.db",
+                          "host=h user=me",
+                          "postgresql://[::1]:5432/d",
+                          "host=h passfile=/x",
+                          "password=",
+                          "password=''",
+                          "postgresql://a:1,b:2/d?target_session_attrs=read-write",
+                          "leaf.db",
+                          "/var/lib/my leaf.db",
+                          "mysql://h/d",
+                          "postgresql://h:5432/shop?application_name=leaf@web1",
+                          "postgresql://h/d?requiressl=1&ssl=true",
+                          "postgresql://%2Frun%2Fpostgresql/d",
+                          "host = 'a b' options='-c search_path=x'",
+                          "dbname='my passwords'",
+                          "dbname='passfile=x'",
+                          "",
+                          " "}) {
     CHECK(redact_url(url) == url);
   }
 }

@@ -2,9 +2,11 @@
 // sockets.
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -26,7 +28,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "serve/server.hpp"
@@ -117,6 +118,11 @@ class Client {
   std::string ask(std::string_view text) {
     send(text);
     return read_line();
+  }
+  /// Whether the server has read all that was sent.
+  bool is_taken() const {
+    int unread = 0;
+    return ioctl(socket_, SIOCOUTQ, &unread) == 0 && unread == 0;
   }
   bool is_ended() const {
     pollfd watched{socket_, POLLRDHUP, 0};
@@ -617,7 +623,7 @@ TEST_CASE("server: whoever waits for leave to send a body gets it, once for each
     CHECK(client.read_line() == "\r\n");
     for (const char* const piece : {"n=1", "&for", "m=te", "xt"}) {
       client.send(piece);
-      std::this_thread::yield();
+      CHECK(wait_for([&] { return client.is_taken(); }));
     }
     CHECK(client.read_line() == "HTTP/1.1 200 OK\r\n");
     for (std::string line = client.read_line(); line.size() > 2; line = client.read_line()) {
