@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "leaf/store.hpp"
+#include "store/redaction.hpp"
 #include "support/error_of.hpp"
 #include "support/usage_error.hpp"
 
@@ -54,7 +55,8 @@ TEST_CASE("url: a store's type that is spelt otherwise is told the right spellin
   }
   CHECK(std::string(told("SQLITE:/x").what()) == "unknown store type 'SQLITE'");
   CHECK(std::string(told("mysql://me:secret@h").what()) == "unknown store type 'mysql'");
-  CHECK(told("mysql://me:secret@h").hint().starts_with("a store is 'sqlite:PATH'"));
+  for (const char* url : {"mysql://me:secret@h", "mysql://h/d", "pgsql:h/d"})
+    CHECK(told(url).hint().starts_with("a store is 'sqlite:PATH'"));
   for (const char* url :
        {"POSTGRES://me:secret@h/d", "sqlite3://me:secret@h/d", "SQLITE:/x?password=secret"}) {
     CHECK(redact_url(url).find("secret") == std::string::npos);
@@ -79,12 +81,14 @@ TEST_CASE("url: no password is shown, whatever it is made of") {
   CHECK(redact_url("host=h password=a\\ b'c dbname=d") == "host=h password=*** dbname=d");
   CHECK(redact_url("host=h password= sslpassword='a'") == "host=h password= ***");
   CHECK(redact_url("host=h sslpassword=secret") == "host=h sslpassword=***");
-  CHECK(redact_url("host=h oauth_client_secret=secret") == "host=h oauth_client_secret=***");
+  for (const std::string key : {"oauth_client_secret", "scram_client_key", "scram_server_key"})
+    CHECK(redact_url("host=h " + key + "=secret") == "host=h " + key + "=***");
 }
 
 TEST_CASE("url: no password is shown of what libpq refuses") {
   CHECK(redact_url("host=h PassWord = 'secret' dbname=d") == "host=h PassWord = *** dbname=d");
   CHECK(redact_url("host=h passwd=secret") == "host=h passwd=***");
+  CHECK(redact_url("nonsense=1 host=h") == "nonsense=*** host=h");
   CHECK(redact_url("host=h pwd=secret dbname=d") == "host=h pwd=*** dbname=d");
   CHECK(redact_url("host=h password=a secret dbname=d") == "host=h password=*** ***");
   CHECK(redact_url("host=h password=a secret=b dbname=d") == "host=h password=*** ***");
@@ -99,6 +103,8 @@ TEST_CASE("url: no password is shown of what libpq refuses") {
   CHECK(redact_url("postgresql://me:#s3cret?/@h/d") == "postgresql://me:***");
   CHECK(redact_url("POSTGRESQL://me:#s3cret?/@h/d") == "POSTGRESQL://me:***");
   CHECK(redact_url("postgres:secret@h/d") == "postgres:***");
+  CHECK(redact_url("/srv/a:secret!") == "/srv/a:***");
+  CHECK(redact_url("my secret!") == "***");
   CHECK(redact_url("mysql://me:secret@h") == "mysql://me:***");
   CHECK(redact_url("mysql://me@h?password=secret") == "mysql://***");
   CHECK(redact_url(std::string_view("password=abc\0def", 16)) == "password=***");
@@ -111,6 +117,8 @@ TEST_CASE("url: no password is shown where libpq takes it for something else") {
   CHECK(redact_url("postgresql://me:12/secret@h/d") == "postgresql://me:***@h/d");
   CHECK(redact_url("postgresql://me:secret/d") == "postgresql://me:***");
   CHECK(redact_url("postgresql://me:123456/d") == "postgresql://me:***");
+  CHECK(redact_url("postgresql://me:65536/d") == "postgresql://me:***");
+  CHECK(redact_url("postgresql://me:99999999999/d") == "postgresql://me:***");
   CHECK(redact_url("postgresql://h:5432?password=a@secret") == "postgresql://h:***");
   CHECK(redact_url("postgresql://h/d&password=secret") == "postgresql://h/d&password=***");
   CHECK(redact_url("host=h;Password=secret;dbname=d") == "host=h;Password=***");
@@ -140,6 +148,10 @@ TEST_CASE("url: what holds no password is shown as it is") {
                           "mysql://h/d",
                           "postgresql://h:5432/shop?application_name=leaf@web1",
                           "postgresql://h/d?requiressl=1&ssl=true",
+                          "postgresql://h:65535/d",
+                          "postgresql://a:1,b,c:65535/d",
+                          "dbname=password=",
+                          "dbname=postgresql://h:5432/d",
                           "postgresql://%2Frun%2Fpostgresql/d",
                           "host = 'a b' options='-c search_path=x'",
                           "dbname='my passwords'",
@@ -148,6 +160,35 @@ TEST_CASE("url: what holds no password is shown as it is") {
                           " "}) {
     CHECK(redact_url(url) == url);
   }
+}
+
+TEST_CASE("url: what libpq says is told, unless it may quote a password") {
+  using leaf::store::redact_message;
+  const std::string malformed = "its connection string is malformed";
+  const auto told = [](const char* url, bool is_refused) { return redact_message("words", url, is_refused); };
+  for (const char* url : {"host=h", "postgresql://me:secret@h/d", "host=h password=secret",
+                          "host=h options='-c my.password=secret'", "service=ids"})
+    CHECK(told(url, false) == "words");
+  CHECK(told("service=ids", true) == "words");
+  CHECK(told("host=h password=secret", true) == malformed);
+  CHECK(told("host=h password=secret nonsense=1", true) ==
+        malformed + ": there is a keyword that libpq does not know");
+  for (const bool is_refused : {false, true}) {
+    CHECK(told("password=x host='h password=secret'", is_refused) ==
+          malformed + ": a password is in another parameter");
+    CHECK(told("host='h password=secret'", is_refused) == malformed + ": a password is in another parameter");
+    CHECK(told("postgresql://me:a@b@h/d", is_refused) ==
+          malformed + ": there is an '@' where libpq expects none");
+    CHECK(told("postgresql://me:secret/d", is_refused) == malformed + ": a port is not a number");
+  }
+}
+
+TEST_CASE("url: the type of a store is one word before a colon") {
+  using leaf::store::end_of_type;
+  CHECK(end_of_type("mysql://h/d") == 5);
+  CHECK(end_of_type("sqlite:a:b") == 6);
+  CHECK(end_of_type("my_sql-2%:h") == 9);
+  for (const char* url : {"", "sqlite", "a b:c", ":c", "a.b:c"}) CHECK_FALSE(end_of_type(url));
 }
 
 TEST_CASE("url: one target has one identity, in whatever form and with whatever password") {
@@ -195,8 +236,8 @@ TEST_CASE("url: other targets have other identities") {
 }
 
 TEST_CASE("url: an '@' that would end a password too early is refused, and one that does not is taken") {
-  for (const char* url :
-       {"postgresql://me:a@b@h/d", "postgresql://me:a/b@h/d", "postgresql://me@corp:a@h/d"}) {
+  for (const char* url : {"postgresql://me:a@b@h/d", "postgresql://me:a@@h/d", "postgresql://me:a/b@h/d",
+                          "postgresql://me@corp:a@h/d"}) {
     const leaf::Error error = leaf::test::error_of([&] { parse_url(url); });
     CHECK(error.code() == leaf::ErrorCode::usage);
     CHECK(error.hint().find("%40") != std::string::npos);

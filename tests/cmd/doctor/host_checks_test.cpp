@@ -1,8 +1,10 @@
 #include "doctor/host_checks.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <string>
 
 #include "support/sqlite_store.hpp"
 
@@ -98,6 +100,57 @@ TEST_CASE(
   CHECK(state() == CheckState::warning);
 }
 
+TEST_CASE("host checks: a damaged buffer is a warning, whether or not its fetches failed") {
+  leaf::HostBuffer damaged;
+  damaged.name = "order";
+  damaged.store = "dbname=ids";
+  damaged.damaged = true;
+  damaged.failure = "its file was cut off";
+  damaged.failure_hint = "remove it";
+  const leafctl::Checks checks = leafctl::buffer_checks({damaged});
+  REQUIRE(checks.size() == 1);
+  CHECK(checks[0].state == CheckState::warning);
+  CHECK(checks[0].detail == "the buffer of tag 'order' from store 'dbname=ids': its file was cut off");
+  CHECK(checks[0].hint == "remove it");
+}
+
+TEST_CASE("host checks: tags that are used up keep no worker from its next fetch") {
+  leaf::HostBuffer worker;
+  worker.kind = leaf::HostBuffer::Kind::worker;
+  worker.name = "web";
+  worker.deployment = "a";
+  worker.copy = "1";
+  worker.failures = 1;
+  const leafctl::AskedStore asked{
+      .identity = {.deployment = "a", .copy = "1"},
+      .tags = {},
+      .checks = {{.name = "tags", .state = CheckState::failed, .detail = "rows are gone"}}};
+  CHECK(leafctl::buffer_checks({worker}, asked).at(0).state == CheckState::ok);
+}
+
+TEST_CASE("host checks: a folder that another user has is a warning, with a way that helps there") {
+  leaf::Environment environment;
+  environment.user_id = "nobody-" + std::to_string(getpid());
+  environment.run_folder = "/no/such/folder";
+  environment.is_in_memory = [](const std::string&) { return true; };
+  CHECK(leafctl::folder_checks("", environment).empty());
+  const fs::path usual = "/dev/shm/leafctl-" + environment.user_id;
+  fs::create_directory(usual);
+  const leafctl::Checks by_root = leafctl::folder_checks("", environment);
+  environment.is_in_memory = [](const std::string& path) { return path == "/dev/shm"; };
+  const leafctl::Checks elsewhere = leafctl::folder_checks("", environment);
+  CHECK(leafctl::folder_checks("/elsewhere", environment).empty());
+  fs::remove(usual);
+  REQUIRE(by_root.size() == 1);
+  CHECK(by_root[0].state == CheckState::warning);
+  CHECK(by_root[0].detail == "'" + usual.string() + "' belongs to another user, so there are no buffers");
+  CHECK(by_root[0].hint == "have root run 'install -d -m 0700 -o " + environment.user_id + " /run/leafctl-" +
+                               environment.user_id + "'");
+  REQUIRE(elsewhere.size() == 1);
+  CHECK(elsewhere[0].hint.find("'/dev/shm/ids-" + environment.user_id + "', with --runtime-dir") !=
+        std::string::npos);
+}
+
 TEST_CASE("host checks: former buffers are counted, and nothing else is said of them") {
   leaf::HostBuffer former;
   former.is_former = true;
@@ -124,6 +177,9 @@ TEST_CASE("host checks: a tag that went back is named, even if another one is ye
     std::vector<std::string> tags;
     for (const leafctl::Check& check : leafctl::mark_checks(store, failover)) {
       CHECK(check.state == CheckState::failed);
+      CHECK(check.detail.find("would grant IDs from 1 on, although this host was granted IDs up to 100:") !=
+            std::string::npos);
+      CHECK(check.hint.find("--raise-to 101'") != std::string::npos);
       tags.push_back(check.subject);
     }
     return tags;
