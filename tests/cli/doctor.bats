@@ -489,6 +489,14 @@ run_sql() {
   esac
 }
 
+@test "doctor finds a store that fails behind its first answers, and does not call it well" {
+  on_sqlite
+  run_sql "UPDATE leaf_meta SET layout = 'nonsense'"
+  expect 1 leafctl doctor --exit-code
+  contains "$output" $'connection\tok\t'
+  contains "$output" $'connection\tfailed\tunknown layout \'nonsense\'\tuse leaf, '
+}
+
 # events: what the log has of tag order.
 events() { leafctl log order | cut -f 4 | xargs; }
 
