@@ -711,6 +711,7 @@ TEST_CASE("server: who comes when all connections are taken is turned away, unti
     Client taken(server.redis());
     CHECK(taken.ask("PING\r\n") == "+PONG\r\n");
     Client late(server.redis());
+    CHECK(wait_for([&] { return late.is_ended(); }));
     CHECK(late.read_all().empty());
     CHECK(turned_away() == "1");
     CHECK(taken.ask("PING\r\n") == "+PONG\r\n");
