@@ -229,6 +229,21 @@ TEST_CASE("marks: a window begins no earlier than it was asked for, wherever the
   CHECK(store.workers().at(0).window_end == options.worker.not_before + options.worker.window);
 }
 
+TEST_CASE("marks: who takes the place of a recycled worker begins no earlier than was asked for") {
+  MarkingHost host;
+  leaf::Store store = host.process();
+  leaf::SnowflakeOptions options;
+  options.worker.owner = "a";
+  options.worker.window = 2s;
+  options.host = host.host_options();
+  leaf::SnowflakeGenerator(host.store_options(), options).next();
+  store.recycle_worker(0, true);
+  host.clock.advance(1min);
+  options.worker.not_before = std::chrono::floor<std::chrono::milliseconds>(host.clock.now() + 1500ms);
+  leaf::SnowflakeGenerator(host.store_options(), options).next();
+  CHECK(store.workers().at(0).window_end == options.worker.not_before + options.worker.window);
+}
+
 TEST_CASE("marks: a process keeps no descriptor of what was removed, and still knows what it was granted") {
   MarkingHost host;
   leaf::Store running = host.process();
