@@ -51,10 +51,13 @@ void wait_past(const Layout& layout, std::int64_t ticks, Clock& clock,
                   advice("allow more time{}; if the host's buffer is used, waiting until then helps too"_hint,
                          Remedy{Remedy::Kind::allow_more_time}));
     }
-    if (clock.steady_now() > deadline) {
+    const auto left = deadline - clock.steady_now();
+    if (left < left.zero()) {
       throw Error(ErrorCode::unavailable, fmt::format("the clock stands still at {}", to_rfc3339(begin)));
     }
-    clock.sleep_for(std::max(end - now - sleep_is_late_by, std::chrono::system_clock::duration::zero()));
+    // No longer: what is left of the unit does not pass while the clock stands.
+    const auto until_end = std::min<std::chrono::nanoseconds>(end - now - sleep_is_late_by, left);
+    clock.sleep_for(std::max(until_end, std::chrono::nanoseconds::zero()));
   }
 }
 

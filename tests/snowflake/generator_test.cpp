@@ -963,10 +963,16 @@ TEST_CASE("generator: a clock that stands still is waited for no longer than a c
   auto options = owned_by("a");
   options.timeout = 4500ms;
   SUBCASE("in a unit of a millisecond") {}
-  SUBCASE("in a unit of an hour, a second before its end") {
-    const std::string begin = std::to_string(ms_of(clock.now() - 1h + 1s));
+  const auto begin_unit_of_an_hour = [&](std::chrono::milliseconds before) {
+    const std::string begin = std::to_string(ms_of(clock.now() - before));
     file.open().set_layout(Layout::parse("31,10,22/1h@" + begin));
     options.worker.window = 2h;
+  };
+  SUBCASE("in a unit of an hour, a second before its end") {
+    begin_unit_of_an_hour(1h - 1s);
+  }
+  SUBCASE("in a unit of an hour, three seconds before its end") {
+    begin_unit_of_an_hour(1h - 3s);
   }
   SnowflakeGenerator generator(store, options);
   const auto begun = clock.steady_now();
