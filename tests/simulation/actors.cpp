@@ -9,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "host/shared_state.hpp"
 #include "leaf/host.hpp"
@@ -90,6 +91,7 @@ class Actor {
   /// Does `work()`; false if it throws Error, which whoever draws may meet.
   template <typename Work>
   bool try_to(const char* what, Work work) const {
+    const Time begun = Scheduler::the().now();
     try {
       work();
       return true;
@@ -98,7 +100,10 @@ class Actor {
       place_.log.say(what, number(), error.what());
       place_.tally.last_error = std::string(what) + ": " + error.what();
       require_good_reason(error);
-      if (error.code() == ErrorCode::failed && scenario().is_small())
+      require_no_false_alarm(what, error, begun);
+      if (scenario().subject == Subject::setbacks) raise_as_told(error);
+      if (error.code() == ErrorCode::failed && scenario().is_small() &&
+          !place_.tally.folder_removed_at.contains(host().number))
         place_.ledger.fail(
             fmt::format("process {} fails where no file is touched: {}", number(), error.what()));
       return false;
@@ -107,16 +112,23 @@ class Actor {
   /// Does `work()`, one call of the library that waits once: it takes no longer than its timeout, but for the
   /// time in which others ran in its place.
   template <typename Work>
-  auto in_time(milliseconds timeout, Work work, Time most_afterwards = 0) const {
+  auto in_time(milliseconds timeout, Work work) const {
+    return in_time(timeout, std::move(work), [] { return Time{0}; });
+  }
+  /// `most_afterwards()` says at the end what it may take in addition.
+  template <typename Work, typename MostAfterwards>
+  auto in_time(milliseconds timeout, Work work, MostAfterwards most_afterwards) const {
     struct Watch {
       const Actor& actor;
-      const Time most;
+      const Time most_before;
+      const MostAfterwards& most_afterwards;
       const Time begun = Scheduler::the().now();
       const Time kept_waiting = actor.process_.kept_waiting;
       const int times_stopped = actor.process_.times_stopped;
       ~Watch() {
         const Process& process = actor.process_;
         const Time lasted = Scheduler::the().now() - begun - (process.kept_waiting - kept_waiting);
+        const Time most = most_before + most_afterwards();
         if (lasted > most && process.times_stopped == times_stopped)
           actor.place_.ledger.fail(fmt::format("process {} waited for {} ms, where {} are the most",
                                                process.number, lasted / millisecond, most / millisecond));
@@ -124,7 +136,8 @@ class Actor {
     };
     constexpr Time until_it_ends = 100 * millisecond;
     const Time given = timeout == milliseconds::zero() ? one_attempt : Time{timeout.count()} * millisecond;
-    const Watch watch{.actor = *this, .most = given + most_afterwards + until_it_ends};
+    const Watch watch{
+        .actor = *this, .most_before = given + until_it_ends, .most_afterwards = most_afterwards};
     try {
       return work();
     } catch (const Error& error) {
@@ -157,15 +170,17 @@ class Actor {
   }
 
   /// Returns the store that granted them.
-  int note(Ledger::Call call, int tag, Range ids, bool is_own) const {
-    if (!is_own && place_.tally.unordered.contains(host().number)) call.order = nullptr;
+  int note(Ledger::Call call, int tag, Range ids, bool is_own, const Layout* layout = nullptr) const {
+    const bool is_unordered =
+        place_.tally.unordered.contains(host().number) ||
+        (tag == Ledger::snowflakes && place_.tally.folder_removed_at.contains(host().number));
+    if (!is_own && is_unordered) call.order = nullptr;
     place_.log.note(tag == Ledger::snowflakes ? "snowflake" : name_of(tag), number(), ids.lo, ids.hi);
     if (tag == Ledger::snowflakes && place_.log.is_read()) {
-      const Layout& layout = scenario().layout;
-      const std::int64_t made_at = layout.time_of(ids.lo).time_since_epoch().count();
+      const std::int64_t made_at = layout->time_of(ids.lo).time_since_epoch().count();
       place_.log.say("of worker", number(),
-                     std::to_string(layout.worker_of(ids.lo)) + " at " + std::to_string(made_at) + " " +
-                         std::to_string(layout.sequence_of(ids.lo)));
+                     std::to_string(layout->worker_of(ids.lo)) + " at " + std::to_string(made_at) + " " +
+                         std::to_string(layout->sequence_of(ids.lo)));
     }
     if (is_about_damages() && !is_own) {
       const std::string of = buffer_of(tag);
@@ -175,12 +190,33 @@ class Actor {
         call.order = nullptr;
       if (auto what = damages.not_thrown_away(process_, of, call.begun)) place_.ledger.fail(std::move(*what));
     }
-    const int store = place_.ledger.drawn(call, tag, ids, host().number, is_own ? number() : 0);
+    const bool is_one_life = place_.tally.is_doubtful || scenario().has_another_store;
+    if (is_own && tag != Ledger::snowflakes && !is_one_life) require_present_life(tag, ids.lo, call.begun);
+    const int store = place_.ledger.drawn(call, tag, ids, host().number, is_own ? number() : 0, layout);
+    if (!is_own && tag != Ledger::snowflakes && !scenario().has_another_store) require_left(call.begun);
     if (is_about_damages())
       for (std::int64_t id = ids.lo; id < ids.hi; ++id) place_.tally.damages.note_drawn(tag, id, process_);
     return store;
   }
 
+  /// Whoever has a removed file mapped leaves it within a second of its own, also if it draws nothing then.
+  void require_left(Time begun) const {
+    constexpr Time until_noticed = 2 * second;
+    const auto removed = place_.tally.folder_removed_at.find(host().number);
+    const auto waited = place_.tally.waited_at_removal.find(&process_);
+    if (removed == place_.tally.folder_removed_at.end() || waited == place_.tally.waited_at_removal.end())
+      return;
+    const Time kept_waiting = Scheduler::the().kept_waiting(process_) - waited->second;
+    if (place_.ledger.first_granted_at() <= removed->second &&
+        begun - removed->second - kept_waiting > until_noticed)
+      place_.ledger.fail(fmt::format("process {} draws from a file that was removed", number()));
+  }
+  /// Whoever has been granted IDs of a tag that was added again draws none of the one that was removed.
+  void require_present_life(int tag, std::int64_t id, Time begun) const {
+    const Time lasted = Scheduler::the().now() - begun;
+    if (place_.ledger.known_as_former(tag, id, process_) > lasted + second)
+      place_.ledger.fail(fmt::format("process {} has ID {} of a tag that was removed before", number(), id));
+  }
   bool is_about_damages() const { return scenario().subject == Subject::damages; }
   /// As a file of the host is called.
   std::string buffer_of(int tag) const { return tag == Ledger::snowflakes ? owner_of(host()) : name_of(tag); }
@@ -195,9 +231,45 @@ class Actor {
         place_.ledger.fail(fmt::format("process {} is refused what is good: {}", number(), error.what()));
     }
   }
+  void raise_as_told(const Error& refused) const {
+    try {
+      follow(refused);
+    } catch (const Error& error) {
+      place_.log.say("remedy", number(), error.what());
+    }
+  }
+  /// Nobody is told of what has not happened.
+  void require_no_false_alarm(std::string_view what, const Error& error, Time begun) const {
+    const auto fail = [&](const char* alarm) {
+      place_.ledger.fail(fmt::format("process {} is told of {}: {}", number(), alarm, error.what()));
+    };
+    const bool may_be_mistaken = place_.tally.is_doubtful || scenario().other_layout ||
+                                 place_.tally.folder_removed_at.contains(host().number);
+    if (error.code() == ErrorCode::usage && !may_be_mistaken) fail("a mistake");
+    const bool is_of_tags = what == "next" || what == "next --direct";
+    if (error.code() == ErrorCode::exhausted && is_of_tags && !place_.tally.has_limited) fail("a limit");
+    if (place_.tally.is_doubtful || scenario().has_another_store) return;
+    // A window may be over, and leased to others, before its holder comes to note it.
+    const Time longest_fetch = Time{scenario().window.count()} * millisecond / 2;
+    const bool is_quick = Scheduler::the().now() - begun < longest_fetch && process_.times_stopped == 0 &&
+                          scenario().window >= std::chrono::seconds(8);
+    if (is_quick && std::string_view(error.what()).find("restored from a backup") != std::string_view::npos)
+      fail("a backup");
+    // It goes back by four seconds at most, and units may have begun ahead of it.
+    const bool goes_back_by_little = scenario().subject == Subject::units && !scenario().has_far_clocks &&
+                                     scenario().longest_unit() <= std::chrono::seconds(1) &&
+                                     scenario().max_backward >= std::chrono::seconds(10);
+    if (goes_back_by_little &&
+        std::string_view(error.what()).find("behind the last ID") != std::string_view::npos)
+      fail("a clock that is too far behind");
+    const bool is_clock_right = host().clock_sets == 0 && host().stands_at == 0;
+    for (const Remedy& remedy : error.remedies())
+      if (remedy.kind == Remedy::Kind::release_workers && is_clock_right) fail("a wrong clock");
+  }
   /// Whoever allows time is not told to try again before it has passed.
   void require_patience(const Error& error, Time lasted, Time given) const {
-    if (is_about_damages() && error.retryable() && lasted < given)
+    const bool may_end_before = Time{scenario().longest_unit().count()} * millisecond > given;
+    if (is_about_damages() && error.retryable() && lasted < given && !may_end_before)
       place_.ledger.fail(fmt::format("process {} waited for {} ms only, where it allowed {}: {}", number(),
                                      lasted / millisecond, given / millisecond, error.what()));
   }
@@ -298,7 +370,7 @@ class Actor {
   /// No ID is ahead of its host's clock by more than `max_backward`, or the unit that is open.
   void require_near(const Layout& layout, std::int64_t id) const {
     const auto clock = UnixTime(milliseconds(host().clock() / millisecond));
-    const milliseconds lead = std::max(SnowflakeOptions().max_backward, layout.unit()) + layout.unit();
+    const milliseconds lead = std::max(scenario().max_backward, layout.unit()) + layout.unit();
     if (layout.time_of(id) > clock + lead)
       place_.ledger.fail(
           fmt::format("process {} has a snowflake ID that is further ahead of its clock than {} ms", number(),
@@ -310,8 +382,16 @@ class Actor {
   }
   int some_tag() const { return static_cast<int>(random().below(scenario().tags)); }
   const std::string& name_of(int tag) const { return Server::the().tag_names[static_cast<std::size_t>(tag)]; }
+  /// Whoever has a removed file mapped notices it within a second of its own, and draws on until then.
   Ledger::Order& order(int host_number, const std::string& of) const {
-    return place_.tally.orders[{host_number, of}];
+    Ledger::Order& found = place_.tally.orders[{host_number, of}];
+    const auto removed = place_.tally.folder_removed_at.find(host_number);
+    if (removed != place_.tally.folder_removed_at.end()) found.granted_after = removed->second;
+    return found;
+  }
+
+  Ledger::Order& order_of_tag(int tag) const {
+    return order(host().number, scenario().is_owner_a_tag ? "tag " + name_of(tag) : name_of(tag));
   }
 
   std::int64_t way_to_draw(bool fetches_ahead) const {
@@ -391,7 +471,7 @@ class Actor {
       const std::int64_t count = scenario().draws_singly ? 1 : random().spread(1, 30);
       const std::int64_t clock_sets = host().clock_sets;
       const auto noted = [&](const Ledger::Call& by, std::int64_t id) {
-        const int drawn_from = note(by, Ledger::snowflakes, {id, id + 1}, is_own);
+        const int drawn_from = note(by, Ledger::snowflakes, {id, id + 1}, is_own, &generator.layout());
         if (host().clock_sets == clock_sets) require_near(generator.layout(), id);
         return drawn_from;
       };
@@ -407,9 +487,17 @@ class Actor {
       for (std::int64_t i = 0; i < count; ++i) {
         const Ledger::Call next = Ledger::begin(promised);
         std::int64_t id = 0;
+        const std::uint64_t asked = Server::the().requests();
+        // A late lease is given up. And where units last a call waits for a window first, and then for the
+        // clock.
+        const auto afterwards = [&] {
+          const bool may_wait_twice =
+              scenario().subject == Subject::units && Server::the().requests() != asked;
+          return one_attempt + (may_wait_twice ? Time{timeout.count()} * millisecond : Time{0});
+        };
         if (!random().one_in(4) || !generator.try_next(id))
           id = in_time(
-              timeout, [&] { return generator.next(); }, one_attempt);  // a late lease is given up
+              timeout, [&] { return generator.next(); }, afterwards);
         noted(next, id);
       }
     });
@@ -419,7 +507,9 @@ class Actor {
     SegmentOptions options;
     options.timeout = some_timeout();
     options.max_step = scenario().max_step;
-    options.max_starved_step = scenario().max_step;  // also where a damaged file says more
+    // Else nobody keeps to it who waits for the store. A lower one bounds that too.
+    if (options.max_step == leaf::max_step) options.max_starved_step = options.max_step;
+    if (scenario().subject == Subject::away) options.max_connections = 1;  // what is asked waits in line
     if (is_shared) options.host = host_options(fetch_ahead);
     return options;
   }
@@ -429,6 +519,14 @@ class Actor {
     options.worker.owner = owner_of(host());
     options.worker.window = scenario().window;
     options.worker.recycle_after = scenario().recycle_after;
+    options.max_backward = scenario().max_backward;
+    if (scenario().subject == Subject::units && !random().one_in(4))
+      options.timeout = std::max(options.timeout, 2 * scenario().longest_unit());
+    if (scenario().subject == Subject::takings && random().one_in(4)) {
+      options.worker.not_before =
+          UnixTime(milliseconds((host().clock() + random().spread(0, 500 * millisecond)) / millisecond));
+      place_.ledger.note_not_before(number(), options.worker.not_before);
+    }
     if (is_shared) options.host = host_options(fetch_ahead);
     return options;
   }
@@ -467,7 +565,7 @@ class Actor {
       std::map<int, Trail> trails;
       for (std::int64_t calls = some_calls(); calls > 0 && !place_.tally.is_over; --calls) {
         const int tag = some_tag();
-        Ledger::Order& order_of = is_shared ? order(host().number, name_of(tag)) : own_orders[name_of(tag)];
+        Ledger::Order& order_of = is_shared ? order_of_tag(tag) : own_orders[name_of(tag)];
         SegmentTag handle;
         int drawn_from = 0;
         const bool is_about_names = scenario().is_about_names();
@@ -482,14 +580,45 @@ class Actor {
       }
     };
     in_some_threads(draw_some);
+    if (scenario().subject == Subject::away && !is_shared) require_used_up();
     if (!outlives_the_faults()) return;
     const int tag = some_tag();
     probe(place_.tally.patience_ends, [&] {
-      Ledger::Order& order_of = is_shared ? order(host().number, name_of(tag)) : own_orders[name_of(tag)];
+      Ledger::Order& order_of = is_shared ? order_of_tag(tag) : own_orders[name_of(tag)];
       const Ledger::Call begun = Ledger::begin(&order_of);
       const std::int64_t id = allocator.tag(TagName(name_of(tag))).next();
       note(begun, tag, {id, id + 1}, !is_shared);
     });
+  }
+
+  /// What one store has granted this program is drawn one range after the other.
+  void require_used_up() const {
+    for (int store = 0; store < 2; ++store) {
+      if (place_.ledger.begun_ranges(0, number(), store) > 1)
+        place_.ledger.fail(fmt::format("process {} has given up what store {} granted it", number(), store));
+    }
+  }
+
+  /// As the builtin of a shell, which waits for nothing, and has `leafctl next` do what is not in memory.
+  void draw_from_memory() const {
+    SegmentOptions options = segment_options(true, false);
+    options.timeout = milliseconds::zero();
+    Unnoticed unnoticed;
+    for (std::int64_t calls = some_calls(); calls > 0 && !place_.tally.is_over; --calls) {
+      SegmentAllocator allocator(store_options(), options);
+      SegmentTag handle;
+      if (!try_to_open(allocator, 0, handle)) return;
+      ++place_.tally.calls;
+      const Ledger::Call begun = Ledger::begin(&order_of_tag(0));
+      std::int64_t id = 0;
+      if (!handle.is_check_due() && !handle.is_fetch_due() && handle.try_next(id)) {
+        require_noticed(unnoticed, note(begun, 0, {id, id + 1}, false));
+      } else {
+        unnoticed = {};
+        make_program(place_, [](const Actor& leafctl) { leafctl.draw_once(); });
+      }
+      think();
+    }
   }
 
   /// As `leafctl next` does: the child that fetches is another process.
@@ -501,7 +630,7 @@ class Actor {
     SegmentTag handle;
     if (!try_to_open(allocator, tag, handle)) return;
     int drawn_from = 0;
-    if (draw(handle, options.timeout, tag, order(host().number, name_of(tag)), false, drawn_from, false) &&
+    if (draw(handle, options.timeout, tag, order_of_tag(tag), false, drawn_from, false) &&
         scenario().takes_time && options.timeout > milliseconds::zero())
       require_checked(began, drawn_from);
     try_to("claim", [&] {
@@ -536,6 +665,7 @@ class Actor {
     ++place_.tally.calls;
     try_to("a generator", [&] {
       SnowflakeGenerator generator(is_shared ? store_options() : marked_store(), options);
+      if (!is_shared && scenario().other_layout) place_.ledger.note_layout(number(), generator.layout());
       Ledger::Order own_order;
       Ledger::Order& order_of =
           is_shared ? order(host().number, owner_of(host()) + (is_pinned ? " pinned" : "")) : own_order;
@@ -547,12 +677,16 @@ class Actor {
       };
       in_some_threads(draw_some);
       // Where workers are scarce, others may hold them all.
-      if (is_pinned || !scenario().has_many_workers() || !outlives_the_faults()) return;
+      if (is_pinned || !scenario().has_many_workers()) return;
+      // Nor is a window of use that begins too late for each call.
+      const bool is_too_hasty =
+          scenario().subject == Subject::units && options.timeout < 2 * scenario().longest_unit();
+      if (is_too_hasty || !outlives_the_faults()) return;
       probe(place_.tally.patience_ends, [&] {
         const Ledger::Call begun = Ledger::begin(&order_of);
         const std::int64_t id = generator.next();
         note(generator.layout().ordered_by_time() ? begun : Ledger::Call{.order = nullptr},
-             Ledger::snowflakes, {id, id + 1}, !is_shared);
+             Ledger::snowflakes, {id, id + 1}, !is_shared, &generator.layout());
       });
     });
   }
@@ -616,6 +750,8 @@ class Actor {
         return use_marks();
       case ActorKind::successors:
         return draw_from_successors();
+      case ActorKind::memory_segments:
+        return draw_from_memory();
       case ActorKind::own_segment_threads:
       case ActorKind::host_segment_threads:
         return run_threads(place_, process_, kind);
@@ -630,6 +766,7 @@ class Actor {
   /// Whether this program, which has been there all the time, has to get IDs from what it has open.
   bool outlives_the_faults() const {
     if (!place_.tally.is_over || scenario().draws_singly || !random().one_in(2)) return false;
+    if (scenario().other_layout) return false;  // it makes none in another layout
     ++place_.tally.probes;
     return true;
   }
@@ -639,7 +776,7 @@ class Actor {
       options.timeout = probe_timeout;
       SegmentAllocator allocator(store_options(), options);
       SegmentTag handle = allocator.tag(TagName(name_of(tag)));
-      const Ledger::Call begun = Ledger::begin(&order(host().number, name_of(tag)));
+      const Ledger::Call begun = Ledger::begin(&order_of_tag(tag));
       const std::int64_t id = handle.next();
       note(begun, tag, {id, id + 1}, false);
     });
@@ -647,25 +784,25 @@ class Actor {
   void probe_snowflakes(Time deadline) const {
     probe(deadline, [&] {
       SnowflakeOptions options = snowflake_options(true, false);
-      options.timeout = std::max(probe_timeout, 2 * scenario().layout.unit());
+      options.timeout = std::max(probe_timeout, 2 * scenario().longest_unit());
       // Rather than wait for an hour.
       options.worker.recycle_after = milliseconds(1000);
       SnowflakeGenerator generator(store_options(), options);
       const Ledger::Call begun = Ledger::begin(&order(host().number, owner_of(host())));
       const std::int64_t id = generator.next();
       note(generator.layout().ordered_by_time() ? begun : Ledger::Call{.order = nullptr}, Ledger::snowflakes,
-           {id, id + 1}, false);
+           {id, id + 1}, false, &generator.layout());
     });
   }
   /// From windows of its own: what is left of the last is not wasted.
   void probe_own_snowflakes(Time deadline) const {
     probe(deadline, [&] {
       SnowflakeOptions options = snowflake_options(false, false);
-      options.timeout = std::max(probe_timeout, 2 * scenario().layout.unit());
+      options.timeout = std::max(probe_timeout, 2 * scenario().longest_unit());
       {
         SnowflakeGenerator generator(marked_store(), options);
         const std::int64_t id = generator.next();
-        note({.order = nullptr}, Ledger::snowflakes, {id, id + 1}, true);
+        note({.order = nullptr}, Ledger::snowflakes, {id, id + 1}, true, &generator.layout());
       }
       if (!place_.ledger.has_given_back(number()))
         place_.ledger.fail(fmt::format("process {} ended and kept the rest of its window", number()));
@@ -717,7 +854,7 @@ class Actor {
       Store store(store_options_with_marks());
       if (remedy.kind == Remedy::Kind::release_workers) {
         store.release_workers(owner_of(host()));
-        drop_host_windows_ahead(store.identity(), options, owner_of(host()), {}, milliseconds(2000),
+        drop_host_windows_ahead(store.identity(), options, owner_of(host()), {}, scenario().max_backward,
                                 milliseconds(5000), host_clock());
         order(host().number, owner_of(host())) = {.life = order(host().number, owner_of(host())).life + 1};
       } else if (remedy.kind == Remedy::Kind::raise_tag) {
@@ -809,8 +946,8 @@ Scenario::Scenario(Random& random, const Plan& plan)
                .refused_login = some()};
   }
   keep_to(plan.model);
-  if (subject != Subject::threads)
-    faults &= ~only({Fault::silence, Fault::row_lock, Fault::shortage, Fault::still_clock});
+  if (subject != Subject::threads) faults &= ~only({Fault::silence, Fault::row_lock, Fault::shortage});
+  if (subject != Subject::threads && subject != Subject::units) faults &= ~only({Fault::still_clock});
   keep_to(subject, random);
   has_another_store =
       has_another_store && may(Fault::repoint) && plan.model == Model::none && plan.control == Control::none;
@@ -824,7 +961,8 @@ Scenario::Scenario(Random& random, const Plan& plan)
 void Scenario::keep_to_two_stores() {
   // They have no worker in common, so none is asked for by number.
   std::ranges::replace(kinds, ActorKind::pinned_snowflakes, ActorKind::host_snowflakes);
-  if (subject != Subject::turns) kinds.push_back(ActorKind::host_segments);
+  if (subject != Subject::turns && subject != Subject::layouts && subject != Subject::away)
+    kinds.push_back(ActorKind::host_segments);
   if (!takes_time) return;
   longest = (is_small() ? 20 : 4) * minute;
   calls = 150;  // so that programs start until then
@@ -892,6 +1030,7 @@ void Scenario::keep_to(Subject about, Random& random) {
       draws_no_batches = random.one_in(2);
       if (draws_no_batches) kinds = {ActorKind::host_segments};
       if (random.one_in(2)) step = 200;
+      if (random.one_in(4)) keep_to_lasting_units();
       return;
     case Subject::marks:
       faults &= only({Fault::remove_folder, Fault::kill});
@@ -904,6 +1043,16 @@ void Scenario::keep_to(Subject about, Random& random) {
       return keep_to_stragglers(random);
     case Subject::turns:
       return keep_to_turns(random);
+    case Subject::takings:
+      return keep_to_takings(random);
+    case Subject::layouts:
+      return keep_to_layouts(random);
+    case Subject::units:
+      return keep_to_units(random);
+    case Subject::setbacks:
+      return keep_to_setbacks(random);
+    case Subject::away:
+      return keep_to_away(random);
   }
 }
 

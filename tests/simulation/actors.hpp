@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -34,6 +35,7 @@ enum class ActorKind : std::uint8_t {
   pinned_snowflakes,  ///< from the host's windows of a worker that is asked for by number
   marks,              ///< no IDs: what copies of a store grant beside each other
   successors,         ///< snowflakes, from one generator with its own windows after another
+  memory_segments,    ///< from the host's buffer, without threads of the library's
   // Of several threads: see run_threads().
   own_segment_threads,
   host_segment_threads,
@@ -50,9 +52,17 @@ struct Scenario {
   /// None is ever scarce.
   bool has_many_workers() const { return layout.max_worker() >= 1000; }
   /// Few programs meet in few files.
-  bool is_small() const { return subject == Subject::stragglers || subject == Subject::turns; }
+  bool is_small() const {
+    return subject == Subject::stragglers || subject == Subject::turns || subject == Subject::takings ||
+           subject == Subject::layouts;
+  }
   bool has_stragglers() const { return moments_per_straggler > 0; }
   bool is_about_names() const { return subject == Subject::names || subject == Subject::turns; }
+  std::chrono::milliseconds longest_unit() const {
+    return other_layout ? std::max(layout.unit(), other_layout->unit()) : layout.unit();
+  }
+  /// Of one of the two stores.
+  const Layout& layout_of(int store) const { return store != 0 && other_layout ? *other_layout : layout; }
   /// How long whoever asks for IDs waits for some at most, once all faults have ended.
   Time patience() const;
 
@@ -66,6 +76,7 @@ struct Scenario {
   Time longest;
   std::vector<ActorKind> kinds;
   Layout layout;
+  std::optional<Layout> other_layout{};  ///< of the other store
   std::int64_t guard_steps;
   std::int64_t max_step;
   std::chrono::milliseconds window;
@@ -79,11 +90,12 @@ struct Scenario {
   bool has_another_store;                  ///< which the store's name may lead to
   bool takes_time;                         ///< programs draw for minutes, so that names are checked meanwhile
   std::int64_t moments_per_straggler = 0;  ///< on average; 0: there is none
-  bool holders_straggle = false;           ///< nobody else does
-  bool has_far_clocks = false;             ///< by hours
-  bool is_busy = false;                    ///< all programs have several threads, which draw all the time
-  bool is_brisk = false;  ///< whoever can run does so soon, so that others' calls can be timed
-  Time slowness = 0;      ///< of the store
+  Stragglers stragglers = Stragglers::all;
+  bool has_far_clocks = false;  ///< by hours
+  bool is_owner_a_tag = false;  ///< a tag has the name of an owner of workers
+  bool is_busy = false;         ///< all programs have several threads, which draw all the time
+  bool is_brisk = false;        ///< whoever can run does so soon, so that others' calls can be timed
+  Time slowness = 0;            ///< of the store
   std::chrono::milliseconds max_backward = std::chrono::seconds(2);
 
  private:
@@ -94,6 +106,12 @@ struct Scenario {
   void keep_to_wrong_clocks(Random& random);
   void keep_to_turns(Random& random);
   void keep_to_few_questions(Random& random);
+  void keep_to_takings(Random& random);
+  void keep_to_layouts(Random& random);
+  void keep_to_units(Random& random);
+  void keep_to_lasting_units();
+  void keep_to_setbacks(Random& random);
+  void keep_to_away(Random& random);
   void keep_to_threads(Random& random);
   void keep_to_window_threads(Random& random);
 };
@@ -114,6 +132,10 @@ struct Tally {
   std::map<int, Time> shortest_timeouts{};                 ///< by host, of those who share its buffers
   std::map<std::pair<int, std::string>, Time> drawn_at{};  ///< by process, 0 for the host's, and tag
   std::set<int> unordered{};                               ///< hosts on which no order is promised any more
+  bool has_limited = false;                                ///< an operator has limited a tag
+  bool is_doubtful = false;                                ///< a store or a file is not what it was
+  std::map<int, Time> folder_removed_at{};                 ///< by host, the last time
+  std::map<const Process*, Time> waited_at_removal{};      ///< of those that were there then, as kept_waiting
   Time check_given_up_at = 0;                              ///< the last time that nobody saw a name checked
   Damages damages{};
   MarkedGrants marked{};

@@ -44,6 +44,7 @@ constexpr Place places[] = {
     {offsetof(SharedState, origin_checksum), sizeof(SharedState::origin_checksum),
      Part::checksum},  // each fetch writes it
     {offsetof(SharedState, fetch), sizeof(SharedState) - offsetof(SharedState, fetch), Part::record},
+    {offsetof(SharedState, tag), sizeof(SharedState::tag), Part::record},
     {offsetof(SharedState, end_of_taken), sizeof(SharedState::end_of_taken), Part::record},
 };
 

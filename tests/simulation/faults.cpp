@@ -1,5 +1,7 @@
 #include "simulation/faults.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -66,8 +68,13 @@ Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Serve
   }
   if (scenario.subject == Subject::damages && scenario.may(Fault::damage))
     possible_.insert(possible_.end(), 3, Fault::damage);
+  if (scenario.subject == Subject::setbacks && scenario.may(Fault::restore))
+    possible_.insert(possible_.end(), 2, Fault::restore);
+  if (scenario.subject == Subject::away && scenario.may(Fault::outage)) possible_ = {Fault::outage};
+  if (scenario.subject == Subject::takings && scenario.may(Fault::stop))
+    possible_.insert(possible_.end(), 2, Fault::stop);
   if (scenario.has_stragglers())
-    Scheduler::the().set_stragglers(scenario.moments_per_straggler, scenario.holders_straggle,
+    Scheduler::the().set_stragglers(scenario.moments_per_straggler, scenario.stragglers,
                                     [this](Process& process) { return stop_straggler(process); });
 }
 
@@ -133,15 +140,20 @@ bool Faults::make_happen(Fault fault) {
       log_.note("remove folder", 0, host.number);
       remove_folders(host);
       if (scenario_.subject == Subject::threads) server_.note_disturbance();
-      // Whoever has the old files mapped notices it within a second of its own, and draws from them until
-      // then.
-      end_order(&host, /*for_good=*/true);
+      const Time now = Scheduler::the().now();
+      tally_.folder_removed_at[host.number] = now;
+      for (const Process* const process : host.processes)
+        tally_.waited_at_removal[process] = Scheduler::the().kept_waiting(*process);
+      end_order(&host);
+      for (auto& [of, order] : tally_.orders) {
+        if (of.first == host.number) order.granted_after = now;
+      }
       return true;
     }
     case Fault::failover:
       return fail_over();
     case Fault::restore:
-      return restore();
+      return scenario_.subject == Subject::setbacks ? set_back() : restore();
     case Fault::recycle:
       return recycle();
     case Fault::change:
@@ -200,9 +212,10 @@ Process* Faults::some_fetcher() {
 }
 
 Process* Faults::some_victim() {
-  const bool is_fetcher =
-      scenario_.subject == Subject::fetches ||
-      ((scenario_.subject == Subject::damages || scenario_.subject == Subject::threads) && random_.one_in(2));
+  const bool is_fetcher = scenario_.subject == Subject::fetches ||
+                          ((scenario_.subject == Subject::damages || scenario_.subject == Subject::threads) &&
+                           random_.one_in(2)) ||
+                          (scenario_.subject == Subject::takings && !random_.one_in(4));
   return is_fetcher ? some_fetcher() : some_process();
 }
 
@@ -232,7 +245,7 @@ void Faults::raise_order(const Host& host, const std::string& tag, std::int64_t 
 
 bool Faults::kill_one() {
   Process* const process = some_victim();
-  if (process == nullptr) return false;
+  if (process == nullptr || !may_be_kept_from_it(*process)) return false;
   log_.note("kill", process->number);
   server_.note_disturbance();
   kill(*process);
@@ -242,6 +255,11 @@ bool Faults::kill_one() {
 bool Faults::stop_one() {
   Process* const process = some_victim();
   if (process == nullptr) return false;
+  if (scenario_.subject == Subject::takings) {
+    if (!may_be_kept_from_it(*process)) return false;
+    stop_for_calls(*process);
+    return true;
+  }
   const Time duration = random_.spread(millisecond, random_.one_in(8) ? 10 * minute : 10 * second);
   stop(*process, duration);
   return true;
@@ -280,6 +298,7 @@ void Faults::find_relics(Host& host, std::vector<KeptFile>& files) {
     reboot_one(host);
   } else {
     log_.note("copies are put back", 0, host.number);
+    tally_.is_doubtful = true;
     // Who has the old files mapped notices it as where the folder is removed.
     end_order(&host, /*for_good=*/true);
   }
@@ -315,6 +334,7 @@ bool Faults::damage() {
   for (Process* const process : std::vector(host.processes)) kill(*process);
   damaged->memory[place] ^= static_cast<std::byte>(1 << random_.below(8));
   log_.note("damage", 0, host.number, static_cast<std::int64_t>(place));
+  tally_.is_doubtful = true;
   server_.note_disturbance();
   end_order_of_snowflakes(host);
   return true;
@@ -330,7 +350,7 @@ void Faults::lose_marks() {
   for (const auto& [path, folder] : host.folders) {
     for (const auto& [name, file] : folder->entries) {
       if (file->size == 0 || (is_cut && random_.one_in(2))) continue;
-      tally_.marked.note_loss(file, is_cut);
+      tally_.marked.note_loss(host, file, is_cut);
       if (is_cut) cut(*file);
     }
   }
@@ -343,6 +363,7 @@ bool Faults::damage_in_use() {
     for (Process* const process : std::vector(host.processes)) kill(*process);
   }
   const auto damaged = tally_.damages.damage_one(host, random_, log_);
+  tally_.is_doubtful = true;
   if (damaged == Damages::Part::cursor) end_order(&host);
   return damaged.has_value();
 }
@@ -372,8 +393,9 @@ bool Faults::stop_clock() {
   if (host.stands_at != 0) return false;
   const ActorKind kind = scenario_.kinds.front();
   const bool is_of_windows = kind == ActorKind::own_window_threads || kind == ActorKind::host_window_threads;
-  const Time duration = is_of_windows && random_.one_in(2) ? random_.between(2 * second, 8 * second)
-                                                           : random_.spread(millisecond, 2 * second);
+  const Time duration = scenario_.subject == Subject::units  ? random_.between(second, 30 * second)
+                        : is_of_windows && random_.one_in(2) ? random_.between(2 * second, 8 * second)
+                                                             : random_.spread(millisecond, 2 * second);
   log_.note("clock stands still", 0, host.number, duration);
   host.stands_at = host.clock();
   server_.note_disturbance();
@@ -396,6 +418,9 @@ bool Faults::set_clock() {
     host.clock_offset = is_far || scenario_.window > milliseconds(600'000) || !random_.one_in(3)
                             ? random_.between(-most, most)
                             : random_.between(90 * minute, 180 * minute);
+  } else if (scenario_.subject == Subject::units && !scenario_.has_far_clocks) {
+    const Time most = std::min<Time>(Time{scenario_.max_backward.count()} * millisecond * 9 / 20, 2 * second);
+    host.clock_offset = random_.between(-most, most);
   } else if (scenario_.subject == Subject::fetches ||
              (scenario_.has_stragglers() && !scenario_.has_far_clocks)) {
     // Where it goes back by more than two seconds nobody draws for a while.
@@ -415,25 +440,27 @@ void Faults::operate(Host& host, const char* what, std::function<void(Store&)> w
   // Who drives the mending is no victim of it: not one of the host's processes that may be killed.
   Process& process = Scheduler::the().make_process(host);
   ++operators_;
-  Scheduler::the().start(
-      process, [this, what, work = std::move(work), next = std::move(next), number = process.number] {
-        StoreOptions options = store_options();
-        options.marks = host_marks(host_options(false));
-        for (int attempt = 0; attempt < 20; ++attempt) {
-          try {
-            Store store(options);
-            work(store);
-            break;
-          } catch (const Error& error) {
-            log_.note("operator failed", number, static_cast<int>(error.code()));
-            log_.say(what, number, error.what());
-            if (!next && !error.retryable()) break;
-          }
-          Scheduler::the().sleep_until(Scheduler::the().now() + second);
-        }
-        --operators_;
-        if (next) next();
-      });
+  Scheduler::the().start(process, [this, what, work = std::move(work), next = std::move(next),
+                                   number = process.number] {
+    StoreOptions options = store_options();
+    options.marks = host_marks(host_options(false));
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      try {
+        Store store(options);
+        work(store);
+        break;
+      } catch (const Error& error) {
+        log_.note("operator failed", number, static_cast<int>(error.code()));
+        log_.say(what, number, error.what());
+        if (error.code() == ErrorCode::usage && !tally_.is_doubtful && scenario_.subject == Subject::units)
+          ledger_.fail(fmt::format("'{}' fails as if it were a mistake: {}", what, error.what()));
+        if (!next && !error.retryable()) break;
+      }
+      Scheduler::the().sleep_until(Scheduler::the().now() + second);
+    }
+    --operators_;
+    if (next) next();
+  });
 }
 
 // Failovers and restores.
@@ -460,6 +487,7 @@ bool Faults::is_within_guard(const Tables& tables) const {
 }
 
 bool Faults::fail_over() {
+  tally_.is_doubtful = true;
   std::size_t lag = random_.one_in(3) ? 0 : some_lag(40);
   while (lag > 0 && !is_within_guard(server_.before(lag))) lag /= 2;
   ServerName name = server_.model.here;
@@ -486,6 +514,7 @@ bool Faults::fail_over() {
 /// As leafctl-operations(7) has it: nobody draws meanwhile, the guard is settled, and tags are raised to what
 /// hosts know, and above what is found where IDs are used.
 bool Faults::restore() {
+  tally_.is_doubtful = true;
   for (const auto& host : hosts_) {
     for (Process* const process : std::vector(host->processes)) kill(*process);
   }
@@ -510,6 +539,23 @@ bool Faults::restore() {
       some_host(), "settle",
       [](Store& store) { store.settle_failover(store.failover(), Commits::all_there); },
       [this, before] { settle_and_raise(before); });
+  return true;
+}
+
+/// As a file that a backup of it overwrites, while somebody removes marks.
+bool Faults::set_back() {
+  const std::size_t age = some_lag(300);
+  log_.note("store goes back", 0, static_cast<std::int64_t>(age));
+  tally_.is_doubtful = true;
+  server_.become(Tables(server_.before(age)), ServerName(server_.model.here));
+  if (random_.one_in(4)) return true;
+  for (const auto& [path, folder] : some_host().folders) {
+    std::erase_if(folder->entries, [](const auto& entry) {
+      if (!entry.first.starts_with("mark-")) return false;
+      entry.second->links = 0;
+      return true;
+    });
+  }
   return true;
 }
 
@@ -582,7 +628,7 @@ bool Faults::recycle() {
   if (workers.empty()) return false;
   const std::int64_t worker = workers[static_cast<std::size_t>(random_.below(std::ssize(workers)))].id;
   log_.note("recycle", 0, worker);
-  if (scenario_.subject == Subject::windows && random_.one_in(2)) {
+  if ((scenario_.subject == Subject::windows || scenario_.subject == Subject::units) && random_.one_in(2)) {
     release(some_host());
   } else {
     operate(some_host(), "recycle", [worker](Store& store) { store.recycle_worker(worker, true); });
@@ -594,7 +640,7 @@ bool Faults::recycle() {
 void Faults::release(Host& host) {
   operate(host, "release", [this, &host](Store& store) {
     store.release_workers(owner_of(host));
-    const milliseconds max_backward = SnowflakeOptions().max_backward;
+    const milliseconds max_backward = scenario_.max_backward;
     ++host.releases;
     // Windows that lie ahead go, and what follows begins at the clock's time.
     if (host.furthest_ahead - host.clock_offset > Time{max_backward.count()} * millisecond)
@@ -625,6 +671,7 @@ bool Faults::change() {
     if (which == 0) {
       store.update_tag(name, TagChange{.step = number});
     } else if (which == 1) {
+      tally_.has_limited = true;
       store.update_tag(name,
                        TagChange{.limit = next + (scenario_.subject == Subject::threads ? 1 : 10) * number});
     } else if (which == 2) {
@@ -663,6 +710,7 @@ void Faults::perhaps_repoint() {
 // Controls.
 
 bool Faults::break_promise() {
+  tally_.is_doubtful = true;
   switch (plan_.control) {
     case Control::no_guard: {
       const std::size_t lag = some_lag(40);

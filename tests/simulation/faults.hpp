@@ -36,7 +36,9 @@ class Faults {
   bool make_happen(Fault fault);
   bool kill_one();
   bool stop_one();
+  bool may_be_kept_from_it(const Process& process) const;
   void stop(Process& process, Time duration);
+  void stop_for_calls(Process& process);
   /// Stops it until others have made some calls, or for a while; or it dies. Or returns for how long the
   /// thread that runs does not go on.
   Time stop_straggler(Process& process);
@@ -53,6 +55,7 @@ class Faults {
   void note_clock_set(Host& host);
   bool fail_over();
   bool restore();
+  bool set_back();
   ServerName some_restored();
   bool recycle();
   void release(Host& host);

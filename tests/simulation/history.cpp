@@ -36,7 +36,7 @@ class History {
         log_(text),
         scheduler_(random_, begin),
         scenario_(random_, plan),
-        ledger_(scenario_.layout),
+        ledger_(scenario_.layout, scenario_.other_layout),
         server_(random_, ledger_, log_),
         faults_(plan_, random_, scenario_, server_, ledger_, log_, tally_, hosts_) {
     for (int number = 1; number <= scenario_.hosts; ++number) {
@@ -54,13 +54,15 @@ class History {
     server_.longest_segment = scenario_.max_step;
     if (scenario_.subject == Subject::damages)
       ledger_.may_repeat = [this](int tag, std::int64_t id) { return tally_.damages.may_repeat(tag, id); };
+    ledger_.clock_of = [this](int host) { return hosts_[static_cast<std::size_t>(host - 1)]->clock(); };
     scheduler_.set_longest_run(scenario_.longest_run);
     scheduler_.on_wild_access = [this](const Process& process) {
       ledger_.fail(fmt::format("process {} crashes: it looks into a file that it has not mapped any more",
                                process.number));
     };
     if (scenario_.subject == Subject::threads) scheduler_.wake_for_nothing();
-    if (scenario_.is_brisk) scheduler_.set_longest_stall(millisecond);
+    if (scenario_.is_brisk || scenario_.subject == Subject::setbacks)
+      scheduler_.set_longest_stall(millisecond);
     server_.slowness = scenario_.slowness;
     scheduler_.on_escape = [this](const Process& process, const std::string& what) {
       ledger_.fail(fmt::format("an exception left a thread of process {}: {}", process.number, what));
@@ -94,17 +96,18 @@ class History {
     tables.meta.deployment = Uuid::random(random_);
     tables.meta.granted_by = server_.model.here;
     tables.meta.worker_table = server_.model.here.tables;
-    tables.meta.layout = scenario_.layout.text();
+    tables.meta.layout = scenario_.layout_of(store).text();
     tables.meta.guard_steps = scenario_.guard_steps;
     tables.meta.tags = scenario_.tags;
     if (scenario_.has_another_store) {
-      const std::int64_t half = (scenario_.layout.max_worker() + 1) / 2;
+      const std::int64_t half = (scenario_.layout_of(store).max_worker() + 1) / 2;
       tables.meta.first_worker = tables.meta.next_worker = store * half;
       if (store == 0) tables.meta.last_worker = half - 1;
     }
     server_.tag_names.clear();
     for (int tag = 0; tag < scenario_.tags; ++tag) {
-      server_.tag_names.push_back(fmt::format("tag{}", tag));
+      server_.tag_names.push_back(scenario_.is_owner_a_tag ? owner_of(*hosts_.front())
+                                                           : fmt::format("tag{}", tag));
       const std::int64_t step = scenario_.step ? *scenario_.step : random_.spread(1, 40);
       tables.tags.push_back({.name = server_.tag_names.back(),
                              .max_id = start,

@@ -80,11 +80,16 @@ enum class Subject : std::uint8_t {
   marks,       ///< copies of a store are used at once; the files of marks are removed or cut
   stragglers,  ///< few programs and short ranges; who is in the midst of a change is stopped, or dies
   turns,       ///< as stragglers, and the store's name leads to another store, and back, all the time
-  threads,  ///< programs of several threads, some of which never wait: how long calls take, and what is lost
+  threads,   ///< programs of several threads, some of which never wait: how long calls take, and what is lost
+  takings,   ///< as stragglers; who takes a file from one who has stopped is stopped over it too, or dies
+  layouts,   ///< as turns, of snowflakes; the two stores have other layouts
+  units,     ///< snowflakes whose units of time are seconds, and programs with options of their own
+  setbacks,  ///< the store goes back to what it was, and the marks of its tags are lost, but no buffer is
+  away,      ///< programs that need nothing of the store for long, which is away; names lead elsewhere
 };
-inline constexpr std::array subject_names{"everything", "names",      "removals", "windows",
-                                          "folders",    "copies",     "fetches",  "damages",
-                                          "marks",      "stragglers", "turns",    "threads"};
+inline constexpr std::array subject_names{
+    "everything", "names", "removals", "windows", "folders", "copies", "fetches",  "damages", "marks",
+    "stragglers", "turns", "threads",  "takings", "layouts", "units",  "setbacks", "away"};
 
 /// All that a history is made of.
 struct Plan {

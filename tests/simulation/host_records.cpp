@@ -19,11 +19,12 @@ bool is_recorded(const range::DoubleBuffer& buffer, const host::TagRecord& recor
 }
 
 bool is_recorded(const range::DoubleBuffer& buffer, const host::WorkerRecord& record,
-                 const layout::Positions& positions) {
+                 const std::string& origin, const layout::Positions& positions) {
   const std::int64_t published = buffer.published_end();
   if (record.token.empty()) return published == 0;
   const Layout& layout = positions.layout();
   const UnixTime begin{std::chrono::milliseconds(record.begin_ms)};
+  if (!origin.empty() && origin != layout.text()) return true;  // the other store's
   if (begin < layout.epoch()) return false;
   const range::DoubleBuffer::View view = buffer.view();
   if (published == 0 || view.has_next || buffer.is_closed()) return true;
@@ -48,7 +49,8 @@ std::optional<std::string> unrecorded(const Host& host, const layout::Positions&
       const bool is_good =
           is_origin_recorded(state) &&
           (state.header.kind != host::FileKind::tag || is_recorded(state.buffer, state.tag)) &&
-          (state.header.kind != host::FileKind::worker || is_recorded(state.buffer, state.worker, positions));
+          (state.header.kind != host::FileKind::worker ||
+           is_recorded(state.buffer, state.worker, state.origin.get(), positions));
       if (!is_good)
         return fmt::format("the buffer of '{}' on host {} holds what is not written down beside it",
                            state.header.name, host.number);

@@ -52,26 +52,76 @@ IdSet& all_ids() {
 
 }  // namespace
 
-Ledger::Ledger(const Layout& layout) : layout_(layout) {
+Ledger::Ledger(const Layout& layout, const std::optional<Layout>& other_layout)
+    : layout_(layout), other_layout_(other_layout) {
   all_ids().clear();
 }
 
-void Ledger::tag_granted(int tag, Range ids, int host, int process, const Source& source) {
+void Ledger::tag_granted(int tag, Range ids, int host, int process, const Source& source,
+                         const std::string& life) {
   tags_[tag].emplace(ids.lo, Grant{.range = ids,
                                    .host = host,
                                    .process = process,
                                    .source = source,
-                                   .granted_at = Scheduler::the().now()});
+                                   .granted_at = Scheduler::the().now(),
+                                   .life = life});
 }
 
 void Ledger::tag_delivered(int tag, std::int64_t begin) {
-  const auto grant = tags_[tag].upper_bound(begin);
-  if (grant != tags_[tag].begin()) std::prev(grant)->second.is_delivered = true;
+  const auto behind = tags_[tag].upper_bound(begin);
+  if (behind == tags_[tag].begin()) return;
+  Grant& grant = std::prev(behind)->second;
+  grant.is_delivered = true;
+  const Scheduler& scheduler = Scheduler::the();
+  const Life now{.life = grant.life,
+                 .known_since = scheduler.now(),
+                 .kept_waiting = scheduler.kept_waiting(scheduler.process())};
+  const auto known = lives_.try_emplace({scheduler.process().number, tag}, now).first;
+  if (known->second.life != grant.life) known->second = now;
 }
 
-void Ledger::worker_granted(std::int64_t worker, Range time_ms, int host, int process, const Source& source) {
-  workers_[worker].emplace(time_ms.lo,
-                           Grant{.range = time_ms, .host = host, .process = process, .source = source});
+Time Ledger::known_as_former(int tag, std::int64_t id, const Process& process) const {
+  const auto last = lives_.find({process.number, tag});
+  const auto grants = tags_.find(tag);
+  if (last == lives_.end() || grants == tags_.end()) return 0;
+  const auto behind = grants->second.upper_bound(id);
+  if (behind == grants->second.begin() || std::prev(behind)->second.life == last->second.life) return 0;
+  const Scheduler& scheduler = Scheduler::the();
+  return scheduler.now() - last->second.known_since -
+         (scheduler.kept_waiting(process) - last->second.kept_waiting);
+}
+
+void Ledger::worker_granted(std::int64_t worker, Range time_ms, int host, int process, const Source& source,
+                            bool is_renewed) {
+  workers_[worker].emplace(time_ms.lo, Grant{.range = time_ms,
+                                             .host = host,
+                                             .process = process,
+                                             .source = source,
+                                             .granted_at = Scheduler::the().now()});
+  require_good_lease(worker, time_ms, host, process, source, is_renewed);
+}
+
+void Ledger::require_good_lease(std::int64_t worker, Range time_ms, int host, int process,
+                                const Source& source, bool is_renewed) {
+  const auto not_before = not_before_.find(process);
+  if (!is_renewed && not_before != not_before_.end() && time_ms.lo < not_before->second)
+    fail(fmt::format("process {} is leased time from {} on, where it asked for none before {}", process,
+                     time_ms.lo, not_before->second));
+  // It may be on its way when the name comes to lead to a store of another layout, but asks there first.
+  constexpr int most_useless = 3, most_ahead = 4;
+  const auto made_in = made_in_.find(process);
+  if (made_in != made_in_.end() && made_in->second != layout_of(source.store) &&
+      ++useless_leases_[process] > most_useless)
+    fail(fmt::format("process {} leases one worker after the other of a layout that it makes no IDs in",
+                     process));
+  // Two windows may follow one that a clock had ahead.
+  const std::int64_t clock_ms = clock_of(host) / millisecond;
+  const std::int64_t near = clock_ms + 2 * static_cast<std::int64_t>(time_ms.size()) + 60'000;
+  int& ahead = leases_ahead_[worker];
+  ahead = time_ms.lo > near ? ahead + 1 : 0;
+  if (ahead > most_ahead)
+    fail(fmt::format("process {} leases window after window of worker {}, {} ms ahead of its clock", process,
+                     worker, time_ms.lo - clock_ms));
 }
 
 void Ledger::tag_published(int tag, std::int64_t end) {
@@ -86,16 +136,19 @@ std::int64_t Ledger::end_of_drawn(int tag, int store) const {
   return end == ends_.end() ? 0 : end->second;
 }
 
-void Ledger::note(int tag, std::int64_t id) {
+void Ledger::note(int tag, std::int64_t id, int store) {
   ++ids_;
-  const auto key = static_cast<std::uint64_t>(id) ^ static_cast<std::uint64_t>(tag + 1) << 60;
+  auto key = static_cast<std::uint64_t>(id) ^ static_cast<std::uint64_t>(tag + 1) << 60;
+  // Of several layouts two IDs may be alike.
+  if (tag == snowflakes && other_layout_) key ^= static_cast<std::uint64_t>(store) << 62;
   if (all_ids().insert(key) || (may_repeat && may_repeat(tag, id))) return;
   ++repeats_;
   fail(tag == snowflakes ? fmt::format("snowflake ID {} was drawn twice", id)
                          : fmt::format("ID {} of tag {} was drawn twice", id, tag));
 }
 
-std::optional<Ledger::Source> Ledger::source_of(int tag, Range ids, int host, int process) {
+std::optional<Ledger::Source> Ledger::source_of(int tag, Range ids, int host, int process,
+                                                const Layout* layout) {
   Source source;
   /// The end of a grant that holds `from`; `from` itself if there is none.
   const auto end_of_grant = [&](Grants& grants, std::int64_t from, std::int64_t to) {
@@ -103,8 +156,10 @@ std::optional<Ledger::Source> Ledger::source_of(int tag, Range ids, int host, in
       Grant& grant = (--it)->second;
       if (from >= grant.range.hi || host != grant.host || (process != 0 && process != grant.process))
         continue;
+      if (layout != nullptr && layout_of(grant.source.store) != *layout) continue;
       source = grant.source;
       last_granted_at_ = grant.granted_at;
+      first_granted_at_ = std::min(first_granted_at_, grant.granted_at);
       const std::int64_t end = std::min(to, grant.range.hi);
       grant.drawn += static_cast<std::uint64_t>(end - from);
       return end;
@@ -112,6 +167,7 @@ std::optional<Ledger::Source> Ledger::source_of(int tag, Range ids, int host, in
     return from;
   };
   // What was granted piece by piece may be drawn as one.
+  first_granted_at_ = never;
   const auto find = [&](Grants& grants, Range range) -> std::optional<Source> {
     while (!range.empty()) {
       const std::int64_t end = end_of_grant(grants, range.lo, range.hi);
@@ -121,14 +177,16 @@ std::optional<Ledger::Source> Ledger::source_of(int tag, Range ids, int host, in
     return source;
   };
   if (tag != snowflakes) return find(tags_[tag], ids);
-  const DecodedId id = layout_.decompose(ids.lo);
+  const Layout& made_in = layout == nullptr ? layout_ : *layout;
+  const DecodedId id = made_in.decompose(ids.lo);
   const std::int64_t begin = id.time.time_since_epoch().count();
-  return find(workers_[id.worker], {begin, begin + layout_.unit().count()});
+  return find(workers_[id.worker], {begin, begin + made_in.unit().count()});
 }
 
-int Ledger::drawn(const Call& call, int tag, Range ids, int host, int process) {
-  for (std::int64_t id = ids.lo; id < ids.hi; ++id) note(tag, id);
-  const auto source = source_of(tag, ids, host, process);
+int Ledger::drawn(const Call& call, int tag, Range ids, int host, int process, const Layout* layout) {
+  const auto source = source_of(tag, ids, host, process, layout);
+  for (std::int64_t id = ids.lo; id < ids.hi; ++id) note(tag, id, source ? source->store : 0);
+  if (source && !useless_leases_.empty()) useless_leases_.erase(process);
   if (!source) {
     fail(fmt::format("IDs [{}, {}) of {} lie in no range that was granted to host {}", ids.lo, ids.hi, tag,
                      host));
@@ -142,6 +200,7 @@ int Ledger::drawn(const Call& call, int tag, Range ids, int host, int process) {
 
 void Ledger::keep_order(const Call& call, int tag, Range ids, int host, const Source& source) {
   if (call.order == nullptr || call.before.life != call.order->life) return;
+  if (first_granted_at_ <= call.order->granted_after) return;
   const auto store = static_cast<std::size_t>(source.store);
   const Reached& before = call.before.of_stores[store];
   Reached& reached = call.order->of_stores[store];
@@ -162,6 +221,16 @@ std::int64_t Ledger::undrawn(int tag, int process) const {
       ids += static_cast<std::int64_t>(grant.range.size() - grant.drawn);
   }
   return ids;
+}
+
+std::int64_t Ledger::begun_ranges(int tag, int process, int store) const {
+  const auto grants = tags_.find(tag);
+  if (grants == tags_.end()) return 0;
+  return std::ranges::count_if(grants->second, [&](const auto& entry) {
+    const Grant& grant = entry.second;
+    return grant.process == process && grant.source.store == store && grant.drawn > 0 &&
+           grant.drawn < grant.range.size();
+  });
 }
 
 std::int64_t Ledger::untouched_ranges(int tag) const {

@@ -28,10 +28,17 @@ StoreIdentity identity(int copy, bool is_new_run) {
 
 }  // namespace
 
-void MarkedGrants::note_loss(const std::shared_ptr<Inode>& file, bool is_cut) {
+void MarkedGrants::note_loss(const Host& host, const std::shared_ptr<Inode>& file, bool is_cut) {
   if (file->size == 0) return;
-  const std::string subject = reinterpret_cast<const host::FileHeader*>(file->memory)->name;
+  const auto& state = *reinterpret_cast<const host::SharedState*>(file->memory);
+  const std::string subject = state.header.name;
   ++losses_[subject];
+  for (const Process* const process : host.processes) {
+    if (is_cut)
+      outlived.erase({process, subject});
+    else if (is_mapped(*process, file->memory))
+      outlived[{process, subject}] = state.mark.highest.peek();
+  }
   if (subject == mark_of_layout) asked_for_layout = 0;
   if (is_cut) cut_[subject] = file;
 }
@@ -43,8 +50,10 @@ int MarkedGrants::losses_of(const std::string& subject) const {
   return losses == losses_.end() ? 0 : losses->second;
 }
 
-bool MarkedGrants::is_in_use() const {
-  return std::ranges::any_of(calls, [](const auto& of) { return of.second > 0 && !of.first->is_dead; });
+int MarkedGrants::calls_under_way() const {
+  int under_way = 0;
+  for (const auto& [process, count] : calls) under_way += process->is_dead ? 0 : count;
+  return under_way;
 }
 
 MarkUser::MarkUser(MarkedGrants& grants, Process& process, Ledger& ledger, Log& log)
@@ -70,17 +79,26 @@ void MarkUser::act() {
 }
 
 template <typename Work>
-auto MarkUser::asked(Work work) {
+auto MarkUser::asked(Work work, bool* is_alone) {
   struct InCall {
     int& calls;
-    explicit InCall(int& of) : calls(++of) {}
-    ~InCall() { --calls; }
+    const std::uint64_t& begun;
+    const std::uint64_t number;
+    bool* is_alone;
+    InCall(int& of, MarkedGrants& grants, bool* alone)
+        : calls(++of), begun(grants.calls_begun), number(++grants.calls_begun), is_alone(alone) {
+      if (is_alone != nullptr) *is_alone = grants.calls_under_way() == 1;
+    }
+    ~InCall() {
+      --calls;
+      if (is_alone != nullptr) *is_alone = *is_alone && begun == number;
+    }
   };
   // Files are lost while nobody looks at them.
   Scheduler& scheduler = Scheduler::the();
   for (Time pause = microsecond; grants_.are_to_be_lost && pause < second; pause *= 2)
     scheduler.sleep_until(scheduler.now() + pause);
-  const InCall call(grants_.calls[&process_]);
+  const InCall call(grants_.calls[&process_], grants_, is_alone);
   return work();
 }
 
@@ -91,7 +109,12 @@ void MarkUser::require(bool is_good, const char* what, const std::string& subjec
 /// Whoever asks a store looks before; somebody may have looked long ago.
 std::int64_t MarkUser::floor_of(const std::string& subject) {
   if (random().one_in(2)) return 0;
-  return asked([&] { return marks_->highest(deployment, subject); });
+  const std::int64_t floor = asked([&] { return marks_->highest(deployment, subject); });
+  // Only of a worker somebody gives back.
+  const auto known = grants_.outlived.find({&process_, subject});
+  if (known != grants_.outlived.end() && subject == mark_of(TagName("shared")))
+    require(floor >= known->second, "what others were granted is forgotten with the folder", subject);
+  return floor;
 }
 
 /// An operator has raised the copy to `floor`, if it was below.
@@ -104,10 +127,14 @@ Range MarkUser::granted_by(int copy, MarkedGrants::Subject& subject, std::int64_
 
 bool MarkUser::is_claimed(int copy, bool is_new_run, const std::string& subject, Range range,
                           MarkHolder holder, int& losses) {
-  const bool is_good = asked([&] {
-    losses = grants_.losses_of(subject);
-    return marks_->claim(identity(copy, is_new_run), subject, range, holder);
-  });
+  bool is_alone = false;
+  const bool is_good = asked(
+      [&] {
+        losses = grants_.losses_of(subject);
+        return marks_->claim(identity(copy, is_new_run), subject, range, holder);
+      },
+      &is_alone);
+  require(!is_alone || !grants_.is_cut(subject), "a file that was cut is used on", subject);
   log_.note(is_good ? "claimed" : "refused", process_.number, range.lo, range.hi);
   log_.say("of", process_.number, fmt::format("{} by {} from {}", subject, holder, copy));
   return is_good;
@@ -209,6 +236,7 @@ void MarkUser::lease_alone() {
               name);
     end = random().between(std::min(windows.front().lo, windows.back().lo), end);
     give_back(name, end, holder);
+    if (random().one_in(2)) give_back(name, end + random().between(1, 20), holder);  // more is not there
   }
 }
 

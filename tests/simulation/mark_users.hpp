@@ -43,14 +43,20 @@ class MarkedGrants {
   };
 
   /// The file of a mark is about to be lost: removed, or cut, which leaves it in the place of another one.
-  void note_loss(const std::shared_ptr<Inode>& file, bool is_cut);
+  void note_loss(const Host& host, const std::shared_ptr<Inode>& file, bool is_cut);
   /// How often that of `subject` was; no such number while it is cut, for whoever is about to replace it
   /// keeps others from it.
   int losses_of(const std::string& subject) const;
   /// Whoever was the first there since has put another one in its place.
   void note_replaced(const std::string& subject) { cut_.erase(subject); }
   /// Whether a thread of a process that lives is in a call about marks.
-  bool is_in_use() const;
+  bool is_in_use() const { return calls_under_way() > 0; }
+  int calls_under_way() const;
+  /// Whether the file was cut, and has its name still.
+  bool is_cut(const std::string& subject) const {
+    const auto cut = cut_.find(subject);
+    return cut != cut_.end() && cut->second->links > 0;
+  }
 
   bool are_to_be_lost = false;  ///< files of marks, as soon as nobody looks at them
   std::map<std::string, Subject> subjects{};
@@ -60,6 +66,9 @@ class MarkedGrants {
   /// The layout that the host's file had when a process last settled on one.
   std::map<const Process*, MarkHolder> told{};
   std::map<const Process*, int> calls{};
+  std::uint64_t calls_begun = 0;  ///< by all
+  /// How far the mark of a subject had come when its file was removed, which each of them has mapped.
+  std::map<std::pair<const Process*, std::string>, std::int64_t> outlived{};
 
  private:
   std::map<std::string, int> losses_{};
@@ -81,8 +90,9 @@ class MarkUser {
   void settle_layout();
   void raise_and_look();
 
+  /// `is_alone` becomes false if another call about marks comes in between.
   template <typename Work>
-  auto asked(Work work);
+  auto asked(Work work, bool* is_alone = nullptr);
   Range granted_by(int copy, MarkedGrants::Subject& subject, std::int64_t floor);
   std::int64_t floor_of(const std::string& subject);
   bool is_claimed(int copy, bool is_new_run, const std::string& subject, Range range, MarkHolder holder,

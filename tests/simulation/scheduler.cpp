@@ -152,9 +152,9 @@ Scheduler::~Scheduler() {
   points_left = moments_left = std::numeric_limits<std::int64_t>::max();
 }
 
-void Scheduler::set_stragglers(std::int64_t moments_between, bool are_holders,
+void Scheduler::set_stragglers(std::int64_t moments_between, Stragglers who,
                                std::function<Time(Process&)> stop) {
-  are_stragglers_holders_ = are_holders;
+  stragglers_ = who;
   stop_straggler_ = std::move(stop);
   moments_between_stragglers_ = moments_between;
   moments_left = random_.below(2 * moments_between);
@@ -351,8 +351,14 @@ Time Scheduler::next_wake(Time deadline) {
   return std::min(deadline, now_ + random_.spread(microsecond, second));
 }
 
+bool Scheduler::may_straggle() const noexcept {
+  const Process& process = *running_->process;
+  return stragglers_ == Stragglers::all ||
+         (stragglers_ == Stragglers::holders ? process.locks > 0 : process.folders > 0);
+}
+
 void Scheduler::straggle() {
-  if (are_stragglers_holders_ && running_->process->locks == 0) {
+  if (!may_straggle()) {
     moments_left = 0;
     return;
   }

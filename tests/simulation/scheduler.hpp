@@ -37,9 +37,18 @@ struct Process {
   Time died_at = 0;                     ///< killed while threads ran
   std::vector<std::uint32_t> mapped{};  ///< how often, by the page of all files
   int locks = 0;                        ///< of files, that it holds
+  int folders = 0;                      ///< open, each as its entry "."
+  Time folder_opened_at = 0;            ///< the last of them
   Time kept_waiting = 0;  ///< of all threads, where they could have run and others did, or nobody
   /// Who holds the mutexes that the library has once for a process: here all processes share their places.
   std::map<const void*, Fiber*> static_mutexes{};
+};
+
+/// Who may straggle.
+enum class Stragglers : std::uint8_t {
+  all,
+  holders,  ///< of the lock of a file
+  takers,   ///< who has the folder open as one of its own entries: they make a file, or take one away
 };
 
 /// Runs the threads of all processes, one at a time, each up to a point where another may go on; chance picks
@@ -75,9 +84,8 @@ class Scheduler {
   Time next_wake(Time deadline);
 
   /// From now on one of about so many moments is one soon after which whoever was at it straggles: `stop()`
-  /// stops its process, or ends it, or says for how long that thread alone does not go on. `are_holders`:
-  /// only whoever holds the lock of a file.
-  void set_stragglers(std::int64_t moments_between, bool are_holders, std::function<Time(Process&)> stop);
+  /// stops its process, or ends it, or says for how long that thread alone does not go on.
+  void set_stragglers(std::int64_t moments_between, Stragglers who, std::function<Time(Process&)> stop);
 
   Process& make_process(Host& host);
   /// A thread of `process`. An exception that leaves `body` goes to `on_escape`.
@@ -105,6 +113,7 @@ class Scheduler {
   Fiber& running() const noexcept { return *running_; }
   void preempt();
   void straggle();
+  bool may_straggle() const noexcept;
   void sleep_until(Time time);
   /// Waits until somebody wakes it, or until `deadline`. True if woken.
   bool wait(const void* what, Time deadline = never);
@@ -130,7 +139,7 @@ class Scheduler {
   std::int64_t longest_run_ = 4096;
   bool is_calm_ = false;
   std::int64_t moments_between_stragglers_ = 0;
-  bool are_stragglers_holders_ = false;
+  Stragglers stragglers_ = Stragglers::all;
   std::function<Time(Process&)> stop_straggler_;
   Time longest_stall_ = 3 * second;
   bool wakes_for_nothing_ = false;

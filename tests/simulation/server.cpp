@@ -283,6 +283,7 @@ Time Server::latency() {
 
 Server::Reply Server::run(int store, const char* statement, StoreModel::Parameters parameters, int host,
                           int process) {
+  ++requests_;
   const bool is_other = store != store_;
   if (is_other) exchange();
   Reply reply = run(statement, parameters, host, process);
@@ -322,7 +323,7 @@ void Server::tell_grants(const char* statement, StoreModel::Parameters parameter
     const auto name = std::ranges::find(tag_names, std::get<std::string>(parameters[0]));
     const Range ids{row.integer(0), row.integer(1)};
     ledger_.tag_granted(static_cast<int>(name - tag_names.begin()), ids, host, process,
-                        {.store = store_, .copy = copy_number()});
+                        {.store = store_, .copy = copy_number()}, row.text(4));
     log_.note("granted of " + *name, process, ids.lo, ids.hi);
     std::int64_t& longest = longest_steps_.try_emplace(*name, longest_segment).first->second;
     longest = std::max(longest, row.integer(2));
@@ -332,7 +333,8 @@ void Server::tell_grants(const char* statement, StoreModel::Parameters parameter
   } else if (statement == sql.renew || statement == sql.acquire_held || statement == sql.acquire_new ||
              statement == sql.acquire_silent || statement == sql.acquire_this) {
     const Range time{row.integer(1), row.integer(2)};
-    ledger_.worker_granted(row.integer(0), time, host, process, {.store = store_, .copy = copy_number()});
+    ledger_.worker_granted(row.integer(0), time, host, process, {.store = store_, .copy = copy_number()},
+                           statement == sql.renew);
     log_.note("leased", process, row.integer(0), time.lo);
     log_.note("until", process, row.integer(0), time.hi);
     say_lease(statement == sql.renew ? "renewed" : "acquired", process, row.integer(0));

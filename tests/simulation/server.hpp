@@ -104,6 +104,8 @@ class Server {
   /// Which connections `store` still serves: another number once they are broken.
   int session(int store) const noexcept { return store == store_ ? session_ : aside_.session; }
   Reply run(int store, const char* statement, StoreModel::Parameters parameters, int host, int process);
+  /// How many have arrived.
+  std::uint64_t requests() const noexcept { return requests_; }
   Random& random() noexcept { return random_; }
   Time latency();
   bool is_silent() const;
@@ -138,6 +140,7 @@ class Server {
   Log& log_;
   std::vector<Tables> commits_{Tables()};
   int session_ = 0;
+  std::uint64_t requests_ = 0;
   int store_ = 0;
   Aside aside_{};
   Time down_until_ = 0;

@@ -38,7 +38,8 @@ TEST_CASE("simulation: no history of a fixed set breaks a promise") {
     }
   };
   run({.seed = first_seed}, 300);
-  for (const Subject named : {Subject::stragglers, Subject::turns, Subject::threads})
+  for (const Subject named : {Subject::stragglers, Subject::turns, Subject::threads, Subject::takings,
+                              Subject::layouts, Subject::units, Subject::setbacks, Subject::away})
     run({.seed = first_seed, .subject = named}, 100);
   CHECK(sum.ids > 10'000);
   CHECK(sum.repeats == 0);

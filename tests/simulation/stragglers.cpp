@@ -16,7 +16,7 @@ void Scenario::keep_to_stragglers(Random& random, std::uint32_t more_faults) {
   if (!is_of_tags || !random.one_in(3)) faults &= ~only({Fault::change});
   if (!random.one_in(4)) network = {};
   moments_per_straggler = random.spread(10, 1000);
-  holders_straggle = random.one_in(2);
+  stragglers = random.one_in(2) ? Stragglers::holders : Stragglers::all;
   hosts = is_of_tags && may(Fault::change) ? std::min(hosts, 2) : 1;
   if (hosts > 1) switches_per_fault = std::min<std::int64_t>(switches_per_fault, 60);
   tags = 1;
@@ -70,8 +70,15 @@ void Scenario::keep_to_few_questions(Random& random) {
   switches_per_fault = random.spread(100, 1000);
 }
 
+/// Who was kept waiting over a file that it takes away may find it filled anew. Others draw on from that file
+/// if it is kept waiting once more, or dies, before it closes it again: nothing is promised of their order.
+bool Faults::may_be_kept_from_it(const Process& process) const {
+  return scenario_.subject != Subject::takings || process.folders == 0 ||
+         Scheduler::the().now() - process.folder_opened_at < 10 * microsecond;
+}
+
 Time Faults::stop_straggler(Process& process) {
-  if (have_ended_) return 0;
+  if (have_ended_ || !may_be_kept_from_it(process)) return 0;
   if (scenario_.kinds.front() >= ActorKind::host_snowflakes && scenario_.may(Fault::clock) &&
       random_.one_in(3)) {
     ++counts_[static_cast<std::size_t>(Fault::clock)];
@@ -92,9 +99,14 @@ Time Faults::stop_straggler(Process& process) {
     stop(process, duration);
     return 0;
   }
+  stop_for_calls(process);
+  return 0;
+}
+
+/// Until others have made some.
+void Faults::stop_for_calls(Process& process) {
   stop(process, minute);
   stragglers_.push_back({&process, tally_.calls + static_cast<std::uint64_t>(random_.between(1, 6))});
-  return 0;
 }
 
 void Faults::wake_stragglers() {

@@ -107,6 +107,11 @@ std::uint32_t& mappings_of(const void* place) {
 
 }  // namespace
 
+bool is_mapped(const Process& process, const std::byte* memory) {
+  const auto number = static_cast<std::size_t>(memory - files_begin) / page;
+  return number < process.mapped.size() && process.mapped[number] > 0;
+}
+
 void require_mapped(const void* place) {
   if (Scheduler::in_thread() && mappings_of(place) == 0)
     Scheduler::the().on_wild_access(Scheduler::the().process());
@@ -134,9 +139,14 @@ Host& host() {
   return *process().host;
 }
 
-int open_inode(std::shared_ptr<Inode> inode) {
+int open_inode(std::shared_ptr<Inode> inode, bool is_own_entry = false) {
   auto& open = kernel().open;
-  open.push_back(std::make_unique<OpenFile>(OpenFile{.process = &process(), .inode = std::move(inode)}));
+  open.push_back(std::make_unique<OpenFile>(
+      OpenFile{.process = &process(), .inode = std::move(inode), .is_own_entry = is_own_entry}));
+  if (is_own_entry) {
+    ++process().folders;
+    process().folder_opened_at = Scheduler::the().now();
+  }
   return first_descriptor + static_cast<int>(open.size()) - 1;
 }
 
@@ -162,6 +172,7 @@ void take_hold(OpenFile*& holder, OpenFile& file) {
 void close_file(OpenFile& file) {
   let_go(file.inode->lock, file);
   let_go(file.inode->flock, file);
+  if (file.is_own_entry) --file.process->folders;
   file.inode.reset();
 }
 
@@ -233,6 +244,7 @@ Time time_of(const timespec& time) {
 }
 
 struct Listing {
+  OpenFile* folder;
   std::vector<std::string> names;
   std::size_t next = 0;
   dirent entry{};
@@ -375,7 +387,7 @@ int __wrap_openat(int folder, const char* name, int flags, ...) {
   point();
   const OpenFile* const opened = open_file(folder);
   if (opened == nullptr) return fail(EBADF);
-  if (std::string_view(name) == ".") return open_inode(opened->inode);
+  if (std::string_view(name) == ".") return open_inode(opened->inode, /*is_own_entry=*/true);
   const auto found = opened->inode->entries.find(name);
   moment();
   if (found == opened->inode->entries.end()) return fail(ENOENT);
@@ -622,12 +634,12 @@ int __wrap_flock(int descriptor, int) {
 
 DIR* __wrap_fdopendir(int descriptor) {
   point();
-  const OpenFile* const file = open_file(descriptor);
+  OpenFile* const file = open_file(descriptor);
   if (file == nullptr) {
     errno = EBADF;
     return nullptr;
   }
-  auto* const listing = new Listing;
+  auto* const listing = new Listing{.folder = file, .names = {}};
   for (const auto& [name, inode] : file->inode->entries) listing->names.push_back(name);
   return reinterpret_cast<DIR*>(listing);
 }
@@ -641,7 +653,9 @@ struct dirent* __wrap_readdir(DIR* folder) {
 }
 
 int __wrap_closedir(DIR* folder) {
-  delete reinterpret_cast<Listing*>(folder);
+  auto* const listing = reinterpret_cast<Listing*>(folder);
+  close_file(*listing->folder);
+  delete listing;
   return 0;
 }
 

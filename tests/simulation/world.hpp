@@ -32,6 +32,7 @@ struct Inode {
 struct OpenFile {
   Process* process;
   std::shared_ptr<Inode> inode;  ///< null once it is closed
+  bool is_own_entry = false;     ///< a folder, as its entry "."
 };
 
 /// What the systems of all hosts of a history keep; descriptors are not used again.
@@ -79,6 +80,9 @@ struct Host {
 
   Time clock() const { return stands_at != 0 ? stands_at : Scheduler::the().now() + clock_offset; }
 };
+
+/// Whether the process maps the file that lies there.
+bool is_mapped(const Process& process, const std::byte* memory);
 
 /// Of the host that the calling thread is on.
 class HostClock final : public Clock {
