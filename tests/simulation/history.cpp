@@ -269,6 +269,8 @@ std::string Plan::text() const {
   if (model != Model::none)
     options += fmt::format(" --modelled {}", model_names[static_cast<std::size_t>(model)]);
   if (subject) options += fmt::format(" --about {}", subject_names[static_cast<std::size_t>(*subject)]);
+  if (!subject && model == Model::none && control == Control::none)
+    options += fmt::format(" --about {}", chance);
   const Plan usual;
   for (std::size_t i = 0; i < fault_names.size(); ++i) {
     if (!may(static_cast<Fault>(i))) options += fmt::format(" --without {}", fault_names[i]);

@@ -91,6 +91,9 @@ inline constexpr std::array subject_names{
     "everything", "names", "removals", "windows", "folders", "copies", "fetches",  "damages", "marks",
     "stragglers", "turns", "threads",  "takings", "layouts", "units",  "setbacks", "away"};
 
+/// Stands for no subject: chance picks one of those before `damages`.
+inline constexpr std::string_view chance = "chance";
+
 /// All that a history is made of.
 struct Plan {
   std::uint64_t seed = 1;
