@@ -39,7 +39,8 @@ WorkerLease next_lease(Store& store, const WorkerLease& lease, const WorkerReque
   }
   // Recycled. What was leased stays ours, so the new worker begins after it and IDs stay in order.
   WorkerRequest another = request;
-  another.not_before = std::max(request.not_before, lease.end);
+  // Or the name leads to another store by now, which need not begin behind it.
+  if (store.identity() == lease.store) another.not_before = std::max(request.not_before, lease.end);
   return store.acquire_worker(another);
 }
 

@@ -184,3 +184,31 @@ TEST_CASE("windows: a name that leads to another store for good has windows of t
   CHECK_NOTHROW(generator.next());
   CHECK(generator.store() != before);
 }
+
+TEST_CASE(
+    "windows: a name that is turned for good while a lease is renewed has windows of the other store at "
+    "once") {
+  int moved = 0;
+  bool was_turned = true;
+  for (int at = 1; was_turned; ++at) {
+    CAPTURE(at);
+    TurnedName name("leaf");
+    leaf::SnowflakeOptions snowflake = name.snowflake();
+    snowflake.host.reset();
+    snowflake.worker.window = 1h;
+    leaf::SnowflakeGenerator generator(name.store_options(), snowflake);
+    generator.next();
+    const leaf::StoreIdentity before = generator.store();
+    name.clock.set(at);
+    try {
+      generator.fetch();
+    } catch (const leaf::Error& error) {
+      CHECK(error.code() == leaf::ErrorCode::unavailable);
+    }
+    was_turned = name.clock.has_rung();
+    if (generator.store() == before) continue;
+    ++moved;
+    CHECK_NOTHROW(generator.next());
+  }
+  CHECK(moved > 0);
+}
