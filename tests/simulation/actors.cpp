@@ -946,8 +946,8 @@ Scenario::Scenario(Random& random, const Plan& plan)
                .refused_login = some()};
   }
   keep_to(plan.model);
-  if (subject != Subject::threads) faults &= ~only({Fault::silence, Fault::row_lock, Fault::shortage});
-  if (subject != Subject::threads && subject != Subject::units) faults &= ~only({Fault::still_clock});
+  if (!is_watched()) faults &= ~only({Fault::silence, Fault::row_lock, Fault::shortage});
+  if (!is_watched() && subject != Subject::units) faults &= ~only({Fault::still_clock});
   keep_to(subject, random);
   has_another_store =
       has_another_store && may(Fault::repoint) && plan.model == Model::none && plan.control == Control::none;
@@ -961,7 +961,7 @@ Scenario::Scenario(Random& random, const Plan& plan)
 void Scenario::keep_to_two_stores() {
   // They have no worker in common, so none is asked for by number.
   std::ranges::replace(kinds, ActorKind::pinned_snowflakes, ActorKind::host_snowflakes);
-  if (subject != Subject::turns && subject != Subject::layouts && subject != Subject::away)
+  if (subject != Subject::turns && subject != Subject::layouts && subject != Subject::away && !is_watched())
     kinds.push_back(ActorKind::host_segments);
   if (!takes_time) return;
   longest = (is_small() ? 20 : 4) * minute;
@@ -979,6 +979,12 @@ void Scenario::keep_to(Subject about, Random& random) {
       return;
     case Subject::threads:
       return keep_to_threads(random);
+    case Subject::solos:
+      return keep_to_solos(random);
+    case Subject::crowds:
+      return keep_to_crowds(random);
+    case Subject::moves:
+      return keep_to_moves(random);
     case Subject::names:
       faults &= only({Fault::repoint, Fault::kill, Fault::stop, Fault::network});
       hosts = 1;

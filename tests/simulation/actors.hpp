@@ -57,6 +57,11 @@ struct Scenario {
            subject == Subject::layouts;
   }
   bool has_stragglers() const { return moments_per_straggler > 0; }
+  /// By programs of several threads: see run_threads().
+  bool is_watched() const {
+    return subject == Subject::threads || subject == Subject::solos || subject == Subject::crowds ||
+           subject == Subject::moves;
+  }
   bool is_about_names() const { return subject == Subject::names || subject == Subject::turns; }
   std::chrono::milliseconds longest_unit() const {
     return other_layout ? std::max(layout.unit(), other_layout->unit()) : layout.unit();
@@ -96,6 +101,9 @@ struct Scenario {
   bool is_busy = false;         ///< all programs have several threads, which draw all the time
   bool is_brisk = false;        ///< whoever can run does so soon, so that others' calls can be timed
   Time slowness = 0;            ///< of the store
+  bool is_pinned = false;       ///< all ask for one worker by its number
+  bool moves_once = false;      ///< the store's name, for good
+  bool lasts = false;           ///< each program draws until the end
   std::chrono::milliseconds max_backward = std::chrono::seconds(2);
 
  private:
@@ -114,6 +122,9 @@ struct Scenario {
   void keep_to_away(Random& random);
   void keep_to_threads(Random& random);
   void keep_to_window_threads(Random& random);
+  void keep_to_solos(Random& random);
+  void keep_to_crowds(Random& random);
+  void keep_to_moves(Random& random);
 };
 
 /// What was done in a history.
@@ -130,6 +141,8 @@ struct Tally {
   std::map<std::pair<int, std::string>, Ledger::Order> orders{};
   std::map<int, std::int64_t> may_be_lost{};               ///< of each tag, by calls that failed
   std::map<int, Time> shortest_timeouts{};                 ///< by host, of those who share its buffers
+  std::map<int, Time> timeouts{};                          ///< by process, of the same
+  Time program_ended_at = 0;                               ///< the last time
   std::map<std::pair<int, std::string>, Time> drawn_at{};  ///< by process, 0 for the host's, and tag
   std::set<int> unordered{};                               ///< hosts on which no order is promised any more
   bool has_limited = false;                                ///< an operator has limited a tag

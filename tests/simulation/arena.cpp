@@ -9,7 +9,11 @@
 #include <cstring>
 #include <new>
 
+#include "simulation/scheduler.hpp"
+
 namespace leaf::simulation {
+
+const Fiber* finds_no_memory = nullptr;
 
 namespace {
 
@@ -54,7 +58,15 @@ void* block_of(std::size_t size_class) {
   return block;
 }
 
+void refuse_once() {
+  if (!Scheduler::in_thread() || &Scheduler::the().running() != finds_no_memory) return;
+  finds_no_memory = nullptr;
+  throw std::bad_alloc();
+}
+
 void* take(std::size_t size, std::size_t alignment) {
+  if (finds_no_memory != nullptr && in_use) [[unlikely]]
+    refuse_once();
   const std::size_t padding = alignment > granule ? alignment : 0;
   const std::size_t whole = size + sizeof(Header) + padding;
   Header header{.size_class = 0, .offset = 0, .is_in_arena = in_use ? 1U : 0U};

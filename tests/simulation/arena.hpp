@@ -4,6 +4,8 @@
 
 namespace leaf::simulation {
 
+struct Fiber;
+
 /// All memory of one history. A process that is killed runs no destructor: what it had goes with its history,
 /// at once. And since each history finds the same memory, what is ordered by address is ordered alike each
 /// time.
@@ -28,5 +30,8 @@ class Arena {
     bool was_in_use_;
   };
 };
+
+/// While it is set that thread finds no memory the next time that it wants some.
+extern const Fiber* finds_no_memory;
 
 }  // namespace leaf::simulation

@@ -123,9 +123,11 @@ bool Faults::make_happen(Fault fault) {
     case Fault::network:
       return false;
     case Fault::outage: {
-      const bool is_of_threads = scenario_.subject == Subject::threads;
+      const bool is_of_threads = scenario_.is_watched();
       const Time most = is_of_threads && random_.one_in(8) ? 100 * second : 20 * second;
-      const Time duration = random_.spread(millisecond, most);
+      const bool is_long = scenario_.subject == Subject::solos && random_.one_in(6);
+      const Time duration =
+          is_long ? random_.between(50 * second, 100 * second) : random_.spread(millisecond, most);
       server_.is_unreachable = is_of_threads && random_.one_in(2);
       log_.note("outage", 0, duration);
       server_.go_down(duration);
@@ -139,7 +141,7 @@ bool Faults::make_happen(Fault fault) {
       Host& host = some_host();
       log_.note("remove folder", 0, host.number);
       remove_folders(host);
-      if (scenario_.subject == Subject::threads) server_.note_disturbance();
+      if (scenario_.is_watched()) server_.note_disturbance();
       const Time now = Scheduler::the().now();
       tally_.folder_removed_at[host.number] = now;
       for (const Process* const process : host.processes)
@@ -165,7 +167,10 @@ bool Faults::make_happen(Fault fault) {
     case Fault::damage:
       return scenario_.subject == Subject::damages ? damage_in_use() : damage();
     case Fault::silence: {
-      const Time duration = random_.spread(10 * millisecond, random_.one_in(4) ? 100 * second : 8 * second);
+      // Longer than one attempt, so that it fails, and shorter than two.
+      const Time duration =
+          random_.one_in(3) ? random_.between(4 * second, 11 * second)
+                            : random_.spread(10 * millisecond, random_.one_in(4) ? 100 * second : 8 * second);
       log_.note("silence", 0, duration);
       server_.fall_silent(duration);
       return true;
@@ -212,10 +217,10 @@ Process* Faults::some_fetcher() {
 }
 
 Process* Faults::some_victim() {
-  const bool is_fetcher = scenario_.subject == Subject::fetches ||
-                          ((scenario_.subject == Subject::damages || scenario_.subject == Subject::threads) &&
-                           random_.one_in(2)) ||
-                          (scenario_.subject == Subject::takings && !random_.one_in(4));
+  const bool is_fetcher =
+      scenario_.subject == Subject::fetches ||
+      ((scenario_.subject == Subject::damages || scenario_.is_watched()) && random_.one_in(2)) ||
+      (scenario_.subject == Subject::takings && !random_.one_in(4));
   return is_fetcher ? some_fetcher() : some_process();
 }
 
@@ -260,7 +265,9 @@ bool Faults::stop_one() {
     stop_for_calls(*process);
     return true;
   }
-  const Time duration = random_.spread(millisecond, random_.one_in(8) ? 10 * minute : 10 * second);
+  const Time duration = scenario_.is_watched() && random_.one_in(3)
+                            ? random_.between(4 * second, 40 * second)
+                            : random_.spread(millisecond, random_.one_in(8) ? 10 * minute : 10 * second);
   stop(*process, duration);
   return true;
 }
@@ -411,9 +418,13 @@ bool Faults::stop_clock() {
 bool Faults::set_clock() {
   Host& host = some_host();
   const Time furthest = random_.one_in(4) ? 3 * 60 * minute : 8 * second;
-  if (scenario_.subject == Subject::threads) {
-    // By less than max_backward; or far ahead, past all windows, and back.
-    const Time most = std::min<Time>(Time{scenario_.max_backward.count()} * millisecond * 9 / 20, 4 * second);
+  if (scenario_.is_watched()) {
+    // By less than max_backward, where that counts; or far ahead, past all windows, and back.
+    const bool is_of_tags = scenario_.kinds.front() == ActorKind::own_segment_threads ||
+                            scenario_.kinds.front() == ActorKind::host_segment_threads;
+    const Time most =
+        is_of_tags ? 50 * second
+                   : std::min<Time>(Time{scenario_.max_backward.count()} * millisecond * 9 / 20, 4 * second);
     const bool is_far = host.clock_offset > 60 * minute;
     host.clock_offset = is_far || scenario_.window > milliseconds(600'000) || !random_.one_in(3)
                             ? random_.between(-most, most)
@@ -659,8 +670,8 @@ bool Faults::change() {
   const std::int64_t number = random_.spread(1, scenario_.has_stragglers() ? 3 : 100), next = row.max_id;
   const std::int64_t which = scenario_.subject == Subject::removals || scenario_.has_stragglers()
                                  ? random_.between(2, 4)
-                             : scenario_.subject == Subject::threads ? random_.between(1, 2)
-                                                                     : random_.below(5);
+                             : scenario_.is_watched() ? random_.between(1, 2)
+                                                      : random_.below(5);
   log_.note("change", 0, which, number);
   Host& host = some_host();
   operate(host, "change", [=, this, &host](Store& store) {
@@ -672,8 +683,7 @@ bool Faults::change() {
       store.update_tag(name, TagChange{.step = number});
     } else if (which == 1) {
       tally_.has_limited = true;
-      store.update_tag(name,
-                       TagChange{.limit = next + (scenario_.subject == Subject::threads ? 1 : 10) * number});
+      store.update_tag(name, TagChange{.limit = next + (scenario_.is_watched() ? 1 : 10) * number});
     } else if (which == 2) {
       store.update_tag(name, unlimited());
     } else if (which == 3) {
@@ -696,8 +706,13 @@ void Faults::perhaps_repoint() {
   if (operators_ > 0 || is_restoring()) return;
   const Time now = Scheduler::the().now();
   const bool is_first = repoints_at_ == 0;
-  repoints_at_ = now + (scenario_.takes_time ? random_.between(second, 3 * minute)
-                                             : random_.spread(20 * microsecond, 5 * second));
+  if (scenario_.subject == Subject::moves) {
+    repoints_at_ = scenario_.moves_once ? (is_first ? now + random_.between(5 * second, 40 * second) : never)
+                                        : now + random_.spread(50 * millisecond, 20 * second);
+  } else {
+    repoints_at_ = now + (scenario_.takes_time ? random_.between(second, 3 * minute)
+                                               : random_.spread(20 * microsecond, 5 * second));
+  }
   if (is_first) return;
   if (scenario_.subject == Subject::copies && counts_[static_cast<std::size_t>(Fault::repoint)] == 0)
     server_.copy(/*lost_nothing=*/random_.one_in(2));

@@ -60,7 +60,10 @@ class History {
       ledger_.fail(fmt::format("process {} crashes: it looks into a file that it has not mapped any more",
                                process.number));
     };
-    if (scenario_.subject == Subject::threads) scheduler_.wake_for_nothing();
+    if (scenario_.is_watched()) {
+      scheduler_.wake_for_nothing();
+      kernel_.on_removed = [this](const Inode& file, std::string_view name) { require_waited(file, name); };
+    }
     if (scenario_.is_brisk || scenario_.subject == Subject::setbacks)
       scheduler_.set_longest_stall(millisecond);
     server_.slowness = scenario_.slowness;
@@ -161,8 +164,23 @@ class History {
     if (faults_.counts()[static_cast<std::size_t>(Fault::damage)] > 0) return;
     const Process* const ran = scheduler_.last();
     if (ran == nullptr) return;
-    if (scenario_.subject == Subject::threads) note_published(*ran->host, ledger_);
+    if (scenario_.is_watched()) note_published(*ran->host, ledger_);
+    if (scenario_.subject == Subject::moves)
+      if (auto what = note_belief(*ran->host)) ledger_.fail(std::move(*what));
     if (auto what = unrecorded(*ran->host, positions_)) ledger_.fail(std::move(*what));
+  }
+
+  /// Whoever takes a file from somebody has waited for that one.
+  void require_waited(const Inode& file, std::string_view name) {
+    const Process& by = scheduler_.process();
+    const auto timeout = tally_.timeouts.find(by.number);
+    if (!(name.starts_with("tag-") || name.starts_with("worker-")) || timeout == tally_.timeouts.end())
+      return;
+    if (file.lock != nullptr && file.lock->process == &by) return;  // who holds it may throw it away
+    const Time least = timeout->second * 2 / 5 - millisecond, age = scheduler_.now() - file.born;
+    if (age < least)
+      ledger_.fail(fmt::format("process {} takes a file that was made {} ms ago, where {} are the least",
+                               by.number, age / millisecond, least / millisecond));
   }
 
   /// Once nothing is broken any more, whoever draws gets IDs.
@@ -202,11 +220,11 @@ class History {
   }
 
   static bool keeps_nobody_waiting(Fault fault) {
-    return fault == Fault::kill || fault == Fault::change || fault == Fault::shortage ||
-           fault == Fault::clock;
+    // Who dies may leave a file that is half written, which is thrown away.
+    return fault == Fault::change || fault == Fault::shortage || fault == Fault::clock;
   }
   void require_nothing_lost() {
-    if (scenario_.subject != Subject::threads) return;
+    if (!scenario_.is_watched()) return;
     // Who holds a lock for a moment is not taken for one that has stopped.
     const auto& times = faults_.counts();
     bool is_calm = true;

@@ -86,10 +86,14 @@ enum class Subject : std::uint8_t {
   units,     ///< snowflakes whose units of time are seconds, and programs with options of their own
   setbacks,  ///< the store goes back to what it was, and the marks of its tags are lost, but no buffer is
   away,      ///< programs that need nothing of the store for long, which is away; names lead elsewhere
+  solos,     ///< as threads, of one thread each, whose calls often fail: what that costs
+  crowds,    ///< as threads, many of which meet at one tag
+  moves,     ///< as threads, and the store's name leads to another store, and perhaps back
 };
-inline constexpr std::array subject_names{
-    "everything", "names", "removals", "windows", "folders", "copies", "fetches",  "damages", "marks",
-    "stragglers", "turns", "threads",  "takings", "layouts", "units",  "setbacks", "away"};
+inline constexpr std::array subject_names{"everything", "names",   "removals", "windows", "folders",
+                                          "copies",     "fetches", "damages",  "marks",   "stragglers",
+                                          "turns",      "threads", "takings",  "layouts", "units",
+                                          "setbacks",   "away",    "solos",    "crowds",  "moves"};
 
 /// Stands for no subject: chance picks one of those before `damages`.
 inline constexpr std::string_view chance = "chance";

@@ -59,6 +59,27 @@ std::optional<std::string> unrecorded(const Host& host, const layout::Positions&
   return std::nullopt;
 }
 
+std::optional<std::string> note_belief(Host& host) {
+  for (const auto& [path, folder] : host.folders) {
+    for (const auto& [name, file] : folder->entries) {
+      const auto& state = *reinterpret_cast<const host::SharedState*>(file->memory);
+      if (file->size < sizeof state || state.header.kind != host::FileKind::store_name) continue;
+      const std::int64_t asked_at_ms = state.store_name.checked_at_ms.peek();
+      if (asked_at_ms == 0) continue;  // it is being made
+      if (host.believes_in != state.header.deployment) {
+        // What is noted of the store that is left may change while somebody compares it.
+        constexpr std::int64_t longest_comparison_ms = 20;
+        if (asked_at_ms + longest_comparison_ms < host.asked_at_ms)
+          return fmt::format("host {} goes by an answer to what was asked {} ms before it asked last",
+                             host.number, host.asked_at_ms - asked_at_ms);
+        host.believes_in = state.header.deployment;
+      }
+      host.asked_at_ms = asked_at_ms;
+    }
+  }
+  return std::nullopt;
+}
+
 void note_published(const Host& host, Ledger& ledger) {
   const auto& tags = Server::the().tag_names;
   for (const auto& [path, folder] : host.folders) {

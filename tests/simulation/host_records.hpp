@@ -16,4 +16,7 @@ std::optional<std::string> unrecorded(const Host& host, const layout::Positions&
 /// Tells what lies in its buffers of tags.
 void note_published(const Host& host, Ledger& ledger);
 
+/// What the host goes by from now on. Says if it went by the answer to a later question before.
+std::optional<std::string> note_belief(Host& host);
+
 }  // namespace leaf::simulation

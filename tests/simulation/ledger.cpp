@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -73,6 +74,7 @@ void Ledger::tag_delivered(int tag, std::int64_t begin) {
   Grant& grant = std::prev(behind)->second;
   grant.is_delivered = true;
   const Scheduler& scheduler = Scheduler::the();
+  grant.delivered_at = scheduler.now();
   const Life now{.life = grant.life,
                  .known_since = scheduler.now(),
                  .kept_waiting = scheduler.kept_waiting(scheduler.process())};
@@ -128,7 +130,9 @@ void Ledger::tag_published(int tag, std::int64_t end) {
   auto grant = tags_[tag].lower_bound(end);
   if (grant == tags_[tag].begin()) return;
   Grant& last = std::prev(grant)->second;
-  last.is_published = last.is_published || last.range.hi == end;
+  if (last.is_published || last.range.hi != end) return;
+  last.is_published = true;
+  published_at_[tag] = Scheduler::the().now();
 }
 
 std::int64_t Ledger::end_of_drawn(int tag, int store) const {
@@ -160,6 +164,7 @@ std::optional<Ledger::Source> Ledger::source_of(int tag, Range ids, int host, in
       source = grant.source;
       last_granted_at_ = grant.granted_at;
       first_granted_at_ = std::min(first_granted_at_, grant.granted_at);
+      if (grant.drawn == 0) grant.first_drawn_at = Scheduler::the().now();
       const std::int64_t end = std::min(to, grant.range.hi);
       grant.drawn += static_cast<std::uint64_t>(end - from);
       return end;
@@ -231,6 +236,34 @@ std::int64_t Ledger::begun_ranges(int tag, int process, int store) const {
     return grant.process == process && grant.source.store == store && grant.drawn > 0 &&
            grant.drawn < grant.range.size();
   });
+}
+
+std::string Ledger::left_behind(int tag, int process) const {
+  const auto grants = tags_.find(tag);
+  if (grants == tags_.end()) return {};
+  const auto counts = [process](const Grant& grant) {
+    return process == 0 ? grant.is_published : grant.is_delivered && grant.process == process;
+  };
+  // What comes where one lies untouched still has no room: then it is the later one that is lost.
+  const auto had_no_room = [&](const Grant& lost) {
+    return process != 0 && lost.drawn == 0 && std::ranges::any_of(grants->second, [&](const auto& entry) {
+             const Grant& grant = entry.second;
+             return counts(grant) && grant.source.store == lost.source.store &&
+                    grant.range.lo < lost.range.lo &&
+                    (grant.drawn == 0 || grant.first_drawn_at >= lost.delivered_at);
+           });
+  };
+  std::array<bool, 2> is_behind{};  // by store: a later one was drawn from
+  for (auto entry = grants->second.rbegin(); entry != grants->second.rend(); ++entry) {
+    const Grant& grant = entry->second;
+    if (!counts(grant)) continue;
+    bool& is_left = is_behind[static_cast<std::size_t>(grant.source.store)];
+    if (is_left && grant.drawn < grant.range.size() && !had_no_room(grant))
+      return fmt::format("{} IDs of [{}, {}) of tag {} were left, and later ones drawn",
+                         grant.range.size() - grant.drawn, grant.range.lo, grant.range.hi, tag);
+    is_left = is_left || grant.drawn > 0;
+  }
+  return {};
 }
 
 std::int64_t Ledger::untouched_ranges(int tag) const {

@@ -97,6 +97,15 @@ class Ledger {
   /// How many IDs of a tag a process learned that it was granted, and nobody has drawn; `process` 0: those
   /// that were put into a host's buffer.
   std::int64_t undrawn(int tag, int process) const;
+  /// What became of ranges of a tag that a process was granted, or, with `process` 0, that were put into its
+  /// host's buffer: those of one store are drawn one after the other, each to its end. Says which was left
+  /// before; empty: none was.
+  std::string left_behind(int tag, int process) const;
+  /// When a range of that tag was put into its host's buffer last.
+  Time published_at(int tag) const {
+    const auto found = published_at_.find(tag);
+    return found == published_at_.end() ? 0 : found->second;
+  }
   /// When what was drawn last was granted.
   Time last_granted_at() const noexcept { return last_granted_at_; }
   /// The same, of the first of several ranges that it lies in.
@@ -118,6 +127,8 @@ class Ledger {
     Time granted_at = 0;
     std::string life{};
     std::uint64_t drawn = 0;
+    Time delivered_at = 0;
+    Time first_drawn_at = 0;
     bool is_delivered = false;
     bool is_published = false;
   };
@@ -148,6 +159,7 @@ class Ledger {
   std::map<std::int64_t, Grants> workers_;
   std::map<std::pair<int, int>, std::int64_t> ends_{};  ///< by tag and store
   std::map<int, std::int64_t> given_back_{};
+  std::map<int, Time> published_at_{};
   Time last_granted_at_ = 0;
   Time first_granted_at_ = 0;  ///< of what was drawn last, which may be of several grants
   std::uint64_t ids_ = 0;

@@ -149,6 +149,7 @@ Scheduler::~Scheduler() {
     if (fiber->stack != nullptr) give_back_stack(fiber->stack);
   }
   the_ = nullptr;
+  finds_no_memory = nullptr;
   points_left = moments_left = std::numeric_limits<std::int64_t>::max();
 }
 

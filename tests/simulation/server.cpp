@@ -61,6 +61,7 @@ class ModelConnection final : public store::Connection {
     if (happens(network.conflict)) throw error_of("could not serialize access", "40001");
 
     const Process& process = scheduler.process();
+    server.note_question(process.host->number, process.number, statement);
     const auto request =
         std::make_shared<Request>(Request{.statement = statement,
                                           .parameters = {parameters.begin(), parameters.end()},
@@ -126,6 +127,7 @@ std::unique_ptr<store::Connection> connect(const std::string&, const std::string
                                            std::chrono::milliseconds timeout) {
   Scheduler& scheduler = Scheduler::the();
   Server& server = Server::the();
+  server.note_question(scheduler.process().host->number, scheduler.process().number, nullptr);
   scheduler.sleep_until(scheduler.now() + std::min(server.latency(), Time{timeout.count()} * millisecond));
   const Time deadline = scheduler.now() + Time{timeout.count()} * millisecond;
   while (server.is_silent()) {
@@ -171,6 +173,7 @@ void Server::go_down(Time duration) {
   ++session_;
   ++aside_.session;
   note_disturbance();
+  went_down_at_ = Scheduler::the().now();
   down_until_ = Scheduler::the().now() + duration;
   if (duration == 0) silent_until_ = down_until_;
   note_trouble(down_until_);
@@ -213,6 +216,11 @@ Time Server::calm_since(const std::string& tag) const {
   const auto locked = locked_until_.find(tag);
   return std::max(
       {disturbed_at_, down_until_, silent_until_, locked == locked_until_.end() ? 0 : locked->second});
+}
+
+void Server::note_question(int host, int process, const char* statement) {
+  asked_at_[host] = Scheduler::the().now();
+  if (statement == StoreModel::sql().identity) ++name_questions_[process];
 }
 
 int Server::connections_of(int process) const {
@@ -277,7 +285,8 @@ void Server::forget_commits() {
 }
 
 Time Server::latency() {
-  if (network.delay > 0 && random_.one_in(network.delay)) return random_.spread(millisecond, 12 * second);
+  if (network.delay > 0 && random_.one_in(network.delay))
+    return random_.spread(millisecond, network.longest_delay);
   return slowness + random_.spread(20 * microsecond, 4 * millisecond);
 }
 
@@ -300,7 +309,10 @@ Server::Reply Server::run(const char* statement, StoreModel::Parameters paramete
   }
   if (!StoreModel::changes_rows(statement)) return reply;
   commits_.push_back(model.tables);
-  if (statement == StoreModel::sql().update_tag) tags_changed_at_ = Scheduler::the().now();
+  if (statement == StoreModel::sql().update_tag) {
+    tags_changed_at_ = Scheduler::the().now();
+    log_.note("a tag is changed", process);
+  }
   if (statement == StoreModel::sql().give_up)
     ledger_.window_given_back(process, reply.rows.empty() ? 0 : window_end_of(reply.rows[0].integer(0)));
   tell_grants(statement, parameters, reply.rows, host, process);

@@ -21,6 +21,7 @@ struct NetworkFaults {
   std::int64_t conflict = 0;
   std::int64_t delay = 0;
   std::int64_t refused_login = 0;
+  Time longest_delay = 12 * second;
 
   bool operator==(const NetworkFaults&) const = default;
 };
@@ -61,8 +62,12 @@ class Server {
   /// From when on nothing has kept anybody from being granted IDs of that tag, or workers where it is empty:
   /// the store answers, and nobody was stopped or led elsewhere.
   Time calm_since(const std::string& tag) const;
+  /// When the server went away last, if nothing has happened since.
+  bool is_disturbed_by_outage() const noexcept { return disturbed_at_ == went_down_at_; }
   /// How long the pauses between attempts have grown by then at most: as long as the last trouble lasted.
   Time grown_pause() const;
+  /// Until when the server kept somebody waiting last; 0: it never has.
+  Time trouble_until() const noexcept { return trouble_until_; }
   /// When the operator changed a tag last.
   Time tags_changed_at() const noexcept { return tags_changed_at_; }
   /// The name leads to the other store from now on. What is connected stays with the former one, or breaks.
@@ -115,6 +120,18 @@ class Server {
   /// A process has what it was granted.
   void tell_delivery(const char* statement, StoreModel::Parameters parameters, const StoreModel::Rows& rows);
   void note_connection(int process, int change) { connections_[process] += change; }
+  /// A process of that host is about to ask, or to connect for that.
+  void note_question(int host, int process, const char* statement);
+  /// When somebody of a host did so last.
+  Time asked_at(int host) const {
+    const auto found = asked_at_.find(host);
+    return found == asked_at_.end() ? 0 : found->second;
+  }
+  /// How often a process has asked where the name leads.
+  int name_questions(int process) const {
+    const auto found = name_questions_.find(process);
+    return found == name_questions_.end() ? 0 : found->second;
+  }
   /// How many a process has open.
   int connections_of(int process) const;
 
@@ -144,6 +161,7 @@ class Server {
   int store_ = 0;
   Aside aside_{};
   Time down_until_ = 0;
+  Time went_down_at_ = -1;
   int disturbances_ = 0;
   Time disturbed_at_ = 0;
   Time left_other_at_ = 0;
@@ -154,6 +172,8 @@ class Server {
   Time tags_changed_at_ = 0;
   std::map<std::string, Time> locked_until_{};
   std::map<int, int> connections_{};
+  std::map<int, Time> asked_at_{};
+  std::map<int, int> name_questions_{};
   std::vector<std::pair<std::int64_t, std::int64_t>> copies_{};  ///< their servers and tables
   std::map<std::string, std::int64_t> longest_steps_{};
 };

@@ -28,6 +28,7 @@
 #include <thread>
 
 #include "host/shared_state.hpp"
+#include "simulation/arena.hpp"
 #include "simulation/point.hpp"
 #include "simulation/world.hpp"
 
@@ -493,6 +494,7 @@ int __wrap_unlinkat(int folder, const char* name, int) {
   const auto found = opened->inode->entries.find(name);
   if (found == opened->inode->entries.end()) return fail(ENOENT);
   moment();
+  if (kernel().on_removed) kernel().on_removed(*found->second, name);
   --found->second->links;
   ++kernel().removed_files;
   kernel().log.note("file is removed", process().number, static_cast<std::int64_t>(found->second->number));
@@ -736,6 +738,7 @@ void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_
     std::thread* thread, std::unique_ptr<std::thread::_State>* state, void (*)()) {
   if (host().no_threads_until > Scheduler::the().now())
     throw std::system_error(EAGAIN, std::generic_category());
+  leaf::simulation::finds_no_memory = nullptr;  // what follows is the system's
   std::thread::_State* const own = state->release();
   Fiber* const fiber = &Scheduler::the().start(process(), [own] {
     own->_M_run();

@@ -59,6 +59,7 @@ class WatchedProgram {
 
   void sleep(Time duration) const { Scheduler::the().sleep_until(now() + duration); }
   void think() const {
+    if (scenario().lasts) return sleep(random().between(20 * millisecond, 700 * millisecond));
     if (random().one_in(3))
       sleep(random().spread(microsecond, random().one_in(4) ? 2 * second : 20 * millisecond));
   }
@@ -87,9 +88,18 @@ class WatchedProgram {
     const auto drawn = place_.tally.drawn_at.find({is_shared_ ? 0 : process_.number, tag});
     // Who claimed a fetch may have ended since.
     const bool is_by_claim = is_shared_ || server.disturbed_at() == calm;
-    const Time pause = server.disturbed_at() + longest_pause > calm ? longest_pause : server.grown_pause();
+    // By others' attempts pauses grow too.
+    const bool is_known =
+        !is_shared_ && keeps_to_pauses_ && server.is_unreachable && server.is_disturbed_by_outage();
+    const Time pause =
+        !is_known && server.disturbed_at() + longest_pause > calm ? longest_pause : server.grown_pause();
     Time from = std::max(calm + pause + (is_by_claim ? claim_lasts : 0),
                          drawn == place_.tally.drawn_at.end() ? 0 : drawn->second);
+    // Nobody else is leased a worker that is asked for by its number.
+    if (scenario().is_pinned) {
+      for (const Process* const other : place_.host.processes)
+        from = std::max(from, other->stopped_until + longest_pause);
+    }
     // Windows of a stopped process are over at some time.
     if (is_shared_ && !tag.empty()) from = std::max(from, server.disturbed_at() + longest_hold);
     return from;
@@ -99,10 +109,16 @@ class WatchedProgram {
     const Time time = timeout == milliseconds::zero() ? one_attempt : Time{timeout.count()} * millisecond;
     Time& shortest = place_.tally.shortest_timeouts.try_emplace(place_.host.number, time).first->second;
     shortest = std::min(shortest, time);
+    if (is_shared_) place_.tally.timeouts[process_.number] = time;
   }
-  /// Whether IDs come soon.
+  /// Whether IDs come soon: not while some connections still lead to another store than others.
   bool is_soon_served() const {
-    return scenario().is_brisk && (!is_shared_ || leaves_time_to_fetch(place_, scenario().slowness));
+    constexpr Time until_all_have_moved = 75 * second;
+    const Server& server = Server::the();
+    const bool leads_to_both =
+        server.left_other_at() == never && now() < server.disturbed_at() + until_all_have_moved;
+    return scenario().is_brisk && scenario().network.delay == 0 && !leads_to_both &&
+           (!is_shared_ || leaves_time_to_fetch(place_, scenario().slowness));
   }
   /// How long a call takes at most that asks the store, and waits for others that do.
   Time prompt() const { return (6 + 4 * scenario().tags) * scenario().slowness + 300 * millisecond; }
@@ -122,6 +138,7 @@ class WatchedProgram {
       work();
     } catch (const Error& thrown) {
       error = thrown;
+      has_failed_ = true;
       ++place_.tally.failed_calls;
       place_.tally.last_error = thrown.what();
       place_.log.note("failed", process_.number, static_cast<int>(thrown.code()));
@@ -188,10 +205,12 @@ class WatchedProgram {
   const Place place_;
   Process& process_;
   bool is_shared_ = false;
-  int own_threads_ = 1;   ///< beside those of the library
-  bool is_alone_ = true;  ///< there is one
-  int connections_ = 1;   ///< that ask at once
-  Time afterwards_ = 0;   ///< what a call may take in addition
+  int own_threads_ = 1;           ///< beside those of the library
+  bool keeps_to_pauses_ = false;  ///< nobody asks in between
+  bool has_failed_ = false;       ///< a call has
+  bool is_alone_ = true;          ///< there is one
+  int connections_ = 1;           ///< that ask at once
+  Time afterwards_ = 0;           ///< what a call may take in addition
 };
 
 }  // namespace leaf::simulation

@@ -38,6 +38,7 @@ class WindowThreads final : WatchedProgram {
     // Others of the same owner may take its worker once its window is over.
     const bool is_sole = !is_shared_ && random().one_in(2);
     if (is_sole) options_.worker.owner += fmt::format("-{}", process_.number);
+    if (scenario().is_pinned) options_.worker.worker = 1;
     options_.worker.window = scenario().window;
     options_.max_backward = scenario().max_backward;
     options_.on_renewal_failure = [throws](const Error&) {
@@ -52,8 +53,10 @@ class WindowThreads final : WatchedProgram {
     const std::int64_t worker = generator->worker();
     last_drawn_at_ = place_.host.clock();
     const int threads = own_threads_ = static_cast<int>(random().between(1, 3));
+    is_alone_ = threads == 1 && (is_sole || scenario().slots == 1);
     in_threads(threads, [&](int) { draw(*generator); });
-    if (is_sole && generator->worker() != worker) fail("has another worker, though its own was not recycled");
+    if (is_sole && !scenario().has_another_store && generator->worker() != worker)
+      fail("has another worker, though its own was not recycled");
     const bool is_calm = now() >= served_from({});
     generator.reset();
     if (!is_shared_ && is_calm) require_given_back();
@@ -72,7 +75,7 @@ class WindowThreads final : WatchedProgram {
     const milliseconds timeout = is_shared_ ? options_.timeout : StoreOptions().timeout;
     const auto make = [&] { generator.emplace(store_options(), options_); };
     constexpr int questions = 3;  // to the store, each with its time
-    if (!make_ids(timeout, make, is_shared_ ? 1 : questions)) return false;
+    if (!make_ids(timeout, make, is_shared_ ? (is_coarse() ? 2 : 1) : questions)) return false;
     if (!is_too_short) return true;
     if (!is_shared_) fail("was leased a window that is longer than it asked for, and than usual ones");
     return false;
@@ -87,13 +90,18 @@ class WindowThreads final : WatchedProgram {
     return std::min<Time>(Time{scenario().max_backward.count()} * millisecond * 9 / 20, 4 * second);
   }
 
+  bool is_coarse() const { return scenario().layout.unit() > milliseconds(10); }
+  /// Whether nobody ever waits for a window, once there is one.
+  bool has_long_windows() const {
+    return scenario().window >= minutes_of_a_usual_window && place_.host.furthest_ahead <= most_steps();
+  }
+
   template <typename Work>
   bool make_ids(milliseconds timeout, Work work, int waits = 1) {
     const bool was_good = has_good_clock();
     std::optional<Error> refused;
     const Time begun = now(), from = served_from({});
     const int times_stopped = process_.times_stopped;
-    // Others may use up each unit that a call waits for.
     const bool is_made = call(
         {}, timeout,
         [&] {
@@ -104,7 +112,7 @@ class WindowThreads final : WatchedProgram {
             throw;
           }
         },
-        /*is_patient=*/false, scenario().layout.unit() > milliseconds(10) ? most_waits : waits);
+        /*is_patient=*/false, waits);
     const bool is_promised = is_soon_served() && was_good && has_good_clock() && has_room() && !is_over() &&
                              begun >= std::max(from, served_from({})) &&
                              process_.times_stopped == times_stopped &&
@@ -129,13 +137,14 @@ class WindowThreads final : WatchedProgram {
   }
   Ledger::Call begin() {
     const bool is_ordered = scenario().layout.ordered_by_time();
-    Ledger::Order& order =
-        is_shared_ ? place_.tally.orders[{place_.host.number, owner_of(place_.host)}] : own_order_;
+    const std::string of = owner_of(place_.host) + (scenario().is_pinned ? " pinned" : "");
+    Ledger::Order& order = is_shared_ ? place_.tally.orders[{place_.host.number, of}] : own_order_;
     return Ledger::begin(is_ordered && place_.host.folders_removed_at == 0 ? &order : nullptr);
   }
 
   void draw(SnowflakeGenerator& generator) {
-    for (std::int64_t calls = random().between(3, 16); calls > 0 && !is_over(); --calls) {
+    const std::int64_t most = scenario().lasts ? 100'000 : random().between(3, 16);
+    for (std::int64_t calls = most; calls > 0 && !is_over(); --calls) {
       const std::int64_t count = random().spread(1, 20);
       std::vector<std::int64_t> ids(static_cast<std::size_t>(count));
       const Ledger::Call many = begin();
@@ -157,12 +166,26 @@ class WindowThreads final : WatchedProgram {
           for (std::int64_t i = 0; i < count; ++i) {
             const Ledger::Call one = begin();
             std::int64_t id = 0;
-            if (!make_ids(options_.timeout, [&] { id = generator.next(); })) break;
+            const Time waited_before = process_.kept_waiting, one_begun = now();
+            const int waits = is_coarse() && !has_long_windows() ? 2 : 1;  // for a window, and a unit
+            if (!make_ids(
+                    options_.timeout, [&] { id = generator.next(); }, waits))
+              break;
+            require_one_unit(now() - one_begun - (process_.kept_waiting - waited_before));
             note(one, id);
           }
       }
       think();
     }
+  }
+
+  /// Who draws alone waits for the unit that follows, by whatever the clock is set.
+  void require_one_unit(Time waited) const {
+    if (!is_alone_ || !has_long_windows() || scenario().may(Fault::still_clock) || process_.times_stopped > 0)
+      return;
+    const Time unit = Time{scenario().layout.unit().count()} * millisecond;
+    if (waited > unit + until_it_ends)
+      fail(fmt::format("waited for {} ms, where a unit lasts {}", waited / millisecond, unit / millisecond));
   }
 
   /// What it has not used, up to the unit that it made its last ID in.
@@ -185,7 +208,8 @@ class WindowThreads final : WatchedProgram {
 void Scenario::keep_to_window_threads(Random& random) {
   constexpr std::array troubles{Fault::outage, Fault::silence, Fault::stop,       Fault::kill,
                                 Fault::clock,  Fault::clock,   Fault::still_clock};
-  constexpr std::array windows{1'000, 10'000, 10'000, 600'000, 600'000, 3'600'000, 86'400'000};
+  constexpr std::array windows{1'000,  2'000,   4'000,   10'000,    10'000,
+                               60'000, 600'000, 600'000, 3'600'000, 86'400'000};
   constexpr std::array<const char*, 3> coarse{"time:31,worker:10,sequence:22/1h@1700000000000",
                                               "time:40,worker:10,sequence:4/2s@1700000000000",
                                               "time:40,worker:10,sequence:4/2s@1700000000000"};
@@ -200,6 +224,7 @@ void Scenario::keep_to_window_threads(Random& random) {
   max_backward = milliseconds(random.one_in(2) ? 2'000 : 8'000);
   recycle_after = milliseconds(3'600'000);
   kinds = {random.one_in(2) ? ActorKind::own_window_threads : ActorKind::host_window_threads};
+  is_pinned = kinds.front() == ActorKind::host_window_threads && !may(Fault::kill) && random.one_in(4);
 }
 
 void run_window_threads(const Place& place, Process& process, ActorKind kind) {

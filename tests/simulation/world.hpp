@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "leaf/clock.hpp"
@@ -51,6 +53,9 @@ class Kernel {
   /// Whoever touches it from now on dies.
   void cut(std::byte* memory);
 
+  /// A file is about to lose its name; may be empty.
+  std::function<void(const Inode&, std::string_view name)> on_removed{};
+
   std::uint64_t last_inode = 0;
   std::int64_t removed_files = 0;
   Log& log;
@@ -74,6 +79,9 @@ struct Host {
   std::map<std::string, std::shared_ptr<Inode>> folders{};
   /// How often it came to believe that the store's name leads to a deployment.
   std::map<std::string, int> times_noted{};
+  /// Where it has noted that the store's name leads, and when that was asked, by its clock.
+  std::string believes_in{};
+  std::int64_t asked_at_ms = 0;
   std::vector<Process*> processes{};
   Time folders_removed_at = 0;  ///< the last time
   Time no_threads_until = 0;    ///< none is started, as by 'ulimit -u'
