@@ -174,12 +174,12 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   const auto its_lock = another->try_lock(*folder_->get());
   if (!its_lock) return;
   SharedState& its_state = another->state();
+  if (!its_state.buffer.wants_next()) return;  // this one would take the place of both that are there
   const std::uint32_t its_turn = its_state.buffer.next_turn();
   // Here it comes late: others may have had more since, or have been told that it is given up. From now on
   // whoever tells them finds this file.
   if (!granter().is_newest(store, granted)) {
-    if (may_ask_again && its_state.buffer.wants_next())
-      fetch_locked(store, *another, *its_lock, /*may_ask_again=*/false);
+    if (may_ask_again) fetch_locked(store, *another, *its_lock, /*may_ask_again=*/false);
     return;
   }
   if (std::max(its_state.buffer.published_end(), order_end(*another)) > granted.range.lo) return;

@@ -1178,7 +1178,8 @@ TEST_CASE("shared ranges: a wait for one file's lock does not count for the file
   CHECK(*taken_after >= 7s);
 }
 
-TEST_CASE("shared ranges: what came from another store is not asked for again where its buffer is full") {
+TEST_CASE(
+    "shared ranges: what came from another store is given up where its buffer is full, not what is there") {
   SharedRangesFixture fixture;
   Buffer one(fixture), other(fixture);
   one.grants = {{1000, 1001}};
@@ -1188,7 +1189,10 @@ TEST_CASE("shared ranges: what came from another store is not asked for again wh
   other.fetch();
   CHECK(other.draw() == 1);
   other.fetch();
-  one.is_newest = false;
+  SUBCASE("nor is it asked for again, should it be late") {
+    one.is_newest = false;
+  }
+  SUBCASE("although it is the newest") {}
   one.grants = {{10, 20}, {30, 40}};
   one.fetch();
   CHECK(other.draw() == 2);

@@ -512,8 +512,6 @@ std::string lost_of_host(const Place& place) {
     const std::string& name = Server::the().tag_names[static_cast<std::size_t>(tag)];
     const auto may_be = place.tally.may_be_lost.find(tag);
     const std::int64_t most = may_be == place.tally.may_be_lost.end() ? 0 : may_be->second;
-    // Of two stores' a grant may take the place of what is buffered.
-    if (place.scenario.has_another_store) continue;
     if (std::string what = place.ledger.left_behind(tag, 0); most == 0 && !what.empty()) return what;
     std::int64_t lost = place.ledger.undrawn(tag, 0);
     for (const auto& [path, folder] : place.host.folders) {
