@@ -70,7 +70,8 @@ void check_supply(Checks& checks, leaf::Store& store, leaf::UnixTime now, const 
 std::string hint_for_connection(const leaf::Error& error) {
   if (error.hint().empty()) return "see 'leafctl show-config' for the store that is used"_hint;
   for (const leaf::Remedy& remedy : error.remedies()) {
-    if (remedy.kind == leaf::Remedy::Kind::check_store && remedy.number) return how_to_free_file(*remedy.number);
+    if (remedy.kind == leaf::Remedy::Kind::check_store && remedy.number)
+      return how_to_free_file(*remedy.number);
   }
   return hint_text(error);
 }

@@ -31,8 +31,8 @@ struct AskedStore {
 };
 
 /// Judges the buffers whose last fetches failed. Of one from the store that was `asked` the next will do if
-/// nothing was found that speaks against it. Of one from `store`, where that did not answer, its own check says
-/// what helps.
+/// nothing was found that speaks against it. Of one from `store`, where that did not answer, its own check
+/// says what helps.
 Checks buffer_checks(const std::vector<leaf::HostBuffer>& buffers,
                      const std::optional<AskedStore>& asked = {},
                      const std::optional<leaf::StoreIdentity>& store = {});

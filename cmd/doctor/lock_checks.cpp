@@ -14,9 +14,9 @@ namespace {
 /// Nothing could be granted while doctor looked.
 Check check_file_lock(const leaf::StoreLock& lock) {
   const std::string seen =
-      lock.process == 0
-          ? "the file is locked by a process of another host or container: nothing is granted"
-          : fmt::format("process {} ('{}') has locked the file: nothing is granted", lock.process, lock.program);
+      lock.process == 0 ? "the file is locked by a process of another host or container: nothing is granted"
+                        : fmt::format("process {} ('{}') has locked the file: nothing is granted",
+                                      lock.process, lock.program);
   return {"locks", CheckState::failed, seen, how_to_free_file(lock.process)};
 }
 

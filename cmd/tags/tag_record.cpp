@@ -37,8 +37,7 @@ bool is_tag_name(const std::string& name) {
 std::string describe(const leaf::Tag& tag, const char* name_of_next) {
   const std::string next =
       tag.next_id > leaf::max_id ? "no ID left" : fmt::format("{} {}", name_of_next, tag.next_id);
-  return fmt::format("{}, step {}{}", next, tag.step,
-                     tag.limit ? fmt::format(", limit {}", *tag.limit) : "");
+  return fmt::format("{}, step {}{}", next, tag.step, tag.limit ? fmt::format(", limit {}", *tag.limit) : "");
 }
 
 }  // namespace leafctl

@@ -83,7 +83,8 @@ Error timed_out(const std::string& what) {
 Error locked(const ErrorSource& source) {
   const std::vector<LockHolder> holders = lock_holders(source.absolute_path);
   const std::int64_t in_the_way = holders.empty() ? 0 : holders.front().process;
-  return {ErrorCode::unavailable, fmt::format("store '{}' stayed locked by {}", source.path, text_of(holders)),
+  return {ErrorCode::unavailable,
+          fmt::format("store '{}' stayed locked by {}", source.path, text_of(holders)),
           advice("try again, or allow more time{}; see who holds a lock{}"_hint,
                  Remedy{Remedy::Kind::allow_more_time},
                  Remedy{.kind = Remedy::Kind::check_store, .number = in_the_way}),
