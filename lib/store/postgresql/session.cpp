@@ -20,7 +20,7 @@
 #include "store/fork_guard.hpp"
 #include "store/made_once.hpp"
 #include "store/no_signals.hpp"
-#include "store/postgresql/errors.hpp"
+#include "store/postgresql/login_errors.hpp"
 #include "store/postgresql/resolver.hpp"
 #include "store/postgresql/servers.hpp"
 #include "text/advice.hpp"
