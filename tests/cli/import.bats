@@ -240,17 +240,17 @@ would note removed tag 'new': if it is added again, its next ID is 5
   says "leafctl: standard input:2:5: 'removed' takes true or false, not 'yes'"
 }
 
-# import_raises_order ID CSV: the file has a tag that is behind it.
+# import_raises_order WHERE CSV: the file has a tag that is behind it.
 import_raises_order() {
   leafctl -q add-tag order
   same 'an ID' 1 "$(leafctl next order)"
   expect 0 leafctl tags import - <<<"$2"
-  says "raised tag 'order': next ID $1, step 1000
+  says "raised tag 'order': $1, step 1000
 1 tag: 1 raised"
 }
 
 @test "a tag that a file calls removed stays where it lives, and goes on above the file" {
-  import_raises_order 40001 $'tag,next_id,removed\norder,40001,true'
+  import_raises_order 'next ID 40001' $'tag,next_id,removed\norder,40001,true'
   same 'the next ID' 40001 "$(leafctl next order)"
   leafctl -q add-tag full --limit 10
   expect 2 leafctl tags import - <<<$'tag,next_id,removed\nnew,5,\nfull,500,true'
@@ -273,7 +273,7 @@ hint: raise its limit to 499 or more with 'leafctl tags update full --limit 499'
 }
 
 @test "a tag that is behind one that is used up is raised to its end" {
-  import_raises_order 9223372036854775807 $'tag,next_id\norder,9223372036854775807'
+  import_raises_order 'no ID left' $'tag,next_id\norder,9223372036854775807'
   expect 6 leafctl next order
   expect 2 leafctl tags import - <<<$'tag,next_id\norder,9223372036854775808'
   contains "$stderr" "'next_id' takes a number from 0 to 9223372036854775807, not '9223372036854775808'"
