@@ -120,9 +120,7 @@ class Actor {
         const Process& process = actor.process_;
         const Time lasted = Scheduler::the().now() - begun - (process.kept_waiting - kept_waiting);
         const Time most = most_before + most_afterwards();
-        // A name that turns all the time may lead to a store that is to be waited for once more.
-        const bool is_promised = actor.scenario().subject != Subject::layouts;
-        if (is_promised && lasted > most && process.times_stopped == times_stopped)
+        if (lasted > most && process.times_stopped == times_stopped)
           actor.place_.ledger.fail(fmt::format("process {} waited for {} ms, where {} are the most",
                                                process.number, lasted / millisecond, most / millisecond));
       }
@@ -486,7 +484,7 @@ class Actor {
         // clock.
         const auto afterwards = [&] {
           const bool may_wait_twice =
-              scenario().subject == Subject::units && Server::the().requests() != asked;
+              scenario().longest_unit() >= milliseconds(1000) && Server::the().requests() != asked;
           return one_attempt + (may_wait_twice ? Time{timeout.count()} * millisecond : Time{0});
         };
         if (!random().one_in(4) || !generator.try_next(id))
