@@ -35,8 +35,7 @@ void SharedRanges::await(const std::function<bool()>& ready, std::chrono::nanose
 /// None if another holds the lock. One who has held it for long may have stopped for good, and loses the
 /// file: but not what others can draw from it while only the store stands still.
 std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& file, LockWait& wait) {
-  const auto folder = folder_->get();
-  if (auto lock = file->try_lock(*folder)) {
+  if (auto lock = try_lock(*file)) {
     note_fetcher(file->state(), std::max(timeout_, store_options_.timeout), clock());
     return lock;
   }
@@ -46,8 +45,16 @@ std::optional<FetchLock> SharedRanges::lock(const std::shared_ptr<StateFile>& fi
   const bool has_waited = now - wait.since >= timeout_ * 2 / 5;
   const bool serves_others = granter().is_timeless() && range::left_in(file->state().buffer) > 0;
   if (granter().may_take_over() && has_waited && !(serves_others && may_be_fetching(file->state(), clock())))
-    file->take_from_holder(*folder, [&](std::int64_t end) { note_order(*file, end); });
+    file->take_from_holder(*folder_->get(), [&](std::int64_t end) { note_order(*file, end); });
   return std::nullopt;
+}
+
+std::optional<FetchLock> SharedRanges::try_lock(const StateFile& file) const {
+  const auto folder = folder_->get();
+  auto lock = file.try_lock(*folder);
+  if (lock && file.shared_state()->buffer.published_end() == 0)
+    file.finish_taking(*folder, [&](std::int64_t end) { note_order(file, end); });
+  return lock;
 }
 
 void SharedRanges::note_order(const StateFile& file, std::int64_t end) const {
@@ -171,7 +178,7 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
     if (!file.throw_away(*folder_->get(), lock)) return;
   }
   const auto another = current_file(granted.store);
-  const auto its_lock = another->try_lock(*folder_->get());
+  const auto its_lock = try_lock(*another);
   if (!its_lock) return;
   SharedState& its_state = another->state();
   if (!its_state.buffer.wants_next()) return;  // this one would take the place of both that are there

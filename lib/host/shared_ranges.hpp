@@ -115,6 +115,8 @@ class SharedRanges : public range::RangeSource {
                     std::optional<Error>& failure);
   void keep_reason(std::optional<Error>& reason, const Error& error, Time begun, Time deadline);
   std::optional<FetchLock> lock(const std::shared_ptr<StateFile>& file, LockWait& wait);
+  /// None if another holds the lock.
+  std::optional<FetchLock> try_lock(const StateFile& file) const;
   /// How far takers have come of a file that goes, so that what is put into another one comes behind it.
   void note_order(const StateFile& file, std::int64_t end) const;
   std::int64_t order_end(const StateFile& file) const;

@@ -278,9 +278,20 @@ StoreIdentity StateFile::identity() const {
 
 namespace {
 
-/// Closes the buffer, and returns where its takers had come; 0 if nobody ever drew from it. That is noted
-/// first, should this process die before anybody is told.
-std::int64_t close(SharedState& state) {
+/// What a file is called from when it is taken from its holder until it is closed.
+std::string taken_name(const std::string& name) {
+  return name + ".taken";
+}
+
+/// None if another removes a file of the folder now: the second one to do so would remove what is new.
+Descriptor turn_to_remove(const Folder& folder) {
+  Descriptor whole(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return whole && flock(whole.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(whole) : Descriptor();
+}
+
+/// Closes the buffer, and tells where its takers had come, if anybody ever drew from it. That is noted first,
+/// should this process die before anybody is told.
+void close(SharedState& state, const NoteEnd& note_end) {
   for (;;) {
     const range::DoubleBuffer::View seen = state.buffer.view();
     const std::int64_t end = range::DoubleBuffer::end_of_taken(seen);
@@ -288,33 +299,44 @@ std::int64_t close(SharedState& state) {
     while (known < end && !state.end_of_taken.compare_exchange_weak(known, end)) continue;
     if (!state.buffer.close(seen)) continue;
     const std::int64_t reached = std::max(known, end);
-    return reached <= state.buffer.published_end() ? reached : 0;  // else it is damaged
+    const bool is_damaged = reached > state.buffer.published_end();
+    if (reached != 0 && !is_damaged) note_end(reached);
+    return;
   }
 }
 
 }  // namespace
 
-bool StateFile::take_from_holder(const Folder& folder, const std::function<void(std::int64_t)>& note_end) {
-  // Closed before, should this process die in between; and after, since who fetches makes sure that the file
-  // has its name once it has its turn.
-  return take_name(folder, [&] {
-    const std::int64_t end = close(*state_);
-    if (end != 0) note_end(end);
-  });
+bool StateFile::take_from_holder(const Folder& folder, const NoteEnd& note_end) {
+  const NoFork no_fork;
+  const Descriptor turn = turn_to_remove(folder);
+  if (!turn || !is_current(folder)) return false;
+  const std::string taken = taken_name(name_);
+  if (const auto before = find_any(folder, taken))
+    close(*before->state_, note_end);  // this one takes its name
+  // Closed before, since others may go on with another file at once. And after, since who fetches makes sure
+  // that the file has its name once it has its turn: until then others find it, should this process die.
+  close(*state_, note_end);
+  renameat(folder.descriptor(), name_.c_str(), folder.descriptor(), taken.c_str());
+  close(*state_, note_end);
+  unlinkat(folder.descriptor(), taken.c_str(), 0);
+  return true;
+}
+
+void StateFile::finish_taking(const Folder& folder, const NoteEnd& note_end) const {
+  const auto taken = find_any(folder, taken_name(name_));
+  if (!taken) return;
+  close(*taken->state_, note_end);
+  const NoFork no_fork;
+  if (const Descriptor turn = turn_to_remove(folder); turn && taken->is_current(folder))
+    unlinkat(folder.descriptor(), taken->name_.c_str(), 0);
 }
 
 bool StateFile::throw_away(const Folder& folder, const FetchLock&) const {
-  return take_name(folder, [] {});
-}
-
-bool StateFile::take_name(const Folder& folder, const std::function<void()>& close) const {
   const NoFork no_fork;
-  // Of two who take the name of one file, the second one would take it from a file that is new.
-  const Descriptor whole(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!whole || flock(whole.get(), LOCK_EX | LOCK_NB) != 0 || !is_current(folder)) return false;
-  close();
+  const Descriptor turn = turn_to_remove(folder);
+  if (!turn || !is_current(folder)) return false;
   unlinkat(folder.descriptor(), name_.c_str(), 0);
-  close();
   return true;
 }
 

@@ -17,6 +17,9 @@
 
 namespace leaf::host {
 
+/// Told where the takers of a buffer had come.
+using NoteEnd = std::function<void(std::int64_t)>;
+
 /// One mapped file. The mapping is for all threads, and stays where it is until the object goes, and all that
 /// have shared_state().
 class StateFile {
@@ -68,14 +71,15 @@ class StateFile {
   bool throw_away(const Folder& folder, const FetchLock& lock) const;
   /// As throw_away(), where the one who holds the lock has stopped: what that process publishes later is
   /// lost. Before anybody can go on with another file, `note_end` is told where the buffer's takers had come.
-  bool take_from_holder(const Folder& folder, const std::function<void(std::int64_t)>& note_end);
+  bool take_from_holder(const Folder& folder, const NoteEnd& note_end);
+  /// Closes the file that had this name before, if it was taken from its holder by one who has stopped or died
+  /// over that. To be called before anything is granted for this file, if nothing ever was.
+  void finish_taking(const Folder& folder, const NoteEnd& note_end) const;
 
  private:
   /// `memory` is a mapping of state_size bytes, which the object unmaps.
   StateFile(std::string name, Descriptor descriptor, void* memory);
   static std::shared_ptr<StateFile> map(std::string name, Descriptor descriptor);
-  /// As throw_away(). Calls `close` before and after.
-  bool take_name(const Folder& folder, const std::function<void()>& close) const;
   static bool throw_away_foreign(const Folder& folder, const FileKey& key,
                                  const std::function<bool(StateFile&)>& may_replace);
   static int make_nameless(const Folder& folder, Descriptor& made);

@@ -36,7 +36,6 @@ class Faults {
   bool make_happen(Fault fault);
   bool kill_one();
   bool stop_one();
-  bool may_be_kept_from_it(const Process& process) const;
   void stop(Process& process, Time duration);
   void stop_for_calls(Process& process);
   /// Stops it until others have made some calls, or for a while; or it dies. Or returns for how long the

@@ -38,7 +38,6 @@ struct Process {
   std::vector<std::uint32_t> mapped{};  ///< how often, by the page of all files
   int locks = 0;                        ///< of files, that it holds
   int folders = 0;                      ///< open, each as its entry "."
-  Time folder_opened_at = 0;            ///< the last of them
   Time kept_waiting = 0;  ///< of all threads, where they could have run and others did, or nobody
   /// Who holds the mutexes that the library has once for a process: here all processes share their places.
   std::map<const void*, Fiber*> static_mutexes{};

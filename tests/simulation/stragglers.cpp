@@ -70,15 +70,8 @@ void Scenario::keep_to_few_questions(Random& random) {
   switches_per_fault = random.spread(100, 1000);
 }
 
-/// Who was kept waiting over a file that it takes away may find it filled anew. Others draw on from that file
-/// if it is kept waiting once more, or dies, before it closes it again: nothing is promised of their order.
-bool Faults::may_be_kept_from_it(const Process& process) const {
-  return scenario_.subject != Subject::takings || process.folders == 0 ||
-         Scheduler::the().now() - process.folder_opened_at < 10 * microsecond;
-}
-
 Time Faults::stop_straggler(Process& process) {
-  if (have_ended_ || !may_be_kept_from_it(process)) return 0;
+  if (have_ended_) return 0;
   if (scenario_.kinds.front() >= ActorKind::host_snowflakes && scenario_.may(Fault::clock) &&
       random_.one_in(3)) {
     ++counts_[static_cast<std::size_t>(Fault::clock)];

@@ -144,10 +144,7 @@ int open_inode(std::shared_ptr<Inode> inode, bool is_own_entry = false) {
   auto& open = kernel().open;
   open.push_back(std::make_unique<OpenFile>(
       OpenFile{.process = &process(), .inode = std::move(inode), .is_own_entry = is_own_entry}));
-  if (is_own_entry) {
-    ++process().folders;
-    process().folder_opened_at = Scheduler::the().now();
-  }
+  if (is_own_entry) ++process().folders;
   return first_descriptor + static_cast<int>(open.size()) - 1;
 }
 
@@ -466,6 +463,22 @@ int __wrap_renameat2(int, const char* from, int, const char* to, unsigned flags)
   }
   host().folders.erase(from);
   host().folders.emplace(to, std::move(folder));
+  return 0;
+}
+
+int __wrap_renameat(int folder, const char* from, int, const char* to) {
+  point();
+  OpenFile* const opened = open_file(folder);
+  if (opened == nullptr) return fail(EBADF);
+  auto& entries = opened->inode->entries;
+  const auto found = entries.find(from);
+  if (found == entries.end()) return fail(ENOENT);
+  moment();
+  if (kernel().on_removed) kernel().on_removed(*found->second, from);
+  kernel().log.note("file is renamed", process().number, static_cast<std::int64_t>(found->second->number));
+  if (const auto replaced = entries.find(to); replaced != entries.end()) --replaced->second->links;
+  entries[to] = std::move(found->second);
+  entries.erase(from);
   return 0;
 }
 
