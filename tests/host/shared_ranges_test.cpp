@@ -305,6 +305,20 @@ TEST_CASE("shared ranges: what one has fetched the other draws, in order") {
   CHECK(one.draw() == 11);
 }
 
+TEST_CASE(
+    "shared ranges: of a file that somebody died over as he took it nothing comes once others have another") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture), other(fixture);
+  one.grants = {{1, 100}};
+  CHECK(one.draw() == 1);
+  const fs::path file = state_file_in(fixture.run), taken = file.string() + ".taken";
+  fs::rename(file, taken);
+  other.grants = {{200, 300}};
+  CHECK(other.draw() == 200);
+  CHECK(one.draw() == 201);
+  CHECK_FALSE(fs::exists(taken));
+}
+
 TEST_CASE("shared ranges: without a timeout a store that is away is tried once, whatever failed before") {
   SharedRangesFixture fixture;
   Buffer buffer(fixture, "order", 0ms);

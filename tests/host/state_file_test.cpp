@@ -58,6 +58,9 @@ struct StateFileFixture {
     return anew->state().buffer.published_end() == 0 && anew->is_current(folder) && is_found();
   }
 
+  /// What the file is called while somebody takes it from its holder.
+  fs::path taken() const { return path.string() + ".taken"; }
+
   leaf::test::TemporaryFolder home;
   Folder folder = Folder::open({.folder = home.path() / "run"});
   FileKey key{.kind = FileKind::tag,
@@ -615,6 +618,7 @@ TEST_CASE("state file: there is no lock of one that was removed or replaced, and
   const auto another = fixture.open();
   CHECK_FALSE(fixture.first->is_current(fixture.folder));
   CHECK_FALSE(fixture.first->try_lock(fixture.folder));
+  CHECK_FALSE(fixture.first->take_from_holder(fixture.folder, [](std::int64_t) {}));
   CHECK(another->try_lock(fixture.folder));
   CHECK(fixture.first->state().buffer.take(1).range == leaf::Range{100, 101});
   CHECK(inode_of(fixture.path) != 0);
@@ -677,6 +681,49 @@ TEST_CASE("state file: what a holder who wakes up puts into one that is being ta
   }));
   CHECK(is_awake);
   CHECK(buffer.take(1).range.empty());
+}
+
+TEST_CASE("state file: one that is being taken has a name until it is closed") {
+  StateFileFixture fixture;
+  fixture.first->state().buffer.take(7);
+  int calls = 0;
+  CHECK(fixture.first->take_from_holder(fixture.folder, [&](std::int64_t) {
+    const bool has_lost_its_name = ++calls > 1;
+    CHECK(fixture.is_found() != has_lost_its_name);
+    CHECK(fs::exists(fixture.taken()) == has_lost_its_name);
+  }));
+  CHECK(calls == 2);
+  CHECK_FALSE(fs::exists(fixture.taken()));
+}
+
+TEST_CASE("state file: of two that were taken by ones who died over it the first one is closed too") {
+  StateFileFixture fixture;
+  fs::rename(fixture.path, fixture.taken());
+  const auto second = fixture.open();
+  second->state().buffer.publish({300, 400}, 10);
+  CHECK(second->take_from_holder(fixture.folder, [](std::int64_t) {}));
+  CHECK(fixture.first->state().buffer.take(1).range.empty());
+  CHECK(second->state().buffer.take(1).range.empty());
+}
+
+TEST_CASE("state file: who closes what another has left removes nothing that a third one is taking") {
+  StateFileFixture fixture;
+  fixture.first->state().buffer.take(7);
+  fs::rename(fixture.path, fixture.taken());
+  const auto second = fixture.open();
+  bool is_anothers = false;
+  SUBCASE("and it alone") {}
+  SUBCASE("who has taken the next one meanwhile") {
+    is_anothers = true;
+  }
+  std::int64_t told = 0;
+  second->finish_taking(fixture.folder, [&](std::int64_t end) {
+    told = end;
+    if (is_anothers) fs::rename(fixture.path, fixture.taken());
+  });
+  CHECK(told == 107);
+  CHECK(fixture.first->state().buffer.take(1).range.empty());
+  CHECK(fs::exists(fixture.taken()) == is_anothers);
 }
 
 TEST_CASE("state file: of two processes that take one at once, one leaves it to the other") {

@@ -3,7 +3,7 @@
  * replies of the store get lost. Promised: no ID comes twice, each was granted, and none is lower than one that was
  * had before its call began.
  *
- * controls: SWAP_OFFSET_ALONE FETCH_ADD PUBLISH_FIRST CLOSE_BEFORE TURN_BEHIND_CHECK READ_THEN_WRITE
+ * controls: SWAP_OFFSET_ALONE FETCH_ADD PUBLISH_FIRST CLOSE_BEFORE TURN_BEHIND_CHECK READ_THEN_WRITE LEFT_OPEN
  *
  * With TRACE it follows what the library did in a simulated history: see replay.
  */
@@ -29,6 +29,7 @@ typedef File {
 
 File file[FILES];
 byte named = NONE;   /* the file that has the name */
+byte leaving = NONE; /* the one that had it before, until it is closed */
 byte files;
 byte folder_locked_by;  /* to take a file from its holder */
 
@@ -69,6 +70,20 @@ inline claim(claimed) {
 
 inline close() {
   d_step { file[f].generation = file[f].generation + 3; file[f].offset = CLOSED }
+}
+
+/* What its taker may have been stopped over, or killed. */
+inline close_left() {
+#ifndef LEFT_OPEN
+  d_step {
+    if
+    :: leaving != NONE -> file[leaving].generation = file[leaving].generation + 3; file[leaving].offset = CLOSED
+    :: else
+    fi
+  }
+#else
+  skip
+#endif
 }
 
 active [PROCESSES] proctype process() RUNS {
@@ -149,20 +164,30 @@ find:
   :: file[f].locked_by != NOBODY -> goto take
   :: atomic { file[f].locked_by != NOBODY && folder_locked_by == NOBODY && named == f -> folder_locked_by = ME };
      /* It has waited for long: the holder loses its file. */
+     close_left();
      close();
      if
      :: skip
      :: folder_locked_by = NOBODY; goto over  /* killed */
      fi;
-     named = NONE;
+     atomic { named = NONE; leaving = f };
+     if
+     :: skip
+     :: atomic { folder_locked_by = NOBODY; f = NONE; goto call }  /* killed; another one begins */
+     fi;
 #ifndef CLOSE_BEFORE
      close();
 #endif
+     leaving = NONE;
      folder_locked_by = NOBODY;
      goto find
   fi;
 
-  /* It has the lock. */
+  /* It has the lock. Of a file that is new it makes sure that nothing comes from the one before. */
+  if
+  :: file[f].slot[0].generation == 0 && file[f].slot[1].generation == 0 -> close_left()
+  :: else
+  fi;
   if
   :: IS_PUBLISHED(file[f].generation + 1) -> file[f].locked_by = NOBODY; goto take
   :: else
