@@ -12,7 +12,7 @@ using leaf::Store;
 using leaf::Tag;
 using leaf::TagName;
 
-static_assert(LEAF_MAX_ID == leaf::max_id);
+static_assert(LEAF_MAX_ID == leaf::max_id && LEAF_MAX_STEP == leaf::max_step);
 
 namespace {
 

@@ -72,8 +72,8 @@ class StateFile {
   /// As throw_away(), where the one who holds the lock has stopped: what that process publishes later is
   /// lost. Before anybody can go on with another file, `note_end` is told where the buffer's takers had come.
   bool take_from_holder(const Folder& folder, const NoteEnd& note_end);
-  /// Closes the file that had this name before, if it was taken from its holder by one who has stopped or died
-  /// over that. To be called before anything is granted for this file, if nothing ever was.
+  /// Closes the file that had this name before, if it was taken from its holder by one who has stopped or
+  /// died over that. To be called before anything is granted for this file, if nothing ever was.
   void finish_taking(const Folder& folder, const NoteEnd& note_end) const;
 
  private:

@@ -88,8 +88,9 @@ class Errors(StoreCase):
             order.take(2**60 - 1)
         with self.store() as store:
             for value in 0, -1, 2**63, 2**63 - 1:
-                for member in "step", "start", "limit":
-                    self.raised(leaf.UsageError, lambda: store.add("bad", **{member: value}))
+                for member, greatest in ("step", 1_000_000), ("start", 2**63 - 2), ("limit", 2**63 - 2):
+                    error = self.raised(leaf.UsageError, lambda: store.add("bad", **{member: value}))
+                    self.assertEqual(str(error), f"{member} has to be from 1 to {greatest}")
             self.raised(leaf.UsageError, lambda: store.add("bad", description="x" * 257))
         self.assertEqual(next(order), 1)
 

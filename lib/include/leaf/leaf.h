@@ -119,9 +119,8 @@ LEAF_API void leaf_tag_close(leaf_tag* tag);
 /// Puts the next ID into `id`: greater than any whose call returned before this one began, in all processes
 /// that share the buffer. From memory while the buffer has IDs: without a lock or a system call (but getpid(2)
 /// before Linux 4.14), but for the call that asks for the next segment, which wakes a thread or starts one. Fails
-/// with LEAF_NOT_FOUND if the
-/// store has no such tag, LEAF_EXHAUSTED past its limit, LEAF_UNAVAILABLE if no segment came in time,
-/// LEAF_REFUSED.
+/// with LEAF_NOT_FOUND if the store has no such tag, LEAF_EXHAUSTED past its limit, LEAF_UNAVAILABLE if no
+/// segment came in time, LEAF_REFUSED.
 LEAF_API leaf_status leaf_tag_next(leaf_tag* tag, int64_t* id, leaf_error** error);
 /// Not 0 if the next ID was in memory, and is now in `id`. If 0, `id` is left alone: call leaf_tag_next(),
 /// which may wait. For threads that must not wait, such as an event loop's: it never waits for the store.
@@ -140,13 +139,15 @@ typedef struct leaf_store leaf_store;
 
 /// The greatest ID.
 #define LEAF_MAX_ID INT64_C(9223372036854775806)
+/// The greatest step of a tag.
+#define LEAF_MAX_STEP INT64_C(1000000)
 
 /// A tag that is to be added. Fill it with zeros, set `size` and `name`; what is left at 0 takes its default.
 typedef struct leaf_new_tag {
   size_t size;  ///< sizeof(leaf_new_tag)
   const char* name;
   const char* description;  ///< 256 characters at most
-  int64_t step;             ///< IDs in a segment, a million at most; 0: 1000
+  int64_t step;             ///< IDs in a segment, LEAF_MAX_STEP at most; 0: 1000
   int64_t start;            ///< the first ID, 1 or more; 0: 1; LEAF_MAX_ID + 1: none is left
   int64_t limit;            ///< the last ID; 0: LEAF_MAX_ID
 } leaf_new_tag;

@@ -32,8 +32,9 @@ PyObject* open_store(PyObject* module, PyObject* arguments, PyObject* keywords) 
 }
 
 /* 0 stands for the default in leaf_new_tag, so it is none of the values. */
-static bool get_positive(const ModuleState* state, PyObject* value, const char* name, int64_t* number) {
-  return value == NULL || value == Py_None || get_integer(state, value, name, 1, LEAF_MAX_ID, number);
+static bool get_positive(const ModuleState* state, PyObject* value, const char* name, int64_t greatest,
+                         int64_t* number) {
+  return value == NULL || value == Py_None || get_integer(state, value, name, 1, greatest, number);
 }
 
 static bool get_new_tag(const ModuleState* state, PyObject* arguments, PyObject* keywords, leaf_new_tag* tag,
@@ -51,8 +52,9 @@ static bool get_new_tag(const ModuleState* state, PyObject* arguments, PyObject*
   if (description != NULL && description != Py_None &&
       (tag->description = get_text(state, description, "description", &holders[1])) == NULL)
     return false;
-  return get_positive(state, step, "step", &tag->step) && get_positive(state, start, "start", &tag->start) &&
-         get_positive(state, limit, "limit", &tag->limit);
+  return get_positive(state, step, "step", LEAF_MAX_STEP, &tag->step) &&
+         get_positive(state, start, "start", LEAF_MAX_ID, &tag->start) &&
+         get_positive(state, limit, "limit", LEAF_MAX_ID, &tag->limit);
 }
 
 static PyObject* store_add(PyObject* object, PyObject* arguments, PyObject* keywords) {
