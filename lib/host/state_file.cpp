@@ -115,12 +115,19 @@ bool StateFile::is_intact() const {
          state.origin_checksum.load(std::memory_order_relaxed) == checksum_of_origin(state.origin.get());
 }
 
-std::shared_ptr<StateFile> StateFile::find_any(const Folder& folder, const std::string& file_name) {
+/// Whether it counts or not; null if there is none of that size that has its space.
+std::shared_ptr<StateFile> StateFile::map_any(const Folder& folder, const std::string& file_name) {
   Descriptor descriptor = open_trusted(folder, file_name);
   struct stat status {};
-  if (!descriptor || fstat(descriptor.get(), &status) != 0 || status.st_size != state_size) return nullptr;
-  auto file = map(file_name, std::move(descriptor));
-  return file->counts(boot_id()) ? file : nullptr;
+  if (!descriptor || fstat(descriptor.get(), &status) != 0 || status.st_size != state_size ||
+      status.st_blocks == 0)
+    return nullptr;
+  return map(file_name, std::move(descriptor));
+}
+
+std::shared_ptr<StateFile> StateFile::find_any(const Folder& folder, const std::string& file_name) {
+  auto file = map_any(folder, file_name);
+  return file && file->counts(boot_id()) ? file : nullptr;
 }
 
 std::shared_ptr<StateFile> StateFile::find(const Folder& folder, const std::string& file_name) {
@@ -198,8 +205,8 @@ bool StateFile::throw_away_foreign(const Folder& folder, const FileKey& key,
                 "try again"_hint);
   }
   if (!has_name(folder, name, file.get())) return true;
-  if (const auto foreign = find_any(folder, name)) {
-    if (!may_replace(*foreign)) {
+  if (const auto foreign = map_any(folder, name)) {
+    if (foreign->counts(boot_id()) && !may_replace(*foreign)) {
       unlock_file(file.get());
       return false;
     }

@@ -80,6 +80,7 @@ class StateFile {
   /// `memory` is a mapping of state_size bytes, which the object unmaps.
   StateFile(std::string name, Descriptor descriptor, void* memory);
   static std::shared_ptr<StateFile> map(std::string name, Descriptor descriptor);
+  static std::shared_ptr<StateFile> map_any(const Folder& folder, const std::string& file_name);
   static bool throw_away_foreign(const Folder& folder, const FileKey& key,
                                  const std::function<bool(StateFile&)>& may_replace);
   static int make_nameless(const Folder& folder, Descriptor& made);

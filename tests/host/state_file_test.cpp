@@ -264,6 +264,18 @@ TEST_CASE("state file: any single bit of what is constant that flips discards it
   CHECK(fixture.is_discarded());
 }
 
+TEST_CASE(
+    "state file: whoever has mapped one whose header is damaged gets no more of it once it is discarded") {
+  StateFileFixture fixture;
+  fixture.first->state().buffer.take(7);
+  std::string bytes = read_bytes(fixture.path);
+  bytes[offsetof(FileHeader, shown_store)] ^= 1;
+  write_bytes(fixture.path, bytes);
+  CHECK_FALSE(fixture.first->state().buffer.take(1).range.empty());
+  CHECK(fixture.is_discarded());
+  CHECK(fixture.first->state().buffer.take(1).range.empty());
+}
+
 TEST_CASE("state file: a copy of the folder is worth nothing, and the original still counts") {
   StateFileFixture fixture;
   fs::copy(fixture.home.path() / "run", fixture.home.path() / "copy");

@@ -198,6 +198,7 @@ void fill(const Inode& inode, struct stat& status) {
   status.st_uid = user;
   status.st_gid = user;
   status.st_size = static_cast<off_t>(inode.size);
+  status.st_blocks = static_cast<blkcnt_t>(inode.size / 512);
 }
 
 Inode* inode_in(int folder, const char* name) {
