@@ -40,7 +40,8 @@ Check check_server(const StoreHealth& health) {
 Check check_primary(const StoreHealth& health) {
   if (health.is_standby) {
     return {"primary", CheckState::failed, "this server is a standby and accepts no writes",
-            "name the primary in --store, or all servers as host=A,B"_hint};
+            "name the primary in --store, or all servers as host=A,B with "
+            "target_session_attrs=read-write"_hint};
   }
   if (health.is_read_only) {
     const auto setting = std::ranges::find(health.settings, read_only_setting, &StoreSetting::name);

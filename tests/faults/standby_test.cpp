@@ -90,7 +90,10 @@ TEST_CASE("standby: alone it is out of reach, among several hosts the primary is
   const leaf::Error error = error_of([&] { reader.grant(order, 5); });
   CHECK(error.code() == leaf::ErrorCode::unavailable);
   CHECK(error.sqlstate() == "25006");
-  CHECK(error.hint().find("standby") != std::string::npos);
+  const std::string what_helps =
+      "this server is a standby: name the primary, or all servers as host=A,B with "
+      "target_session_attrs=read-write";
+  CHECK(error.hint() == what_helps);
   const leaf::StoreHealth at_standby = reader.health();
   const leaf::StoreHealth at_primary = leaf::Store({.url = primary.url()}).health();
   CHECK(at_standby.is_standby);
@@ -103,6 +106,8 @@ TEST_CASE("standby: alone it is out of reach, among several hosts the primary is
 
   const std::string both =
       "host=" + standby.host() + "," + primary.host() + " port=5432 user=postgres dbname=postgres";
+  leaf::Store of_standbys({.url = both + " target_session_attrs=prefer-standby"});
+  CHECK(error_of([&] { of_standbys.grant(order, 5); }).hint() == what_helps);
   leaf::Store store({.url = both, .timeout = std::chrono::seconds(60)});
   CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
 

@@ -94,8 +94,11 @@ Error statement_error(const PGresult* result) {
 
 Error read_only_error(const Error& error, std::optional<bool> is_standby) {
   const char* hint = read_only_hint;
-  if (is_standby == true)
-    hint = "this server is a standby: name the primary, or all servers as host=A,B"_hint;
+  if (is_standby == true) {
+    hint =
+        "this server is a standby: name the primary, or all servers as host=A,B with "
+        "target_session_attrs=read-write"_hint;
+  }
   if (is_standby == false) {
     hint =
         "leave default_transaction_read_only at its default for this role and "

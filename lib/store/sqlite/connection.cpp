@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <random>
 #include <thread>
 #include <utility>
 
 #include "leaf/error.hpp"
+#include "leaf/health.hpp"
 #include "leaf/version.hpp"
 #include "store/fork_guard.hpp"
 #include "store/sqlite/errors.hpp"
@@ -279,11 +281,23 @@ class SqliteConnection final : public Connection {
     for (; step == SQLITE_ROW; step = sqlite3_step(statement.get())) rows.push_back(row_of(statement.get()));
     // Only SQLITE_DONE says that the statement's own transaction was committed.
     if (step != SQLITE_DONE) throw error(step);
+    require_stored(statement.get(), rows);
     // A copy of the file lacks it: it is given up, and the next connection switches the mode back.
     if (std::exchange(wrote_wal_, false)) throw switched();
     // What a file that was taken away meanwhile has granted, the one in its place may grant again.
     if (is_alone || !is_in_transaction()) require_same_file();
     return rows;
+  }
+
+  /// Of a view, SQLite returns rows as if they had been changed.
+  void require_stored(sqlite3_stmt* statement, const std::vector<Row>& rows) {
+    if (rows.empty() || sqlite3_changes(db_.get()) != 0) return;
+    if (sqlite3_stmt_readonly(statement) != 0 || strstr(sqlite3_sql(statement), "RETURNING") == nullptr)
+      return;
+    throw Error(
+        ErrorCode::refused,
+        fmt::format("store '{}' keeps nothing of what is written: a view is in the place of a table", path_),
+        how_to_undo({TableFault()}));
   }
 
   void bind(sqlite3_stmt* statement, std::span<const Value> parameters) {

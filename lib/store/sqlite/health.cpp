@@ -17,6 +17,7 @@
 #include "store/sqlite/file.hpp"
 #include "store/sqlite/lock_holders.hpp"
 #include "store/sqlite/room.hpp"
+#include "store/table_faults.hpp"
 
 namespace leaf::store::sqlite {
 
@@ -153,6 +154,7 @@ StoreHealth inspect(Connection& connection, const std::string& path, millisecond
   std::error_code unknown;
   const std::string file = std::filesystem::weakly_canonical(path, unknown);
   health.missing_rights = unwritable(file);
+  health.table_faults = find_table_faults(connection, timeout);
   look_at_file_system(health, file);
   if (const int cause = why_no_journal(file); is_without_room(cause)) health.no_room = std::strerror(cause);
   if (health.missing_rights.empty()) health.locks = locks(connection, file, timeout);

@@ -45,6 +45,10 @@
   " held_after = leaf_worker.window_end, renewed_at = $5, clock_offset = 0"
 #define WORKER_COLUMNS "(worker_id, owner, token, window_end, held_after, renewed_at, clock_offset)"
 #define NEW_WORKER "$1, $2, " BEGIN_AFTER("0") " + $3, 0, $5, 0"
+// In the place of the store's tables.
+#define FROM_VIEWS                                      \
+  " FROM sqlite_schema WHERE type = 'view' AND name IN" \
+  " ('leaf_alloc', 'leaf_event', 'leaf_meta', 'leaf_worker')"
 
 namespace leaf::store::sqlite {
 
@@ -68,11 +72,12 @@ DROP TRIGGER IF EXISTS leaf_alloc_added_again;
 DROP TRIGGER IF EXISTS leaf_alloc_changed;
 DROP TRIGGER IF EXISTS leaf_worker_freed;
 )",
-    .table_faults = nullptr,
+    .table_faults = "SELECT name || ' is a view', '', 1" FROM_VIEWS " ORDER BY 1",
     .schema_exists = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'leaf_meta'",
     .schema =
         "SELECT schema_version, deployment, 1, (SELECT min_reader FROM leaf_meta), (SELECT min_release FROM "
-        "leaf_meta)"
+        "leaf_meta), NOT EXISTS (SELECT 1" FROM_VIEWS
+        ")"
         // Inside of the brackets a column that the table lacks means the one outside.
         " FROM leaf_meta, (SELECT NULL AS min_reader, NULL AS min_release)",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1",

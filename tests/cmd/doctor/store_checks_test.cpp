@@ -97,7 +97,8 @@ TEST_CASE("store checks: an old server, a standby and a schema of another versio
     health.is_standby = true;
     health.is_read_only = true;
     CHECK(found(health).name == "primary");
-    CHECK(found(health).hint == "name the primary in --store, or all servers as host=A,B");
+    CHECK(found(health).hint ==
+          "name the primary in --store, or all servers as host=A,B with target_session_attrs=read-write");
   }
   SUBCASE("read-only") {
     health.is_read_only = true;

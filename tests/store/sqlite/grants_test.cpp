@@ -21,6 +21,7 @@ using leaf::ErrorCode;
 using leaf::Range;
 using leaf::TagName;
 using leaf::test::error_code;
+using leaf::test::error_of;
 using leaf::test::SqliteStore;
 
 TEST_CASE("grants: a row with max_id 1 and step 2000 gives [1, 2001), as in Leaf") {
@@ -32,6 +33,41 @@ TEST_CASE("grants: a row with max_id 1 and step 2000 gives [1, 2001), as in Leaf
   CHECK(grant.step == 2000);
   CHECK(grant.limit == leaf::max_id);
   CHECK(grant.incarnation == admin.tag(TagName("order")).incarnation);
+}
+
+TEST_CASE("grants: a view in the place of a table grants nothing, though SQLite returns rows of it") {
+  const SqliteStore file;
+  leaf::Store store = file.open();
+  const TagName order("order");
+  leaf::test::add_tag(store, "order", 50);
+  store.acquire_worker({.owner = "a"});
+  leaf::test::SqliteSession session(file.path());
+  const auto draw = [&](const std::string& table) {
+    if (table == "leaf_alloc") {
+      store.grant(order, 1);
+    } else {
+      store.acquire_worker({.owner = "a"});
+    }
+  };
+  for (const std::string table : {"leaf_alloc", "leaf_worker"}) {
+    CAPTURE(table);
+    session.run("ALTER TABLE " + table + " RENAME TO former; CREATE VIEW " + table +
+                " AS SELECT * FROM former");
+    const leaf::Error error = error_of([&] { draw(table); });
+    CHECK(error.code() == ErrorCode::refused);
+    CHECK(std::string(error.what()).find("a view") != std::string::npos);
+    CHECK(error.hint() ==
+          "find out who replaced the table, and put it back, from a backup if need be; a new store would "
+          "repeat IDs");
+    const auto faults = store.health().table_faults;
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].what == table + " is a view");
+    CHECK(faults[0].stops_grants);
+    session.run("DROP VIEW " + table + "; ALTER TABLE former RENAME TO " + table);
+    CHECK_NOTHROW(draw(table));
+    CHECK(store.health().table_faults.empty());
+  }
+  CHECK(store.grant(order, 1).range == Range{2, 3});
 }
 
 TEST_CASE("grants: all that a grant asks of the store takes no longer than one timeout") {
