@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "leaf/clock.hpp"
 #include "leaf/detail/double_buffer.hpp"
 #include "leaf/layout.hpp"
 #include "leaf/range.hpp"
@@ -96,6 +97,12 @@ class Granter {
   virtual std::string order_mark() const { return {}; }
   /// True if what was granted serves takers however late they come.
   virtual bool is_timeless() const { return true; }
+  /// Whether takers are served by what is buffered with a next range, so that no other one may take the place
+  /// of both: whoever waits for more may have gone by a clock that was ahead, and was set since.
+  virtual bool still_serves(const DoubleBuffer& /*buffer*/, const std::string& /*origin*/,
+                            Clock& /*clock*/) const {
+    return false;
+  }
   /// False where nothing can be granted while another process may still publish what it was granted.
   virtual bool may_take_over() const { return true; }
 };

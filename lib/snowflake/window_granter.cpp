@@ -71,6 +71,14 @@ std::string WindowGranter::order_mark() const {
   return mark_of_order(request_.owner);
 }
 
+bool WindowGranter::still_serves(const range::DoubleBuffer& buffer, const std::string& origin,
+                                 Clock& clock) const {
+  const auto view = buffer.view();
+  if (!view.has_next) return false;
+  const layout::Positions positions(Layout::parse(origin));
+  return clock.now() < positions.layout().time_at(positions.ticks_of(view.next.hi));
+}
+
 void WindowGranter::require_alike(const std::string& last, const std::string& next) const {
   if (last == next) return;
   throw Error(

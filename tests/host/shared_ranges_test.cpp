@@ -116,6 +116,7 @@ struct Plan {
   std::function<void(leaf::Store&)> ask_more = [](leaf::Store&) {};  ///< with before_identify
   std::string order_mark{};
   bool takes_over = true;
+  bool still_serves_takers = false;
   bool is_newest = true;
   std::function<void()> before_newest = [] {};  ///< told whether it is
   int asked = 0;
@@ -150,6 +151,9 @@ class PlannedGranter final : public leaf::range::Granter {
   }
   std::string order_mark() const override { return plan_.order_mark; }
   bool may_take_over() const override { return plan_.takes_over; }
+  bool still_serves(const leaf::range::DoubleBuffer&, const std::string&, leaf::Clock&) const override {
+    return plan_.still_serves_takers;
+  }
   bool is_newest(leaf::Store&, const leaf::range::Granted&) const override {
     plan_.before_newest();
     return plan_.is_newest;
@@ -1025,6 +1029,18 @@ TEST_CASE(
   auto& word = reinterpret_cast<std::atomic<std::uint64_t>&>(buffer.buffer());  // its first member
   word -= 4;
   CHECK_FALSE(buffer.buffer().is_intact());
+}
+
+TEST_CASE("shared ranges: what serves those who waited for more is left in its place") {
+  SharedRangesFixture fixture;
+  Buffer buffer(fixture);
+  buffer.grants = {{1, 3}, {3, 5}, {5, 7}};
+  CHECK(buffer.draw() == 1);
+  buffer.fetch();
+  buffer.still_serves_takers = true;
+  buffer.await([&] { return buffer.asked == 3; }, {});
+  CHECK(buffer.draw() == 2);
+  CHECK(buffer.draw() == 3);
 }
 
 TEST_CASE("shared ranges: an answer counts from when it was asked for") {

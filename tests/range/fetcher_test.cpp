@@ -52,13 +52,19 @@ namespace {
 /// Grants ranges by a function.
 class MadeUp final : public Granter {
  public:
-  explicit MadeUp(std::function<Granted()> next) : next_(std::move(next)) {}
+  explicit MadeUp(
+      std::function<Granted()> next, std::function<bool()> still_serves = [] { return false; })
+      : next_(std::move(next)), still_serves_(std::move(still_serves)) {}
   std::string name() const override { return "ranges"; }
   std::string what() const override { return "range"; }
   Granted grant(Store&, const Filled&) const override { return next_(); }
+  bool still_serves(const leaf::range::DoubleBuffer&, const std::string&, leaf::Clock&) const override {
+    return still_serves_();
+  }
 
  private:
   const std::function<Granted()> next_;
+  const std::function<bool()> still_serves_;
 };
 
 /// After a first range each fetch fails with the given code; the first to fail waits until it is let go.
@@ -581,6 +587,29 @@ TEST_CASE("fetcher: calls that each ask a store that is away anew leave one atte
   clock.advance(3s);  // longer than any pause
   clock.wait_for_sleepers(1);
   CHECK(fetches == 6);
+}
+
+TEST_CASE("fetcher: what serves those who waited for more is left in its place") {
+  const SqliteStore file;
+  Store store = file.open();
+  std::int64_t lo = 1;
+  std::optional<OwnRanges> source;
+  Fetcher fetcher(file.options(), {.timeout = 1s, .max_threads = 0, .on_failure = {}});
+  const auto next = [&] {
+    lo += 10;
+    return Granted{.range = {lo - 10, lo}, .mark = 1, .store = {}, .origin = "o", .record = {}};
+  };
+  bool still_serves = false;
+  source.emplace(std::make_unique<MadeUp>(next, [&] { return still_serves; }), file.options(), fetcher);
+  source->fetch(store, /*is_awaited=*/false);
+  CHECK(source->take(1).lo == 1);
+  source->fetch(store, /*is_awaited=*/false);
+  SUBCASE("where it does") {
+    still_serves = true;
+  }
+  SUBCASE("where it does not, what comes takes its place") {}
+  source->fetch(store, /*is_awaited=*/true);
+  CHECK(source->take(1).lo == (still_serves ? 2 : 21));
 }
 
 TEST_CASE("fetcher: a call for many that fails costs nothing of a next range behind one that is used up") {

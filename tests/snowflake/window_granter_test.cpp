@@ -4,6 +4,7 @@
 
 #include "leaf/error.hpp"
 #include "support/error_of.hpp"
+#include "support/manual_clock.hpp"
 
 using namespace std::chrono_literals;
 
@@ -39,4 +40,24 @@ TEST_CASE("window granter: of a lease that is longer than a buffer can hold the 
   CHECK(used.lo == positions.first_of(10));
   CHECK(used.size() <= most);
   CHECK(used.size() > most - static_cast<std::uint64_t>(positions.first_of(1) - positions.first_of(0)));
+}
+
+TEST_CASE("window granter: windows serve up to the end of the next one") {
+  const leaf::Layout layout = leaf::Layout::parse("leaf");
+  const leaf::layout::Positions positions(layout);
+  const leaf::snowflake::WindowGranter granter({.owner = "a"});
+  leaf::range::DoubleBuffer buffer;
+  leaf::test::ManualClock clock;
+  const auto serves_at = [&](std::chrono::milliseconds time) {
+    clock.advance(layout.epoch() + time - clock.now());
+    return granter.still_serves(buffer, layout.text(), clock);
+  };
+  CHECK_FALSE(serves_at(10s));
+  buffer.publish(positions_between(10s, 20s, positions), 1, 0);
+  buffer.advance(buffer.view());
+  CHECK_FALSE(serves_at(11s));
+  buffer.publish(positions_between(20s, 30s, positions), 1, 0);
+  CHECK(serves_at(11s));
+  CHECK(serves_at(29'999ms));
+  CHECK_FALSE(serves_at(30s));
 }
