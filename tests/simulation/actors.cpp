@@ -750,6 +750,12 @@ class Actor {
       case ActorKind::own_window_threads:
       case ActorKind::host_window_threads:
         return run_window_threads(place_, process_, kind);
+      case ActorKind::clock_users:
+        return run_clock_user(place_, process_);
+      case ActorKind::outage_users:
+        return run_outage_user(place_, process_);
+      case ActorKind::window_holders:
+        return run_window_holder(place_, process_);
     }
   }
 

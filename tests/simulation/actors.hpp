@@ -24,6 +24,23 @@
 
 namespace leaf::simulation {
 
+/// How the clock of those is set who know it, and what was made by it.
+struct ClockWatch {
+  Time reached = 0;         ///< the newest ID, or the latest time that a clock showed before it was set
+  Time most_behind = 0;     ///< during a call: by how much the clock was behind that
+  bool was_far = false;     ///< during a call: it was far from right
+  bool is_spoiled = false;  ///< what it had leased far ahead is still there
+  Time store_back_at = 0;   ///< the end of the last outage
+};
+
+/// When the store was away, for those who had it go away.
+struct OutageWatch {
+  Time back_at = 0;         ///< the last time
+  Time pause = 0;           ///< how long it may take at most from then until somebody asks again
+  std::size_t commits = 0;  ///< of the store, when it went away
+  bool was_silent = false;  ///< it has let somebody wait rather than refuse
+};
+
 /// What was done in a history.
 struct Tally {
   std::uint64_t calls = 0;
@@ -49,6 +66,9 @@ struct Tally {
   Time check_given_up_at = 0;                              ///< the last time that nobody saw a name checked
   Damages damages{};
   MarkedGrants marked{};
+  ClockWatch clocks{};
+  OutageWatch outages{};
+  Time all_go_on_at = 0;  ///< the end of the last stop of a process
 };
 
 /// Where a program runs, and who looks at it.

@@ -71,6 +71,9 @@ Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Serve
   if (scenario.subject == Subject::setbacks && scenario.may(Fault::restore))
     possible_.insert(possible_.end(), 2, Fault::restore);
   if (scenario.subject == Subject::away && scenario.may(Fault::outage)) possible_ = {Fault::outage};
+  if (scenario.subject == Subject::clocks || scenario.subject == Subject::outages)
+    possible_.clear();  // by their programs
+  if (scenario.subject == Subject::holders && scenario.may(Fault::stop)) possible_ = {Fault::stop};
   if (scenario.subject == Subject::takings && scenario.may(Fault::stop))
     possible_.insert(possible_.end(), 2, Fault::stop);
   if (scenario.has_stragglers())
@@ -218,7 +221,7 @@ Process* Faults::some_fetcher() {
 
 Process* Faults::some_victim() {
   const bool is_fetcher =
-      scenario_.subject == Subject::fetches ||
+      scenario_.subject == Subject::fetches || scenario_.subject == Subject::holders ||
       ((scenario_.subject == Subject::damages || scenario_.is_watched()) && random_.one_in(2)) ||
       (scenario_.subject == Subject::takings && !random_.one_in(4));
   return is_fetcher ? some_fetcher() : some_process();
@@ -277,6 +280,7 @@ void Faults::stop(Process& process, Time duration) {
   log_.note("stop", process.number, duration);
   server_.note_disturbance();
   process.stopped_until = Scheduler::the().now() + duration;
+  tally_.all_go_on_at = std::max(tally_.all_go_on_at, process.stopped_until);
   ++process.times_stopped;
 }
 

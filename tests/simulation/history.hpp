@@ -89,11 +89,14 @@ enum class Subject : std::uint8_t {
   solos,     ///< as threads, of one thread each, whose calls often fail: what that costs
   crowds,    ///< as threads, many of which meet at one tag
   moves,     ///< as threads, and the store's name leads to another store, and perhaps back
+  clocks,    ///< snowflakes, while the clock is set: which calls succeed, and how long they take
+  outages,   ///< one after the other: how soon IDs come again, and what calls cost that fail
+  holders,   ///< of windows of a host, who are stopped while they fetch: how long others wait
 };
-inline constexpr std::array subject_names{"everything", "names",   "removals", "windows", "folders",
-                                          "copies",     "fetches", "damages",  "marks",   "stragglers",
-                                          "turns",      "threads", "takings",  "layouts", "units",
-                                          "setbacks",   "away",    "solos",    "crowds",  "moves"};
+inline constexpr std::array subject_names{
+    "everything", "names",      "removals", "windows", "folders", "copies",  "fetches", "damages",
+    "marks",      "stragglers", "turns",    "threads", "takings", "layouts", "units",   "setbacks",
+    "away",       "solos",      "crowds",   "moves",   "clocks",  "outages", "holders"};
 
 /// Stands for no subject: chance picks one of those before `damages`.
 inline constexpr std::string_view chance = "chance";

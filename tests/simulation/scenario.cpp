@@ -103,6 +103,12 @@ void Scenario::keep_to(Subject about, Random& random) {
       return keep_to_crowds(random);
     case Subject::moves:
       return keep_to_moves(random);
+    case Subject::clocks:
+      return keep_to_clocks(random);
+    case Subject::outages:
+      return keep_to_outages(random);
+    case Subject::holders:
+      return keep_to_holders(random);
     case Subject::names:
       faults &= only({Fault::repoint, Fault::kill, Fault::stop, Fault::network});
       hosts = 1;

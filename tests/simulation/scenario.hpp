@@ -31,6 +31,9 @@ enum class ActorKind : std::uint8_t {
   host_segment_threads,
   own_window_threads,
   host_window_threads,
+  clock_users,     ///< snowflakes, by a clock that they set
+  outage_users,    ///< segments, of a store that they have go away
+  window_holders,  ///< snowflakes, while who fetches is stopped
 };
 
 /// What chance makes of a plan.
@@ -50,7 +53,8 @@ struct Scenario {
   /// By programs of several threads: see run_threads().
   bool is_watched() const {
     return subject == Subject::threads || subject == Subject::solos || subject == Subject::crowds ||
-           subject == Subject::moves;
+           subject == Subject::moves || subject == Subject::clocks || subject == Subject::outages ||
+           subject == Subject::holders;
   }
   bool is_about_names() const { return subject == Subject::names || subject == Subject::turns; }
   std::chrono::milliseconds longest_unit() const {
@@ -94,6 +98,8 @@ struct Scenario {
   bool is_pinned = false;       ///< all ask for one worker by its number
   bool moves_once = false;      ///< the store's name, for good
   bool lasts = false;           ///< each program draws until the end
+  bool is_of_host = false;      ///< all draw from the host's buffers
+  bool is_store_here = false;   ///< its clock is that of the host
   std::chrono::milliseconds max_backward = std::chrono::seconds(2);
 
  private:
@@ -115,6 +121,9 @@ struct Scenario {
   void keep_to_solos(Random& random);
   void keep_to_crowds(Random& random);
   void keep_to_moves(Random& random);
+  void keep_to_clocks(Random& random);
+  void keep_to_outages(Random& random);
+  void keep_to_holders(Random& random);
 };
 
 }  // namespace leaf::simulation

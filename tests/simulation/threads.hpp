@@ -8,6 +8,12 @@ namespace leaf::simulation {
 /// some never wait. It looks at how long calls take, whether those who only try are served, and what is lost.
 void run_threads(const Place& place, Process& process, ActorKind kind);
 void run_window_threads(const Place& place, Process& process, ActorKind kind);
+/// A program of one thread that knows how its clock is set: which of its calls succeed, and how soon.
+void run_clock_user(const Place& place, Process& process);
+/// A program of one thread that knows when the store is away: how soon IDs come again, and what is lost.
+void run_outage_user(const Place& place, Process& process);
+/// A program that shares windows with others, which are stopped while they fetch: how soon IDs come.
+void run_window_holder(const Place& place, Process& process);
 
 /// Whether all that have run on the host let those who fetch be long enough at it, however slow the store is.
 bool are_patient(const Place& place);
