@@ -35,8 +35,11 @@ Error lost_tag(ErrorCode code, const TagName& name, std::int64_t mark) {
 
 Error changed_meanwhile(const TagName& tag) {
   // With a state that is tried again.
-  return {ErrorCode::unavailable, fmt::format("tag '{}' was changed by somebody else meanwhile", tag.str()),
-          "try again"_hint, "40001"};
+  return {
+      ErrorCode::unavailable, fmt::format("tag '{}' was changed by somebody else meanwhile", tag.str()),
+      "try again; if that does not help, a trigger on table leaf_alloc keeps changes away: drop the one that "
+      "is not the store's"_hint,
+      "40001"};
 }
 
 Error too_few_left(const Tag& tag, std::uint64_t buffered) {

@@ -70,6 +70,24 @@ TEST_CASE("grants: a view in the place of a table grants nothing, though SQLite 
   CHECK(store.grant(order, 1).range == Range{2, 3});
 }
 
+TEST_CASE("grants: where a trigger swallows a change, the hint leads to it") {
+  const SqliteStore file;
+  leaf::test::SlowClock clock;
+  leaf::StoreOptions options = file.options();
+  options.clock = &clock;
+  leaf::Store store(options);
+  const TagName order("order");
+  leaf::test::add_tag(store, "order", 50);
+  leaf::test::SqliteSession session(file.path());
+  REQUIRE(session.run("CREATE TRIGGER mine BEFORE UPDATE ON leaf_alloc BEGIN SELECT RAISE(IGNORE); END"));
+  CHECK(
+      error_of([&] { store.grant(order, 1); }).hint() ==
+      "try again; if that does not help, a trigger on table leaf_alloc keeps changes away: drop the one that "
+      "is not the store's");
+  session.run("DROP TRIGGER mine");
+  CHECK(store.grant(order, 1).range == Range{1, 2});
+}
+
 TEST_CASE("grants: all that a grant asks of the store takes no longer than one timeout") {
   const SqliteStore file;
   leaf::test::SlowClock clock;
