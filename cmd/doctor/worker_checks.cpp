@@ -220,9 +220,20 @@ Checks window_checks(const std::vector<leaf::HostBuffer>& buffers, const leaf::S
     if (lead <= policy.max_backward) continue;
     // That of a worker which is pinned is named after both.
     const std::string owner = buffer.name.substr(0, buffer.name.find(' '));
+    const CheckState state =
+        buffer.name == buffer_name(policy.owner, policy.pinned) ? CheckState::failed : CheckState::warning;
+    const Layout layout = Layout::parse(buffer.layout);
+    if (lead <= layout.unit()) {
+      checks.push_back(
+          {"clock", state,
+           fmt::format("no ID can be made for '{}' before the next unit of time of layout '{}' begins, in {}",
+                       owner, layout.name(), rough_duration(lead)),
+           "wait until then, or allow calls that much time with '--timeout'"_hint, owner});
+      continue;
+    }
     checks.push_back(
         {"clock",
-         buffer.name == buffer_name(policy.owner, policy.pinned) ? CheckState::failed : CheckState::warning,
+         state,
          fmt::format(
              "this host's clock is {} behind what is buffered for the worker of '{}', so no ID is made",
              rough_duration(lead), owner),

@@ -67,6 +67,11 @@ Range positions_of(const WorkerLease& lease, const layout::Positions& positions)
   return {positions.first_of(lo), positions.first_of(hi)};
 }
 
+std::uint32_t mark_of(const Range& window, const Layout& layout) {
+  const auto of_a_unit = static_cast<std::uint64_t>(layout.max_sequence()) + 1;
+  return window.size() <= of_a_unit ? 1 : static_cast<std::uint32_t>(window.size() / 2);
+}
+
 std::string WindowGranter::order_mark() const {
   return mark_of_order(request_.owner);
 }
@@ -137,8 +142,7 @@ range::Granted WindowGranter::grant_next(Store& store, const range::Filled& fill
                 "try again when that time has passed"_hint);
   }
   return {.range = range,
-          // Half of a window is left to wait for a store that is away.
-          .mark = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, range.size() / 2)),
+          .mark = mark_of(range, layout),
           .label = static_cast<std::uint32_t>(lease.worker),
           .store = lease.store,
           .origin = layout.text(),

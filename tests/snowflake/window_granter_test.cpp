@@ -61,3 +61,15 @@ TEST_CASE("window granter: windows serve up to the end of the next one") {
   CHECK(serves_at(29'999ms));
   CHECK_FALSE(serves_at(30s));
 }
+
+TEST_CASE("window granter: in a window of a single unit its first ID has the next window fetched") {
+  const leaf::layout::Positions positions(leaf::Layout::parse("baidu@1704067200000"));
+  const auto mark_between = [&](std::chrono::milliseconds begin, std::chrono::milliseconds end) {
+    return leaf::snowflake::mark_of(positions_between(begin, end, positions), positions.layout());
+  };
+  CHECK(mark_between(1500ms, 3500ms) == 1);
+  CHECK(mark_between(1500ms, 4500ms) == positions.first_of(1));
+  CHECK(mark_between(1500ms, 12s) == 5 * positions.first_of(1));
+  const leaf::layout::Positions alone(leaf::Layout::parse("time:53,worker:10/1ms"));
+  CHECK(leaf::snowflake::mark_of({1, 2}, alone.layout()) == 1);
+}

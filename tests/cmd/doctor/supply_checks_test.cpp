@@ -242,11 +242,23 @@ TEST_CASE("worker checks: a buffered window far ahead fails for this host's name
   buffer.kind = leaf::HostBuffer::Kind::worker;
   buffer.name = "here";
   buffer.in_use = true;
+  buffer.layout = "leaf";
   buffer.window_begin = now + 2s;
   const auto judge_buffer = [&] {
     return leafctl::window_checks({buffer}, {.deployment = "a", .copy = "1"}, now, policy);
   };
   CHECK(judge_buffer().empty());
+  buffer.layout = "30,10,2/1m";
+  buffer.window_begin = now + 60s;
+  CHECK(only(judge_buffer()).state == CheckState::failed);
+  CHECK(only(judge_buffer()).detail ==
+        "no ID can be made for 'here' before the next unit of time of layout "
+        "'time:30,worker:10,sequence:2/1m@1288834974657' begins, in 1m");
+  CHECK(only(judge_buffer()).hint == "wait until then, or allow calls that much time with '--timeout'");
+  buffer.window_begin += 1ms;
+  CHECK(only(judge_buffer()).hint.find("set it right") == 0);
+  buffer.layout = "leaf";
+  buffer.window_begin = now + 2s;
   buffer.window_begin += 1h;
   CHECK(only(judge_buffer()).state == CheckState::failed);
   CHECK(only(judge_buffer()).hint.find("release --worker-name here'") != std::string::npos);
