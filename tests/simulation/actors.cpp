@@ -246,8 +246,10 @@ class Actor {
                           scenario().window >= std::chrono::seconds(8);
     if (is_quick && std::string_view(error.what()).find("restored from a backup") != std::string_view::npos)
       fail("a backup");
-    // It goes back by four seconds at most, and units may have begun ahead of it.
+    // It goes back by four seconds at most, and units may have begun ahead of it. One that stands still falls
+    // behind for as long.
     const bool goes_back_by_little = scenario().subject == Subject::units && !scenario().has_far_clocks &&
+                                     !scenario().may(Fault::still_clock) &&
                                      scenario().longest_unit() <= std::chrono::seconds(1) &&
                                      scenario().max_backward >= std::chrono::seconds(10);
     if (goes_back_by_little &&

@@ -658,8 +658,9 @@ void Faults::release(Host& host) {
     store.release_workers(owner_of(host));
     const milliseconds max_backward = scenario_.max_backward;
     ++host.releases;
-    // Windows that lie ahead go, and what follows begins at the clock's time.
-    if (host.furthest_ahead - host.clock_offset > Time{max_backward.count()} * millisecond)
+    // Windows that lie ahead go, and what follows begins at the clock's time. A unit may begin ahead of that.
+    const Time unit = Time{scenario_.longest_unit().count()} * millisecond;
+    if (host.furthest_ahead + unit - host.clock_offset > Time{max_backward.count()} * millisecond)
       tally_.unordered.insert(host.number);
     HostClock clock;
     drop_host_windows_ahead(store.identity(), host_options(false), owner_of(host), {}, max_backward,
