@@ -245,7 +245,7 @@ void Faults::end_order_of_snowflakes(const Host& host) {
 /// held up with a grant in hand while it removes a file buffers it in the next one, which is not there yet.
 void Faults::raise_order(const Host& host, const std::string& tag, std::int64_t floor) {
   if (scenario_.may(Fault::failover) || scenario_.may(Fault::restore)) return;
-  if (scenario_.subject == Subject::takings) return;
+  if (scenario_.subject == Subject::takings || scenario_.subject == Subject::handovers) return;
   const std::int64_t copy = server_.copy_number();
   Ledger::Reached& reached =
       tally_.orders[{host.number, tag}].of_stores[static_cast<std::size_t>(server_.store())];

@@ -41,6 +41,7 @@ class Faults {
   /// Stops it until others have made some calls, or for a while; or it dies. Or returns for how long the
   /// thread that runs does not go on.
   Time stop_straggler(Process& process);
+  void hand_over(Process& process);
   void wake_stragglers();
   void reboot_one(Host& host);
   bool leave_relics();

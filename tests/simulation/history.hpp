@@ -92,11 +92,12 @@ enum class Subject : std::uint8_t {
   clocks,    ///< snowflakes, while the clock is set: which calls succeed, and how long they take
   outages,   ///< one after the other: how soon IDs come again, and what calls cost that fail
   holders,   ///< of windows of a host, who are stopped while they fetch: how long others wait
+  handovers,  ///< as takings; whoever holds a file is stopped until another one is about to take it
 };
 inline constexpr std::array subject_names{
     "everything", "names",      "removals", "windows", "folders", "copies",  "fetches", "damages",
     "marks",      "stragglers", "turns",    "threads", "takings", "layouts", "units",   "setbacks",
-    "away",       "solos",      "crowds",   "moves",   "clocks",  "outages", "holders"};
+    "away",       "solos",      "crowds",   "moves",   "clocks",  "outages", "holders", "handovers"};
 
 /// Stands for no subject: chance picks one of those before `damages`.
 inline constexpr std::string_view chance = "chance";

@@ -39,6 +39,23 @@ void Scenario::keep_to_takings(Random& random) {
   slowness = random.one_in(2) ? 0 : random.spread(millisecond, 100 * millisecond);
 }
 
+void Scenario::keep_to_handovers(Random& random) {
+  keep_to_stragglers(random, only({Fault::repoint}));
+  const bool is_of_tags =
+      kinds.front() == ActorKind::host_segments || kinds.front() == ActorKind::short_segments;
+  faults &= only({Fault::change, Fault::clock, Fault::repoint, Fault::network});
+  stragglers = Stragglers::both;
+  moments_per_straggler = random.spread(1, 20);
+  has_another_store = random.one_in(4);
+  is_busy = random.one_in(2);
+  slots = static_cast<int>(random.between(3, 5));
+  calls *= 3;
+  for (ActorKind& kind : kinds) {
+    if (!random.one_in(4)) kind = is_of_tags ? ActorKind::host_segments : ActorKind::host_snowflakes;
+  }
+  switches_per_fault = random.spread(20, 200);
+}
+
 void Scenario::keep_to_layouts(Random& random) {
   keep_to_stragglers(random, only({Fault::repoint}));
   faults &= ~only({Fault::change, Fault::recycle});

@@ -109,6 +109,8 @@ void Scenario::keep_to(Subject about, Random& random) {
       return keep_to_outages(random);
     case Subject::holders:
       return keep_to_holders(random);
+    case Subject::handovers:
+      return keep_to_handovers(random);
     case Subject::names:
       faults &= only({Fault::repoint, Fault::kill, Fault::stop, Fault::network});
       hosts = 1;

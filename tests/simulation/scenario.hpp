@@ -47,7 +47,7 @@ struct Scenario {
   /// Few programs meet in few files.
   bool is_small() const {
     return subject == Subject::stragglers || subject == Subject::turns || subject == Subject::takings ||
-           subject == Subject::layouts;
+           subject == Subject::layouts || subject == Subject::handovers;
   }
   bool has_stragglers() const { return moments_per_straggler > 0; }
   /// By programs of several threads: see run_threads().
@@ -111,6 +111,7 @@ struct Scenario {
   void keep_to_turns(Random& random);
   void keep_to_few_questions(Random& random);
   void keep_to_takings(Random& random);
+  void keep_to_handovers(Random& random);
   void keep_to_layouts(Random& random);
   void keep_to_units(Random& random);
   void keep_to_lasting_units();

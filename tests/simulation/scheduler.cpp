@@ -354,8 +354,8 @@ Time Scheduler::next_wake(Time deadline) {
 
 bool Scheduler::may_straggle() const noexcept {
   const Process& process = *running_->process;
-  return stragglers_ == Stragglers::all ||
-         (stragglers_ == Stragglers::holders ? process.locks > 0 : process.folders > 0);
+  return stragglers_ == Stragglers::all || (stragglers_ != Stragglers::takers && process.locks > 0) ||
+         (stragglers_ != Stragglers::holders && process.folders > 0);
 }
 
 void Scheduler::straggle() {

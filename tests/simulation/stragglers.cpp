@@ -72,6 +72,10 @@ void Scenario::keep_to_few_questions(Random& random) {
 
 Time Faults::stop_straggler(Process& process) {
   if (have_ended_) return 0;
+  if (scenario_.subject == Subject::handovers && !random_.one_in(16)) {
+    hand_over(process);
+    return 0;
+  }
   if (scenario_.kinds.front() >= ActorKind::host_snowflakes && scenario_.may(Fault::clock) &&
       random_.one_in(3)) {
     ++counts_[static_cast<std::size_t>(Fault::clock)];
@@ -94,6 +98,21 @@ Time Faults::stop_straggler(Process& process) {
   }
   stop_for_calls(process);
   return 0;
+}
+
+/// Whoever holds a file stands still until another one is about to take it, and goes on while that one is
+/// held up over it in turn.
+void Faults::hand_over(Process& process) {
+  const bool is_taker = process.folders > 0;
+  // Others have to get on meanwhile.
+  if (!is_taker && !stragglers_.empty() && !random_.one_in(8)) return;
+  if (is_taker && random_.one_in(2)) {
+    for (const Straggler& one : stragglers_) one.process->stopped_until = 0;
+    stragglers_.clear();
+  }
+  const std::int64_t calls = is_taker ? random_.between(1, 6) : random_.spread(2, 40);
+  stop(process, 5 * second);
+  stragglers_.push_back({&process, tally_.calls + static_cast<std::uint64_t>(calls)});
 }
 
 /// Until others have made some.
