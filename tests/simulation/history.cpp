@@ -64,6 +64,7 @@ class History {
       scheduler_.wake_for_nothing();
       kernel_.on_removed = [this](const Inode& file, std::string_view name) { require_waited(file, name); };
     }
+    if (scenario_.are_files_old) kernel_.on_made = [this](const Inode& file) { grow_old(file, random_); };
     if (scenario_.is_brisk || scenario_.subject == Subject::setbacks)
       scheduler_.set_longest_stall(millisecond);
     server_.slowness = scenario_.slowness;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "host/shared_state.hpp"
 #include "simulation/server.hpp"
@@ -57,6 +58,22 @@ std::optional<std::string> unrecorded(const Host& host, const layout::Positions&
     }
   }
   return std::nullopt;
+}
+
+void grow_old(const Inode& file, Random& random) {
+  auto& state = *reinterpret_cast<host::SharedState*>(file.memory);
+  if (file.size < sizeof state ||
+      (state.header.kind != host::FileKind::tag && state.header.kind != host::FileKind::worker))
+    return;
+  // The word, and the copy of it; then the slots, of which nothing is left but whose turn it was.
+  constexpr std::size_t copy = 8, slots = 64, slot_size = 32, turn = 20;
+  const auto last = static_cast<std::uint32_t>(-random.between(6, 16));
+  std::byte* const buffer = reinterpret_cast<std::byte*>(&state.buffer);
+  const std::uint64_t word = range::DoubleBuffer::word_of(last + 3, UINT32_MAX);
+  std::memcpy(buffer, &word, sizeof word);
+  std::memcpy(buffer + copy, &word, sizeof word);
+  for (std::uint32_t generation : {last - 1, last})
+    std::memcpy(buffer + slots + (generation & 1) * slot_size + turn, &generation, sizeof generation);
 }
 
 std::optional<std::string> note_belief(Host& host) {

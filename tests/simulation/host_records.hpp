@@ -13,6 +13,9 @@ namespace leaf::simulation {
 /// process that put it there has died would not know of it. `positions` are those of all snowflakes.
 std::optional<std::string> unrecorded(const Host& host, const layout::Positions& positions);
 
+/// As if a new file had held a range in each generation but the last ones, and been closed since.
+void grow_old(const Inode& file, Random& random);
+
 /// Tells what lies in its buffers of tags.
 void note_published(const Host& host, Ledger& ledger);
 

@@ -100,6 +100,7 @@ struct Scenario {
   bool lasts = false;           ///< each program draws until the end
   bool is_of_host = false;      ///< all draw from the host's buffers
   bool is_store_here = false;   ///< its clock is that of the host
+  bool are_files_old = false;   ///< nearly all generations of their buffers are over
   std::chrono::milliseconds max_backward = std::chrono::seconds(2);
 
  private:

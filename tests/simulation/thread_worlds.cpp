@@ -40,6 +40,7 @@ void Scenario::keep_to_crowds(Random& random) {
   step = max_step = random.spread(1, 6);
   kinds = {random.one_in(2) ? ActorKind::own_segment_threads : ActorKind::host_segment_threads};
   most_faults = random.between(1, 4);
+  are_files_old = random.one_in(4);
 }
 
 void Scenario::keep_to_moves(Random& random) {

@@ -53,6 +53,9 @@ class Kernel {
   /// Whoever touches it from now on dies.
   void cut(std::byte* memory);
 
+  /// A file has got its first name; may be empty.
+  std::function<void(const Inode&)> on_made{};
+
   /// A file is about to lose its name; may be empty.
   std::function<void(const Inode&, std::string_view name)> on_removed{};
 
