@@ -48,7 +48,7 @@ enum class Stragglers : std::uint8_t {
   all,
   holders,  ///< of the lock of a file
   takers,   ///< who has the folder open as one of its own entries: they make a file, or take one away
-  both,
+  both,     ///< holders and takers
 };
 
 /// Runs the threads of all processes, one at a time, each up to a point where another may go on; chance picks

@@ -72,7 +72,8 @@ void Scenario::keep_to_few_questions(Random& random) {
 
 Time Faults::stop_straggler(Process& process) {
   if (have_ended_) return 0;
-  if (scenario_.subject == Subject::handovers && !random_.one_in(16)) {
+  if (scenario_.subject == Subject::handovers && plan_.may(Fault::stop) && !random_.one_in(16)) {
+    ++counts_[static_cast<std::size_t>(Fault::stop)];
     hand_over(process);
     return 0;
   }
