@@ -208,7 +208,7 @@ class Actor {
     if (place_.ledger.known_as_former(tag, id, process_) > lasted + second)
       place_.ledger.fail(fmt::format("process {} has ID {} of a tag that was removed before", number(), id));
   }
-  bool is_about_damages() const { return scenario().subject == Subject::damages; }
+  bool is_about_damages() const { return scenario().is_about_damages(); }
   /// As a file of the host is called.
   std::string buffer_of(int tag) const { return tag == Ledger::snowflakes ? owner_of(host()) : name_of(tag); }
 

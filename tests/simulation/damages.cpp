@@ -101,6 +101,27 @@ std::optional<Part> Damages::damage_one(Host& host, Random& random, Log& log) {
   return part;
 }
 
+bool Damages::rewind_one(Host& host, Random& random, Log& log) {
+  std::vector<std::shared_ptr<Inode>> drawn_from;
+  for (const auto& [path, folder] : host.folders) {
+    for (const auto& [name, file] : folder->entries) {
+      if (file->size < sizeof(SharedState) || is_known(file)) continue;
+      if (range::DoubleBuffer::end_of_taken(state_of(*file).buffer.view()) > 0) drawn_from.push_back(file);
+    }
+  }
+  if (drawn_from.empty()) return false;
+  const auto& file = drawn_from[static_cast<std::size_t>(random.below(std::ssize(drawn_from)))];
+  std::uint64_t now = 0;
+  std::memcpy(&now, file->memory + word, sizeof now);
+  const std::int64_t offset = range::DoubleBuffer::offset_of(now);
+  if (offset == 0) return false;
+  now -= static_cast<std::uint64_t>(random.spread(1, offset));
+  std::memcpy(file->memory + word, &now, sizeof now);
+  log.note("rewind", 0, host.number, static_cast<std::int64_t>(range::DoubleBuffer::offset_of(now)));
+  note(host, file, state_of(*file).header.name, Part::cursor);
+  return true;
+}
+
 void Damages::note(Host& host, const std::shared_ptr<Inode>& file, std::string of, Part part) {
   Damage damage{.host = &host, .file = file, .of = std::move(of), .part = part, .at = Scheduler::the().now()};
   for (const Process* const process : host.processes)

@@ -35,6 +35,8 @@ class Damages {
   /// Changes a file of `host`, if there is one. A mark's is left alone: of one that is damaged nothing is
   /// promised.
   std::optional<Part> damage_one(Host& host, Random& random, Log& log);
+  /// Sets back the cursor of a buffer, mostly by little; false if none was drawn from yet.
+  bool rewind_one(Host& host, Random& random, Log& log);
 
   /// Whether nothing is promised of what `process` has drawn in a call that was begun then, as it could not
   /// know of the damage yet; absent a name: of any file.

@@ -66,7 +66,7 @@ Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Serve
     if (fault != Fault::network && fault != Fault::repoint && scenario.may(fault) && random.one_in(2))
       possible_.push_back(fault);
   }
-  if (scenario.subject == Subject::damages && scenario.may(Fault::damage))
+  if (scenario.is_about_damages() && scenario.may(Fault::damage))
     possible_.insert(possible_.end(), 3, Fault::damage);
   if (scenario.subject == Subject::setbacks && scenario.may(Fault::restore))
     possible_.insert(possible_.end(), 2, Fault::restore);
@@ -162,13 +162,13 @@ bool Faults::make_happen(Fault fault) {
     case Fault::recycle:
       return recycle();
     case Fault::change:
-      return scenario_.subject == Subject::damages ? forget() : change();
+      return scenario_.is_about_damages() ? forget() : change();
     case Fault::repoint:
       return false;
     case Fault::relic:
       return leave_relics();
     case Fault::damage:
-      return scenario_.subject == Subject::damages ? damage_in_use() : damage();
+      return scenario_.is_about_damages() ? damage_in_use() : damage();
     case Fault::silence: {
       // Longer than one attempt, so that it fails, and shorter than two.
       const Time duration =
@@ -220,10 +220,9 @@ Process* Faults::some_fetcher() {
 }
 
 Process* Faults::some_victim() {
-  const bool is_fetcher =
-      scenario_.subject == Subject::fetches || scenario_.subject == Subject::holders ||
-      ((scenario_.subject == Subject::damages || scenario_.is_watched()) && random_.one_in(2)) ||
-      (scenario_.subject == Subject::takings && !random_.one_in(4));
+  const bool is_fetcher = scenario_.subject == Subject::fetches || scenario_.subject == Subject::holders ||
+                          ((scenario_.is_about_damages() || scenario_.is_watched()) && random_.one_in(2)) ||
+                          (scenario_.subject == Subject::takings && !random_.one_in(4));
   return is_fetcher ? some_fetcher() : some_process();
 }
 
@@ -371,11 +370,19 @@ void Faults::lose_marks() {
 
 bool Faults::damage_in_use() {
   Host& host = some_host();
+  tally_.is_doubtful = true;
+  if (scenario_.subject == Subject::rewinds) {
+    // Also where nobody draws at that moment.
+    Scheduler& scheduler = Scheduler::the();
+    scheduler.at(scheduler.now() + random_.spread(millisecond, 20 * second), [this, &host] {
+      if (!have_ended_ && tally_.damages.rewind_one(host, random_, log_)) end_order(&host);
+    });
+    return true;
+  }
   if (random_.one_in(4)) {
     for (Process* const process : std::vector(host.processes)) kill(*process);
   }
   const auto damaged = tally_.damages.damage_one(host, random_, log_);
-  tally_.is_doubtful = true;
   if (damaged == Damages::Part::cursor) end_order(&host);
   return damaged.has_value();
 }

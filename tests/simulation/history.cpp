@@ -52,7 +52,7 @@ class History {
     }
     for (int i = 0; i < scenario_.slots; ++i) slots_.push_back({.host = &some_host()});
     server_.longest_segment = scenario_.max_step;
-    if (scenario_.subject == Subject::damages)
+    if (scenario_.is_about_damages())
       ledger_.may_repeat = [this](int tag, std::int64_t id) { return tally_.damages.may_repeat(tag, id); };
     ledger_.clock_of = [this](int host) { return hosts_[static_cast<std::size_t>(host - 1)]->clock(); };
     scheduler_.set_longest_run(scenario_.longest_run);

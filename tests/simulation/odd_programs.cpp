@@ -56,6 +56,29 @@ void Scenario::keep_to_handovers(Random& random) {
   switches_per_fault = random.spread(20, 200);
 }
 
+/// What is drawn is not noted by the drawing itself, and long enough lies in one range for that to count.
+void Scenario::keep_to_rewinds(Random& random) {
+  faults &= only({Fault::damage});
+  hosts = tags = 1;
+  network = {};
+  takes_time = true;
+  longest = random.between(20 * second, 60 * second);
+  calls = 150;
+  switches_per_fault = random.spread(8, 200);
+  most_faults = 40;
+  if (random.one_in(2)) {
+    draws_no_batches = true;
+    kinds = {ActorKind::host_segments};
+    step = max_step = random.spread(200, 2000);
+    return;
+  }
+  for (ActorKind& kind : kinds)
+    kind = random.one_in(2) ? ActorKind::host_snowflakes : ActorKind::short_snowflakes;
+  longest += 2 * minute;  // the first unit that is used begins within one
+  calls *= 4;
+  keep_to_lasting_units();
+}
+
 void Scenario::keep_to_layouts(Random& random) {
   keep_to_stragglers(random, only({Fault::repoint}));
   faults &= ~only({Fault::change, Fault::recycle});

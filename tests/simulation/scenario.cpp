@@ -71,7 +71,7 @@ Scenario::Scenario(Random& random, const Plan& plan)
       has_another_store && may(Fault::repoint) && plan.model == Model::none && plan.control == Control::none;
   if (has_another_store) {
     keep_to_two_stores();
-  } else if (subject != Subject::damages) {
+  } else if (!is_about_damages()) {
     takes_time = false;
   }
 }
@@ -111,6 +111,8 @@ void Scenario::keep_to(Subject about, Random& random) {
       return keep_to_holders(random);
     case Subject::handovers:
       return keep_to_handovers(random);
+    case Subject::rewinds:
+      return keep_to_rewinds(random);
     case Subject::names:
       faults &= only({Fault::repoint, Fault::kill, Fault::stop, Fault::network});
       hosts = 1;

@@ -56,6 +56,7 @@ struct Scenario {
            subject == Subject::moves || subject == Subject::clocks || subject == Subject::outages ||
            subject == Subject::holders;
   }
+  bool is_about_damages() const { return subject == Subject::damages || subject == Subject::rewinds; }
   bool is_about_names() const { return subject == Subject::names || subject == Subject::turns; }
   std::chrono::milliseconds longest_unit() const {
     return other_layout ? std::max(layout.unit(), other_layout->unit()) : layout.unit();
@@ -113,6 +114,7 @@ struct Scenario {
   void keep_to_few_questions(Random& random);
   void keep_to_takings(Random& random);
   void keep_to_handovers(Random& random);
+  void keep_to_rewinds(Random& random);
   void keep_to_layouts(Random& random);
   void keep_to_units(Random& random);
   void keep_to_lasting_units();

@@ -89,7 +89,7 @@ TEST_CASE("simulation: a name that leads elsewhere, and back, mixes no two store
 }
 
 TEST_CASE("simulation: damage is noticed, and marks keep copies of a store apart") {
-  for (const Subject subject : {Subject::damages, Subject::marks}) {
+  for (const Subject subject : {Subject::damages, Subject::marks, Subject::rewinds}) {
     Plan plan{.seed = first_seed, .subject = subject};
     for (int i = 0; i < 500; ++i, ++plan.seed) {
       const Outcome outcome = run_history(plan);
