@@ -121,6 +121,7 @@ bool Faults::make_happen(Fault fault) {
       return set_clock();
     case Fault::store_clock:
       server_.clock_offset = random_.between(-store_clock_error, store_clock_error);
+      server_.furthest_ahead = std::max(server_.furthest_ahead, server_.clock_offset);
       log_.note("clock of the server", 0, server_.clock_offset);
       return true;
     case Fault::network:

@@ -44,6 +44,7 @@ class Server {
   StoreModel model{};
   NetworkFaults network{};
   Time clock_offset = 0;        ///< its clock less true time
+  Time furthest_ahead = 0;      ///< the most that ever was
   Time slowness = 0;            ///< how long each request takes at least
   bool is_unreachable = false;  ///< while it is down, rather than on its way up
   /// Names of tags, of both stores, so that grants can be told to the ledger.
