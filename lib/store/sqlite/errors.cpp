@@ -164,6 +164,12 @@ Error error_of(int result, sqlite3* db, const ErrorSource& source) {
       return of_system(cause, describe("failed"), source.absolute_path);
     case SQLITE_NOMEM:
       return {ErrorCode::unavailable, describe("failed"), shortage_hint(ENOMEM)};
+    case SQLITE_CONSTRAINT:
+      if (result == SQLITE_CONSTRAINT_TRIGGER) {
+        return {ErrorCode::refused, fmt::format("the store refused: {}", message),
+                "a trigger of its tables says so: drop it if it is none of the store's"_hint};
+      }
+      return {ErrorCode::failed, describe("failed")};
     default:
       if (message == "no such table: leaf_event" || message == "no such table: main.leaf_event")
         return {ErrorCode::refused, describe("failed"), make_events_anew()};

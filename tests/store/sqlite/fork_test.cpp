@@ -232,7 +232,7 @@ TEST_CASE("fork: a connection that has made way for one tells of what fails late
           .run("CREATE TABLE asked (x); CREATE TRIGGER struck BEFORE UPDATE ON leaf_alloc BEGIN INSERT INTO"
                " asked VALUES (1); SELECT RAISE(FAIL, 'struck') WHERE (SELECT count(*) FROM asked) = 1; "
                "END"));
-  CHECK(leaf::test::error_code([&] { patient_store.grant(order, 1); }) == leaf::ErrorCode::failed);
+  CHECK(leaf::test::error_code([&] { patient_store.grant(order, 1); }) == leaf::ErrorCode::refused);
   CHECK(patient_store.grant(order, 1).range.lo == 2);
 }
 

@@ -88,6 +88,22 @@ TEST_CASE("grants: where a trigger swallows a change, the hint leads to it") {
   CHECK(store.grant(order, 1).range == Range{1, 2});
 }
 
+TEST_CASE("grants: where a trigger refuses a change, the hint leads to it") {
+  const SqliteStore file;
+  leaf::Store store = file.open();
+  const TagName order("order");
+  leaf::test::add_tag(store, "order", 50);
+  leaf::test::SqliteSession session(file.path());
+  REQUIRE(
+      session.run("CREATE TRIGGER mine BEFORE UPDATE ON leaf_alloc BEGIN SELECT RAISE(ABORT, 'no'); END"));
+  const leaf::Error error = error_of([&] { store.grant(order, 1); });
+  CHECK(error.code() == ErrorCode::refused);
+  CHECK(error.what() == std::string("the store refused: no"));
+  CHECK(error.hint() == "a trigger of its tables says so: drop it if it is none of the store's");
+  session.run("DROP TRIGGER mine");
+  CHECK(store.grant(order, 1).range == Range{1, 2});
+}
+
 TEST_CASE("grants: all that a grant asks of the store takes no longer than one timeout") {
   const SqliteStore file;
   leaf::test::SlowClock clock;
