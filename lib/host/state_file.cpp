@@ -319,8 +319,8 @@ bool StateFile::take_from_holder(const Folder& folder, const NoteEnd& note_end) 
   const Descriptor turn = turn_to_remove(folder);
   if (!turn || !is_current(folder)) return false;
   const std::string taken = taken_name(name_);
-  if (const auto before = find_any(folder, taken))
-    close(*before->state_, note_end);  // this one takes its name
+  // One that was left there loses its name to this one.
+  if (const auto before = find_any(folder, taken)) close(*before->state_, note_end);
   // Closed before, since others may go on with another file at once. And after, since who fetches makes sure
   // that the file has its name once it has its turn: until then others find it, should this process die.
   close(*state_, note_end);

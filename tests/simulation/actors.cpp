@@ -249,7 +249,7 @@ class Actor {
     // It goes back by four seconds at most, and units may have begun ahead of it. One that stands still falls
     // behind for as long.
     const bool goes_back_by_little = scenario().subject == Subject::units && !scenario().has_far_clocks &&
-                                     !scenario().may(Fault::still_clock) &&
+                                     !host().has_stood_still &&
                                      scenario().longest_unit() <= std::chrono::seconds(1) &&
                                      scenario().max_backward >= std::chrono::seconds(10);
     if (goes_back_by_little &&

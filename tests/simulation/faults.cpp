@@ -241,11 +241,15 @@ void Faults::end_order_of_snowflakes(const Host& host) {
   }
 }
 
-/// What was buffered below a floor is given up where the tag is raised. A failover may lose that; and who is
-/// held up with a grant in hand while it removes a file buffers it in the next one, which is not there yet.
+/// What was buffered below a floor is given up where the tag is raised. A failover may lose that. And where
+/// the tag stood there already, whoever is held up with a grant in hand while it removes a file buffers it in
+/// the next one, which is not there yet: see drop_host_buffer().
 void Faults::raise_order(const Host& host, const std::string& tag, std::int64_t floor) {
   if (scenario_.may(Fault::failover) || scenario_.may(Fault::restore)) return;
-  if (scenario_.subject == Subject::takings || scenario_.subject == Subject::handovers) return;
+  const auto number = std::ranges::find(server_.tag_names, tag) - server_.tag_names.begin();
+  if ((scenario_.subject == Subject::takings || scenario_.subject == Subject::handovers) &&
+      ledger_.has_grant_up_to(static_cast<int>(number), floor))
+    return;
   const std::int64_t copy = server_.copy_number();
   Ledger::Reached& reached =
       tally_.orders[{host.number, tag}].of_stores[static_cast<std::size_t>(server_.store())];
@@ -418,6 +422,7 @@ bool Faults::stop_clock() {
                                                              : random_.spread(millisecond, 2 * second);
   log_.note("clock stands still", 0, host.number, duration);
   host.stands_at = host.clock();
+  host.has_stood_still = true;
   server_.note_disturbance();
   Scheduler& scheduler = Scheduler::the();
   scheduler.at(scheduler.now() + duration, [this, &host] {

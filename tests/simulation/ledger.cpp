@@ -68,6 +68,12 @@ void Ledger::tag_granted(int tag, Range ids, int host, int process, const Source
                                    .life = life});
 }
 
+bool Ledger::has_grant_up_to(int tag, std::int64_t end) const {
+  const auto grants = tags_.find(tag);
+  return grants != tags_.end() &&
+         std::ranges::any_of(grants->second, [&](const auto& one) { return one.second.range.hi == end; });
+}
+
 void Ledger::tag_delivered(int tag, std::int64_t begin) {
   const auto behind = tags_[tag].upper_bound(begin);
   if (behind == tags_[tag].begin()) return;

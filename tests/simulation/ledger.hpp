@@ -94,6 +94,8 @@ class Ledger {
     if (!broken_) broken_ = std::move(what);
   }
 
+  /// Whether a range of that tag was granted that ends there.
+  bool has_grant_up_to(int tag, std::int64_t end) const;
   /// How many IDs of a tag a process learned that it was granted, and nobody has drawn; `process` 0: those
   /// that were put into a host's buffer.
   std::int64_t undrawn(int tag, int process) const;

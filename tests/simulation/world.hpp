@@ -75,6 +75,7 @@ struct Host {
   Time clock_offset = 0;    ///< its clock less true time
   Time furthest_ahead = 0;  ///< of all the offsets it had
   Time stands_at = 0;       ///< what its clock shows while it stands still
+  bool has_stood_still = false;
   std::int64_t clock_sets = 0;
   Time clock_set_at = 0;        ///< the last time
   Time tick = 4 * millisecond;  ///< how coarse its quick clock is
