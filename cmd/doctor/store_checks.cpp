@@ -11,6 +11,7 @@
 #include "doctor/rights_checks.hpp"
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/detail/shell_word.hpp"
+#include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
 #include "text/numbers.hpp"
 #include "text/rough_duration.hpp"
@@ -277,6 +278,15 @@ Check check_identity(const StoreHealth& health) {
           {},         {{"tags_ahead", guard.tags_ahead}}};
 }
 
+/// Of what somebody has put on the tables, and nothing else shows.
+Check check_trial(const leaf::RefusedTrial& trial) {
+  const std::string why = trial.error.what();
+  if (trial.tag.empty())
+    return {"workers", CheckState::failed, "no worker is leased: " + why, hint_text(trial.error)};
+  return {"tags", CheckState::failed, fmt::format("tag '{}' draws no IDs: {}", trial.tag, why),
+          hint_text(trial.error), trial.tag};
+}
+
 /// Nothing if all rows of tags are there.
 std::optional<Check> check_rows(const StoreHealth& health) {
   if (health.tags_lost == 0) return std::nullopt;
@@ -311,6 +321,9 @@ Checks store_checks(const StoreHealth& health, milliseconds max_skew) {
   if (!health.system_identifier.empty() || !health.guard_remedy.empty())
     checks.push_back(check_identity(health));
   if (auto check = check_rows(health)) checks.push_back(std::move(*check));
+  for (const auto& trial : {health.refused_grant, health.refused_lease}) {
+    if (trial) checks.push_back(check_trial(*trial));
+  }
   return checks;
 }
 

@@ -110,6 +110,11 @@ class Connection {
     return execute(statement, parameters, timeout);
   }
 
+  /// What execute() would return or throw, of a statement whose changes are taken back at once: nobody sees
+  /// them, and no lock of theirs outlives this process's next stop. The commit alone is not tried.
+  virtual std::vector<Row> try_out(const char* statement, std::span<const Value> parameters,
+                                   std::chrono::milliseconds timeout) = 0;
+
   /// Runs several statements, parted by semicolons, without parameters, and returns their rows, if the
   /// database has any in scripts; the transaction is the script's business.
   virtual std::vector<Row> run_script(const std::string& script, std::chrono::milliseconds timeout) = 0;

@@ -8,7 +8,9 @@
 #include "store/functions.hpp"
 #include "store/store_impl.hpp"
 #include "store/table_faults.hpp"
+#include "store/trial.hpp"
 #include "store/triggers.hpp"
+#include "store/unix_time.hpp"
 #include "text/hint.hpp"
 
 namespace leaf {
@@ -140,6 +142,21 @@ void look_at_functions(StoreHealth& health, Connection& connection, milliseconds
   }
 }
 
+/// After all else that tells why IDs are not drawn.
+void try_changes(StoreHealth& health, Connection& connection, Clock& clock, milliseconds timeout) {
+  const bool is_told = health.is_standby || health.is_read_only || !health.missing_rights.empty() ||
+                       !health.locks.empty() || !health.no_room.empty() || health.commits_wait ||
+                       health.transactions_left.value_or(1) <= 0 || !health.guard_remedy.empty() ||
+                       store::any_stops_grants(health.table_faults);
+  if (is_told || health.schema_version != health.newest_schema_version) return;
+  if (!health.guard || health.guard->tags_ahead == 0)
+    health.refused_grant = store::try_grants(connection, timeout);
+  const bool leases_wait = health.guard && (!health.guard->leases_from ||
+                                            *health.guard->leases_from > health.time.value_or(UnixTime{}));
+  if (!leases_wait && connection.usable())
+    health.refused_lease = store::try_lease(connection, store::host_time(clock), timeout);
+}
+
 }  // namespace
 
 std::string how_to_end(const StoreLock& lock) {
@@ -167,6 +184,7 @@ StoreHealth Store::health() {
       look_at_events(health, impl_->driver().migrations, connection, left);
       look_at_functions(health, connection, left);
       look_at_rows(health, connection, impl_->clock(), left);
+      try_changes(health, connection, impl_->clock(), left);
       return health;
     } catch (const Error& error) {
       if (error.sqlstate() != store::sqlstate::timed_out || found.locks.empty()) throw;

@@ -538,6 +538,26 @@ events() { leafctl log order | cut -f 4 | xargs; }
   same 'the events' update "$(events)"
 }
 
+@test "doctor fails where what somebody has put on the tables refuses grants, until it is gone" {
+  leafctl -q add-tag order
+  leafctl next order >"$BATS_TEST_TMPDIR/ids"
+  case $TEST_STORE in
+    sqlite) run_sql "CREATE TRIGGER odd BEFORE UPDATE ON leaf_alloc BEGIN SELECT RAISE(IGNORE); END" ;;
+    postgresql)
+      run_sql "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
+      run_sql 'CREATE TRIGGER odd BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION odd()'
+      ;;
+  esac
+  expect 1 leafctl doctor --exit-code
+  contains "$(checks failed)" "tags: tag 'order' draws no IDs: changes of table leaf_alloc are kept away"
+  contains "$(hint tags)" 'drop the trigger on table leaf_alloc'
+  case $TEST_STORE in
+    sqlite) run_sql 'DROP TRIGGER odd' ;;
+    postgresql) run_sql 'DROP TRIGGER odd ON leaf_alloc; DROP FUNCTION odd()' ;;
+  esac
+  expect 0 leafctl doctor --exit-code
+}
+
 @test "doctor names each trigger that is turned off, and init-db turns it on" {
   on_postgresql
   psql -qX -d "$test_database" -c 'ALTER TABLE leaf_alloc DISABLE TRIGGER ALL' -c 'ALTER TABLE leaf_worker DISABLE TRIGGER USER' \

@@ -90,6 +90,10 @@ class AnyConnection final : public Connection {
     for (std::size_t i = choices->below(4); i > 0; --i) rows.push_back(any_row(parameters));
     return rows;
   }
+  std::vector<Row> try_out(const char* statement, std::span<const Value> parameters,
+                           std::chrono::milliseconds timeout) override {
+    return execute(statement, parameters, timeout);
+  }
   std::vector<Row> run_script(const std::string&, std::chrono::milliseconds) override {
     fail_now_and_then();
     return {};

@@ -94,6 +94,9 @@ class ModelConnection final : public store::Connection {
     return reply.rows;
   }
 
+  std::vector<Row> try_out(const char*, std::span<const Value>, std::chrono::milliseconds) override {
+    return {};
+  }
   std::vector<Row> run_script(const std::string&, std::chrono::milliseconds) override { return {}; }
   bool usable() const noexcept override { return usable_; }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "leaf/error.hpp"
 #include "leaf/export.hpp"
 #include "leaf/layout.hpp"
 
@@ -69,6 +70,12 @@ struct TableFault {
 /// What the owner of the tables can do so that others can go on.
 LEAF_EXPORT std::string how_to_undo(const std::vector<TableFault>& faults);
 
+/// A change that was tried.
+struct RefusedTrial {
+  std::string tag;  ///< empty: it was of a worker
+  Error error;
+};
+
 /// The functions for SQL in one schema: see Store::install_functions().
 struct StoreFunctions {
   enum class State {
@@ -128,7 +135,11 @@ struct StoreHealth {
   std::vector<std::string> missing_events;    ///< what the log of changes lacks
   std::vector<std::string> stopped_triggers;  ///< that keep IDs from coming again, and do not run
   std::vector<TableFault> table_faults{};     ///< others than these are not looked for
-  std::vector<std::string> missing_rights;    ///< that drawing IDs and leasing workers need
+  /// What a grant of the tags that were granted last, and a lease, are refused for: each was tried, if
+  /// nothing above or below tells already why it would fail, and its changes were taken back.
+  std::optional<RefusedTrial> refused_grant{};
+  std::optional<RefusedTrial> refused_lease{};
+  std::vector<std::string> missing_rights;  ///< that drawing IDs and leasing workers need
   /// Roles, and PUBLIC, that may create objects beside the tables though they do not own them, and where.
   std::vector<std::string> schema_creators;
   std::string schema;

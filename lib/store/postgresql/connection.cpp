@@ -31,6 +31,29 @@ constexpr milliseconds cancel_patience{500};
 /// How often a statement is parsed anew before it is prepared; a call from the shell never comes that far.
 constexpr int prepare_at_use = 3;
 
+/// Parameters as libpq takes them. The texts among them are borrowed.
+class Texts {
+ public:
+  explicit Texts(std::span<const Value> parameters) {
+    numbers_.reserve(parameters.size());
+    for (const Value& value : parameters) {
+      if (const auto* number = std::get_if<std::int64_t>(&value)) {
+        values_.push_back(numbers_.emplace_back(std::to_string(*number)).c_str());
+      } else if (const auto* text = std::get_if<std::string>(&value)) {
+        values_.push_back(text->c_str());
+      } else {
+        values_.push_back(nullptr);
+      }
+    }
+  }
+
+  const std::vector<const char*>& get() const noexcept { return values_; }
+
+ private:
+  std::vector<std::string> numbers_;
+  std::vector<const char*> values_;
+};
+
 class PostgresqlConnection final : public Connection {
  public:
   PostgresqlConnection(const std::string& connection_string, const std::string& program, milliseconds timeout)
@@ -43,20 +66,9 @@ class PostgresqlConnection final : public Connection {
 
   std::vector<Row> execute(const char* statement, std::span<const Value> parameters,
                            milliseconds timeout) override {
-    std::vector<std::string> texts;
-    texts.reserve(parameters.size());
-    std::vector<const char*> values;
-    for (const Value& value : parameters) {
-      if (const auto* number = std::get_if<std::int64_t>(&value)) {
-        values.push_back(texts.emplace_back(std::to_string(*number)).c_str());
-      } else if (const auto* text = std::get_if<std::string>(&value)) {
-        values.push_back(text->c_str());
-      } else {
-        values.push_back(nullptr);
-      }
-    }
+    const Texts values(parameters);
     const auto before = PQtransactionStatus(session_.get());
-    auto rows = run(named(statement), values, steady_clock::now() + timeout);
+    auto rows = run(named(statement), values.get(), steady_clock::now() + timeout);
     // The row is only worth something once the commit is known: neither may the statement have opened a
     // transaction, nor may the server have warned, as it does when it gave up waiting for a standby.
     if (PQtransactionStatus(session_.get()) != before) {
@@ -65,6 +77,32 @@ class PostgresqlConnection final : public Connection {
     }
     require_no_warning();
     return rows;
+  }
+
+  /// In one round trip: the server takes the changes back even if this process is stopped meanwhile.
+  std::vector<Row> try_out(const char* statement, std::span<const Value> parameters,
+                           milliseconds timeout) override {
+    const Texts values(parameters);
+    const std::string& text = named(statement).text;
+    const auto deadline = steady_clock::now() + timeout;
+    PQenterPipelineMode(session_.get());
+    const bool sent = send("BEGIN", {}) && send(pin, {}) && send(text, values.get()) &&
+                      send("SET CONSTRAINTS ALL IMMEDIATE", {}) && send("ROLLBACK", {}) && send_sync();
+    Outcome outcome;
+    await(sent, deadline);
+    collect(outcome, deadline);  // of BEGIN
+    collect(outcome, deadline);  // of the pin
+    outcome.rows.clear();
+    for (int i = 0; i < 3; ++i) collect(outcome, deadline);  // of the rest
+    try {
+      leave_pipeline(outcome, deadline);
+      if (PQtransactionStatus(session_.get()) != PQTRANS_IDLE) run_script("ROLLBACK", timeout);
+    } catch (const Error&) {
+      // In pgbouncer's statement mode that is the end of the session: it has taken all back.
+      if (!outcome.error) throw;
+      usable_ = false;
+    }
+    return judged(std::move(outcome), deadline);
   }
 
   void commit(milliseconds timeout) override {
@@ -210,17 +248,13 @@ class PostgresqlConnection final : public Connection {
   std::vector<Row> run_pinned(Statement& statement, const std::vector<const char*>& values,
                               Deadline deadline) {
     PQenterPipelineMode(session_.get());
-    const bool sent = send(pin, {}) && send(statement.text, values) &&
-                      take_step([&] { return PQpipelineSync(session_.get()) != 0; });
+    const bool sent = send(pin, {}) && send(statement.text, values) && send_sync();
     Outcome outcome;
     await(sent, deadline);
     collect(outcome, deadline);  // of the pin
     outcome.rows.clear();
     collect(outcome, deadline);  // of the statement
-    collect(outcome, deadline);  // of the commit, up to its end where that failed
-    if (!outcome.is_synchronized) collect(outcome, deadline);
-    if (!outcome.is_synchronized) throw lost();
-    PQexitPipelineMode(session_.get());
+    leave_pipeline(outcome, deadline);
     return judged(std::move(outcome), deadline);
   }
 
@@ -286,6 +320,17 @@ class PostgresqlConnection final : public Connection {
       }
     }
     if (PQstatus(session_.get()) != CONNECTION_OK) throw lost();
+  }
+
+  bool send_sync() {
+    return take_step([&] { return PQpipelineSync(session_.get()) != 0; });
+  }
+
+  /// Collects what ends a pipeline: the commit, and its end where that failed.
+  void leave_pipeline(Outcome& outcome, Deadline deadline) {
+    for (int i = 0; i < 2 && !outcome.is_synchronized; ++i) collect(outcome, deadline);
+    if (!outcome.is_synchronized) throw lost();
+    PQexitPipelineMode(session_.get());
   }
 
   std::vector<Row> judged(Outcome outcome, Deadline deadline) {

@@ -348,6 +348,8 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
         " AND (w.owner IS NULL OR w.owner = $1::varchar OR w.renewed_at <= " CLOCK
         " - $12::bigint)"
         " RETURNING " LEASE("window_end - $3::bigint"),
+    .touch_worker = "UPDATE leaf_worker SET renewed_at = renewed_at WHERE worker_id ="
+                    " (SELECT worker_id FROM leaf_worker ORDER BY renewed_at DESC LIMIT 1) RETURNING worker_id",
     // What is over may have been leased to another by a commit that was lost. What lies before held_after was
     // leased to others, whoever has put this token there.
     .renew = "UPDATE leaf_worker SET window_end = greatest(window_end, greatest($3::bigint, " NOW

@@ -82,6 +82,23 @@ class SqliteConnection final : public Connection {
     return functions_.above(floor, [&] { return execute(text, parameters, timeout); });
   }
 
+  std::vector<Row> try_out(const char* text, std::span<const Value> parameters,
+                           milliseconds timeout) override {
+    deadline_ = steady_clock::now() + timeout;
+    run("BEGIN IMMEDIATE");
+    const auto take_back = [&] {
+      if (is_in_transaction()) run("ROLLBACK");
+    };
+    try {
+      auto rows = run(text, parameters);
+      take_back();
+      return rows;
+    } catch (const Error&) {
+      take_back();
+      throw;
+    }
+  }
+
   std::vector<Row> run_script(const std::string& script, milliseconds timeout) override {
     deadline_ = steady_clock::now() + timeout;
     for (const char* rest = script.c_str(); *rest != '\0';) run(rest, {}, &rest);

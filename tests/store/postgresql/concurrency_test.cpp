@@ -230,6 +230,12 @@ TEST_CASE("pgbouncer: eight clients share one server connection in transaction m
   const Drawn drawn = draw({.url = url, .timeout = std::chrono::seconds(60)}, 8, 50);
   require_all(drawn, 400, audit);
   CHECK(audit.committed("order") == 400);
+  // What was tried leaves nothing behind in a session that others get next.
+  database.sql().run("ALTER TABLE leaf_alloc ADD CONSTRAINT odd CHECK (max_id < 5) NOT VALID");
+  CHECK(leaf::Store({.url = url}).health().refused_grant);
+  database.sql().run("ALTER TABLE leaf_alloc DROP CONSTRAINT odd");
+  CHECK(!leaf::Store({.url = url}).health().refused_grant);
+  CHECK(audit.committed("order") == 400);
   CHECK(leaf::test::SqlSession(url).value("SELECT count(*) FROM pg_prepared_statements") == "0");
   CHECK(database.sql().value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
                              " AND application_name = '" +
@@ -261,4 +267,12 @@ TEST_CASE("pgbouncer: statement mode lets clients draw, and nobody change the sc
   const leaf::WorkerRequest request{.owner = "host"};
   const leaf::WorkerLease lease = pooled.acquire_worker(request);
   CHECK(pooled.renew_worker(lease, request).begin >= lease.end);
+  CHECK(!pooled.health().refused_grant);
+  CHECK(!pooled.health().refused_lease);
+  // The pooler ends a session whose transaction has failed.
+  database.sql().run("ALTER TABLE leaf_alloc ADD CONSTRAINT odd CHECK (max_id < 5) NOT VALID");
+  const auto refused_grant = pooled.health().refused_grant;
+  REQUIRE(refused_grant);
+  CHECK(refused_grant->error.code() == leaf::ErrorCode::refused);
+  CHECK(pooled.tags().size() == 1);
 }
