@@ -494,7 +494,7 @@ run_sql() {
   run_sql "UPDATE leaf_meta SET layout = 'nonsense'"
   expect 1 leafctl doctor --exit-code
   contains "$output" $'connection\tok\t'
-  contains "$output" $'connection\tfailed\tunknown layout \'nonsense\'\tuse leaf, '
+  contains "$output" $'workers\tfailed\tno worker is leased: unknown layout \'nonsense\'\tuse leaf, '
 }
 
 # events: what the log has of tag order.

@@ -54,8 +54,9 @@ void run_apart(const std::string& name) {
   if (!may_be_apart()) return;
   leaf::test::Process process(
       apart({std::filesystem::read_symlink("/proc/self/exe").string(), "--no-skip", "--test-case=" + name}));
-  CHECK(process.wait() == 0);
+  const int status = process.wait();
   INFO(process.output());
+  CHECK(status == 0);
   CHECK(process.output().find("1 passed") != std::string::npos);
 }
 
