@@ -67,6 +67,13 @@ Range positions_of(const WorkerLease& lease, const layout::Positions& positions)
   return {positions.first_of(lo), positions.first_of(hi)};
 }
 
+UnixTime used_until(UnixTime begin, std::int64_t end, const layout::Positions& positions) {
+  const Layout& layout = positions.layout();
+  const UnixTime time = layout.time_at(positions.ticks_of(end + layout.max_sequence()));
+  // Of a unit that runs at `begin` nothing was to be had: the first one that was is untouched.
+  return time - layout.unit() < begin ? begin : time;
+}
+
 std::uint32_t mark_of(const Range& window, const Layout& layout) {
   const auto of_a_unit = static_cast<std::uint64_t>(layout.max_sequence()) + 1;
   return window.size() <= of_a_unit ? 1 : static_cast<std::uint32_t>(window.size() / 2);

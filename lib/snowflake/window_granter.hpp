@@ -42,6 +42,9 @@ std::string key_of(const WorkerRequest& request);
 /// one. Throws Error (exhausted) outside of the layout's time.
 Range positions_of(const WorkerLease& lease, const layout::Positions& positions);
 
+/// Up to when the time from `begin` on is used by whoever has taken all positions before `end`.
+UnixTime used_until(UnixTime begin, std::int64_t end, const layout::Positions& positions);
+
 /// How many positions of `window` may be taken before the next one is fetched. Half of it is left to wait for
 /// a store that is away; takers of a single unit may never get so far, so there it is one.
 std::uint32_t mark_of(const Range& window, const Layout& layout);

@@ -885,6 +885,26 @@ TEST_CASE(
   CHECK_NOTHROW(fixture.generator(options).next());
 }
 
+TEST_CASE("generator: those that end before the first unit of their windows begins take one worker in all") {
+  GeneratorFixture fixture;
+  const auto half_an_hour_ago = ms_of(fixture.clock.now()) - 30 * 60 * 1000;
+  Store(fixture.store_options()).set_layout(Layout::parse("31,2,30/1h@" + std::to_string(half_an_hour_ago)));
+  SnowflakeOptions options = owned_by("a");
+  options.worker.window = 2h;
+  const auto use = [&](bool has_time) {
+    options.timeout = has_time ? 1801s : 1s;
+    auto generator = fixture.generator(options);
+    CHECK((error_code([&] { generator.next(); }) == ErrorCode::unavailable) == !has_time);
+  };
+  for (int i = 0; i < 5; ++i) use(false);
+  CHECK(fixture.store.open().workers().size() == 1);
+  use(true);
+  // A unit that was begun is used up.
+  CHECK(fixture.store.open().workers().at(0).window_end - fixture.clock.now() > 59min);
+  use(false);
+  CHECK(fixture.store.open().workers().size() == 2);
+}
+
 namespace {
 
 /// Time goes on by `passes` whenever somebody looks at it, and wakes nobody.
