@@ -100,9 +100,15 @@ bool is_owner_name(std::string_view name) noexcept {
 }
 
 std::vector<Row> Store::Impl::lease(const char* store::Sql::*statement, const std::vector<Value>& parameters,
-                                    StoreIdentity& store) {
+                                    StoreIdentity& store, int& sent) {
+  sent = 0;
   auto granted = grant(
-      statement, 4, [&](const std::string&) { return parameters; }, [](store::Connection&, milliseconds) {});
+      statement, 4,
+      [&](const std::string&) {
+        ++sent;
+        return parameters;
+      },
+      [](store::Connection&, milliseconds) {});
   if (!granted) return {};
   store = std::move(granted->second);
   return {std::move(granted->first)};
@@ -208,6 +214,15 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   const std::string token = store::new_uuid();
   StoreIdentity store;
   LeaseClocks clocks(request, request.not_before, layout, impl_->clock());
+  const auto give_up_others = [&](std::int64_t kept) {
+    const Impl::OneMoreAttempt to_give_up(*impl_);
+    try {
+      impl_->execute(&store::Sql::give_up_others,
+                     {request.owner, token, kept, std::int64_t{request.window.count()}});
+    } catch (const Error&) {
+      // They are free when their windows are over.
+    }
+  };
   const auto claim = [&](const char* store::Sql::*statement, std::int64_t worker, bool with_silence) {
     clocks.ask();
     std::vector<Value> parameters{request.owner,
@@ -222,9 +237,17 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
                                   unix_ms(clocks.first_begin()),
                                   unix_ms(clocks.last_begin())};
     if (with_silence) parameters.emplace_back(static_cast<std::int64_t>(request.recycle_after.count()));
-    auto rows = impl_->lease(statement, parameters, store);
-    clocks.note_answer();
-    return rows;
+    constexpr std::int64_t none = -1;
+    int sent = 0;
+    try {
+      auto rows = impl_->lease(statement, parameters, store, sent);
+      clocks.note_answer();
+      if (sent > 1) give_up_others(rows.empty() ? none : rows[0].integer(0));
+      return rows;
+    } catch (const Error& error) {
+      if (error.retryable() && sent > 0) give_up_others(none);
+      throw;
+    }
   };
   // True if what was claimed came too late for the clocks. Throws Error where they forbid a lease.
   const auto came_late = [&] {
@@ -317,12 +340,13 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
   for (;;) {
     clocks.ask();
     StoreIdentity store;
+    int sent = 0;  // however often: each time leases the same
     const auto rows = impl_->lease(
         &store::Sql::renew,
         {lease.worker, lease.token, unix_ms(begin), static_cast<std::int64_t>(request.window.count()),
          unix_ms(clocks.asked()), unix_ms(clocks.earliest_store()), unix_ms(clocks.latest()),
          unix_ms(clocks.last_begin())},
-        store);
+        store, sent);
     clocks.note_answer();
     if (!rows.empty()) {
       WorkerLease next = lease_of(rows[0], lease.token, store);

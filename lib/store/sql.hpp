@@ -196,6 +196,9 @@ struct Sql {
   const char* lease_clocks;
   /// $1 worker, $2 token, $3 end of what was used, $4 1 to free it for other owners too -> worker
   const char* give_up;
+  /// $1 owner, $2 token, $3 worker, $4 length of the windows -> the other workers under that token, which are
+  /// given up whole: attempts whose reply was lost leased them, and nobody uses them.
+  const char* give_up_others;
   /// $1 the caller's clock -> worker_id, owner, 1 if it has a token, window_end, renewed_at, clock_offset,
   /// silence, 1 if the store leases it
   const char* workers;

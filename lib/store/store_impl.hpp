@@ -164,9 +164,10 @@ class Store::Impl {
   /// That there is no such tag in the store asked last.
   Error missing(const TagName& name);
 
-  /// Runs a statement that leases, and notes which store did. No rows: there is no lease in this way.
+  /// Runs a statement that leases, and notes which store did, and how often it was sent in `sent`. No rows:
+  /// there is no lease in this way.
   std::vector<store::Row> lease(const char* store::Sql::*statement,
-                                const std::vector<store::Value>& parameters, StoreIdentity& store);
+                                const std::vector<store::Value>& parameters, StoreIdentity& store, int& sent);
   /// Gives a worker that neither the store nor this host knows to have been leased beyond that time.
   using FindSpare = std::function<std::optional<std::int64_t>(UnixTime)>;
   /// Throws Error (refused) if time before the worker's mark was leased.

@@ -205,6 +205,29 @@ TEST_CASE("commit: a role that keeps warnings from the client is refused") {
   CHECK(std::string(error.what()).find("client_min_messages") != std::string::npos);
 }
 
+TEST_CASE("commit: where a standby is missing, no worker stays leased to those who got no answer") {
+  leaf::test::PostgresqlCluster cluster;
+  set_up(cluster.url());
+  leaf::test::SqlSession administrator(cluster.url() + " options='-c synchronous_commit=local'");
+  const auto require_standby = [&](const std::string& name) {
+    administrator.run("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
+    administrator.run("SELECT pg_reload_conf()");
+    REQUIRE(
+        leaf::test::wait_for([&] { return administrator.value("SHOW synchronous_standby_names") == name; }));
+  };
+  require_standby("missing");
+  const leaf::WorkerRequest request{.owner = "a"};
+  for (int i = 0; i < 3; ++i) {
+    leaf::Store store({.url = cluster.url(), .timeout = std::chrono::milliseconds(500)});
+    CHECK(error_of([&] { store.acquire_worker(request); }).code() == leaf::ErrorCode::unavailable);
+  }
+  require_standby("");
+  leaf::Store store({.url = cluster.url()});
+  REQUIRE(leaf::test::wait_for([&] { return std::ranges::none_of(store.workers(), &leaf::Worker::leased); }));
+  CHECK(store.workers().size() == 1);
+  CHECK(store.acquire_worker(request).worker == 0);
+}
+
 TEST_CASE("commit: a wait for a missing standby that is cancelled burns the range") {
   leaf::test::PostgresqlCluster cluster;
   set_up(cluster.url());

@@ -353,6 +353,8 @@ void Server::tell_grants(const char* statement, StoreModel::Parameters parameter
     log_.note("leased", process, row.integer(0), time.lo);
     log_.note("until", process, row.integer(0), time.hi);
     say_lease(statement == sql.renew ? "renewed" : "acquired", process, row.integer(0));
+  } else if (statement == sql.give_up_others) {
+    for (const Row& one : rows) say_lease("given up", process, one.integer(0));
   } else if (statement == sql.give_up || statement == sql.recycle) {
     say_lease(statement == sql.give_up ? "given up" : "recycled", process, row.integer(0));
   }

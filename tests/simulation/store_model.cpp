@@ -319,6 +319,16 @@ class Statement {
     if (integer(4) == 1) row->owner.reset();
     return {Row({number(row->id)})};
   }
+  Rows give_up_others() {
+    Rows rows;
+    for (WorkerRow& row : tables_.workers) {
+      if (row.owner != text(1) || row.token != Uuid::parse(text(2)) || row.id == integer(3)) continue;
+      row.window_end = std::max(row.held_after, row.window_end - integer(4));
+      row.token.reset();
+      rows.push_back(Row({number(row.id)}));
+    }
+    return rows;
+  }
   Rows workers() {
     std::ranges::sort(tables_.workers, {}, &WorkerRow::id);
     Rows rows;
@@ -661,6 +671,7 @@ constexpr std::array known{
     Known{&store::Sql::owner_clocks, &Statement::owner_clocks, false},
     Known{&store::Sql::lease_clocks, &Statement::lease_clocks, false},
     Known{&store::Sql::give_up, &Statement::give_up, true},
+    Known{&store::Sql::give_up_others, &Statement::give_up_others, true},
     Known{&store::Sql::workers, &Statement::workers, false},
     Known{&store::Sql::recycle, &Statement::recycle, true},
     Known{&store::Sql::release, &Statement::release, true},

@@ -154,7 +154,12 @@ void ask_of_workers(StorePair& pair, std::vector<std::string>& tokens) {
           {worker, token, window_end - random.one_in(2) * random.spread(0, 10 * minute_ms), random.below(2)},
           first_column);
     case 8:
-      if (!random.one_in(2)) return;
+      if (!random.one_in(2)) {
+        return pair.ask(&Sql::give_up_others, "give_up_others",
+                        {"owner" + std::to_string(random.below(3)), token,
+                         random.one_in(4) ? worker : std::int64_t{-1}, random.spread(1, 10 * minute_ms)},
+                        first_column);
+      }
       return pair.ask(&Sql::recycle, "recycle", {worker, now, random.below(2)}, first_column);
     case 9:
       return pair.ask(&Sql::workers, "workers", {now}, {0, 1, 2, 3, 4, 5, 6, 7});

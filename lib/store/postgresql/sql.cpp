@@ -369,6 +369,9 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
         "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = $2::uuid,"
         " owner = CASE $4::integer WHEN 1 THEN NULL ELSE owner END"
         " WHERE worker_id = $1::integer AND token = " HASH " RETURNING worker_id",
+    .give_up_others =
+        "UPDATE leaf_worker SET window_end = greatest(held_after, window_end - $4::bigint), token = $2::uuid"
+        " WHERE owner = $1::varchar AND token = " HASH " AND worker_id <> $3::integer RETURNING worker_id",
     .workers =
         "SELECT worker_id, owner, (token IS NOT NULL)::integer, window_end, renewed_at, clock_offset,"
         " " CLOCK " - renewed_at, " IN_RANGE("worker_id") "::integer FROM leaf_worker WHERE $1::bigint IS NOT NULL ORDER BY worker_id",

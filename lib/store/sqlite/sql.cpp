@@ -233,6 +233,9 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
         "UPDATE leaf_worker SET window_end = max(held_after, min(window_end, $3)), token = NULL,"
         " owner = CASE $4 WHEN 1 THEN NULL ELSE owner END"
         " WHERE worker_id = $1 AND token = $2 RETURNING worker_id",
+    .give_up_others =
+        "UPDATE leaf_worker SET window_end = max(held_after, window_end - $4), token = NULL"
+        " WHERE owner = $1 AND token = $2 AND worker_id <> $3 RETURNING worker_id",
     .workers =
         "SELECT worker_id, owner, token IS NOT NULL, window_end, renewed_at, clock_offset,"
         " $1 - renewed_at, " IN_RANGE("worker_id") " FROM leaf_worker ORDER BY worker_id",
