@@ -54,7 +54,8 @@ std::string run_of(const Row& row, std::size_t first);
 
 /// Throws Error (refused) unless `column` says that the commit which granted the row will last: 1, it will;
 /// 0, by the settings it may not; 2, the table is unlogged; 3, the table lacks the guard that belongs to it;
-/// 4, triggers do not run; 5, no standby is waited for; 6, a subscription writes into the table.
+/// 4, triggers do not run; 5, no standby is waited for; 6, a subscription writes into the table;
+/// 7, a trigger puts the old row back.
 void require_durable(const Row& row, std::size_t column);
 
 /// What the retry policy looks at besides a database's own SQLSTATEs; drivers set these themselves.
@@ -143,6 +144,9 @@ inline Advice subscription_advice() {
       "leafctl-operations(7) says how to go on"_hint,
       Remedy{Remedy::Kind::check_store});
 }
+
+/// For a row that lacks what was just written to it.
+Error put_back();
 
 /// `error` of what only the owner of the tables may do, as it is told to another role.
 Error for_owner(const Error& error);

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 using store::Connection;
 
 /// Goes up where the functions come to do something else.
-constexpr int functions_version = 2;
+constexpr int functions_version = 3;
 /// IDs of one call: a mistake in the number fills no disk.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 24;
 constexpr std::string_view names =

@@ -83,6 +83,7 @@ void require_durable(const Row& row, std::size_t column) {
                 "a subscription writes into a table of the store: what it brings may set IDs back",
                 subscription_advice());
   }
+  if (durability == 7) throw put_back();
   throw Error(
       ErrorCode::refused,
       "commits may be lost in a crash: 'synchronous_commit' is off, or "
@@ -90,6 +91,11 @@ void require_durable(const Row& row, std::size_t column) {
       advice("leave both at their defaults for this role and database, and out of PGOPTIONS; see which "
              "one it is{}"_hint,
              Remedy{Remedy::Kind::check_store}));
+}
+
+Error put_back() {
+  return {ErrorCode::refused, "a trigger puts back what is written: IDs that were granted would come again",
+          "drop the trigger on table leaf_alloc or leaf_worker that does so and is not the store's"_hint};
 }
 
 Error for_owner(const Error& error) {

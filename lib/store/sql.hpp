@@ -179,7 +179,8 @@ struct Sql {
   const char* acquire_silent;
   /// $6 worker, $12 silence. That one, if it is new, free, the owner's own or silent, its window over.
   const char* acquire_this;
-  /// Writes the latest worker as it is -> its number. No row: there is none.
+  /// Writes $1, a positive number, as the offset of the latest worker -> its number, 1 if it was written. No
+  /// row: there is none. To be tried out.
   const char* touch_worker;
   /// $1 worker, $2 token, $3 end of the last window, $4 length, $5 the caller's clock, the limits of clocks
   /// ($6 and $7 of the store's, $7 of earlier grants, $8 of the window's begin) -> the lease of the time

@@ -46,6 +46,15 @@ Grant grant_of(const Row& row, const StoreIdentity& store) {
   return grant;
 }
 
+/// A trigger of somebody's could have the row say another one.
+void require_size(const Grant& ids, std::int64_t count, bool is_exact) {
+  const auto size = ids.range.hi - ids.range.lo;
+  if (is_exact ? size == count : size <= std::max({ids.step, count, std::int64_t{1}})) return;
+  throw Error(ErrorCode::refused,
+              fmt::format("the store granted {} IDs, where {} were asked for", size, count),
+              "drop the trigger on table leaf_alloc that alters last_grant"_hint);
+}
+
 void require_between(const char* what, std::optional<std::int64_t> value, std::int64_t lowest,
                      std::int64_t highest) {
   if (value && (*value < lowest || *value > highest)) {
@@ -259,7 +268,11 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
       }));
     return changed;
   });
-  if (!rows.empty()) return tag_of(rows[0]);
+  if (!rows.empty()) {
+    Tag changed = tag_of(rows[0]);
+    if (changed.next_id < change.raise_to.value_or(0)) throw store::put_back();
+    return changed;
+  }
   if (!found.tag) throw impl_->missing(name);
   const std::int64_t next_id = std::max(found.tag->next_id, change.raise_to.value_or(0));
   throw Error(
@@ -348,6 +361,7 @@ Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& 
     throw store::is_lost(found, mark) ? lost_tag(ErrorCode::not_found, name, mark) : no_such_tag(name);
   }
   Grant ids = grant_of(granted->first, granted->second);
+  require_size(ids, count, statement == &store::Sql::grant_exactly);
   if (ids.range.lo < mark) throw gone_back(name, mark);
   if (!claim(ids.store, subject, ids.range))
     throw gone_back(name, marks_->highest(ids.store.deployment, subject));

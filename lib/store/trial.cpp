@@ -59,7 +59,12 @@ std::vector<Tag> tags_in_use(Connection& connection, std::size_t count, millisec
 /// Throws what a grant of `tag` would.
 void try_grant(Connection& connection, const Tag& tag, milliseconds timeout) {
   const Value grant[] = {tag.name, std::int64_t{0}, std::int64_t{0}};
-  if (!connection.try_out(connection.sql().grant_segment, grant, timeout).empty()) return;
+  const auto granted = connection.try_out(connection.sql().grant_segment, grant, timeout);
+  if (granted.size() == 1) {
+    require_durable(granted[0], 5);
+    if (granted[0].integer(0) < tag.next_id) throw put_back();
+  }
+  if (!granted.empty()) return;
   const Value name[] = {tag.name};
   const FoundTag found = found_in(connection.execute(connection.sql().tag, name, timeout));
   if (found.tag && found.tag->next_id <= found.tag->limit.value_or(max_id)) throw kept_away("leaf_alloc");
@@ -86,8 +91,10 @@ void try_new_worker(Connection& connection, UnixTime now, milliseconds timeout) 
 
 /// Throws what the next lease of a worker that somebody has had would.
 void try_known_worker(Connection& connection, UnixTime now, milliseconds timeout) {
-  if (!connection.try_out(connection.sql().touch_worker, {}, timeout).empty()) return;
   const Value time[] = {unix_ms(now)};
+  const auto touched = connection.try_out(connection.sql().touch_worker, time, timeout);
+  if (touched.size() == 1 && touched[0].integer(1) == 0) throw put_back();
+  if (!touched.empty()) return;
   if (connection.execute(connection.sql().workers, time, timeout).empty()) return;
   throw kept_away("leaf_worker");
 }

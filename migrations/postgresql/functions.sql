@@ -185,6 +185,8 @@ BEGIN
            WHEN NOT pg_relation_is_publishable(t.tableoid) THEN 2
            WHEN EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = t.tableoid) THEN 7
            WHEN split_part(t.granted_by, '.', 3) <> t.tableoid::text THEN 3
+           -- The old row, put back by a trigger of somebody's.
+           WHEN t.update_time <> now() THEN 8
            -- A row that a subtransaction wrote has its number.
            WHEN t.xmin <> pg_current_xact_id()::xid
              AND current_setting('leaf.draw_in_savepoints', true) IS DISTINCT FROM 'on' THEN 6 ELSE 1 END,
@@ -219,6 +221,9 @@ BEGIN
   IF durability = 3 THEN
     RAISE EXCEPTION 'table leaf_alloc was recreated without its triggers: IDs that were granted may come again'
       USING ERRCODE = 'LF002', HINT = 'put back the one that was there, or the whole store from a backup';
+  ELSIF durability = 8 THEN
+    RAISE EXCEPTION 'a trigger puts back what was written: IDs that were granted would come again'
+      USING ERRCODE = 'LF002', HINT = 'drop the trigger on table leaf_alloc that returns OLD';
   ELSIF durability = 6 THEN
     RAISE EXCEPTION 'tag ''%'' is drawn from behind a savepoint: going back to it gives the IDs to others, whoever knows them', tag
       USING ERRCODE = 'invalid_transaction_state',

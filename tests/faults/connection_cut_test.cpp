@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "leaf/error.hpp"
@@ -112,6 +113,33 @@ TEST_CASE_FIXTURE(Proxied, "cut: anywhere in the request the call goes through o
   proxy.cut_after(Way::request, size);
   draw();
   CHECK(leaf::test::wait_for([&] { return audit().burnt("order") == count; }));
+}
+
+TEST_CASE_FIXTURE(Proxied,
+                  "cut: anywhere in the replies of a lease one worker stays leased, the one that is told") {
+  int owners = 0;
+  const auto acquire = [&] {
+    const std::string owner = fmt::format("owner-{:04}", ++owners);
+    const leaf::WorkerLease lease = store.acquire_worker({.owner = owner});
+    std::vector<std::int64_t> leased;
+    for (const leaf::Worker& worker : leaf::Store({.url = database.url()}).workers()) {
+      if (worker.owner == owner && worker.leased) leased.push_back(worker.id);
+    }
+    CHECK(leased == std::vector{lease.worker});
+    return lease;
+  };
+  acquire();
+  const std::uint64_t before = proxy.passed(Way::reply);
+  acquire();
+  std::size_t spare = 0;
+  for (const std::uint64_t bytes : cuts_within(proxy.passed(Way::reply) - before)) {
+    CAPTURE(bytes);
+    proxy.cut_after(Way::reply, bytes);
+    acquire();
+    REQUIRE(!proxy.cut_pending());
+  }
+  for (const leaf::Worker& worker : store.workers()) spare += worker.leased ? 0 : 1;
+  CHECK(spare > 0);  // some of the replies that were lost were of leases
 }
 
 TEST_CASE_FIXTURE(Proxied, "cut: while logging in the call logs in anew") {

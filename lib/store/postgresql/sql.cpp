@@ -38,10 +38,12 @@
   " WHEN current_setting('session_replication_role', true) = 'replica' THEN 4" \
   " WHEN NOT pg_relation_is_publishable(tableoid) THEN 2"                      \
   " WHEN tableoid IN (SELECT srrelid FROM pg_subscription_rel) THEN 6" further " ELSE 1 END"
-#define IS_DURABLE DURABILITY("")
+// A trigger of somebody's may put the old row back: it lacks what the statement has written.
+#define IS_DURABLE_LEASE DURABILITY(" WHEN token IS DISTINCT FROM " HASH " THEN 7")
 // A table that was made anew without the triggers keeps the name of the one that it was copied from.
 #define IS_DURABLE_GRANT \
-  DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3")
+  DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3" \
+             " WHEN update_time <> now() THEN 7")
 // Who grants, as the guard knows it, and since when this server runs: copies of its files can say the same of
 // themselves while both run.
 #define SERVER_START "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text"
@@ -75,7 +77,7 @@
 // A renewal is granted before leaf_meta notices another server, so it asks which one this is.
 #define LESSOR SERVER " || '@' || " SERVER_START
 #define LEASE(begin)                                                                  \
-  "worker_id, " begin ", window_end, " IS_DURABLE ", " DEPLOYMENT ", (SELECT " LESSOR \
+  "worker_id, " begin ", window_end, " IS_DURABLE_LEASE ", " DEPLOYMENT ", (SELECT " LESSOR \
   "), (SELECT layout FROM leaf_meta)"
 // Whether the store leases this one.
 #define IN_RANGE(worker) \
@@ -348,8 +350,9 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
         " AND (w.owner IS NULL OR w.owner = $1::varchar OR w.renewed_at <= " CLOCK
         " - $12::bigint)"
         " RETURNING " LEASE("window_end - $3::bigint"),
-    .touch_worker = "UPDATE leaf_worker SET renewed_at = renewed_at WHERE worker_id ="
-                    " (SELECT worker_id FROM leaf_worker ORDER BY renewed_at DESC LIMIT 1) RETURNING worker_id",
+    .touch_worker = "UPDATE leaf_worker SET renewed_at = renewed_at, clock_offset = $1::bigint WHERE worker_id ="
+                    " (SELECT worker_id FROM leaf_worker ORDER BY renewed_at DESC LIMIT 1)"
+                    " RETURNING worker_id, (clock_offset = $1::bigint)::integer",
     // What is over may have been leased to another by a commit that was lost. What lies before held_after was
     // leased to others, whoever has put this token there.
     .renew = "UPDATE leaf_worker SET window_end = greatest(window_end, greatest($3::bigint, " NOW

@@ -217,8 +217,9 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
         " WHERE leaf_worker.window_end <= $5"
         " AND (leaf_worker.owner IS NULL OR leaf_worker.owner = $1 OR leaf_worker.renewed_at <= $5 - $12)"
         " RETURNING " LEASE("window_end - $3"),
-    .touch_worker = "UPDATE leaf_worker SET renewed_at = renewed_at WHERE worker_id ="
-                    " (SELECT worker_id FROM leaf_worker ORDER BY renewed_at DESC LIMIT 1) RETURNING worker_id",
+    .touch_worker = "UPDATE leaf_worker SET renewed_at = renewed_at, clock_offset = $1 WHERE worker_id ="
+                    " (SELECT worker_id FROM leaf_worker ORDER BY renewed_at DESC LIMIT 1)"
+                    " RETURNING worker_id, (clock_offset = $1)",
     .renew =
         "UPDATE leaf_worker SET window_end = max(window_end, max($3, $5) + $4), renewed_at = $5,"
         " clock_offset = 0"

@@ -8,6 +8,7 @@
 #include "leaf/store.hpp"
 #include "store/postgresql/role_stage.hpp"
 #include "support/error_of.hpp"
+#include "support/sql_verdict.hpp"
 
 using leaf::test::error_of;
 
@@ -39,6 +40,12 @@ constexpr const char* raises =
 constexpr const char* swallows =
     "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';";
 
+constexpr const char* returns_old =
+    "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN OLD; END';";
+constexpr const char* alters =
+    "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.max_id := OLD.max_id; RETURN NEW; "
+    "END';";
+
 struct Case {
   std::string put;
   std::string undo;
@@ -57,6 +64,12 @@ const Case of_tags[] = {
     {std::string(swallows) +
          "CREATE TRIGGER odd BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION odd()",
      "DROP FUNCTION odd CASCADE", "kept away"},
+    {std::string(returns_old) +
+         "CREATE TRIGGER odd BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION odd()",
+     "DROP FUNCTION odd CASCADE", "puts back"},
+    {std::string(alters) +
+         "CREATE TRIGGER z_odd BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION odd()",
+     "DROP FUNCTION odd CASCADE", "puts back"},
     {"CREATE PUBLICATION odd FOR TABLE leaf_alloc; ALTER TABLE leaf_alloc REPLICA IDENTITY NOTHING",
      "DROP PUBLICATION odd", "replica identity"},
 };
@@ -75,6 +88,9 @@ const Case of_workers[] = {
     {std::string(swallows) +
          "CREATE TRIGGER odd BEFORE UPDATE ON leaf_worker FOR EACH ROW EXECUTE FUNCTION odd()",
      "DROP FUNCTION odd CASCADE", "kept away"},
+    {std::string(returns_old) +
+         "CREATE TRIGGER odd BEFORE UPDATE ON leaf_worker FOR EACH ROW EXECUTE FUNCTION odd()",
+     "DROP FUNCTION odd CASCADE", "puts back"},
 };
 
 void check_told(const std::optional<leaf::RefusedTrial>& trial, const std::string& why) {
@@ -100,7 +116,9 @@ TEST_CASE(
     CHECK(!health.refused_lease);
     CHECK(stage.rows() == before);
     leaf::Store store({.url = stage.role_url(), .timeout = {}});
-    error_of([&] { store.grant(order, 10); });
+    // Where the row is altered while it is written, only a trial shows it.
+    if (one.put.find("z_odd") == std::string::npos)
+      CHECK(error_of([&] { store.grant(order, 10); }).code() != leaf::ErrorCode::failed);
     stage.database.sql().run(one.undo);
     CHECK(stage.owner.grant_segment(order).range.hi > 0);
   }
@@ -129,4 +147,45 @@ TEST_CASE("postgresql: of a store that is well, health changes nothing") {
   CHECK(!health.refused_grant);
   CHECK(!health.refused_lease);
   CHECK(stage.rows() == before);
+}
+
+TEST_CASE("postgresql: where a trigger puts the old row back, nobody is granted it a second time") {
+  Stage stage;
+  stage.owner.install_functions("public");
+  const leaf::WorkerLease lease = stage.owner.acquire_worker({.owner = "b"});
+  CHECK(stage.owner.give_up_worker(lease, lease.begin));
+  stage.database.sql().run(
+      std::string(returns_old) +
+      "CREATE TRIGGER odd BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION odd();"
+      "CREATE TRIGGER odd BEFORE UPDATE ON leaf_worker FOR EACH ROW EXECUTE FUNCTION odd()");
+  // Of another host, which knows nothing of what was granted before.
+  leaf::Store store({.url = stage.role_url()});
+  const leaf::Error of_tag = error_of([&] { store.grant(order, 1); });
+  CHECK(of_tag.code() == leaf::ErrorCode::refused);
+  CHECK(of_tag.hint() ==
+        "drop the trigger on table leaf_alloc or leaf_worker that does so and is not the store's");
+  CHECK(error_of([&] { store.grant_segment(order); }).code() == leaf::ErrorCode::refused);
+  CHECK(error_of([&] { stage.owner.update_tag(order, {.raise_to = 1000}); }).code() ==
+        leaf::ErrorCode::refused);
+  CHECK(error_of([&] { store.acquire_worker({.owner = "b"}); }).code() == leaf::ErrorCode::refused);
+  CHECK(leaf::test::verdict(stage.database.sql(), "SELECT leaf_next('order')")
+            .starts_with("LF002|a trigger puts back"));
+  stage.database.sql().run("DROP FUNCTION odd CASCADE");
+  CHECK(store.grant(order, 1).range.lo > 1);
+}
+
+TEST_CASE("postgresql: where a trigger alters how many IDs were granted, none are given out") {
+  Stage stage;
+  stage.owner.grant(order, 100);
+  stage.database.sql().run(
+      "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.last_grant := 15; RETURN NEW; "
+      "END';"
+      "CREATE TRIGGER z_odd BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION odd()");
+  leaf::Store store({.url = stage.role_url()});
+  const leaf::Error error = error_of([&] { store.grant(order, 5); });
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(error.hint() == "drop the trigger on table leaf_alloc that alters last_grant");
+  CHECK(error_of([&] { store.grant_segment(order); }).code() == leaf::ErrorCode::refused);
+  stage.database.sql().run("DROP FUNCTION odd CASCADE");
+  CHECK(store.grant(order, 5).range.size() == 5);
 }
