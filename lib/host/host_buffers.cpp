@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "host/failure_advice.hpp"
+#include "host/fetch_record.hpp"
 #include "host/folder.hpp"
 #include "host/state_file.hpp"
 #include "host/store_name.hpp"
@@ -154,10 +155,9 @@ void when_nobody_fetches(const host::Folder& folder, const std::string& file_nam
       return;
     }
     if (clock.steady_now() >= deadline) {
-      throw Error(
-          ErrorCode::unavailable,
-          fmt::format("what this host has buffered could not be dropped within {}", text_of(allowed)),
-          "another process is fetching; if it is stopped, let it go on or kill it, then try again"_hint);
+      throw Error(ErrorCode::unavailable,
+                  fmt::format("what this host has buffered could not be dropped within {}", text_of(allowed)),
+                  who_fetches(file->state()));
     }
     clock.sleep_for(milliseconds(1));
   }

@@ -16,7 +16,7 @@ const char* const help_lines[] = {
     "    leaf next --snowflake   a snowflake ID",
     "    leaf decode ID          what a snowflake ID holds",
     "",
-    "Options of 'next' and 'decode':",
+    "Options of 'next' and 'decode', where that is the first word:",
     "  -v VAR    assign to VAR rather than print: of 'next' the ID, or with -n an",
     "            array of IDs; of 'decode' an associative array with the keys id,",
     "            layout, time, unix_ms, worker, sequence (those of the layout)",

@@ -147,8 +147,7 @@ SnowflakeGenerator::Impl::~Impl() {
 /// What was not used; with `release_at_end` the worker itself.
 void SnowflakeGenerator::Impl::give_back(const range::OwnRanges& windows) {
   const auto last = range::record_as<range::WindowRecord>(windows.record());
-  const UnixTime used_until =
-      snowflake::used_until(last.begin, windows.buffer().view().rest.lo, *positions_);
+  const UnixTime used_until = snowflake::used_until(last.begin, windows.buffer().view().rest.lo, *positions_);
   const WorkerLease lease{.worker = last.worker,
                           .token = last.token,
                           .begin = last.begin,

@@ -363,6 +363,8 @@ is_new_and_locked() {
   expect 3 leafctl --timeout 100ms next --snowflake --worker-name b --worker-id 7
   named=$(sed -n 's/^hint: process \([0-9]*\) of this host is fetching it; if it is stopped, let it go on with .*$/\1/p' <<<"$stderr")
   same 'the process' "$fetcher" "$named"
+  expect 3 leafctl --timeout 100ms status --forget "$LEAFCTL_STORE"
+  contains "$stderr" "hint: process $fetcher of this host is fetching it"
   kill -CONT "$named"
   wait "$fetcher"
   leafctl next --snowflake --worker-name b --worker-id 7 >>"$ids"

@@ -41,9 +41,10 @@
 // A trigger of somebody's may put the old row back: it lacks what the statement has written.
 #define IS_DURABLE_LEASE DURABILITY(" WHEN token IS DISTINCT FROM " HASH " THEN 7")
 // A table that was made anew without the triggers keeps the name of the one that it was copied from.
-#define IS_DURABLE_GRANT \
-  DURABILITY(" WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3" \
-             " WHEN update_time <> now() THEN 7")
+#define IS_DURABLE_GRANT                                                                 \
+  DURABILITY(                                                                            \
+      " WHEN split_part(granted_by, '.', 3) <> 'leaf_alloc'::regclass::oid::text THEN 3" \
+      " WHEN update_time <> now() THEN 7")
 // Who grants, as the guard knows it, and since when this server runs: copies of its files can say the same of
 // themselves while both run.
 #define SERVER_START "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text"
@@ -76,7 +77,7 @@
   " AND (o.renewed_at > $8::bigint OR o.token IS NULL AND o.window_end > $9::bigint))"
 // A renewal is granted before leaf_meta notices another server, so it asks which one this is.
 #define LESSOR SERVER " || '@' || " SERVER_START
-#define LEASE(begin)                                                                  \
+#define LEASE(begin)                                                                        \
   "worker_id, " begin ", window_end, " IS_DURABLE_LEASE ", " DEPLOYMENT ", (SELECT " LESSOR \
   "), (SELECT layout FROM leaf_meta)"
 // Whether the store leases this one.

@@ -61,7 +61,8 @@ TEST_CASE("sqlite: a store's health tells what somebody has put on its tables, a
     REQUIRE(told);
     CHECK(told->tag == (is_of_tags ? "order" : ""));
     if (one.why == "kept away")
-      CHECK(told->error.hint() == "drop the trigger on table " + one.table + " that does so and is not the store's");
+      CHECK(told->error.hint() ==
+            "drop the trigger on table " + one.table + " that does so and is not the store's");
     CHECK(told->error.code() == leaf::ErrorCode::refused);
     CHECK_MESSAGE(std::string(told->error.what()).find(one.why) != std::string::npos, told->error.what());
     CHECK(rows(session) == before);
