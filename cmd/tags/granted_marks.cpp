@@ -14,7 +14,7 @@ namespace {
 std::vector<leaf::Error> missing_marks(const Session& session) {
   if (session.settings().runtime_dir.empty()) {
     return {{leaf::ErrorCode::usage, "there is no folder in memory for its record",
-             "name one on tmpfs with --runtime-dir"_hint}};
+             "name one on tmpfs with --runtime-dir; 'leafctl doctor' says why there is none"_hint}};
   }
   const leaf::HostOptions host = session.host_options();
   if (const auto why = leaf::why_no_host_marks(host)) return {*why};
