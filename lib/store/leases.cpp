@@ -211,7 +211,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     if (const auto from = store::wait_for_leases(found, now)) throw store::no_lease_before(*from, now);
   };
   check_lease_time();
-  const std::string token = store::new_uuid();
+  std::string token = store::new_uuid();
   StoreIdentity store;
   LeaseClocks clocks(request, request.not_before, layout, impl_->clock());
   const auto give_up_others = [&](std::int64_t kept) {
@@ -224,29 +224,34 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     }
   };
   const auto claim = [&](const char* store::Sql::*statement, std::int64_t worker, bool with_silence) {
-    clocks.ask();
-    std::vector<Value> parameters{request.owner,
-                                  token,
-                                  request.window.count(),
-                                  unix_ms(request.not_before),
-                                  unix_ms(clocks.asked()),
-                                  worker,
-                                  unix_ms(clocks.earliest_store()),
-                                  unix_ms(clocks.latest()),
-                                  unix_ms(clocks.latest_given_up()),
-                                  unix_ms(clocks.first_begin()),
-                                  unix_ms(clocks.last_begin())};
-    if (with_silence) parameters.emplace_back(static_cast<std::int64_t>(request.recycle_after.count()));
-    constexpr std::int64_t none = -1;
-    int sent = 0;
-    try {
-      auto rows = impl_->lease(statement, parameters, store, sent);
-      clocks.note_answer();
-      if (sent > 1) give_up_others(rows.empty() ? none : rows[0].integer(0));
-      return rows;
-    } catch (const Error& error) {
-      if (error.retryable() && sent > 0) give_up_others(none);
-      throw;
+    for (;;) {
+      clocks.ask();
+      std::vector<Value> parameters{request.owner,
+                                    token,
+                                    request.window.count(),
+                                    unix_ms(request.not_before),
+                                    unix_ms(clocks.asked()),
+                                    worker,
+                                    unix_ms(clocks.earliest_store()),
+                                    unix_ms(clocks.latest()),
+                                    unix_ms(clocks.latest_given_up()),
+                                    unix_ms(clocks.first_begin()),
+                                    unix_ms(clocks.last_begin())};
+      if (with_silence) parameters.emplace_back(static_cast<std::int64_t>(request.recycle_after.count()));
+      constexpr std::int64_t none = -1;
+      int sent = 0;
+      try {
+        auto rows = impl_->lease(statement, parameters, store, sent);
+        clocks.note_answer();
+        if (sent > 1) give_up_others(rows.empty() ? none : rows[0].integer(0));
+        if (sent <= 1 || !rows.empty()) return rows;
+        // What an attempt before had leased may have been in the way. That it is given up may reach the store
+        // late, and must not mean what is leased from now on.
+        token = store::new_uuid();
+      } catch (const Error& error) {
+        if (error.retryable() && sent > 0) give_up_others(none);
+        throw;
+      }
     }
   };
   // True if what was claimed came too late for the clocks. Throws Error where they forbid a lease.
@@ -375,33 +380,6 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
     });
     if (!came_late) throw lost;  // or may be, where another server has come
   }
-}
-
-bool Store::Impl::give_up(const WorkerLease& lease, UnixTime used_until, bool frees) {
-  used_until = std::max(used_until, lease.begin);  // what lies before that was others'
-  const std::string& deployment = lease.store.deployment;
-  const std::string subject = mark_of(lease.worker);
-  const MarkHolder holder = holder_of(lease.token);
-  const auto known = deployment.empty() ? GrantMarks::Mark() : marks_->mark(deployment, subject);
-  const bool is_own = known.end > 0 && known.holder == holder;
-  // First: another process of this host may get what is given up at once.
-  if (is_own) marks_->lower(deployment, subject, unix_ms(used_until), holder);
-  if (!execute(&store::Sql::give_up,
-               {lease.worker, lease.token, unix_ms(used_until), static_cast<std::int64_t>(frees)})
-           .empty())
-    return true;
-  // It is another holder's now, unless an attempt whose reply was lost has given it up.
-  if (is_own && !retried())
-    static_cast<void>(claim(lease.store, subject, {unix_ms(used_until), known.end}, holder));
-  return false;
-}
-
-bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
-  return impl_->give_up(lease, used_until, false);
-}
-
-bool Store::release_worker(const WorkerLease& lease, UnixTime used_until) {
-  return impl_->give_up(lease, used_until, true);
 }
 
 }  // namespace leaf

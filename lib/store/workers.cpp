@@ -94,4 +94,31 @@ std::vector<std::int64_t> Store::recycle_silent_workers(milliseconds recycle_aft
                      {unix_ms(host_time(impl_->clock())), static_cast<std::int64_t>(recycle_after.count())}));
 }
 
+bool Store::Impl::give_up(const WorkerLease& lease, UnixTime used_until, bool frees) {
+  used_until = std::max(used_until, lease.begin);  // what lies before that was others'
+  const std::string& deployment = lease.store.deployment;
+  const std::string subject = mark_of(lease.worker);
+  const MarkHolder holder = holder_of(lease.token);
+  const auto known = deployment.empty() ? GrantMarks::Mark() : marks_->mark(deployment, subject);
+  const bool is_own = known.end > 0 && known.holder == holder;
+  // First: another process of this host may get what is given up at once.
+  if (is_own) marks_->lower(deployment, subject, unix_ms(used_until), holder);
+  if (!execute(&store::Sql::give_up,
+               {lease.worker, lease.token, unix_ms(used_until), static_cast<std::int64_t>(frees)})
+           .empty())
+    return true;
+  // It is another holder's now, unless an attempt whose reply was lost has given it up.
+  if (is_own && !retried())
+    static_cast<void>(claim(lease.store, subject, {unix_ms(used_until), known.end}, holder));
+  return false;
+}
+
+bool Store::give_up_worker(const WorkerLease& lease, UnixTime used_until) {
+  return impl_->give_up(lease, used_until, false);
+}
+
+bool Store::release_worker(const WorkerLease& lease, UnixTime used_until) {
+  return impl_->give_up(lease, used_until, true);
+}
+
 }  // namespace leaf

@@ -12,6 +12,7 @@
 #include "store/postgresql/errors.hpp"
 #include "store/postgresql/health.hpp"
 #include "store/postgresql/migrations.hpp"
+#include "store/postgresql/parameters.hpp"
 #include "store/postgresql/query.hpp"
 #include "store/postgresql/schema_names.hpp"
 #include "store/postgresql/session.hpp"
@@ -31,29 +32,6 @@ constexpr milliseconds cancel_patience{500};
 /// How often a statement is parsed anew before it is prepared; a call from the shell never comes that far.
 constexpr int prepare_at_use = 3;
 
-/// Parameters as libpq takes them. The texts among them are borrowed.
-class Texts {
- public:
-  explicit Texts(std::span<const Value> parameters) {
-    numbers_.reserve(parameters.size());
-    for (const Value& value : parameters) {
-      if (const auto* number = std::get_if<std::int64_t>(&value)) {
-        values_.push_back(numbers_.emplace_back(std::to_string(*number)).c_str());
-      } else if (const auto* text = std::get_if<std::string>(&value)) {
-        values_.push_back(text->c_str());
-      } else {
-        values_.push_back(nullptr);
-      }
-    }
-  }
-
-  const std::vector<const char*>& get() const noexcept { return values_; }
-
- private:
-  std::vector<std::string> numbers_;
-  std::vector<const char*> values_;
-};
-
 class PostgresqlConnection final : public Connection {
  public:
   PostgresqlConnection(const std::string& connection_string, const std::string& program, milliseconds timeout)
@@ -66,9 +44,9 @@ class PostgresqlConnection final : public Connection {
 
   std::vector<Row> execute(const char* statement, std::span<const Value> parameters,
                            milliseconds timeout) override {
-    const Texts values(parameters);
+    const Parameters values(parameters);
     const auto before = PQtransactionStatus(session_.get());
-    auto rows = run(named(statement), values.get(), steady_clock::now() + timeout);
+    auto rows = run(named(statement), values.texts(), steady_clock::now() + timeout);
     // The row is only worth something once the commit is known: neither may the statement have opened a
     // transaction, nor may the server have warned, as it does when it gave up waiting for a standby.
     if (PQtransactionStatus(session_.get()) != before) {
@@ -82,11 +60,11 @@ class PostgresqlConnection final : public Connection {
   /// In one round trip: the server takes the changes back even if this process is stopped meanwhile.
   std::vector<Row> try_out(const char* statement, std::span<const Value> parameters,
                            milliseconds timeout) override {
-    const Texts values(parameters);
+    const Parameters values(parameters);
     const std::string& text = named(statement).text;
     const auto deadline = steady_clock::now() + timeout;
     PQenterPipelineMode(session_.get());
-    const bool sent = send("BEGIN", {}) && send(pin, {}) && send(text, values.get()) &&
+    const bool sent = send("BEGIN", {}) && send(pin, {}) && send(text, values.texts()) &&
                       send("SET CONSTRAINTS ALL IMMEDIATE", {}) && send("ROLLBACK", {}) && send_sync();
     Outcome outcome;
     await(sent, deadline);
