@@ -33,12 +33,15 @@ Advice advice_to_start_again(const Remedy& release) {
 
 }  // namespace
 
+std::chrono::milliseconds lead_of(const WorkerRequest& request, const Layout& layout) {
+  return std::max(request.max_backward, layout.unit()) + layout.unit();
+}
+
 LeaseClocks::LeaseClocks(const WorkerRequest& request, UnixTime wish, const Layout& layout, Clock& clock)
     : owner_(request.owner),
       wish_(wish),
       max_skew_(request.max_skew),
-      // What is given up ends with a whole unit of time.
-      lead_(std::max(request.max_backward, layout.unit()) + layout.unit()),
+      lead_(lead_of(request, layout)),
       longest_ahead_(std::max(most_ahead, 2 * request.window)),
       layout_(layout),
       clock_(clock) {}

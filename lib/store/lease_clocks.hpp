@@ -19,6 +19,9 @@ struct SeenClocks {
   std::optional<UnixTime> given_up;      ///< the latest end of what the owner made and gave back
 };
 
+/// How far ahead of the clock the end of what was given back may lie: it is a whole unit's.
+std::chrono::milliseconds lead_of(const WorkerRequest& request, const Layout& layout);
+
 /// The clocks at a lease. Their limits go with its statement, so that one which is refused writes nothing;
 /// explain() finds out afterwards what was refused.
 class LeaseClocks {

@@ -324,8 +324,9 @@ void Store::check_lease(WorkerRequest request, bool has_lease) {
     return found == known.end() ? now : std::max(now, found->window_end);
   };
   const std::vector<Worker> known = workers();
-  const auto worker = store::next_worker(request, known, pool.workers);
-  if (!has_lease && request.worker && !store::is_free(request, known)) {
+  const milliseconds lead = store::lead_of(request, pool.layout);
+  const auto worker = store::next_worker(request, known, pool.workers, lead);
+  if (!has_lease && request.worker && !store::is_free(request, known, lead)) {
     store::require_not_ahead(request, known);
     throw store::not_free(*request.worker, known);
   }

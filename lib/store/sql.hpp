@@ -169,7 +169,8 @@ struct Sql {
   /// $1 first, $2 last or NULL, $3 the layout's text, $4 the caller's clock -> first. No row: the layout is
   /// another one, or a worker outside is leased, which may be an error too. In a transaction.
   const char* set_workers;
-  /// $6 greatest worker. One that this owner held, else a free one, its window over.
+  /// $6 greatest worker. One that this owner held, its window over or given back, else a free one, its window
+  /// over.
   const char* acquire_held;
   /// $6 greatest worker. One never used.
   const char* acquire_new;
@@ -177,7 +178,8 @@ struct Sql {
   const char* has_new;
   /// $6 greatest worker, $12 silence. One whose owner was silent for so long, its window over.
   const char* acquire_silent;
-  /// $6 worker, $12 silence. That one, if it is new, free, the owner's own or silent, its window over.
+  /// $6 worker, $12 silence. That one, if it is new, free, the owner's own or silent, its window over; or if
+  /// this owner has given it back.
   const char* acquire_this;
   /// Writes $1, a positive number, as the offset of the latest worker -> its number, 1 if it was written. No
   /// row: there is none. To be tried out.

@@ -9,9 +9,15 @@ namespace leaf::store {
 
 namespace {
 
-/// Whether the next window of a worker begins at once, by the store's clock.
+using std::chrono::milliseconds;
+
+/// Whether the next window of a worker begins in `lead` at most, by the store's clock.
+bool ends_within(const Worker& worker, milliseconds lead) {
+  return worker.window_end <= worker.renewed_at + worker.silent_for + lead;
+}
+
 bool is_over(const Worker& worker) {
-  return worker.window_end <= worker.renewed_at + worker.silent_for;
+  return ends_within(worker, milliseconds::zero());
 }
 
 }  // namespace
@@ -26,24 +32,29 @@ std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const
   return std::nullopt;
 }
 
-bool is_free(const WorkerRequest& request, const std::vector<Worker>& known) {
+bool is_free(const WorkerRequest& request, const std::vector<Worker>& known, milliseconds lead) {
   const auto found = std::ranges::find(known, *request.worker, &Worker::id);
   if (found == known.end()) return true;
-  return is_over(*found) && (found->owner.empty() || found->owner == request.owner ||
-                             found->silent_for >= request.recycle_after);
+  const bool is_own = found->owner == request.owner;
+  return (is_over(*found) &&
+          (is_own || found->owner.empty() || found->silent_for >= request.recycle_after)) ||
+         (is_own && !found->leased && ends_within(*found, lead));
 }
 
 std::optional<std::int64_t> next_worker(const WorkerRequest& request, const std::vector<Worker>& known,
-                                        const WorkerRange& range) {
+                                        const WorkerRange& range, milliseconds lead) {
   if (request.worker) return request.worker;
+  // In the order of the statements that lease.
+  const auto own = std::ranges::find_if(known, [&](const Worker& worker) {
+    return worker.in_range && worker.owner == request.owner &&
+           (is_over(worker) || (!worker.leased && ends_within(worker, lead)));
+  });
+  if (own != known.end()) return own->id;
   std::vector<Worker> over;
   std::ranges::copy_if(known, std::back_inserter(over),
                        [](const Worker& worker) { return worker.in_range && is_over(worker); });
-  // In the order of the statements that lease.
-  for (const std::string& owner : {request.owner, std::string()}) {
-    const auto held = std::ranges::find(over, owner, &Worker::owner);
-    if (held != over.end()) return held->id;
-  }
+  const auto free = std::ranges::find(over, std::string(), &Worker::owner);
+  if (free != over.end()) return free->id;
   for (std::int64_t worker = range.first; worker <= range.last; ++worker) {
     if (std::ranges::find(known, worker, &Worker::id) == known.end()) return worker;
   }

@@ -16,12 +16,14 @@ namespace leaf::store {
 std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const WorkerRange& range,
                                          GrantMarks& marks, const std::string& deployment, UnixTime time);
 
+// Who has given a worker back may be leased it again up to `lead` before its window is over.
+
 /// Whether the worker that `request` pins can be leased now.
-bool is_free(const WorkerRequest& request, const std::vector<Worker>& known);
+bool is_free(const WorkerRequest& request, const std::vector<Worker>& known, std::chrono::milliseconds lead);
 
 /// The worker that Store::acquire_worker() is about to be leased; absent if none can be. `known` are all that
 /// the store has, by number.
 std::optional<std::int64_t> next_worker(const WorkerRequest& request, const std::vector<Worker>& known,
-                                        const WorkerRange& range);
+                                        const WorkerRange& range, std::chrono::milliseconds lead);
 
 }  // namespace leaf::store

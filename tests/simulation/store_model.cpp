@@ -239,8 +239,12 @@ class Statement {
   }
   Rows acquire_held() {
     if (!may_lease()) return {};
-    return take(best([&](const WorkerRow& row) { return !row.owner || *row.owner == text(1); },
-                     [](const WorkerRow& row) { return std::pair(row.owner ? 0 : 1, row.id); }));
+    return take(best(
+        [&](const WorkerRow& row) {
+          const bool is_own = row.owner == text(1);
+          return (is_over(row) && (!row.owner || is_own)) || (is_own && !row.token);
+        },
+        [](const WorkerRow& row) { return std::pair(row.owner ? 0 : 1, row.id); }));
   }
   Rows acquire_new() {
     if (is_file()) return acquire_lowest();
@@ -261,8 +265,9 @@ class Statement {
   }
   Rows acquire_silent() {
     if (!may_lease()) return {};
-    return take(best([&](const WorkerRow& row) { return row.renewed_at <= clock_ - integer(12); },
-                     [](const WorkerRow& row) { return std::pair(row.renewed_at, row.id); }));
+    return take(
+        best([&](const WorkerRow& row) { return is_over(row) && row.renewed_at <= clock_ - integer(12); },
+             [](const WorkerRow& row) { return std::pair(row.renewed_at, row.id); }));
   }
   Rows acquire_this() {
     if (!may_lease()) return {};
@@ -273,7 +278,8 @@ class Statement {
     require_insertable(proposed);
     if (row == nullptr) return insert(proposed);
     const bool may_take = !row->owner || *row->owner == text(1) || row->renewed_at <= clock_ - integer(12);
-    if (row->window_end > now() || !may_take) return {};
+    const bool is_given_back = row->owner == text(1) && !row->token;
+    if (!(is_over(*row) && may_take) && !is_given_back) return {};
     return take(row);
   }
   Rows renew() {
@@ -570,11 +576,12 @@ class Statement {
                     (row.renewed_at > integer(8) || (!row.token && row.window_end > integer(9)));
            });
   }
+  bool is_over(const WorkerRow& row) const { return row.window_end <= now(); }
   template <typename Fits, typename Order>
   WorkerRow* best(Fits fits, Order order) {
     WorkerRow* chosen = nullptr;
     for (WorkerRow& row : tables_.workers) {
-      if (row.window_end > now() || row.id > integer(6) || !is_in_range(row.id) || !fits(row)) continue;
+      if (row.id > integer(6) || !is_in_range(row.id) || !fits(row)) continue;
       if (chosen == nullptr || order(row) < order(*chosen)) chosen = &row;
     }
     return chosen;

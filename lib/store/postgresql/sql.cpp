@@ -324,8 +324,8 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
                    " AND " MAY_CHANGE("leaf_meta") " RETURNING first_worker",
     .acquire_held = "UPDATE leaf_worker w SET " TAKE " WHERE " MAY_LEASE
                     " AND w.worker_id = (SELECT c.worker_id FROM leaf_worker c"
-                    " WHERE c.window_end <= " NOW
-                    " AND (c.owner = $1::varchar OR c.owner IS NULL) AND c.worker_id <= $6::bigint"
+                    " WHERE (c.window_end <= " NOW " AND (c.owner = $1::varchar OR c.owner IS NULL)"
+                    " OR c.owner = $1::varchar AND c.token IS NULL) AND c.worker_id <= $6::bigint"
                     " AND " IN_RANGE("c.worker_id")
                     " ORDER BY c.owner IS NULL, c.worker_id LIMIT 1 FOR UPDATE SKIP LOCKED)"
                     " RETURNING " LEASE("window_end - $3::bigint"),
@@ -350,8 +350,9 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
         " WHERE " MAY_LEASE " ON CONFLICT (worker_id) DO UPDATE SET " TAKE " WHERE w.window_end <= " NOW
         " AND (w.owner IS NULL OR w.owner = $1::varchar OR w.renewed_at <= " CLOCK
         " - $12::bigint)"
+        " OR w.owner = $1::varchar AND w.token IS NULL"
         " RETURNING " LEASE("window_end - $3::bigint"),
-    .touch_worker = "UPDATE leaf_worker SET renewed_at = renewed_at, clock_offset = $1::bigint WHERE worker_id ="
+    .touch_worker = "UPDATE leaf_worker SET clock_offset = $1::bigint WHERE worker_id ="
                     " (SELECT worker_id FROM leaf_worker ORDER BY renewed_at DESC LIMIT 1)"
                     " RETURNING worker_id, (clock_offset = $1::bigint)::integer",
     // What is over may have been leased to another by a commit that was lost. What lies before held_after was

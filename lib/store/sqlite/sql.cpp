@@ -194,7 +194,8 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
         " RETURNING first_worker",
     .acquire_held = "UPDATE leaf_worker SET " TAKE " WHERE " MAY_LEASE
                     " AND worker_id = (SELECT c.worker_id FROM leaf_worker c"
-                    " WHERE c.window_end <= $5 AND (c.owner = $1 OR c.owner IS NULL) AND c.worker_id <= $6"
+                    " WHERE (c.window_end <= $5 AND (c.owner = $1 OR c.owner IS NULL)"
+                    " OR c.owner = $1 AND c.token IS NULL) AND c.worker_id <= $6"
                     " AND " IN_RANGE("c.worker_id")
                     " ORDER BY c.owner IS NULL, c.worker_id LIMIT 1)"
                     " RETURNING " LEASE("window_end - $3"),
@@ -216,8 +217,9 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
         " ON CONFLICT (worker_id) DO UPDATE SET " TAKE
         " WHERE leaf_worker.window_end <= $5"
         " AND (leaf_worker.owner IS NULL OR leaf_worker.owner = $1 OR leaf_worker.renewed_at <= $5 - $12)"
+        " OR leaf_worker.owner = $1 AND leaf_worker.token IS NULL"
         " RETURNING " LEASE("window_end - $3"),
-    .touch_worker = "UPDATE leaf_worker SET renewed_at = renewed_at, clock_offset = $1 WHERE worker_id ="
+    .touch_worker = "UPDATE leaf_worker SET clock_offset = $1 WHERE worker_id ="
                     " (SELECT worker_id FROM leaf_worker ORDER BY renewed_at DESC LIMIT 1)"
                     " RETURNING worker_id, (clock_offset = $1)",
     .renew =

@@ -149,6 +149,15 @@ TEST_CASE("postgresql: of a store that is well, health changes nothing") {
   CHECK(stage.rows() == before);
 }
 
+TEST_CASE(
+    "postgresql: what a runtime role may do to a worker is nothing that somebody has put on the table") {
+  Stage stage;
+  leaf::test::SqlSession(stage.role_url())
+      .run("UPDATE leaf_worker SET token = gen_random_uuid(), held_after = window_end");
+  CHECK(!stage.health().refused_lease);
+  CHECK(stage.owner.acquire_worker({.owner = "b"}).worker == 1);
+}
+
 TEST_CASE("postgresql: where a trigger puts the old row back, nobody is granted it a second time") {
   Stage stage;
   stage.owner.install_functions("public");
