@@ -20,6 +20,10 @@ bool is_over(const Worker& worker) {
   return ends_within(worker, milliseconds::zero());
 }
 
+bool is_for_its_owner(const Worker& worker, const WorkerRequest& request, milliseconds lead) {
+  return worker.owner == request.owner && (is_over(worker) || (!worker.leased && ends_within(worker, lead)));
+}
+
 }  // namespace
 
 std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const WorkerRange& range,
@@ -35,10 +39,8 @@ std::optional<std::int64_t> spare_worker(const std::vector<Worker>& known, const
 bool is_free(const WorkerRequest& request, const std::vector<Worker>& known, milliseconds lead) {
   const auto found = std::ranges::find(known, *request.worker, &Worker::id);
   if (found == known.end()) return true;
-  const bool is_own = found->owner == request.owner;
-  return (is_over(*found) &&
-          (is_own || found->owner.empty() || found->silent_for >= request.recycle_after)) ||
-         (is_own && !found->leased && ends_within(*found, lead));
+  return is_for_its_owner(*found, request, lead) ||
+         (is_over(*found) && (found->owner.empty() || found->silent_for >= request.recycle_after));
 }
 
 std::optional<std::int64_t> next_worker(const WorkerRequest& request, const std::vector<Worker>& known,
@@ -46,8 +48,7 @@ std::optional<std::int64_t> next_worker(const WorkerRequest& request, const std:
   if (request.worker) return request.worker;
   // In the order of the statements that lease.
   const auto own = std::ranges::find_if(known, [&](const Worker& worker) {
-    return worker.in_range && worker.owner == request.owner &&
-           (is_over(worker) || (!worker.leased && ends_within(worker, lead)));
+    return worker.in_range && is_for_its_owner(worker, request, lead);
   });
   if (own != known.end()) return own->id;
   std::vector<Worker> over;
