@@ -427,3 +427,21 @@ TEST_CASE("workers on PostgreSQL: two generators and a stopped one whose worker 
   CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
   CHECK(all.size() == 30'000);
 }
+
+TEST_CASE("workers on PostgreSQL: who has given a worker back is leased it before its last unit is over") {
+  leaf::test::TestDatabase database;
+  leaf::Store store({.url = database.url()});
+  store.migrate();
+  leaf::WorkerRequest request{.owner = "a"};
+  SUBCASE("as any worker") {}
+  SUBCASE("as the one that is asked for") {
+    request.worker = 0;
+  }
+  const leaf::WorkerLease first = store.acquire_worker(request);
+  REQUIRE(first.worker == 0);
+  CHECK(store.give_up_worker(first, first.begin + 1500ms));
+  CHECK_NOTHROW(store.check_lease(request));
+  const leaf::WorkerLease next = store.acquire_worker(request);
+  CHECK(next.worker == 0);
+  CHECK(next.begin == first.begin + 1500ms);
+}
