@@ -290,7 +290,8 @@ std::optional<StoreIdentity> refresh_store_name(const std::string& url, const Ho
   if (!led_to) return std::nullopt;
   const auto question = name.ask(store, std::chrono::floor<milliseconds>(clock.now()));
   const StoreIdentity leads_to = store.identity();
-  const bool is_noted = name.note(*folder, leads_to, question, std::chrono::floor<milliseconds>(clock.now()));
+  const bool is_noted =
+      name.note(*folder, leads_to, question, [&] { return std::chrono::floor<milliseconds>(clock.now()); });
   return is_noted && *led_to != leads_to ? led_to : std::nullopt;
 }
 
@@ -299,7 +300,8 @@ void remember_store_name(const std::string& url, const HostOptions& options, Sto
   if (!folder) return;
   const host::StoreName name(url, options);
   const auto question = name.ask(store, std::chrono::floor<milliseconds>(clock.now()));
-  name.note(*folder, store.identity(), question, std::chrono::floor<milliseconds>(clock.now()));
+  name.note(*folder, store.identity(), question,
+            [&] { return std::chrono::floor<milliseconds>(clock.now()); });
 }
 
 std::optional<StoreIdentity> last_known_store(const std::string& url, const HostOptions& options) {

@@ -188,7 +188,7 @@ std::shared_ptr<StateFile> SharedRanges::go_to_store(Time deadline, std::optiona
 }
 
 void SharedRanges::note(const StoreIdentity& store, const StoreName::Question& question) {
-  name_.note(*folder_->get(), store, question, now());
+  name_.note(*folder_->get(), store, question, [this] { return now(); });
   follow_name(store);
 }
 

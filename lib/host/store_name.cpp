@@ -104,10 +104,11 @@ bool is_within(std::int64_t from_ms, std::int64_t time_ms, milliseconds length) 
 }
 
 /// Whether `record` answers a question that was asked after `question`: who was stopped in between knows
-/// less.
-bool is_after(const NameRecord& record, const StoreName::Question& question, UnixTime now) {
+/// less. So the time is read last, too.
+bool is_after(const NameRecord& record, const StoreName::Question& question,
+              const std::function<UnixTime()>& now) {
   const std::int64_t asked_ms = record.checked_at_ms.load(std::memory_order_relaxed);
-  return asked_ms > unix_ms(question.at) && asked_ms <= unix_ms(now);
+  return asked_ms > unix_ms(question.at) && asked_ms <= unix_ms(now());
 }
 
 std::int64_t checked_at(StateFile& name) {
@@ -279,10 +280,10 @@ bool StoreName::claim_check(const Folder& folder, UnixTime now) const {
 }
 
 bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Question& question,
-                     UnixTime now) const {
+                     const std::function<UnixTime()>& now) const {
   const Place place = is_sqlite() ? follow() : look();
   if (!is_of(store, place)) return false;
-  if (!find(folder, place)) remove_oldest_names(folder, now);
+  if (!find(folder, place)) remove_oldest_names(folder, now());
   const auto knows_less = [&](StateFile& other) {
     return !is_after(other.state().store_name, question, now);
   };

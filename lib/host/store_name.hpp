@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,7 +61,8 @@ class StoreName {
   bool claim_check(const Folder& folder, UnixTime now) const;
   /// Remembers that the name leads to `store`, the answer to `question`. False, and nothing is, if it leads
   /// to another file by now, if the answer to a later question named another store, or if there is no room.
-  bool note(const Folder& folder, const StoreIdentity& store, const Question& question, UnixTime now) const;
+  bool note(const Folder& folder, const StoreIdentity& store, const Question& question,
+            const std::function<UnixTime()>& now) const;
   void forget(const Folder& folder) const;
   /// Where the name led last, whatever has changed since.
   std::optional<StoreIdentity> led_to(const Folder& folder) const;

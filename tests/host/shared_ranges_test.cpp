@@ -15,12 +15,14 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <latch>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "host/fetch_lock.hpp"
 #include "host/granted_record.hpp"
 #include "host/process_name.hpp"
 #include "host/state_patch.hpp"
@@ -53,6 +55,11 @@ using leaf::test::state_file_in;
 using leaf::test::TemporaryFolder;
 
 namespace {
+
+/// A clock that stands there.
+std::function<leaf::UnixTime()> standing_at(leaf::UnixTime time) {
+  return [time] { return time; };
+}
 
 /// Does something whenever somebody sleeps, or looks what time of day it is.
 struct BusyClock final : ManualClock {
@@ -1644,7 +1651,7 @@ bool is_same_name(SharedRangesFixture& fixture, const std::string& noted, const 
     return leaf::host::StoreName(url, host);
   };
   const leaf::host::StoreName first = name_of(noted, variables);
-  first.note(folder, {"d1", copy}, {first.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
+  first.note(folder, {"d1", copy}, {first.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{}));
   const bool same = name_of(name, other_variables).look_up(folder, leaf::UnixTime{}).has_value();
   first.forget(folder);
   return same;
@@ -1678,7 +1685,7 @@ std::optional<bool> is_known_elsewhere(SharedRangesFixture& fixture, const std::
   options.store_key = "HOME=/nowhere\n" + variables;
   const leaf::host::Folder folder = leaf::host::Folder::open(options);
   const leaf::host::StoreName here(url, options);
-  here.note(folder, {"d1", ""}, {here.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
+  here.note(folder, {"d1", ""}, {here.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{}));
   REQUIRE(here.look_up(folder, leaf::UnixTime{}));
   return elsewhere(namespaces, surroundings, [&] {
     return leaf::host::StoreName(url, options).look_up(folder, leaf::UnixTime{}).has_value();
@@ -1748,7 +1755,7 @@ TEST_CASE("store name: where it leads one user tells another nothing" * doctest:
   REQUIRE(seteuid(65534) == 0);
   const leaf::host::StoreName anothers(fixture.url, options);
   REQUIRE(seteuid(0) == 0);
-  name.note(folder, {"d1", ""}, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
+  name.note(folder, {"d1", ""}, {name.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{}));
   CHECK(leaf::host::StoreName(fixture.url, options).led_to(folder));
   CHECK_FALSE(anothers.led_to(folder));
 }
@@ -1794,7 +1801,7 @@ TEST_CASE("store name: a path is another name under another mount, though what i
   };
   const auto note = [&](const char* deployment, leaf::UnixTime asked) {
     const leaf::host::StoreName here = name();
-    return here.note(folder, {deployment, copy_in(file)}, {here.stamp(), asked}, asked);
+    return here.note(folder, {deployment, copy_in(file)}, {here.stamp(), asked}, standing_at(asked));
   };
   REQUIRE(note("d1", leaf::UnixTime(1s)));
   const auto is_other_there = elsewhere(
@@ -1839,7 +1846,7 @@ TEST_CASE("store name: what libpq takes from the environment counts also where n
   const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
   const auto name_here = [&](const char* url) { return leaf::host::StoreName(url, fixture.host_options()); };
   const auto note = [&](const leaf::host::StoreName& name) {
-    name.note(folder, {"d1", ""}, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
+    name.note(folder, {"d1", ""}, {name.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{}));
   };
   const auto is_known = [&](const char* url) {
     return name_here(url).look_up(folder, leaf::UnixTime{}).has_value();
@@ -1880,7 +1887,7 @@ TEST_CASE("store name: of those that nobody has checked for a day the oldest go,
   const leaf::UnixTime begin(100h);
   const auto note = [&](const std::string& url, leaf::UnixTime now) {
     const leaf::host::StoreName name(url, fixture.host_options());
-    name.note(folder, {"d1", ""}, {name.stamp(), now}, now);
+    name.note(folder, {"d1", ""}, {name.stamp(), now}, standing_at(now));
   };
   const auto is_known = [&](const std::string& url) {
     return leaf::host::StoreName(url, fixture.host_options()).led_to(folder).has_value();
@@ -1988,7 +1995,7 @@ TEST_CASE("store name: one that goes through a file which has changed is looked 
   const leaf::host::StoreName name("service=ids", host);
   const auto is_known = [&] { return name.look_up(folder, leaf::UnixTime{}).has_value(); };
   const auto before = name.stamp();
-  name.note(folder, {"d1", ""}, {before, leaf::UnixTime{}}, leaf::UnixTime{});
+  name.note(folder, {"d1", ""}, {before, leaf::UnixTime{}}, standing_at(leaf::UnixTime{}));
   REQUIRE(is_known());
   SUBCASE("edited") {
     std::ofstream(services) << "[ids]\ndbname=production\n";
@@ -2005,7 +2012,7 @@ TEST_CASE("store name: one that goes through a file which has changed is looked 
   }
   CHECK_FALSE(is_known());
   CHECK(name.led_to(folder) == leaf::StoreIdentity{"d1", ""});
-  name.note(folder, {"d2", ""}, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{});
+  name.note(folder, {"d2", ""}, {name.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{}));
   REQUIRE(is_known());
   CHECK(name.look_up(folder, leaf::UnixTime{})->store.deployment == "d2");
 }
@@ -2051,18 +2058,18 @@ TEST_CASE("store name: a SQLite file has no name by what was asked of another fi
   const auto store_of = [](const leaf::host::StoreName::Known& known) { return known.store; };
   const leaf::StoreIdentity of_first{"d1", copy_in(at("first"))};
   const leaf::StoreIdentity of_second{"d2", copy_in(at("second"))};
-  CHECK_FALSE(name.note(folder, of_second, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
-  CHECK_FALSE(name.note(folder, {"d1", ""}, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
+  CHECK_FALSE(name.note(folder, of_second, {name.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{})));
+  CHECK_FALSE(name.note(folder, {"d1", ""}, {name.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{})));
   CHECK_FALSE(name.led_to(folder));
-  CHECK(name.note(folder, of_first, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
+  CHECK(name.note(folder, of_first, {name.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{})));
   CHECK(store_of(name.look_up(folder, leaf::UnixTime{}).value()) == of_first);
   CHECK(name.shown_for(of_first) == "sqlite:" + fs::canonical(at("first")).string());
   CHECK(name.shown_for(of_second) == "sqlite:" + at("link").string());
   fs::remove(at("link"));
   fs::create_symlink("second", at("link"));
   CHECK_FALSE(name.look_up(folder, leaf::UnixTime{}));
-  CHECK_FALSE(name.note(folder, of_first, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
-  CHECK(name.note(folder, of_second, {name.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
+  CHECK_FALSE(name.note(folder, of_first, {name.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{})));
+  CHECK(name.note(folder, of_second, {name.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{})));
   for (const auto* either : {&name, &second})
     CHECK(store_of(either->look_up(folder, leaf::UnixTime{}).value()) == of_second);
   // A program of before may have noted what it was told by another file.
@@ -2080,11 +2087,12 @@ TEST_CASE("store name: a SQLite file has no name by what was asked of another fi
   CHECK(misled.led_to(folder)->deployment == "d3");
   CHECK_FALSE(misled.look_up(folder, leaf::UnixTime{}));
   CHECK(misled.note(folder, is_second ? of_second : of_first, {misled.stamp(), leaf::UnixTime{}},
-                    leaf::UnixTime{}));
+                    standing_at(leaf::UnixTime{})));
   CHECK(misled.look_up(folder, leaf::UnixTime{}));
   fs::remove(at("second"));
   CHECK_FALSE(second.look_up(folder, leaf::UnixTime{}));
-  CHECK_FALSE(second.note(folder, of_second, {second.stamp(), leaf::UnixTime{}}, leaf::UnixTime{}));
+  CHECK_FALSE(
+      second.note(folder, of_second, {second.stamp(), leaf::UnixTime{}}, standing_at(leaf::UnixTime{})));
 }
 
 TEST_CASE("store name: an answer that was asked for earlier does not take it from a later one") {
@@ -2093,7 +2101,7 @@ TEST_CASE("store name: an answer that was asked for earlier does not take it fro
   const leaf::host::StoreName name("postgresql://h/a", fixture.host_options());
   const leaf::UnixTime begin(1h);
   const auto note = [&](const char* store, std::chrono::seconds asked) {
-    return name.note(folder, {store, ""}, {name.stamp(), begin + asked}, begin + 60s);
+    return name.note(folder, {store, ""}, {name.stamp(), begin + asked}, standing_at(begin + 60s));
   };
   CHECK(note("d2", 5s));
   CHECK_FALSE(note("d1", 4s));
@@ -2106,12 +2114,29 @@ TEST_CASE("store name: an answer that was asked for earlier does not take it fro
   CHECK(note("d1", 50s));
 }
 
+TEST_CASE("store name: an answer is compared by the time at which it is, by who was stopped with it too") {
+  SharedRangesFixture fixture;
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
+  const leaf::host::StoreName name("postgresql://h/a", fixture.host_options());
+  const leaf::UnixTime begin(1h);
+  CHECK(name.note(folder, {"d2", ""}, {name.stamp(), begin + 5s}, standing_at(begin + 5s)));
+  const std::string file = leaf::host::state_files(folder, {leaf::host::FileKind::store_name}).front();
+  bool is_locked = false;
+  const auto now = [&] {
+    const leaf::host::Descriptor another(openat(folder.descriptor(), file.c_str(), O_RDWR | O_CLOEXEC));
+    is_locked = !leaf::host::lock_file(another.get());
+    return begin + 60s;
+  };
+  CHECK_FALSE(name.note(folder, {"d1", ""}, {name.stamp(), begin + 4s}, now));
+  CHECK(is_locked);
+}
+
 TEST_CASE("store name: where it leads is checked when half a minute is over, by one of all who see that") {
   SharedRangesFixture fixture;
   const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
   const leaf::host::StoreName name("postgresql://h/a", fixture.host_options());
   const leaf::UnixTime begin(1h);
-  name.note(folder, {"d1", ""}, {name.stamp(), begin}, begin);
+  name.note(folder, {"d1", ""}, {name.stamp(), begin}, standing_at(begin));
   const auto is_due = [&](leaf::UnixTime now) { return name.look_up(folder, now)->check_is_due; };
   CHECK_FALSE(is_due(begin));
   CHECK_FALSE(is_due(begin + 29s));
@@ -2120,6 +2145,6 @@ TEST_CASE("store name: where it leads is checked when half a minute is over, by 
   CHECK(name.claim_check(folder, begin + 30s));
   CHECK_FALSE(name.claim_check(folder, begin + 31s));
   CHECK(name.claim_check(folder, begin + 70s));
-  name.note(folder, {"d1", ""}, {name.stamp(), begin + 70s}, begin + 70s);
+  name.note(folder, {"d1", ""}, {name.stamp(), begin + 70s}, standing_at(begin + 70s));
   CHECK_FALSE(is_due(begin + 99s));
 }
