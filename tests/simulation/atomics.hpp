@@ -16,6 +16,8 @@ namespace leaf::simulation {
 
 template <typename T>
 class Atomic {
+  using Where = std::source_location;
+
  public:
   static constexpr bool is_always_lock_free = true;
 
@@ -24,24 +26,27 @@ class Atomic {
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 
-  T load(std::memory_order = std::memory_order_seq_cst) const noexcept {
-    point();
+  T load(std::memory_order = std::memory_order_seq_cst, Where where = Where::current()) const noexcept {
+    point(where);
     note_read(this);
     return value_;
   }
-  void store(T value, std::memory_order = std::memory_order_seq_cst) noexcept {
-    point();
+  void store(T value, std::memory_order = std::memory_order_seq_cst,
+             Where where = Where::current()) noexcept {
+    point(where);
     note_write(this);
     value_ = value;
   }
-  T exchange(T value, std::memory_order = std::memory_order_seq_cst) noexcept {
-    point();
+  T exchange(T value, std::memory_order = std::memory_order_seq_cst,
+             Where where = Where::current()) noexcept {
+    point(where);
     note_write(this);
     return std::exchange(value_, value);
   }
   bool compare_exchange_strong(T& expected, T desired, std::memory_order = std::memory_order_seq_cst,
-                               std::memory_order = std::memory_order_seq_cst) noexcept {
-    point();
+                               std::memory_order = std::memory_order_seq_cst,
+                               Where where = Where::current()) noexcept {
+    point(where);
     if (value_ == expected) {
       note_write(this);
       value_ = desired;
@@ -51,17 +56,20 @@ class Atomic {
     expected = value_;
     return false;
   }
-  bool compare_exchange_weak(T& expected, T desired, std::memory_order = std::memory_order_seq_cst,
-                             std::memory_order = std::memory_order_seq_cst) noexcept {
-    return compare_exchange_strong(expected, desired);
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order success = std::memory_order_seq_cst,
+                             std::memory_order failure = std::memory_order_seq_cst,
+                             Where where = Where::current()) noexcept {
+    return compare_exchange_strong(expected, desired, success, failure, where);
   }
-  T fetch_add(T more, std::memory_order = std::memory_order_seq_cst) noexcept {
-    point();
+  T fetch_add(T more, std::memory_order = std::memory_order_seq_cst,
+              Where where = Where::current()) noexcept {
+    point(where);
     note_write(this);
     return std::exchange(value_, static_cast<T>(value_ + more));
   }
-  T fetch_sub(T less, std::memory_order = std::memory_order_seq_cst) noexcept {
-    point();
+  T fetch_sub(T less, std::memory_order = std::memory_order_seq_cst,
+              Where where = Where::current()) noexcept {
+    point(where);
     note_write(this);
     return std::exchange(value_, static_cast<T>(value_ - less));
   }

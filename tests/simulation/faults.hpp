@@ -42,6 +42,8 @@ class Faults {
   /// thread that runs does not go on.
   Time stop_straggler(Process& process);
   void hand_over(Process& process);
+  /// The same for who has come to a place where it is held up.
+  Time hold_up(Process& process);
   void wake_stragglers();
   void reboot_one(Host& host);
   bool leave_relics();

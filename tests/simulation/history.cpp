@@ -64,6 +64,13 @@ class History {
       scheduler_.wake_for_nothing();
       kernel_.on_removed = [this](const Inode& file, std::string_view name) { require_waited(file, name); };
     }
+    if (scenario_.has_another_store) {
+      kernel_.on_locked = note_locked_answer;
+      kernel_.on_removed = [this](const Inode& file, std::string_view name) {
+        note_replaced_answer(file);
+        if (scenario_.is_watched()) require_waited(file, name);
+      };
+    }
     if (scenario_.are_files_old) kernel_.on_made = [this](const Inode& file) { grow_old(file, random_); };
     if (scenario_.is_brisk || scenario_.subject == Subject::setbacks)
       scheduler_.set_longest_stall(millisecond);
@@ -166,7 +173,9 @@ class History {
     const Process* const ran = scheduler_.last();
     if (ran == nullptr) return;
     if (scenario_.is_watched()) note_published(*ran->host, ledger_);
-    if (scenario_.subject == Subject::moves)
+    if (scenario_.has_another_store)
+      if (auto what = note_answers(*ran->host, scheduler_.last_fiber())) ledger_.fail(std::move(*what));
+    if (scenario_.subject == Subject::moves && !scenario_.has_places())
       if (auto what = note_belief(*ran->host)) ledger_.fail(std::move(*what));
     if (auto what = unrecorded(*ran->host, positions_)) ledger_.fail(std::move(*what));
   }

@@ -94,11 +94,12 @@ enum class Subject : std::uint8_t {
   holders,   ///< of windows of a host, who are stopped while they fetch: how long others wait
   handovers,  ///< as takings; whoever holds a file is stopped until another one is about to take it
   rewinds,    ///< as damages, of nothing but cursors, each of which is set back
+  places,     ///< as some others; whoever comes to a few places of the code is held up there
 };
 inline constexpr std::array subject_names{
     "everything", "names", "removals", "windows", "folders", "copies",    "fetches",  "damages", "marks",
     "stragglers", "turns", "threads",  "takings", "layouts", "units",     "setbacks", "away",    "solos",
-    "crowds",     "moves", "clocks",   "outages", "holders", "handovers", "rewinds"};
+    "crowds",     "moves", "clocks",   "outages", "holders", "handovers", "rewinds",  "places"};
 
 /// Stands for no subject: chance picks one of those before `damages`.
 inline constexpr std::string_view chance = "chance";

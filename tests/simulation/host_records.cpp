@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "host/shared_state.hpp"
 #include "simulation/server.hpp"
@@ -32,6 +33,16 @@ bool is_recorded(const range::DoubleBuffer& buffer, const host::WorkerRecord& re
   // What was leased since begins behind it, with its first whole unit.
   return record.worker == std::int64_t{view.label} ||
          begin > layout.time_at(positions.ticks_of(published)) - layout.unit();
+}
+
+/// Where a store's name leads.
+bool is_answer(const Inode& file) {
+  return file.size >= sizeof(host::SharedState) &&
+         reinterpret_cast<const host::SharedState*>(file.memory)->header.kind == host::FileKind::store_name;
+}
+/// When that was asked; 0 while the file is being made.
+std::int64_t asked_at_ms(const Inode& file) {
+  return reinterpret_cast<const host::SharedState*>(file.memory)->store_name.checked_at_ms.peek();
 }
 
 /// Else whoever looks takes the file for damaged, and what is buffered is lost.
@@ -76,22 +87,52 @@ void grow_old(const Inode& file, Random& random) {
     std::memcpy(buffer + slots + (generation & 1) * slot_size + turn, &generation, sizeof generation);
 }
 
+void note_locked_answer(Inode& file) {
+  if (is_answer(file)) file.asked_when_locked_ms = asked_at_ms(file);
+}
+
+void note_replaced_answer(const Inode& file) {
+  if (!is_answer(file)) return;
+  const Fiber& by = Scheduler::the().running();
+  Host& host = *Scheduler::the().process().host;
+  const bool has_locked_it = file.lock != nullptr && file.lock->process == &Scheduler::the().process();
+  host.replaces_answer = has_locked_it ? &by : nullptr;
+  host.replaced_asked_at_ms = file.asked_when_locked_ms;
+}
+
+std::optional<std::string> note_answers(Host& host, const Fiber* last) {
+  for (const auto& [path, folder] : host.folders) {
+    for (const auto& [name, file] : folder->entries) {
+      if (!is_answer(*file)) continue;
+      const std::int64_t asked = asked_at_ms(*file);
+      // Who notes the same store does not compare.
+      if (file->lock != nullptr) file->asked_when_locked_ms = std::min(file->asked_when_locked_ms, asked);
+      if (asked == 0 || host.replaces_answer == nullptr) continue;
+      const bool is_its_own = std::exchange(host.replaces_answer, nullptr) == last;
+      if (is_its_own && asked < host.replaced_asked_at_ms && host.clock_sets == 0)
+        return fmt::format("host {} notes an answer in the place of one to what was asked {} ms later",
+                           host.number, host.replaced_asked_at_ms - asked);
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> note_belief(Host& host) {
   for (const auto& [path, folder] : host.folders) {
     for (const auto& [name, file] : folder->entries) {
+      if (!is_answer(*file)) continue;
       const auto& state = *reinterpret_cast<const host::SharedState*>(file->memory);
-      if (file->size < sizeof state || state.header.kind != host::FileKind::store_name) continue;
-      const std::int64_t asked_at_ms = state.store_name.checked_at_ms.peek();
-      if (asked_at_ms == 0) continue;  // it is being made
+      const std::int64_t asked_at = asked_at_ms(*file);
+      if (asked_at == 0) continue;
       if (host.believes_in != state.header.deployment) {
         // What is noted of the store that is left may change while somebody compares it.
         constexpr std::int64_t longest_comparison_ms = 20;
-        if (asked_at_ms + longest_comparison_ms < host.asked_at_ms)
+        if (asked_at + longest_comparison_ms < host.asked_at_ms)
           return fmt::format("host {} goes by an answer to what was asked {} ms before it asked last",
-                             host.number, host.asked_at_ms - asked_at_ms);
+                             host.number, host.asked_at_ms - asked_at);
         host.believes_in = state.header.deployment;
       }
-      host.asked_at_ms = asked_at_ms;
+      host.asked_at_ms = asked_at;
     }
   }
   return std::nullopt;

@@ -22,4 +22,11 @@ void note_published(const Host& host, Ledger& ledger);
 /// What the host goes by from now on. Says if it went by the answer to a later question before.
 std::optional<std::string> note_belief(Host& host);
 
+/// A file has been locked, or is about to lose its name to who calls this, if it notes where a store's name
+/// leads: then that one has compared its own answer meanwhile.
+void note_locked_answer(Inode& file);
+void note_replaced_answer(const Inode& file);
+/// Says if what `last`, which ran last, has noted since is the answer to an earlier question.
+std::optional<std::string> note_answers(Host& host, const Fiber* last);
+
 }  // namespace leaf::simulation

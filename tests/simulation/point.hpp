@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 
 namespace leaf::simulation {
 
@@ -39,13 +40,13 @@ inline void note_write(const void* place) {
   require_mapped(place);
   has_written = true;
 }
-/// Called at the last of them.
-void preempt();
+/// Called at the last of them, which is at that place of the code.
+void preempt(const std::source_location& where);
 
 /// Here another thread may run, the process may die, or anything else may happen.
-inline void point() {
+inline void point(const std::source_location& where = std::source_location::current()) {
   if (--points_left < 0) [[unlikely]]
-    preempt();
+    preempt(where);
 }
 
 }  // namespace leaf::simulation

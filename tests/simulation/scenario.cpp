@@ -19,7 +19,15 @@ constexpr std::array layouts{"leaf",
                              "time:39,sequence:8,machine:16/10ms@1409529600000",
                              "41,1,12"};
 
+/// In which few programs, or the threads of one, meet in few buffers.
+constexpr std::array with_places{Subject::stragglers, Subject::stragglers, Subject::turns,   Subject::turns,
+                                 Subject::takings,    Subject::takings,    Subject::layouts, Subject::names,
+                                 Subject::names,      Subject::removals,   Subject::folders, Subject::threads,
+                                 Subject::threads,    Subject::crowds,     Subject::moves};
+
 Subject some_subject(Random& random, const Plan& plan) {
+  if (plan.subject == Subject::places)
+    return with_places[static_cast<std::size_t>(random.below(with_places.size()))];
   if (plan.subject) return *plan.subject;
   if (plan.model != Model::none || plan.control != Control::none || random.one_in(2))
     return Subject::everything;
@@ -67,6 +75,7 @@ Scenario::Scenario(Random& random, const Plan& plan)
   if (!is_watched()) faults &= ~only({Fault::silence, Fault::row_lock, Fault::shortage});
   if (!is_watched() && subject != Subject::units) faults &= ~only({Fault::still_clock});
   keep_to(subject, random);
+  if (plan.subject == Subject::places) keep_to_places(random);
   has_another_store =
       has_another_store && may(Fault::repoint) && plan.model == Model::none && plan.control == Control::none;
   if (has_another_store) {
@@ -94,6 +103,7 @@ void Scenario::keep_to(Subject about, Random& random) {
   has_another_store = has_another_store && about == Subject::everything;
   switch (about) {
     case Subject::everything:
+    case Subject::places:  // as another one
       return;
     case Subject::threads:
       return keep_to_threads(random);

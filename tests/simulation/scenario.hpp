@@ -49,6 +49,7 @@ struct Scenario {
     return subject == Subject::stragglers || subject == Subject::turns || subject == Subject::takings ||
            subject == Subject::layouts || subject == Subject::handovers;
   }
+  bool has_places() const { return one_place_of > 0; }
   bool has_stragglers() const { return moments_per_straggler > 0; }
   /// By programs of several threads: see run_threads().
   bool is_watched() const {
@@ -91,17 +92,18 @@ struct Scenario {
   bool takes_time;                         ///< programs draw for minutes, so that names are checked meanwhile
   std::int64_t moments_per_straggler = 0;  ///< on average; 0: there is none
   Stragglers stragglers = Stragglers::all;
-  bool has_far_clocks = false;  ///< by hours
-  bool is_owner_a_tag = false;  ///< a tag has the name of an owner of workers
-  bool is_busy = false;         ///< all programs have several threads, which draw all the time
-  bool is_brisk = false;        ///< whoever can run does so soon, so that others' calls can be timed
-  Time slowness = 0;            ///< of the store
-  bool is_pinned = false;       ///< all ask for one worker by its number
-  bool moves_once = false;      ///< the store's name, for good
-  bool lasts = false;           ///< each program draws until the end
-  bool is_of_host = false;      ///< all draw from the host's buffers
-  bool is_store_here = false;   ///< its clock is that of the host
-  bool are_files_old = false;   ///< nearly all generations of their buffers are over
+  bool has_far_clocks = false;    ///< by hours
+  bool is_owner_a_tag = false;    ///< a tag has the name of an owner of workers
+  bool is_busy = false;           ///< all programs have several threads, which draw all the time
+  bool is_brisk = false;          ///< whoever can run does so soon, so that others' calls can be timed
+  Time slowness = 0;              ///< of the store
+  bool is_pinned = false;         ///< all ask for one worker by its number
+  bool moves_once = false;        ///< the store's name, for good
+  bool lasts = false;             ///< each program draws until the end
+  bool is_of_host = false;        ///< all draw from the host's buffers
+  bool is_store_here = false;     ///< its clock is that of the host
+  bool are_files_old = false;     ///< nearly all generations of their buffers are over
+  std::int64_t one_place_of = 0;  ///< of the code, at which whoever comes there is held up; 0: there is none
   std::chrono::milliseconds max_backward = std::chrono::seconds(2);
 
  private:
@@ -128,6 +130,7 @@ struct Scenario {
   void keep_to_clocks(Random& random);
   void keep_to_outages(Random& random);
   void keep_to_holders(Random& random);
+  void keep_to_places(Random& random);
 };
 
 }  // namespace leaf::simulation

@@ -14,6 +14,7 @@
 #include <exception>
 #include <limits>
 #include <new>
+#include <string_view>
 
 #include "simulation/arena.hpp"
 #include "simulation/point.hpp"
@@ -106,6 +107,7 @@ struct Fiber {
   State state = State::ready;
   bool was_woken = false;
   bool straggles = false;
+  std::uint64_t place = 0;  ///< the last in the library, where places count
   const void* waits_for = nullptr;
   Time not_before = 0;  ///< if ready: when it may run; if waiting: the deadline
   Time due = 0;         ///< from when on it waits for nothing but its turn
@@ -159,6 +161,12 @@ void Scheduler::set_stragglers(std::int64_t moments_between, Stragglers who,
   stop_straggler_ = std::move(stop);
   moments_between_stragglers_ = moments_between;
   moments_left = random_.below(2 * moments_between);
+}
+
+void Scheduler::set_places(std::int64_t one_of, std::int64_t often, std::int64_t most,
+                           std::function<Time(Process&)> hold_up) {
+  places_ = {
+      .salt = random_.next(), .one_of = one_of, .often = often, .left = most, .hold_up = std::move(hold_up)};
 }
 
 Process& Scheduler::make_process(Host& host) {
@@ -281,6 +289,7 @@ Fiber* Scheduler::choose(const Fiber* caller) {
 void Scheduler::begin_run(Fiber& fiber) {
   fiber.state = Fiber::State::ready;
   last_ = fiber.process;
+  last_fiber_ = &fiber;
   fiber.process->kept_waiting += std::max<Time>(0, now_ - fiber.due);
   running_ = &fiber;
   choose_run_length();
@@ -303,8 +312,14 @@ void Scheduler::drop_ended() {
 
 /// Mostly long, so that calls come to an end, and often short, so that others come in between.
 void Scheduler::choose_run_length() {
-  points_left = is_calm_ ? 4096 : random_.spread(1, random_.one_in(2) ? longest_run_ : 16);
-  if (running_->straggles) points_left = std::min(points_left, most_before_straggling);
+  std::int64_t& points = points_of_run();
+  points = is_calm_ ? 4096 : random_.spread(1, random_.one_in(2) ? longest_run_ : 16);
+  if (running_->straggles) points = std::min(points, most_before_straggling);
+  if (looks_at_places()) points_left = 0;
+}
+
+std::int64_t& Scheduler::points_of_run() noexcept {
+  return looks_at_places() ? points_of_run_ : points_left;
 }
 
 void Scheduler::resume(Fiber& fiber) {
@@ -333,6 +348,39 @@ void Scheduler::switch_away() {
     return;
   }
   main_at = context::jump_fcontext(main_at, nullptr).fctx;
+}
+
+/// The same for all programs that are made of that code. What the system is asked for differs by what was
+/// done before.
+std::uint64_t number_of(const std::source_location& where, std::uint64_t place_before) {
+  const std::string_view path = where.file_name();
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  std::uint64_t number = where.line();
+  for (const char letter : file) number = (number ^ static_cast<unsigned char>(letter)) * 0x100000001B3;
+  return file == "system.cpp" ? (number ^ place_before) * 0x9E3779B97F4A7C15 : number;
+}
+
+bool Scheduler::is_held_up(const std::source_location& where) {
+  if (places_->left <= 0) return false;
+  const std::uint64_t before = running_->place, place = number_of(where, before);
+  running_->place = place;
+  // What several do in their own ways differs too.
+  const std::uint64_t mixed = (place ^ before << 1 ^ places_->salt) * 0xC2B2AE3D27D4EB4F;
+  return (mixed >> 32) % static_cast<std::uint64_t>(places_->one_of) == 0 && random_.one_in(places_->often);
+}
+
+void Scheduler::come_to(const std::source_location& where) {
+  if (!looks_at_places()) return preempt();
+  if (is_held_up(where)) {
+    --places_->left;
+    running_->due = now_;
+    running_->not_before = now_ + places_->hold_up(*running_->process);
+    switch_away();
+  } else if (--points_of_run_ < 0) {
+    preempt();
+  } else {
+    points_left = 0;
+  }
 }
 
 void Scheduler::preempt() {
@@ -365,16 +413,16 @@ void Scheduler::straggle() {
   }
   moments_left = random_.below(2 * moments_between_stragglers_);
   running_->straggles = true;
-  points_left = std::min(points_left, random_.spread(0, most_before_straggling));
+  points_of_run() = std::min(points_of_run(), random_.spread(0, most_before_straggling));
 }
 
 void straggle() {
   if (Scheduler::in_thread()) Scheduler::the().straggle();
 }
 
-void preempt() {
+void preempt(const std::source_location& where) {
   if (Scheduler::in_thread()) {
-    Scheduler::the().preempt();
+    Scheduler::the().come_to(where);
   } else {
     points_left = std::numeric_limits<std::int64_t>::max();
   }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -68,6 +70,7 @@ class Scheduler {
   Time now() const noexcept { return now_; }
   /// Whose thread ran last; null if none has.
   const Process* last() const noexcept { return last_; }
+  const Fiber* last_fiber() const noexcept { return last_fiber_; }
   Random& random() noexcept { return random_; }
   /// Time that somebody takes for something.
   void pass(Time duration) noexcept { now_ += duration; }
@@ -86,6 +89,11 @@ class Scheduler {
   /// From now on one of about so many moments is one soon after which whoever was at it straggles: `stop()`
   /// stops its process, or ends it, or says for how long that thread alone does not go on.
   void set_stragglers(std::int64_t moments_between, Stragglers who, std::function<Time(Process&)> stop);
+
+  /// From now on at one of about so many places of the code each one in `often` who comes there is held up
+  /// before it goes on, as `hold_up()` says, which is as `stop` above; up to `most` times.
+  void set_places(std::int64_t one_of, std::int64_t often, std::int64_t most,
+                  std::function<Time(Process&)> hold_up);
 
   Process& make_process(Host& host);
   /// A thread of `process`. An exception that leaves `body` goes to `on_escape`.
@@ -112,6 +120,7 @@ class Scheduler {
   Process& process() const noexcept;
   Fiber& running() const noexcept { return *running_; }
   void preempt();
+  void come_to(const std::source_location& where);
   void straggle();
   bool may_straggle() const noexcept;
   void sleep_until(Time time);
@@ -128,6 +137,10 @@ class Scheduler {
   void switch_away();
   void resume(Fiber& fiber);
   void choose_run_length();
+  bool is_held_up(const std::source_location& where);
+  bool looks_at_places() const noexcept { return places_ && !is_calm_; }
+  /// How many more points the run has.
+  std::int64_t& points_of_run() noexcept;
   void drop_ended();
   Time next_time() const;
   void run_actions();
@@ -141,6 +154,15 @@ class Scheduler {
   std::int64_t moments_between_stragglers_ = 0;
   Stragglers stragglers_ = Stragglers::all;
   std::function<Time(Process&)> stop_straggler_;
+  struct Places {
+    std::uint64_t salt;
+    std::int64_t one_of;
+    std::int64_t often;
+    std::int64_t left;
+    std::function<Time(Process&)> hold_up;
+  };
+  std::optional<Places> places_;
+  std::int64_t points_of_run_ = 0;  ///< where each point is looked at
   Time longest_stall_ = 3 * second;
   bool wakes_for_nothing_ = false;
   bool has_ended_ = false;  ///< one of `fibers_` has
@@ -153,6 +175,7 @@ class Scheduler {
   Fiber* running_ = nullptr;
   Fiber* chosen_ = nullptr;  ///< to run next
   const Process* last_ = nullptr;
+  const Fiber* last_fiber_ = nullptr;
   std::multimap<Time, std::function<void()>> actions_;
 };
 

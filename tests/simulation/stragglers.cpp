@@ -70,6 +70,31 @@ void Scenario::keep_to_few_questions(Random& random) {
   switches_per_fault = random.spread(100, 1000);
 }
 
+/// What takes several things to happen in between comes about more often so than by chance.
+void Scenario::keep_to_places(Random& random) {
+  one_place_of = random.spread(10, 400);
+  if (has_stragglers() && !random.one_in(4)) moments_per_straggler = 10'000;
+  is_brisk = is_brisk && random.one_in(2);
+}
+
+Time Faults::hold_up(Process& process) {
+  if (have_ended_) return 0;
+  if (scenario_.is_brisk) return random_.spread(microsecond, millisecond);
+  const Time duration = random_.spread(100 * microsecond, 3 * second);
+  if (!scenario_.is_small() || (process.threads > 1 && random_.one_in(2))) return duration;
+  if (scenario_.may(Fault::kill) && random_.one_in(8)) {
+    ++counts_[static_cast<std::size_t>(Fault::kill)];
+    log_.note("kill", process.number);
+    server_.note_disturbance();
+    kill(process);
+    return 0;
+  }
+  if (!scenario_.may(Fault::stop) || random_.one_in(2)) return duration;
+  ++counts_[static_cast<std::size_t>(Fault::stop)];
+  stop_for_calls(process);
+  return 0;
+}
+
 Time Faults::stop_straggler(Process& process) {
   if (have_ended_) return 0;
   if (scenario_.subject == Subject::handovers && plan_.may(Fault::stop) && !random_.one_in(16)) {

@@ -27,6 +27,8 @@ struct Inode {
   std::byte* memory = nullptr;  ///< where it is mapped, by whatever process
   OpenFile* lock = nullptr;     ///< whose lock of an open file it has
   OpenFile* flock = nullptr;
+  /// Of a store's name: when that was asked that was noted when the file was locked, or since.
+  std::int64_t asked_when_locked_ms = 0;
   std::map<std::string, std::shared_ptr<Inode>> entries{};
 };
 
@@ -55,6 +57,9 @@ class Kernel {
 
   /// A file has got its first name; may be empty.
   std::function<void(const Inode&)> on_made{};
+
+  /// A file has been locked; may be empty.
+  std::function<void(Inode&)> on_locked{};
 
   /// A file is about to lose its name; may be empty.
   std::function<void(const Inode&, std::string_view name)> on_removed{};
@@ -86,6 +91,9 @@ struct Host {
   /// Where it has noted that the store's name leads, and when that was asked, by its clock.
   std::string believes_in{};
   std::int64_t asked_at_ms = 0;
+  /// Who takes the place of what was noted, until it has noted its own, and when that was asked.
+  const Fiber* replaces_answer = nullptr;
+  std::int64_t replaced_asked_at_ms = 0;
   std::vector<Process*> processes{};
   Time folders_removed_at = 0;  ///< the last time
   Time no_threads_until = 0;    ///< none is started, as by 'ulimit -u'
