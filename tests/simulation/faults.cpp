@@ -80,8 +80,7 @@ Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Serve
     Scheduler::the().set_stragglers(scenario.moments_per_straggler, scenario.stragglers,
                                     [this](Process& process) { return stop_straggler(process); });
   if (scenario.has_places())
-    Scheduler::the().set_places(scenario.one_place_of, random.spread(1, 32), random.spread(4, 200),
-                                [this](Process& process) { return hold_up(process); });
+    Scheduler::the().set_places(scenario.one_place_of, [this](Process& process) { return hold_up(process); });
 }
 
 void Faults::happen() {

@@ -163,10 +163,8 @@ void Scheduler::set_stragglers(std::int64_t moments_between, Stragglers who,
   moments_left = random_.below(2 * moments_between);
 }
 
-void Scheduler::set_places(std::int64_t one_of, std::int64_t often, std::int64_t most,
-                           std::function<Time(Process&)> hold_up) {
-  places_ = {
-      .salt = random_.next(), .one_of = one_of, .often = often, .left = most, .hold_up = std::move(hold_up)};
+void Scheduler::set_places(std::int64_t one_of, std::function<Time(Process&)> hold_up) {
+  places_.emplace(Places{.salt = random_.next(), .one_of = one_of, .hold_up = std::move(hold_up)});
 }
 
 Process& Scheduler::make_process(Host& host) {
@@ -360,19 +358,22 @@ std::uint64_t number_of(const std::source_location& where, std::uint64_t place_b
   return file == "system.cpp" ? (number ^ place_before) * 0x9E3779B97F4A7C15 : number;
 }
 
+/// The first times, or some later ones: where many come all the time it would be all that happens.
 bool Scheduler::is_held_up(const std::source_location& where) {
-  if (places_->left <= 0) return false;
   const std::uint64_t before = running_->place, place = number_of(where, before);
   running_->place = place;
   // What several do in their own ways differs too.
   const std::uint64_t mixed = (place ^ before << 1 ^ places_->salt) * 0xC2B2AE3D27D4EB4F;
-  return (mixed >> 32) % static_cast<std::uint64_t>(places_->one_of) == 0 && random_.one_in(places_->often);
+  std::uint32_t& times = places_->times_come_to[(mixed >> 32) % Places::most];
+  ++times;
+  if ((mixed >> 44) % static_cast<std::uint64_t>(places_->one_of) != 0) return false;
+  const std::uint32_t which = 1U << (mixed >> 20) % 7;
+  return times % which == 0 && times <= 4 * which;
 }
 
 void Scheduler::come_to(const std::source_location& where) {
   if (!looks_at_places()) return preempt();
   if (is_held_up(where)) {
-    --places_->left;
     running_->due = now_;
     running_->not_before = now_ + places_->hold_up(*running_->process);
     switch_away();

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -90,10 +92,9 @@ class Scheduler {
   /// stops its process, or ends it, or says for how long that thread alone does not go on.
   void set_stragglers(std::int64_t moments_between, Stragglers who, std::function<Time(Process&)> stop);
 
-  /// From now on at one of about so many places of the code each one in `often` who comes there is held up
-  /// before it goes on, as `hold_up()` says, which is as `stop` above; up to `most` times.
-  void set_places(std::int64_t one_of, std::int64_t often, std::int64_t most,
-                  std::function<Time(Process&)> hold_up);
+  /// From now on some of those who come to one of about so many places of the code are held up before they go
+  /// on, as `hold_up()` says, which is as `stop` above.
+  void set_places(std::int64_t one_of, std::function<Time(Process&)> hold_up);
 
   Process& make_process(Host& host);
   /// A thread of `process`. An exception that leaves `body` goes to `on_escape`.
@@ -155,11 +156,11 @@ class Scheduler {
   Stragglers stragglers_ = Stragglers::all;
   std::function<Time(Process&)> stop_straggler_;
   struct Places {
+    static constexpr std::size_t most = 4096;
     std::uint64_t salt;
     std::int64_t one_of;
-    std::int64_t often;
-    std::int64_t left;
     std::function<Time(Process&)> hold_up;
+    std::array<std::uint32_t, most> times_come_to{};  ///< by what is left of their numbers
   };
   std::optional<Places> places_;
   std::int64_t points_of_run_ = 0;  ///< where each point is looked at

@@ -38,9 +38,10 @@ TEST_CASE("simulation: no history of a fixed set breaks a promise") {
     }
   };
   run({.seed = first_seed}, 300);
-  for (const Subject named : {Subject::stragglers, Subject::turns, Subject::threads, Subject::takings,
-                              Subject::layouts, Subject::units, Subject::setbacks, Subject::away,
-                              Subject::solos, Subject::clocks, Subject::outages, Subject::handovers})
+  for (const Subject named :
+       {Subject::stragglers, Subject::turns, Subject::threads, Subject::takings, Subject::layouts,
+        Subject::units, Subject::setbacks, Subject::away, Subject::solos, Subject::clocks, Subject::outages,
+        Subject::handovers, Subject::places})
     run({.seed = first_seed, .subject = named}, 100);
   for (const Subject slow : {Subject::crowds, Subject::moves, Subject::holders})
     run({.seed = first_seed, .subject = slow}, 30);

@@ -72,7 +72,7 @@ void Scenario::keep_to_few_questions(Random& random) {
 
 /// What takes several things to happen in between comes about more often so than by chance.
 void Scenario::keep_to_places(Random& random) {
-  one_place_of = random.spread(10, 400);
+  one_place_of = random.spread(4, 200);
   if (has_stragglers() && !random.one_in(4)) moments_per_straggler = 10'000;
   is_brisk = is_brisk && random.one_in(2);
 }
