@@ -138,7 +138,10 @@ void SharedRanges::leave_store() {
 
 void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
   SharedState& to = next ? *next : nowhere_;
-  if (&to == &state()) return;
+  // Also where it has no buffer yet: calls for many are granted theirs beside it.
+  const StoreIdentity store = next ? identity_of(next->header) : identity_.value_or(StoreIdentity());
+  const bool is_of_another = drawn_store_ && *drawn_store_ != store;
+  if (&to == &state() && !is_of_another) return;
   if (next) {
     const std::string origin = next->origin.get();
     if (next->origin_checksum.load(std::memory_order_relaxed) != checksum_of_origin(origin))
@@ -151,9 +154,7 @@ void SharedRanges::go_to(const std::shared_ptr<SharedState>& next) {
   // Who has drawn nothing yet has nothing of another one.
   std::optional<range::StoreChanges::Change> of_buffer, of_store;
   if (&state() != &nowhere_) of_buffer.emplace(buffer_changes_);
-  // Also where it has no buffer yet: calls for many are granted theirs beside it.
-  const StoreIdentity store = next ? identity_of(next->header) : identity_.value_or(StoreIdentity());
-  if (drawn_store_ && *drawn_store_ != store) of_store.emplace(store_changes_);
+  if (is_of_another) of_store.emplace(store_changes_);
   if (next || drawn_store_) drawn_store_ = store;
   state_.store(&to, std::memory_order_release);
   draw_from(to.buffer);
