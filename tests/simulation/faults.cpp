@@ -79,13 +79,15 @@ Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Serve
   if (scenario.has_stragglers())
     Scheduler::the().set_stragglers(scenario.moments_per_straggler, scenario.stragglers,
                                     [this](Process& process) { return stop_straggler(process); });
+  if (scenario.turns_each_time && scenario.has_another_store) server.on_delivered = [this] { turn(); };
   if (scenario.has_places())
     Scheduler::the().set_places(scenario.one_place_of, [this](Process& process) { return hold_up(process); });
 }
 
 void Faults::happen() {
   if (!stragglers_.empty()) wake_stragglers();
-  if (scenario_.has_another_store && Scheduler::the().now() >= repoints_at_) perhaps_repoint();
+  if (scenario_.has_another_store && !scenario_.turns_each_time && Scheduler::the().now() >= repoints_at_)
+    perhaps_repoint();
   if (tally_.marked.are_to_be_lost && !tally_.marked.is_in_use()) lose_marks();
   if (is_restoring() || left_ <= 0 || !random_.one_in(scenario_.switches_per_fault)) return;
   --left_;
@@ -740,6 +742,13 @@ void Faults::perhaps_repoint() {
   const bool breaks_connections = random_.one_in(2);
   server_.repoint(breaks_connections);
   log_.note("repoint", 0, server_.store(), breaks_connections ? 1 : 0);
+  ++counts_[static_cast<std::size_t>(Fault::repoint)];
+}
+
+void Faults::turn() {
+  if (have_ended_ || operators_ > 0) return;
+  server_.repoint(/*breaks_connections=*/true);
+  log_.note("repoint", 0, server_.store(), 1);
   ++counts_[static_cast<std::size_t>(Fault::repoint)];
 }
 

@@ -63,6 +63,7 @@ class Faults {
   void release(Host& host);
   bool change();
   void perhaps_repoint();
+  void turn();
   /// What only a control does; true if it did.
   bool break_promise();
   bool copy_folder();

@@ -98,6 +98,7 @@ struct Scenario {
   bool is_brisk = false;          ///< whoever can run does so soon, so that others' calls can be timed
   Time slowness = 0;              ///< of the store
   bool is_pinned = false;         ///< all ask for one worker by its number
+  bool turns_each_time = false;   ///< the store's name, once somebody has been granted something
   bool moves_once = false;        ///< the store's name, for good
   bool lasts = false;             ///< each program draws until the end
   bool is_of_host = false;        ///< all draw from the host's buffers

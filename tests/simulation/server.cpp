@@ -237,6 +237,7 @@ void Server::tell_delivery(const char* statement, StoreModel::Parameters paramet
   if (rows.empty() || (statement != sql.grant_segment && statement != sql.grant_exactly)) return;
   const auto name = std::ranges::find(tag_names, std::get<std::string>(parameters[0]));
   ledger_.tag_delivered(static_cast<int>(name - tag_names.begin()), rows[0].integer(0));
+  if (on_delivered) on_delivered();
 }
 
 void Server::exchange() noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -43,10 +44,11 @@ class Server {
 
   StoreModel model{};
   NetworkFaults network{};
-  Time clock_offset = 0;        ///< its clock less true time
-  Time furthest_ahead = 0;      ///< the most that ever was
-  Time slowness = 0;            ///< how long each request takes at least
-  bool is_unreachable = false;  ///< while it is down, rather than on its way up
+  Time clock_offset = 0;                 ///< its clock less true time
+  Time furthest_ahead = 0;               ///< the most that ever was
+  Time slowness = 0;                     ///< how long each request takes at least
+  std::function<void()> on_delivered{};  ///< what was granted of a tag has reached who asked; may be empty
+  bool is_unreachable = false;           ///< while it is down, rather than on its way up
   /// Names of tags, of both stores, so that grants can be told to the ledger.
   std::vector<std::string> tag_names{};
   /// No segment has more IDs than that, or than a step of its tag that somebody was told of.

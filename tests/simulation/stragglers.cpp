@@ -75,6 +75,7 @@ void Scenario::keep_to_places(Random& random) {
   one_place_of = random.spread(4, 200);
   if (has_stragglers() && !random.one_in(4)) moments_per_straggler = 10'000;
   is_brisk = is_brisk && random.one_in(2);
+  turns_each_time = has_another_store && !is_watched() && random.one_in(8);
 }
 
 Time Faults::hold_up(Process& process) {

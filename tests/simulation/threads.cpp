@@ -378,10 +378,12 @@ class SegmentThreads final : WatchedProgram {
     return ids;
   }
 
-  /// A limit keeps IDs from who tries for up to a minute after it was removed.
+  /// A limit keeps IDs from who tries for up to a minute after it was removed, but not once somebody who
+  /// waits has had some granted.
   bool is_limited(int tag) const {
-    return has_limit(name_of(tag)) ||
-           (Server::the().tags_changed_at() != 0 && now() - Server::the().tags_changed_at() < 61 * second);
+    const Time changed_at = Server::the().tags_changed_at();
+    const bool is_granted = is_shared_ && place_.ledger.published_at(tag) > changed_at;
+    return has_limit(name_of(tag)) || (changed_at != 0 && now() - changed_at < 61 * second && !is_granted);
   }
 
   /// While nobody is in a call.
