@@ -777,6 +777,8 @@ class Actor {
         return run_clock_user(place_, process_);
       case ActorKind::outage_users:
         return run_outage_user(place_, process_);
+      case ActorKind::segment_holders:
+        return run_segment_holder(place_, process_);
       case ActorKind::window_holders:
         return run_window_holder(place_, process_);
     }

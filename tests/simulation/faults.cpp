@@ -73,7 +73,10 @@ Faults::Faults(const Plan& plan, Random& random, const Scenario& scenario, Serve
   if (scenario.subject == Subject::away && scenario.may(Fault::outage)) possible_ = {Fault::outage};
   if (scenario.subject == Subject::clocks || scenario.subject == Subject::outages)
     possible_.clear();  // by their programs
-  if (scenario.subject == Subject::holders && scenario.may(Fault::stop)) possible_ = {Fault::stop};
+  if ((scenario.subject == Subject::holders || scenario.subject == Subject::demands) &&
+      scenario.may(Fault::stop))
+    possible_ = {Fault::stop};
+  if (scenario.subject == Subject::demands && scenario.may(Fault::silence)) possible_ = {Fault::silence};
   if (scenario.subject == Subject::takings && scenario.may(Fault::stop))
     possible_.insert(possible_.end(), 2, Fault::stop);
   if (scenario.has_stragglers())
@@ -176,6 +179,7 @@ bool Faults::make_happen(Fault fault) {
       return scenario_.is_about_damages() ? damage_in_use() : damage();
     case Fault::silence: {
       // Longer than one attempt, so that it fails, and shorter than two.
+      if (scenario_.subject == Subject::demands) return be_silent_for_long();
       const Time duration =
           random_.one_in(3) ? random_.between(4 * second, 11 * second)
                             : random_.spread(10 * millisecond, random_.one_in(4) ? 100 * second : 8 * second);
@@ -202,6 +206,16 @@ bool Faults::make_happen(Fault fault) {
   return false;
 }
 
+/// Not for so long that what is left may be lost.
+bool Faults::be_silent_for_long() {
+  constexpr Time longest = 55 * second, until_all_is_well = 30 * second;
+  if (Scheduler::the().now() < server_.silent_until() + until_all_is_well) return false;
+  const Time duration = random_.between(10 * second, longest);
+  log_.note("silence", 0, duration);
+  server_.fall_silent(duration);
+  return true;
+}
+
 Host& Faults::some_host() {
   return *hosts_[static_cast<std::size_t>(random_.below(std::ssize(hosts_)))];
 }
@@ -226,6 +240,7 @@ Process* Faults::some_fetcher() {
 
 Process* Faults::some_victim() {
   const bool is_fetcher = scenario_.subject == Subject::fetches || scenario_.subject == Subject::holders ||
+                          scenario_.subject == Subject::demands ||
                           ((scenario_.is_about_damages() || scenario_.is_watched()) && random_.one_in(2)) ||
                           (scenario_.subject == Subject::takings && !random_.one_in(4));
   return is_fetcher ? some_fetcher() : some_process();
@@ -277,7 +292,8 @@ bool Faults::stop_one() {
     stop_for_calls(*process);
     return true;
   }
-  const Time duration = scenario_.is_watched() && random_.one_in(3)
+  const Time duration = scenario_.subject == Subject::demands ? random_.between(10 * second, 3 * minute)
+                        : scenario_.is_watched() && random_.one_in(3)
                             ? random_.between(4 * second, 40 * second)
                             : random_.spread(millisecond, random_.one_in(8) ? 10 * minute : 10 * second);
   stop(*process, duration);

@@ -34,6 +34,7 @@ class Faults {
 
  private:
   bool make_happen(Fault fault);
+  bool be_silent_for_long();
   bool kill_one();
   bool stop_one();
   void stop(Process& process, Time duration);

@@ -95,11 +95,12 @@ enum class Subject : std::uint8_t {
   handovers,  ///< as takings; whoever holds a file is stopped until another one is about to take it
   rewinds,    ///< as damages, of nothing but cursors, each of which is set back
   places,     ///< as some others; whoever comes to a few places of the code is held up there
+  demands,    ///< for more IDs than are left, while who fetches is stopped, or the store silent
 };
 inline constexpr std::array subject_names{
     "everything", "names", "removals", "windows", "folders", "copies",    "fetches",  "damages", "marks",
     "stragglers", "turns", "threads",  "takings", "layouts", "units",     "setbacks", "away",    "solos",
-    "crowds",     "moves", "clocks",   "outages", "holders", "handovers", "rewinds",  "places"};
+    "crowds",     "moves", "clocks",   "outages", "holders", "handovers", "rewinds",  "places",  "demands"};
 
 /// Stands for no subject: chance picks one of those before `damages`.
 inline constexpr std::string_view chance = "chance";

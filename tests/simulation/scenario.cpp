@@ -119,6 +119,8 @@ void Scenario::keep_to(Subject about, Random& random) {
       return keep_to_outages(random);
     case Subject::holders:
       return keep_to_holders(random);
+    case Subject::demands:
+      return keep_to_demands(random);
     case Subject::handovers:
       return keep_to_handovers(random);
     case Subject::rewinds:

@@ -31,9 +31,10 @@ enum class ActorKind : std::uint8_t {
   host_segment_threads,
   own_window_threads,
   host_window_threads,
-  clock_users,     ///< snowflakes, by a clock that they set
-  outage_users,    ///< segments, of a store that they have go away
-  window_holders,  ///< snowflakes, while who fetches is stopped
+  clock_users,      ///< snowflakes, by a clock that they set
+  outage_users,     ///< segments, of a store that they have go away
+  window_holders,   ///< snowflakes, while who fetches is stopped
+  segment_holders,  ///< segments, while who fetches is stopped, or the store silent
 };
 
 /// What chance makes of a plan.
@@ -55,7 +56,7 @@ struct Scenario {
   bool is_watched() const {
     return subject == Subject::threads || subject == Subject::solos || subject == Subject::crowds ||
            subject == Subject::moves || subject == Subject::clocks || subject == Subject::outages ||
-           subject == Subject::holders;
+           subject == Subject::holders || subject == Subject::demands;
   }
   bool is_about_damages() const { return subject == Subject::damages || subject == Subject::rewinds; }
   bool is_about_names() const { return subject == Subject::names || subject == Subject::turns; }
@@ -132,6 +133,7 @@ struct Scenario {
   void keep_to_outages(Random& random);
   void keep_to_holders(Random& random);
   void keep_to_places(Random& random);
+  void keep_to_demands(Random& random);
 };
 
 }  // namespace leaf::simulation

@@ -43,7 +43,7 @@ TEST_CASE("simulation: no history of a fixed set breaks a promise") {
         Subject::units, Subject::setbacks, Subject::away, Subject::solos, Subject::clocks, Subject::outages,
         Subject::handovers, Subject::places})
     run({.seed = first_seed, .subject = named}, 100);
-  for (const Subject slow : {Subject::crowds, Subject::moves, Subject::holders})
+  for (const Subject slow : {Subject::crowds, Subject::moves, Subject::holders, Subject::demands})
     run({.seed = first_seed, .subject = slow}, 30);
   // That a worker is given up reaches the store late.
   run({.seed = 523'850, .subject = Subject::units}, 1);

@@ -506,7 +506,8 @@ bool are_patient(const Place& place) {
 }
 
 std::string lost_of_host(const Place& place) {
-  if (place.scenario.kinds.front() != ActorKind::host_segment_threads ||
+  const ActorKind kind = place.scenario.kinds.front();
+  if ((kind != ActorKind::host_segment_threads && kind != ActorKind::segment_holders) ||
       !SegmentThreads::is_thrift_promised(place.scenario) ||
       !leaves_time_to_fetch(place, place.scenario.slowness))
     return {};

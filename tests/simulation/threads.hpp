@@ -14,6 +14,8 @@ void run_clock_user(const Place& place, Process& process);
 void run_outage_user(const Place& place, Process& process);
 /// A program that shares windows with others, which are stopped while they fetch: how soon IDs come.
 void run_window_holder(const Place& place, Process& process);
+/// The same of IDs of a tag, of which it wants more at once than are left.
+void run_segment_holder(const Place& place, Process& process);
 
 /// Whether all that have run on the host let those who fetch be long enough at it, however slow the store is.
 bool are_patient(const Place& place);
