@@ -29,11 +29,12 @@ class SegmentHolder final : WatchedProgram {
     constexpr milliseconds to_look_where_the_name_leads{250};
     const auto open = [&] { tag = allocator.tag(TagName(name())); };
     if (!call({}, to_look_where_the_name_leads, open, /*is_patient=*/false)) return;
+    const std::int64_t one_single = random().between(2, 6);  // of so many
     for (std::int64_t calls = random().spread(2, 20); calls > 0 && !is_over(); --calls) {
-      if (random().one_in(2)) {
-        draw_many(tag);
-      } else {
+      if (random().one_in(one_single)) {
         draw(tag);
+      } else {
+        draw_many(tag);
       }
       sleep(random().spread(millisecond, random().one_in(4) ? 20 * second : second));
     }
@@ -58,8 +59,8 @@ class SegmentHolder final : WatchedProgram {
         {}, options_.timeout, [&] { ranges = tag.next_ranges(static_cast<std::uint64_t>(count)); },
         /*is_patient=*/false, most_waits);
     for (const Range ids : ranges) note(by, ids);
-    const bool was_calm = process_.times_stopped == times_stopped && process_.kept_waiting == kept_waiting;
-    if (!is_drawn && was_calm && !is_over()) require_no_longer_wait(begun);
+    if (!is_drawn && process_.times_stopped == times_stopped && !is_over())
+      require_no_longer_wait(begun + process_.kept_waiting - kept_waiting);
   }
   /// leafctl(1), HOST BUFFER: while IDs are left, others wait until a second after the timeout of who has
   /// stopped; and then as always.
@@ -92,7 +93,7 @@ void Scenario::keep_to_demands(Random& random) {
   is_brisk = true;
   calls = random.between(20, 80);
   longest = random.between(2 * minute, 8 * minute);
-  slowness = random.spread(millisecond, 50 * millisecond);
+  slowness = random.spread(millisecond, 10 * millisecond);
   step = max_step = random.spread(4, 20);
   switches_per_fault = random.spread(4, 100);
   most_faults = random.between(1, 12);
