@@ -523,8 +523,14 @@ class Actor {
     // Else nobody keeps to it who waits for the store. A lower one bounds that too.
     if (options.max_step == leaf::max_step) options.max_starved_step = options.max_step;
     if (scenario().subject == Subject::away) options.max_connections = 1;  // what is asked waits in line
-    if (is_shared) options.host = host_options(fetch_ahead);
+    if (is_shared) share(options, fetch_ahead);
     return options;
+  }
+  template <typename Options>
+  void share(Options& options, bool fetch_ahead) const {
+    options.host = host_options(fetch_ahead);
+    place_.tally.timeouts[number()] =
+        options.timeout == milliseconds::zero() ? one_attempt : Time{options.timeout.count()} * millisecond;
   }
   SnowflakeOptions snowflake_options(bool is_shared, bool fetch_ahead) const {
     SnowflakeOptions options;
@@ -540,7 +546,7 @@ class Actor {
           UnixTime(milliseconds((host().clock() + random().spread(0, 500 * millisecond)) / millisecond));
       place_.ledger.note_not_before(number(), options.worker.not_before);
     }
-    if (is_shared) options.host = host_options(fetch_ahead);
+    if (is_shared) share(options, fetch_ahead);
     return options;
   }
   /// Whoever waits for long asks again and again, which makes a history slow.

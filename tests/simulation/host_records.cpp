@@ -91,13 +91,14 @@ void note_locked_answer(Inode& file) {
   if (is_answer(file)) file.asked_when_locked_ms = asked_at_ms(file);
 }
 
-void note_replaced_answer(const Inode& file) {
-  if (!is_answer(file)) return;
-  const Fiber& by = Scheduler::the().running();
-  Host& host = *Scheduler::the().process().host;
-  const bool has_locked_it = file.lock != nullptr && file.lock->process == &Scheduler::the().process();
-  host.replaces_answer = has_locked_it ? &by : nullptr;
-  host.replaced_asked_at_ms = file.asked_when_locked_ms;
+std::optional<std::string> note_replaced_answer(const Inode& file) {
+  if (!is_answer(file)) return std::nullopt;
+  const Process& by = Scheduler::the().process();
+  if (file.lock == nullptr || file.lock->process != &by)
+    return fmt::format("process {} throws away where a name leads, which it has not compared", by.number);
+  by.host->replaces_answer = &Scheduler::the().running();
+  by.host->replaced_asked_at_ms = file.asked_when_locked_ms;
+  return std::nullopt;
 }
 
 std::optional<std::string> note_answers(Host& host, const Fiber* last) {

@@ -23,9 +23,9 @@ void note_published(const Host& host, Ledger& ledger);
 std::optional<std::string> note_belief(Host& host);
 
 /// A file has been locked, or is about to lose its name to who calls this, if it notes where a store's name
-/// leads: then that one has compared its own answer meanwhile.
+/// leads: then that one has compared its own answer meanwhile. The latter says if it has not locked it.
 void note_locked_answer(Inode& file);
-void note_replaced_answer(const Inode& file);
+std::optional<std::string> note_replaced_answer(const Inode& file);
 /// Says if what `last`, which ran last, has noted since is the answer to an earlier question.
 std::optional<std::string> note_answers(Host& host, const Fiber* last);
 
