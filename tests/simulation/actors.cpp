@@ -466,12 +466,21 @@ class Actor {
     });
   }
 
+  /// To a client that reads slowly.
+  void write_piece() const {
+    Scheduler& scheduler = Scheduler::the();
+    if (random().one_in(4))
+      scheduler.sleep_until(scheduler.now() + random().spread(microsecond, 100 * millisecond));
+  }
   /// One answer in several calls, as the server makes it.
   template <typename Noted>
   void draw_pieces(SegmentTag& tag, std::int64_t count, Noted noted) const {
     std::vector<Range> pieces;
     const std::uint64_t changes = tag.store_changes();
-    for (std::int64_t i = 0; i < count; ++i) pieces.push_back(tag.next_range(2));
+    for (std::int64_t i = 0; i < count; ++i) {
+      pieces.push_back(tag.next_range(2));
+      if (scenario().has_places()) write_piece();
+    }
     if (tag.store_changes() != changes) pieces.resize(1);
     for (const Range piece : pieces) noted(piece);
   }
@@ -803,6 +812,7 @@ class Actor {
     probe(deadline, [&] {
       SegmentOptions options = segment_options(true, false);
       options.timeout = probe_timeout;
+      share(options, false);
       SegmentAllocator allocator(store_options(), options);
       SegmentTag handle = allocator.tag(TagName(name_of(tag)));
       const Ledger::Call begun = Ledger::begin(&order_of_tag(tag));
@@ -814,6 +824,7 @@ class Actor {
     probe(deadline, [&] {
       SnowflakeOptions options = snowflake_options(true, false);
       options.timeout = std::max(probe_timeout, 2 * scenario().longest_unit());
+      share(options, false);
       // Rather than wait for an hour.
       options.worker.recycle_after = milliseconds(1000);
       SnowflakeGenerator generator(store_options(), options);

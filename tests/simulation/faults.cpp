@@ -266,7 +266,8 @@ void Faults::end_order_of_snowflakes(const Host& host) {
 void Faults::raise_order(const Host& host, const std::string& tag, std::int64_t floor) {
   if (scenario_.may(Fault::failover) || scenario_.may(Fault::restore)) return;
   const auto number = std::ranges::find(server_.tag_names, tag) - server_.tag_names.begin();
-  if ((scenario_.subject == Subject::takings || scenario_.subject == Subject::handovers) &&
+  if ((scenario_.subject == Subject::takings || scenario_.subject == Subject::handovers ||
+       scenario_.subject == Subject::latecomers) &&
       ledger_.has_grant_up_to(static_cast<int>(number), floor))
     return;
   const std::int64_t copy = server_.copy_number();

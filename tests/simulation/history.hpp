@@ -92,15 +92,17 @@ enum class Subject : std::uint8_t {
   clocks,    ///< snowflakes, while the clock is set: which calls succeed, and how long they take
   outages,   ///< one after the other: how soon IDs come again, and what calls cost that fail
   holders,   ///< of windows of a host, who are stopped while they fetch: how long others wait
-  handovers,  ///< as takings; whoever holds a file is stopped until another one is about to take it
-  rewinds,    ///< as damages, of nothing but cursors, each of which is set back
-  places,     ///< as some others; whoever comes to a few places of the code is held up there
-  demands,    ///< for more IDs than are left, while who fetches is stopped, or the store silent
+  handovers,   ///< as takings; whoever holds a file is stopped until another one is about to take it
+  rewinds,     ///< as damages, of nothing but cursors, each of which is set back
+  places,      ///< as some others; whoever comes to a few places of the code is held up there
+  demands,     ///< for more IDs than are left, while who fetches is stopped, or the store silent
+  latecomers,  ///< as turns, of tags; whoever is granted some by another store than it asked for is stopped
 };
 inline constexpr std::array subject_names{
-    "everything", "names", "removals", "windows", "folders", "copies",    "fetches",  "damages", "marks",
-    "stragglers", "turns", "threads",  "takings", "layouts", "units",     "setbacks", "away",    "solos",
-    "crowds",     "moves", "clocks",   "outages", "holders", "handovers", "rewinds",  "places",  "demands"};
+    "everything", "names",    "removals",   "windows", "folders", "copies",  "fetches",
+    "damages",    "marks",    "stragglers", "turns",   "threads", "takings", "layouts",
+    "units",      "setbacks", "away",       "solos",   "crowds",  "moves",   "clocks",
+    "outages",    "holders",  "handovers",  "rewinds", "places",  "demands", "latecomers"};
 
 /// Stands for no subject: chance picks one of those before `damages`.
 inline constexpr std::string_view chance = "chance";

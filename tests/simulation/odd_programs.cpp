@@ -56,6 +56,21 @@ void Scenario::keep_to_handovers(Random& random) {
   switches_per_fault = random.spread(20, 200);
 }
 
+void Scenario::keep_to_latecomers(Random& random) {
+  keep_to_stragglers(random, only({Fault::repoint}));
+  faults &= only({Fault::change, Fault::stop, Fault::kill, Fault::repoint, Fault::network});
+  if (random.one_in(2)) faults |= only({Fault::change});
+  stragglers = Stragglers::holders_of_two;
+  moments_per_straggler = random.spread(1, 30);
+  has_another_store = true;
+  hosts = 1;
+  slots = static_cast<int>(random.between(3, 5));
+  calls *= 2;
+  for (ActorKind& kind : kinds)
+    kind = random.one_in(4) ? ActorKind::short_segments : ActorKind::host_segments;
+  switches_per_fault = random.spread(20, 400);
+}
+
 /// What is drawn is not noted by the drawing itself, and long enough lies in one range for that to count.
 void Scenario::keep_to_rewinds(Random& random) {
   faults &= only({Fault::damage});

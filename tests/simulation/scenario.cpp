@@ -88,7 +88,8 @@ Scenario::Scenario(Random& random, const Plan& plan)
 void Scenario::keep_to_two_stores() {
   // They have no worker in common, so none is asked for by number.
   std::ranges::replace(kinds, ActorKind::pinned_snowflakes, ActorKind::host_snowflakes);
-  if (subject != Subject::turns && subject != Subject::layouts && subject != Subject::away && !is_watched())
+  if (subject != Subject::turns && subject != Subject::layouts && subject != Subject::away &&
+      subject != Subject::latecomers && !is_watched())
     kinds.push_back(ActorKind::host_segments);
   if (!takes_time) return;
   longest = (is_small() ? 20 : 4) * minute;
@@ -121,6 +122,8 @@ void Scenario::keep_to(Subject about, Random& random) {
       return keep_to_holders(random);
     case Subject::demands:
       return keep_to_demands(random);
+    case Subject::latecomers:
+      return keep_to_latecomers(random);
     case Subject::handovers:
       return keep_to_handovers(random);
     case Subject::rewinds:

@@ -48,7 +48,7 @@ struct Scenario {
   /// Few programs meet in few files.
   bool is_small() const {
     return subject == Subject::stragglers || subject == Subject::turns || subject == Subject::takings ||
-           subject == Subject::layouts || subject == Subject::handovers;
+           subject == Subject::layouts || subject == Subject::handovers || subject == Subject::latecomers;
   }
   bool has_places() const { return one_place_of > 0; }
   bool has_stragglers() const { return moments_per_straggler > 0; }
@@ -134,6 +134,7 @@ struct Scenario {
   void keep_to_holders(Random& random);
   void keep_to_places(Random& random);
   void keep_to_demands(Random& random);
+  void keep_to_latecomers(Random& random);
 };
 
 }  // namespace leaf::simulation

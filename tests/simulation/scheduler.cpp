@@ -403,6 +403,7 @@ Time Scheduler::next_wake(Time deadline) {
 
 bool Scheduler::may_straggle() const noexcept {
   const Process& process = *running_->process;
+  if (stragglers_ == Stragglers::holders_of_two) return process.locks > 1;
   return stragglers_ == Stragglers::all || (stragglers_ != Stragglers::takers && process.locks > 0) ||
          (stragglers_ != Stragglers::holders && process.folders > 0);
 }

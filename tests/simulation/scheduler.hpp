@@ -50,9 +50,10 @@ struct Process {
 /// Who may straggle.
 enum class Stragglers : std::uint8_t {
   all,
-  holders,  ///< of the lock of a file
-  takers,   ///< who has the folder open as one of its own entries: they make a file, or take one away
-  both,     ///< holders and takers
+  holders,         ///< of the lock of a file
+  takers,          ///< who has the folder open as one of its own entries: they make a file, or take one away
+  both,            ///< holders and takers
+  holders_of_two,  ///< of the locks of two files: of two stores
 };
 
 /// Runs the threads of all processes, one at a time, each up to a point where another may go on; chance picks

@@ -41,7 +41,7 @@ TEST_CASE("simulation: no history of a fixed set breaks a promise") {
   for (const Subject named :
        {Subject::stragglers, Subject::turns, Subject::threads, Subject::takings, Subject::layouts,
         Subject::units, Subject::setbacks, Subject::away, Subject::solos, Subject::clocks, Subject::outages,
-        Subject::handovers, Subject::places})
+        Subject::handovers, Subject::places, Subject::latecomers})
     run({.seed = first_seed, .subject = named}, 100);
   for (const Subject slow : {Subject::crowds, Subject::moves, Subject::holders, Subject::demands})
     run({.seed = first_seed, .subject = slow}, 30);

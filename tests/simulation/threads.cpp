@@ -252,6 +252,8 @@ class SegmentThreads final : WatchedProgram {
           /*is_patient=*/false, most_waits);
       all.insert(all.end(), ranges.begin(), ranges.end());
       may_be_lost(tag) += static_cast<std::int64_t>(wanted);  // where the store changes meanwhile
+      if (scenario().has_places() && random().one_in(2))
+        sleep(random().spread(microsecond, 100 * millisecond));
     }
     const bool is_of_one = handle.store_changes() == changes;
     std::optional<int> store;
