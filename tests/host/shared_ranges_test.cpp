@@ -937,7 +937,9 @@ TEST_CASE("shared ranges: a store that has no buffer here yet is another one, to
   CHECK(one.draw() == 1000);
   const std::uint64_t before = one.store_changes();
   SUBCASE("") {}
-  SUBCASE("also after the one before, whose buffer was removed") { fs::remove(state_file_in(fixture.run)); }
+  SUBCASE("also after the one before, whose buffer was removed") {
+    fs::remove(state_file_in(fixture.run));
+  }
   one.deployment = "d2";
   // Beside the buffer, as calls for many are granted theirs.
   one.alone([&](leaf::Store& store, StateFile& file) {
