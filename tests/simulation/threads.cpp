@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <new>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/shared_state.hpp"
@@ -33,6 +35,18 @@ constexpr milliseconds look_patience{250};
 constexpr Time answer_lasts = 30 * second, looked_at_every = second;
 /// Where nobody else asks either, for one who has claimed to and ended since.
 constexpr Time name_claim_lasts = 10 * second;
+
+/// While it lives nobody else runs.
+class NoPoints {
+ public:
+  NoPoints() : left_(std::exchange(points_left, std::numeric_limits<std::int64_t>::max())) {}
+  ~NoPoints() { points_left = left_; }
+  NoPoints(const NoPoints&) = delete;
+  NoPoints& operator=(const NoPoints&) = delete;
+
+ private:
+  const std::int64_t left_;
+};
 
 /// They draw IDs of tags.
 class SegmentThreads final : WatchedProgram {
@@ -398,6 +412,7 @@ class SegmentThreads final : WatchedProgram {
 
   /// But for those that it may draw from it maps one of each tag, however often that changed hands.
   void require_few_files() const {
+    const NoPoints others_wait;  // else the library's own threads unmap what is looked at
     int empty = 0;
     for (std::size_t number = 0; number < process_.mapped.size(); ++number) {
       if (process_.mapped[number] == 0) continue;
