@@ -424,7 +424,7 @@ TEST_CASE("workers: whether a store that was put back leases a worker can be ask
     store.set_worker_range(leaf::WorkerRange{0, 0});
     const WorkerLease lease = store.acquire_worker(b);
     back_up();
-    fixture.clock.advance(2 * a.recycle_after);
+    fixture.clock.advance(a.recycle_after);
     store.renew_worker(lease, b);
     put_back();
     CHECK(is_refused(a));
@@ -499,7 +499,9 @@ TEST_CASE("workers: whether a worker can be had can be asked beforehand, and lea
     fixture.clock.advance(pinned.window);
     CHECK(reason(request_of("b", 5)).starts_with(not_free));
     CHECK(reason(pinned).empty());
-    fixture.clock.advance(pinned.window + pinned.recycle_after);
+    fixture.clock.advance(pinned.recycle_after - 1ms);
+    CHECK(reason(request_of("b", 5)).starts_with(not_free));
+    fixture.clock.advance(1ms);
     CHECK(reason(request_of("b", 5)).empty());
   }
   SUBCASE("one that is pinned and free, but whose window is not over") {
@@ -663,6 +665,22 @@ TEST_CASE("workers: who has given up two is leased no time before the end of eit
     last_end = lease.begin + 1min;
     CHECK(store.give_up_worker(lease, last_end));
   }
+}
+
+TEST_CASE("workers: a window begins behind what may be buffered, which is two windows, and no later") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  const auto lease_at = [&](const std::string& owner, std::chrono::milliseconds window,
+                            std::chrono::milliseconds ahead) {
+    WorkerRequest request = request_of(owner);
+    request.window = window;
+    request.not_before = std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now()) + ahead;
+    return store.acquire_worker(request).begin == request.not_before;
+  };
+  CHECK(lease_at("a", 10min, 48h));
+  CHECK(lease_at("b", 36h, 72h));
+  CHECK(error_code([&] { lease_at("c", 10min, 48h + 1ms); }) == ErrorCode::refused);
+  CHECK(error_code([&] { lease_at("d", 36h, 72h + 1ms); }) == ErrorCode::refused);
 }
 
 TEST_CASE("workers: a lease that is refused writes nothing") {
