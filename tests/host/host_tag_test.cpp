@@ -342,6 +342,16 @@ TEST_CASE("host tag: an allocator keeps two files of each tag open, and the fold
   CHECK(open_descriptors(host.run) <= 2);
 }
 
+TEST_CASE("host tag: to look at what is buffered leaves no descriptor open") {
+  SegmentHost host;
+  add_tag(host.admin, "order", 10);
+  CHECK(SegmentAllocator(host.store.options(), {.host = host.host_options()}).tag(TagName("order")).next() ==
+        1);
+  const int before = open_descriptors(host.run);
+  CHECK(leaf::host_buffers(host.host_options(), host.clock).size() == 1);
+  CHECK(open_descriptors(host.run) == before);
+}
+
 TEST_CASE("host tag: threads that fetch at once have a connection each, and share them later") {
   constexpr int threads = 8, rounds = 20;
   SegmentHost host;
