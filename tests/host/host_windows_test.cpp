@@ -557,6 +557,17 @@ TEST_CASE(
   CHECK(strictly_increasing(ids));
 }
 
+TEST_CASE("host windows: one is ahead of the clock once it refuses to be drawn from, and no sooner") {
+  SnowflakeHost host;
+  host.generator().next();
+  host.clock.set_back(host.snowflake().max_backward);
+  CHECK(host.drop_ahead() == 0);
+  host.generator().next();
+  host.clock.set_back(1ms);
+  CHECK(error_code([&] { host.generator().next(); }) == ErrorCode::refused);
+  CHECK(host.drop_ahead() == 1);
+}
+
 TEST_CASE("host windows: one that begins with the next unit of time is not ahead of the clock") {
   SnowflakeHost host;
   const auto layout = leaf::Layout::parse("time:39,sequence:8,machine:16/10s@1409529600000");
