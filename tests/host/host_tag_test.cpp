@@ -345,8 +345,7 @@ TEST_CASE("host tag: an allocator keeps two files of each tag open, and the fold
 TEST_CASE("host tag: to look at what is buffered leaves no descriptor open") {
   SegmentHost host;
   add_tag(host.admin, "order", 10);
-  CHECK(SegmentAllocator(host.store.options(), {.host = host.host_options()}).tag(TagName("order")).next() ==
-        1);
+  host.allocator().tag(host.order).next();
   const int before = open_descriptors(host.run);
   CHECK(leaf::host_buffers(host.host_options(), host.clock).size() == 1);
   CHECK(open_descriptors(host.run) == before);
@@ -834,6 +833,8 @@ TEST_CASE("host tag: what is buffered is listed as it is") {
   allocator.tag(TagName("invoice")).next();
   leaf::SegmentTag tag = allocator.tag(host.order);
   tag.next_ranges(40);
+  // No time has passed yet that a pace could be of.
+  CHECK_FALSE(leaf::host_buffers(host.host_options(), host.clock).at(1).ids_per_second);
   host.clock.advance(10s);
   const auto buffers = leaf::host_buffers(host.host_options(), host.clock);
   REQUIRE(buffers.size() == 2);
