@@ -625,7 +625,7 @@ TEST_CASE(
   leaf::Store admin = store.open();
   add_tag(admin, "order", 1000);
   leaf::test::SqliteSession other(store.path());
-  REQUIRE(other.run("UPDATE leaf_alloc SET step = 3000000000"));
+  REQUIRE(other.run("UPDATE leaf_alloc SET step = 4294967295"));
   SegmentAllocator allocator(store.options());
   leaf::SegmentTag tag = allocator.tag(TagName("order"));
   CHECK(tag.next_ranges(9'000'000'000) == std::vector<Range>{{1, 9'000'000'001}});
