@@ -30,6 +30,7 @@ TEST_CASE("mark names: what one store grants to two at once is lost to neither, 
     CHECK(marks->claim(store, "tag order", {20, 30}));
     CHECK(marks->claim(store, "tag order", {10, 20}));
     CHECK_FALSE(marks->claim(copy, "tag order", {10, 20}));
+    CHECK(marks->claim(copy, "tag order", {30, 40}));  // it goes on where the other one has ended
   }
 }
 
