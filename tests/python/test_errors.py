@@ -87,11 +87,13 @@ class Errors(StoreCase):
         with self.assertRaises(MemoryError):
             order.take(2**60 - 1)
         with self.store() as store:
-            for value in 0, -1, 2**63, 2**63 - 1:
-                for member, greatest in ("step", 1_000_000), ("start", 2**63 - 2), ("limit", 2**63 - 2):
+            for member, greatest in ("step", 1_000_000), ("start", 2**63 - 1), ("limit", 2**63 - 2):
+                for value in 0, -1, 2**63, greatest + 1:
                     error = self.raised(leaf.UsageError, lambda: store.add("bad", **{member: value}))
                     self.assertEqual(str(error), f"{member} has to be from 1 to {greatest}")
             self.raised(leaf.UsageError, lambda: store.add("bad", description="x" * 257))
+            store.add("none-left", start=2**63 - 1)
+        self.raised(leaf.Exhausted, lambda: next(self.tag("none-left")))
         self.assertEqual(next(order), 1)
 
     def test_names_that_no_tag_can_have(self):

@@ -53,7 +53,7 @@ static bool get_new_tag(const ModuleState* state, PyObject* arguments, PyObject*
       (tag->description = get_text(state, description, "description", &holders[1])) == NULL)
     return false;
   return get_positive(state, step, "step", LEAF_MAX_STEP, &tag->step) &&
-         get_positive(state, start, "start", LEAF_MAX_ID, &tag->start) &&
+         get_positive(state, start, "start", LEAF_MAX_ID + 1, &tag->start) &&
          get_positive(state, limit, "limit", LEAF_MAX_ID, &tag->limit);
 }
 
