@@ -45,8 +45,6 @@ TEST_CASE("simulation: no history of a fixed set breaks a promise") {
     run({.seed = first_seed, .subject = named}, 100);
   for (const Subject slow : {Subject::crowds, Subject::moves, Subject::holders, Subject::demands})
     run({.seed = first_seed, .subject = slow}, 30);
-  // That a worker is given up reaches the store late.
-  run({.seed = 523'850, .subject = Subject::units}, 1);
   CHECK(sum.ids > 10'000);
   CHECK(sum.repeats == 0);
   for (std::size_t fault = 0; fault < sum.faults.size(); ++fault) {
