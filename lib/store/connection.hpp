@@ -111,8 +111,8 @@ class Connection {
     return execute(statement, parameters, timeout);
   }
 
-  /// What execute() would return or throw, of a statement whose changes are taken back at once: nobody sees
-  /// them, and no lock of theirs outlives this process's next stop. The commit alone is not tried.
+  /// What execute() would return or throw, of a statement whose changes are taken back at once. Nobody sees
+  /// them, and a server takes them back even if this process is stopped meanwhile. The commit is not tried.
   virtual std::vector<Row> try_out(const char* statement, std::span<const Value> parameters,
                                    std::chrono::milliseconds timeout) = 0;
 

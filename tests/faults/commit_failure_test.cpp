@@ -33,6 +33,14 @@ void set_up(const std::string& url) {
   store.add_tag({.name = order, .step = 10, .start = {}, .limit = {}, .description = {}});
 }
 
+/// Has commits wait for a standby of that name from now on; empty: for none.
+void require_standby(leaf::test::SqlSession& administrator, const std::string& name) {
+  administrator.run("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
+  administrator.run("SELECT pg_reload_conf()");
+  REQUIRE(
+      leaf::test::wait_for([&] { return administrator.value("SHOW synchronous_standby_names") == name; }));
+}
+
 /// A tag whose grants meet `statement` at commit, when their row has already been sent.
 struct AtCommit {
   AtCommit() {
@@ -209,19 +217,13 @@ TEST_CASE("commit: where a standby is missing, no worker stays leased to those w
   leaf::test::PostgresqlCluster cluster;
   set_up(cluster.url());
   leaf::test::SqlSession administrator(cluster.url() + " options='-c synchronous_commit=local'");
-  const auto require_standby = [&](const std::string& name) {
-    administrator.run("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
-    administrator.run("SELECT pg_reload_conf()");
-    REQUIRE(
-        leaf::test::wait_for([&] { return administrator.value("SHOW synchronous_standby_names") == name; }));
-  };
-  require_standby("missing");
+  require_standby(administrator, "missing");
   const leaf::WorkerRequest request{.owner = "a"};
   for (int i = 0; i < 3; ++i) {
     leaf::Store store({.url = cluster.url(), .timeout = std::chrono::milliseconds(500)});
     CHECK(error_of([&] { store.acquire_worker(request); }).code() == leaf::ErrorCode::unavailable);
   }
-  require_standby("");
+  require_standby(administrator, "");
   leaf::Store store({.url = cluster.url()});
   REQUIRE(leaf::test::wait_for([&] { return std::ranges::none_of(store.workers(), &leaf::Worker::leased); }));
   CHECK(store.workers().size() == 1);
@@ -233,15 +235,9 @@ TEST_CASE("commit: a wait for a missing standby that is cancelled burns the rang
   set_up(cluster.url());
   leaf::test::GrantAudit audit(cluster.url());
   leaf::test::SqlSession administrator(cluster.url() + " options='-c synchronous_commit=local'");
-  const auto require_standby = [&](const std::string& name) {
-    administrator.run("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
-    administrator.run("SELECT pg_reload_conf()");
-    REQUIRE(
-        leaf::test::wait_for([&] { return administrator.value("SHOW synchronous_standby_names") == name; }));
-  };
   const auto commits_wait = [&] { return leaf::Store({.url = cluster.url()}).health().commits_wait; };
   CHECK_FALSE(commits_wait());
-  require_standby("missing");
+  require_standby(administrator, "missing");
   CHECK(commits_wait());
 
   std::string end_wait;
@@ -283,7 +279,7 @@ TEST_CASE("commit: a wait for a missing standby that is cancelled burns the rang
   // Others see that only when the server has ended the wait, which may be after its client has gone.
   const std::int64_t burnt = by_timeout ? 10 : 30;
   CHECK(leaf::test::wait_for([&] { return audit.burnt("order") == burnt; }));
-  require_standby("");
+  require_standby(administrator, "");
   CHECK_FALSE(commits_wait());
   audit.given("order", store.grant(order, 10).range);
   CHECK(audit.burnt("order") == burnt);

@@ -135,8 +135,8 @@ struct StoreHealth {
   std::vector<std::string> missing_events;    ///< what the log of changes lacks
   std::vector<std::string> stopped_triggers;  ///< that keep IDs from coming again, and do not run
   std::vector<TableFault> table_faults{};     ///< others than these are not looked for
-  /// What a grant of the tags that were granted last, and a lease, are refused for: each was tried, if
-  /// nothing above or below tells already why it would fail, and its changes were taken back.
+  /// Why a grant of one of the tags that were granted last, or a lease, is refused. Each is tried and taken
+  /// back where nothing else here tells why it would fail.
   std::optional<RefusedTrial> refused_grant{};
   std::optional<RefusedTrial> refused_lease{};
   std::vector<std::string> missing_rights;  ///< that drawing IDs and leasing workers need

@@ -159,27 +159,6 @@ class PostgresqlConnection final : public Connection {
     is_direct_ = false;
   }
 
-  /// Who may create in a schema of the search_path could set up what looks like a store. `found` is what
-  /// find_schema gave.
-  static void require_only_table(const Row& found) {
-    const std::string hint =
-        "name the store's own schema alone: options='-c search_path=SCHEMA' in its URL, or ALTER ROLE ... "
-        "SET "
-        "search_path"_hint;
-    if (found.integer(2) == 0) {
-      throw Error(
-          ErrorCode::refused, fmt::format("'{}.leaf_meta' is not a table of a store", found.text(0)),
-          fmt::format("{}; if it lies there, find out who put it in the place of the table, and put that "
-                      "back"_hint,
-                      hint));
-    }
-    if (found.is_null(3)) return;
-    throw Error(ErrorCode::refused,
-                fmt::format("schemas '{}' and '{}' both have a leaf_meta, of different owners", found.text(0),
-                            found.text(3)),
-                hint);
-  }
-
   /// What is known of one of the statements that the program has.
   struct Statement {
     std::string text;

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "store/connection.hpp"
 #include "store/postgresql/meaning.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
@@ -51,6 +50,24 @@ std::string function_of_others(std::string_view context) {
 }
 
 }  // namespace
+
+void require_only_table(const Row& found) {
+  const std::string hint =
+      "name the store's own schema alone: options='-c search_path=SCHEMA' in its URL, or ALTER ROLE ... SET "
+      "search_path"_hint;
+  if (found.integer(2) == 0) {
+    throw Error(
+        ErrorCode::refused, fmt::format("'{}.leaf_meta' is not a table of a store", found.text(0)),
+        fmt::format(
+            "{}; if it lies there, find out who put it in the place of the table, and put that back"_hint,
+            hint));
+  }
+  if (found.is_null(3)) return;
+  throw Error(ErrorCode::refused,
+              fmt::format("schemas '{}' and '{}' both have a leaf_meta, of different owners", found.text(0),
+                          found.text(3)),
+              hint);
+}
 
 Error statement_error(const PGresult* result) {
   const auto field = [&](int code) {

@@ -7,8 +7,13 @@
 #include <vector>
 
 #include "leaf/error.hpp"
+#include "store/connection.hpp"
 
 namespace leaf::store::postgresql {
+
+/// Throws Error (refused) unless `found`, which the search for leaf_meta gave, is the only one, and a
+/// store's: who may create in a schema of the search_path could set up what looks like it.
+void require_only_table(const Row& found);
 
 /// Why a statement failed, from a result that carries an error.
 Error statement_error(const PGresult* result);
