@@ -94,8 +94,8 @@ void require_durable(const Row& row, std::size_t column) {
 }
 
 Error put_back() {
-  return {ErrorCode::refused, "a trigger puts back what is written: IDs that were granted would come again",
-          "drop the trigger on table leaf_alloc or leaf_worker that does so and is not the store's"_hint};
+  return {ErrorCode::refused, "a trigger puts back the old row: IDs that were granted would come again",
+          "drop the trigger on table leaf_alloc or leaf_worker whose name does not begin with 'leaf_'"_hint};
 }
 
 Error for_owner(const Error& error) {

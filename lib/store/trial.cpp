@@ -38,9 +38,9 @@ std::optional<Error> refusal(Connection& connection, Attempt attempt) {
   }
 }
 
-Error kept_away(const char* table) {
-  return {ErrorCode::refused, fmt::format("changes of table {} are kept away", table),
-          fmt::format("drop the trigger on table {} that does so and is not the store's"_hint, table)};
+Error discarded(const char* table) {
+  return {ErrorCode::refused, fmt::format("a trigger discards changes to table {}", table),
+          fmt::format("drop the trigger on table {} whose name does not begin with 'leaf_'"_hint, table)};
 }
 
 /// The tags with IDs left, at most `count`, the ones that were granted last first.
@@ -67,7 +67,7 @@ void try_grant(Connection& connection, const Tag& tag, milliseconds timeout) {
   if (!granted.empty()) return;
   const Value name[] = {tag.name};
   const FoundTag found = found_in(connection.execute(connection.sql().tag, name, timeout));
-  if (found.tag && found.tag->next_id <= found.tag->limit.value_or(max_id)) throw kept_away("leaf_alloc");
+  if (found.tag && found.tag->next_id <= found.tag->limit.value_or(max_id)) throw discarded("leaf_alloc");
 }
 
 /// Throws what the lease of a worker that nobody has had would.
@@ -96,7 +96,7 @@ void try_known_worker(Connection& connection, UnixTime now, milliseconds timeout
   if (touched.size() == 1 && touched[0].integer(1) == 0) throw put_back();
   if (!touched.empty()) return;
   if (connection.execute(connection.sql().workers, time, timeout).empty()) return;
-  throw kept_away("leaf_worker");
+  throw discarded("leaf_worker");
 }
 
 }  // namespace

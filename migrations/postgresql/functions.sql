@@ -222,7 +222,7 @@ BEGIN
     RAISE EXCEPTION 'table leaf_alloc was recreated without its triggers: IDs that were granted may come again'
       USING ERRCODE = 'LF002', HINT = 'put back the one that was there, or the whole store from a backup';
   ELSIF durability = 8 THEN
-    RAISE EXCEPTION 'a trigger puts back what was written: IDs that were granted would come again'
+    RAISE EXCEPTION 'a trigger puts back the old row: IDs that were granted would come again'
       USING ERRCODE = 'LF002', HINT = 'drop the trigger on table leaf_alloc that returns OLD';
   ELSIF durability = 6 THEN
     RAISE EXCEPTION 'tag ''%'' is drawn from behind a savepoint: going back to it gives the IDs to others, whoever knows them', tag

@@ -63,7 +63,7 @@ const Case of_tags[] = {
      "DROP FUNCTION odd CASCADE", "no IDs today"},
     {std::string(swallows) +
          "CREATE TRIGGER odd BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION odd()",
-     "DROP FUNCTION odd CASCADE", "kept away"},
+     "DROP FUNCTION odd CASCADE", "discards changes"},
     {std::string(returns_old) +
          "CREATE TRIGGER odd BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION odd()",
      "DROP FUNCTION odd CASCADE", "puts back"},
@@ -87,7 +87,7 @@ const Case of_workers[] = {
      "DROP FUNCTION odd CASCADE", "no IDs today"},
     {std::string(swallows) +
          "CREATE TRIGGER odd BEFORE UPDATE ON leaf_worker FOR EACH ROW EXECUTE FUNCTION odd()",
-     "DROP FUNCTION odd CASCADE", "kept away"},
+     "DROP FUNCTION odd CASCADE", "discards changes"},
     {std::string(returns_old) +
          "CREATE TRIGGER odd BEFORE UPDATE ON leaf_worker FOR EACH ROW EXECUTE FUNCTION odd()",
      "DROP FUNCTION odd CASCADE", "puts back"},
@@ -172,7 +172,7 @@ TEST_CASE("postgresql: where a trigger puts the old row back, nobody is granted 
   const leaf::Error of_tag = error_of([&] { store.grant(order, 1); });
   CHECK(of_tag.code() == leaf::ErrorCode::refused);
   CHECK(of_tag.hint() ==
-        "drop the trigger on table leaf_alloc or leaf_worker that does so and is not the store's");
+        "drop the trigger on table leaf_alloc or leaf_worker whose name does not begin with 'leaf_'");
   CHECK(error_of([&] { store.grant_segment(order); }).code() == leaf::ErrorCode::refused);
   CHECK(error_of([&] { stage.owner.update_tag(order, {.raise_to = 1000}); }).code() ==
         leaf::ErrorCode::refused);

@@ -20,12 +20,12 @@ const Case cases[] = {
      "no IDs today"},
     {"leaf_alloc", "AFTER UPDATE ON leaf_alloc BEGIN SELECT RAISE(ROLLBACK, 'no IDs today'); END",
      "no IDs today"},
-    {"leaf_alloc", "BEFORE UPDATE ON leaf_alloc BEGIN SELECT RAISE(IGNORE); END", "kept away"},
+    {"leaf_alloc", "BEFORE UPDATE ON leaf_alloc BEGIN SELECT RAISE(IGNORE); END", "discards changes"},
     {"leaf_worker", "BEFORE INSERT ON leaf_worker BEGIN SELECT RAISE(ABORT, 'no IDs today'); END",
      "no IDs today"},
     {"leaf_worker", "BEFORE UPDATE ON leaf_worker BEGIN SELECT RAISE(FAIL, 'no IDs today'); END",
      "no IDs today"},
-    {"leaf_worker", "BEFORE UPDATE ON leaf_worker BEGIN SELECT RAISE(IGNORE); END", "kept away"},
+    {"leaf_worker", "BEFORE UPDATE ON leaf_worker BEGIN SELECT RAISE(IGNORE); END", "discards changes"},
 };
 
 /// All that a grant or a lease could change.
@@ -60,9 +60,9 @@ TEST_CASE("sqlite: a store's health tells what somebody has put on its tables, a
     const auto& told = is_of_tags ? health.refused_grant : health.refused_lease;
     REQUIRE(told);
     CHECK(told->tag == (is_of_tags ? "order" : ""));
-    if (one.why == "kept away")
+    if (one.why == "discards changes")
       CHECK(told->error.hint() ==
-            "drop the trigger on table " + one.table + " that does so and is not the store's");
+            "drop the trigger on table " + one.table + " whose name does not begin with 'leaf_'");
     CHECK(told->error.code() == leaf::ErrorCode::refused);
     CHECK_MESSAGE(std::string(told->error.what()).find(one.why) != std::string::npos, told->error.what());
     CHECK(rows(session) == before);
