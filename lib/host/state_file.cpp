@@ -88,6 +88,12 @@ bool has_name(const Folder& folder, const std::string& name, int descriptor) {
          is_same_file(own, named);
 }
 
+/// None if another removes a file of the folder now: the second one to do so would remove what is new.
+Descriptor turn_to_remove(const Folder& folder) {
+  Descriptor whole(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return whole && flock(whole.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(whole) : Descriptor();
+}
+
 }  // namespace
 
 std::shared_ptr<StateFile> StateFile::map(std::string name, Descriptor descriptor) {
@@ -204,14 +210,23 @@ bool StateFile::throw_away_foreign(const Folder& folder, const FileKey& key,
                 fmt::format("buffer file '{}/{}' is stale, and its lock is held", folder.path(), name),
                 "try again"_hint);
   }
-  if (!has_name(folder, name, file.get())) return true;
-  if (const auto foreign = map_any(folder, name)) {
-    if (foreign->counts(boot_id()) && !may_replace(*foreign)) {
-      unlock_file(file.get());
-      return false;
-    }
-    foreign->state().buffer.close();  // who has mapped one that is damaged gets no more of it
+  const auto foreign = map_any(folder, name);
+  if (foreign && foreign->counts(boot_id()) && !may_replace(*foreign)) {
+    unlock_file(file.get());
+    return false;
   }
+  // Whoever takes a buffer from its holder needs no lock of it.
+  const bool may_be_taken = key.kind == FileKind::tag || key.kind == FileKind::worker;
+  const NoFork no_fork;
+  const Descriptor turn = may_be_taken ? turn_to_remove(folder) : Descriptor();
+  if (may_be_taken && !turn) {
+    throw Error(
+        ErrorCode::unavailable,
+        fmt::format("buffer file '{}/{}' is stale, and another process removes one now", folder.path(), name),
+        "try again"_hint);
+  }
+  if (!has_name(folder, name, file.get())) return true;
+  if (foreign) foreign->state().buffer.close();  // who has mapped one that is damaged gets no more of it
   if (unlinkat(folder.descriptor(), name.c_str(), 0) != 0) throw cannot(folder, name, "removed");
   return true;
 }
@@ -288,12 +303,6 @@ namespace {
 /// What a file is called from when it is taken from its holder until it is closed.
 std::string taken_name(const std::string& name) {
   return name + ".taken";
-}
-
-/// None if another removes a file of the folder now: the second one to do so would remove what is new.
-Descriptor turn_to_remove(const Folder& folder) {
-  Descriptor whole(openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return whole && flock(whole.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(whole) : Descriptor();
 }
 
 /// Closes the buffer, and tells where its takers had come, if anybody ever drew from it. That is noted first,

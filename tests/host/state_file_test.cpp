@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -248,6 +249,21 @@ TEST_CASE("state file: who comes late to replace one leaves the file of who was 
   CHECK(error_code([&] { StateFile::open(fixture.folder, key_of("c")); }) == ErrorCode::unavailable);
   CHECK(its_lock);
   CHECK(faster->is_current(fixture.folder));
+}
+
+TEST_CASE("state file: who replaces a damaged one waits for a turn, as who takes one from its holder does") {
+  StateFileFixture fixture;
+  std::string damaged = read_bytes(fixture.path);
+  damaged[0] = static_cast<char>(damaged[0] ^ 1);
+  write_bytes(fixture.path, damaged);
+  {
+    const leaf::host::Descriptor turn(open(fixture.path.parent_path().c_str(), O_RDONLY | O_DIRECTORY));
+    REQUIRE(flock(turn.get(), LOCK_EX | LOCK_NB) == 0);
+    CHECK(error_code([&] { StateFile::open(fixture.folder, fixture.key); }) == ErrorCode::unavailable);
+    CHECK(read_bytes(fixture.path) == damaged);
+  }
+  CHECK(StateFile::open(fixture.folder, fixture.key));
+  CHECK(read_bytes(fixture.path) != damaged);
 }
 
 TEST_CASE("state file: any single bit of what is constant that flips discards it") {

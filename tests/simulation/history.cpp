@@ -188,8 +188,7 @@ class History {
       return;
     if (file.lock != nullptr && file.lock->process == &by) return;    // who holds it may throw it away
     if (!scenario_.is_watched() && name.ends_with(".taken")) return;  // another one has waited
-    // Who replaces one that is damaged or a copy may be late, so that another one has put a new one there.
-    if (scenario_.is_about_damages() || times(Fault::damage) > 0 || times(Fault::relic) > 0) return;
+    if (times(Fault::relic) > 0) return;  // a copy can be put there just before the name is taken
     const Time least = timeout->second * 2 / 5 - millisecond, age = scheduler_.now() - file.born;
     if (age < least)
       ledger_.fail(fmt::format("process {} takes a file that was made {} ms ago, where {} are the least",
