@@ -268,6 +268,17 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
                .integer(0) != 0;
   };
 
+  // True once a worker may have become free, if one does so in time.
+  const auto waited = [&](const std::vector<Worker>& known) {
+    constexpr milliseconds until_another_is_done{10};  // who is about to lease or free it
+    const auto left = store::time_until_free(request, known);
+    if (!left) return false;
+    const milliseconds pause = std::max(*left, until_another_is_done);
+    if (!impl_->has_time_for(pause)) return false;
+    impl_->clock().sleep_for(pause);
+    return true;
+  };
+
   std::vector<Row> rows;
   std::int64_t new_left = pool.workers.size();
   while (rows.empty()) {
@@ -276,7 +287,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
       if (!rows.empty()) break;
       const std::vector<Worker> known = workers();
       store::require_not_ahead(request, known);
-      if (!came_late()) throw store::not_free(*request.worker, known);
+      if (!came_late() && !waited(known)) throw store::not_free(*request.worker, known);
       continue;
     }
     rows = claim(&store::Sql::acquire_held, store::last_leasable(layout), false);
@@ -284,7 +295,9 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     // One that is pinned may lie in the way: the next number is asked for then.
     if (!rows.empty() || came_late() || (has_new() && new_left-- > 0)) continue;
     rows = claim(&store::Sql::acquire_silent, store::last_leasable(layout), true);
-    if (rows.empty() && !came_late()) throw store::all_taken(pool, workers());
+    if (!rows.empty() || came_late()) continue;
+    const std::vector<Worker> known = workers();
+    if (!waited(known)) throw store::all_taken(pool, known);
   }
   WorkerLease lease = lease_of(rows[0], token, store);
   try {
@@ -325,12 +338,14 @@ void Store::check_lease(WorkerRequest request, bool has_lease) {
   };
   const std::vector<Worker> known = workers();
   const milliseconds lead = store::lead_of(request, pool.layout);
+  const auto until_free = store::time_until_free(request, known);
+  const bool is_worth_waiting = until_free && impl_->has_time_for(*until_free);
   const auto worker = store::next_worker(request, known, pool.workers, lead);
   if (!has_lease && request.worker && !store::is_free(request, known, lead)) {
     store::require_not_ahead(request, known);
-    throw store::not_free(*request.worker, known);
+    if (!is_worth_waiting) throw store::not_free(*request.worker, known);
   }
-  if (!has_lease && !worker) throw store::all_taken(pool, known);
+  if (!has_lease && !worker && !is_worth_waiting) throw store::all_taken(pool, known);
   if (!worker) return;
   const UnixTime mark = time_of(impl_->marks().highest(deployment, mark_of(*worker)));
   // Somebody may have been leased it since the store was asked.

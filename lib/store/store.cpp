@@ -95,6 +95,11 @@ void Store::Impl::require_connected_to(const StoreIdentity& identity) {
               store::sqlstate::connection_lost);
 }
 
+bool Store::Impl::has_time_for(milliseconds pause) const {
+  constexpr milliseconds to_ask{50};
+  return latest_ && pause < std::chrono::floor<milliseconds>(*latest_ - clock_.steady_now()) - to_ask;
+}
+
 bool Store::Impl::claim(StoreIdentity store, const std::string& subject, Range granted, MarkHolder holder) {
   store.copy += run_;
   return marks_->claim(store, subject, granted, holder);

@@ -103,6 +103,9 @@ class Store::Impl {
     return as_owner([&] { return attempt(store::IfMissing::fail, true, work); });
   }
 
+  /// Whether `pause` is over before the time of OneTimeout is, so that something can be asked afterwards.
+  bool has_time_for(std::chrono::milliseconds pause) const;
+
   /// Whether the last call took more than one attempt: what it finds done may be its own work.
   bool retried() const noexcept { return retried_; }
 

@@ -11,9 +11,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Whether the next window of a worker begins in `lead` at most, by the store's clock.
+/// How much of a worker's window is left, by the store's clock.
+milliseconds time_left(const Worker& worker) {
+  return worker.window_end - (worker.renewed_at + worker.silent_for);
+}
+
+/// Whether the next window of a worker begins in `lead` at most.
 bool ends_within(const Worker& worker, milliseconds lead) {
-  return worker.window_end <= worker.renewed_at + worker.silent_for + lead;
+  return time_left(worker) <= lead;
 }
 
 bool is_over(const Worker& worker) {
@@ -62,6 +67,19 @@ std::optional<std::int64_t> next_worker(const WorkerRequest& request, const std:
   const auto longest_silent = std::ranges::min_element(over, {}, &Worker::renewed_at);
   if (longest_silent == over.end() || longest_silent->silent_for < request.recycle_after) return std::nullopt;
   return longest_silent->id;
+}
+
+std::optional<milliseconds> time_until_free(const WorkerRequest& request, const std::vector<Worker>& known) {
+  std::optional<milliseconds> least;
+  for (const Worker& worker : known) {
+    if (request.worker ? worker.id != *request.worker : !worker.in_range) continue;
+    const bool is_anothers = !worker.owner.empty() && worker.owner != request.owner;
+    const milliseconds left = is_anothers
+                                  ? std::max(time_left(worker), request.recycle_after - worker.silent_for)
+                                  : time_left(worker);
+    least = std::min(least.value_or(left), left);
+  }
+  return least;
 }
 
 }  // namespace leaf::store

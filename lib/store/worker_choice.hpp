@@ -26,4 +26,9 @@ bool is_free(const WorkerRequest& request, const std::vector<Worker>& known, std
 std::optional<std::int64_t> next_worker(const WorkerRequest& request, const std::vector<Worker>& known,
                                         const WorkerRange& range, std::chrono::milliseconds lead);
 
+/// How long it is until a worker can be leased that `request` would do with, should its holder not renew it;
+/// absent if there is none.
+std::optional<std::chrono::milliseconds> time_until_free(const WorkerRequest& request,
+                                                         const std::vector<Worker>& known);
+
 }  // namespace leaf::store

@@ -590,7 +590,7 @@ TEST_CASE(
 TEST_CASE("generator: a live worker recycled by force keeps its window, and its taker begins after it") {
   GeneratorFixture fixture;
   auto options = owned_by("a");
-  options.worker.window = 2s;
+  options.worker.window = 20s;
   options.worker.worker = 7;
   auto generator = fixture.generator(options);
   generator.next();
@@ -602,8 +602,8 @@ TEST_CASE("generator: a live worker recycled by force keeps its window, and its 
   options.worker.owner = "b";
   CHECK(error_code([&] { fixture.generator(options); }) == ErrorCode::refused);  // the window is not over
   generator.next();
-  fixture.clock.advance(2s);
-  auto taker = fixture.generator(options);
+  fixture.clock.advance(16s);
+  auto taker = fixture.generator(options);  // waits for it
   CHECK(taker.layout().time_of(taker.next()) >= its_end);
 }
 

@@ -7,6 +7,7 @@
 #include "leaf/snowflake.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/interrupted_clock.hpp"
 #include "support/slow_clock.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
@@ -23,6 +24,7 @@ using leaf::test::ClockedStore;
 using leaf::test::error_code;
 using leaf::test::error_of;
 using leaf::test::error_text;
+using leaf::test::InterruptedClock;
 using leaf::test::proposes;
 using leaf::test::request_of;
 using leaf::test::SlowClock;
@@ -499,10 +501,12 @@ TEST_CASE("workers: whether a worker can be had can be asked beforehand, and lea
     fixture.clock.advance(pinned.window);
     CHECK(reason(request_of("b", 5)).starts_with(not_free));
     CHECK(reason(pinned).empty());
-    fixture.clock.advance(pinned.recycle_after - 1ms);
+    fixture.clock.advance(pinned.recycle_after - 6s);
     CHECK(reason(request_of("b", 5)).starts_with(not_free));
-    fixture.clock.advance(1ms);
-    CHECK(reason(request_of("b", 5)).empty());
+    fixture.clock.advance(2s);
+    const auto begin = fixture.clock.steady_now();
+    CHECK(reason(request_of("b", 5)).empty());  // within the timeout
+    CHECK(fixture.clock.steady_now() - begin == 4s);
   }
   SUBCASE("one that is pinned and free, but whose window is not over") {
     store.acquire_worker(pinned);
@@ -510,6 +514,26 @@ TEST_CASE("workers: whether a worker can be had can be asked beforehand, and lea
     CHECK(reason(request_of("b", 5)).starts_with(not_free));
     fixture.clock.advance(pinned.window);
     CHECK(reason(request_of("b", 5)).empty());
+  }
+  SUBCASE("one whose window is over within the timeout") {
+    const WorkerLease first = store.acquire_worker(pinned);
+    store.release_workers("a");
+    WorkerRequest next = request_of("b", 5);
+    SUBCASE("that is pinned") {}
+    SUBCASE("where all others are taken") {
+      store.set_worker_range(leaf::WorkerRange{5, 5});
+      next.worker.reset();
+    }
+    fixture.clock.advance(next.window - 4s);
+    store.set_timeout(4s);
+    CHECK_FALSE(reason(next).empty());
+    store.set_timeout(0s);
+    CHECK_FALSE(reason(next).empty());
+    store.set_timeout(5s);
+    const auto begin = fixture.clock.now();
+    store.check_lease(next);
+    CHECK(fixture.clock.now() == begin);
+    CHECK(store.acquire_worker(next).begin == first.end);
   }
   SUBCASE("one that is pinned and was leased while a clock was ahead") {
     fixture.clock.advance(48h);
@@ -851,6 +875,44 @@ TEST_CASE("workers: where a clock that was ahead had all that a store leases, it
   CHECK(error_of([&] { store.acquire_worker(request_of("e")); }).hint() == hint);
   store.set_worker_range(leaf::WorkerRange{0, 2});
   CHECK(store.acquire_worker(request_of("e")).worker == 2);
+}
+
+TEST_CASE("workers: one that is not asked for, or not leased by this store, is not waited for") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  store.acquire_worker(request_of("a"));
+  store.release_workers("a");
+  fixture.clock.advance(request_of("a").window - 2s);
+  store.acquire_worker(request_of("a", 5));
+  const auto begin = fixture.clock.now();
+  CHECK(error_code([&] { store.acquire_worker(request_of("b", 5)); }) == ErrorCode::refused);
+  CHECK(fixture.clock.now() == begin);
+  fixture.clock.advance(2s);  // until it may be left out
+  store.set_worker_range(leaf::WorkerRange{5, 5});
+  fixture.clock.set_back(2s);
+  CHECK(error_code([&] { store.acquire_worker(request_of("b")); }) == ErrorCode::exhausted);
+  CHECK(fixture.clock.now() == begin);
+}
+
+TEST_CASE("workers: one that its holder renews while it is waited for stays that holder's") {
+  InterruptedClock clock;
+  const SqliteStore file;
+  leaf::StoreOptions options = file.options();
+  options.clock = &clock;
+  options.timeout = 5s;
+  Store store(options);
+  const WorkerLease held = store.acquire_worker(request_of("a", 5));
+  clock.advance(request_of("a").window - 4s);
+  WorkerRequest taker = request_of("b", 5);
+  taker.recycle_after = 1s;
+  bool was_interrupted = false;
+  clock.interruption = [&] {
+    was_interrupted = true;
+    Store(options).renew_worker(held, request_of("a"));
+  };
+  CHECK(error_code([&] { store.acquire_worker(taker); }) == ErrorCode::refused);
+  CHECK(was_interrupted);
+  CHECK(store.workers().at(0).owner == "a");
 }
 
 TEST_CASE("workers: only silent ones are recycled in one go") {

@@ -12,6 +12,7 @@
 #include "leaf/snowflake.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/interrupted_clock.hpp"
 #include "support/is_waited_for.hpp"
 #include "support/manual_clock.hpp"
 #include "support/test_database.hpp"
@@ -27,6 +28,7 @@ using leaf::WorkerLease;
 using leaf::WorkerRequest;
 using leaf::test::error_code;
 using leaf::test::error_text;
+using leaf::test::InterruptedClock;
 using leaf::test::is_waited_for;
 using leaf::test::ManualClock;
 using leaf::test::request_of;
@@ -311,6 +313,28 @@ TEST_CASE("workers on PostgreSQL: a pinned worker that is not free is refused, a
   request.owner = "b";
   CHECK(error_code([&] { store.acquire_worker(request); }) == ErrorCode::refused);
   CHECK(fixture.tables() == held);
+}
+
+TEST_CASE("workers on PostgreSQL: one that somebody else locks is waited for within the timeout") {
+  TestDatabase database;
+  InterruptedClock clock;
+  Store store({.url = database.url(), .timeout = 5s, .clock = &clock});
+  store.migrate();
+  store.set_worker_range(leaf::WorkerRange{0, 0});
+  const WorkerLease unused = store.acquire_worker(request_of("a"));
+  REQUIRE(store.release_worker(unused, unused.begin));
+  leaf::test::SqlSession holder(database.url());
+  holder.run("BEGIN; SELECT FROM leaf_worker FOR UPDATE");
+  const auto begin = clock.now();
+  SUBCASE("and has it in the end") {
+    clock.interruption = [&] { holder.run("ROLLBACK"); };
+    CHECK(store.acquire_worker(request_of("b")).worker == 0);
+  }
+  SUBCASE("and no longer") {
+    CHECK(error_code([&] { store.acquire_worker(request_of("b")); }) == ErrorCode::exhausted);
+    CHECK(clock.now() - begin > 4s);
+  }
+  CHECK(clock.now() - begin < 5s);
 }
 
 TEST_CASE("workers on PostgreSQL: what the server leased while its clock was ahead keeps only its owner") {
