@@ -74,9 +74,11 @@ void Loop::run() {
 }
 
 void Loop::adopt(int socket, Protocol protocol, bool uses_tls, std::string remote) {
+  ++adopted_;
   boost::asio::dispatch(context_, [this, socket, protocol, uses_tls, remote = std::move(remote)] {
     if (is_finishing_) {
       close(socket);
+      --adopted_;
       return;
     }
     refresh_now();
@@ -90,6 +92,7 @@ void Loop::adopt(int socket, Protocol protocol, bool uses_tls, std::string remot
     }
     Connection* const key = connection.get();
     connections_.emplace(key, std::move(connection));
+    --adopted_;  // once it counts as open
   });
 }
 

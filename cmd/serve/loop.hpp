@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -43,6 +44,8 @@ class Loop {
   void run();
   /// From any thread: takes over `socket`.
   void adopt(int socket, Protocol protocol, bool uses_tls, std::string remote);
+  /// From any thread: how many connections are open here, or about to be.
+  std::size_t taken() const noexcept { return adopted_ + statistics_.open(); }
   /// From any thread: answers what has come, and ends.
   void finish();
 
@@ -105,6 +108,7 @@ class Loop {
   std::unordered_map<const Connection*, Time> waits_;
   std::set<std::pair<Time, Connection*>> by_lateness_;
   Statistics statistics_;
+  std::atomic<std::size_t> adopted_{0};  ///< and not open yet
   Drawing drawing_;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   std::vector<std::unique_ptr<Connection>> ended_;

@@ -227,9 +227,7 @@ void Server::run() {
 
 void Server::take_connection(Protocol protocol, int socket, bool uses_tls, std::string remote) {
   Loop& loop = *loops_[next_loop_++ % loops_.size()];
-  std::size_t open = 0;
-  for (const auto& one : loops_) open += one->statistics().open();
-  if (open >= static_cast<std::size_t>(options_.max_connections)) {
+  if (connections() >= static_cast<std::size_t>(options_.max_connections)) {
     loops_.front()->statistics().count_turned_away(protocol);
     close(socket);
     return;
@@ -239,7 +237,7 @@ void Server::take_connection(Protocol protocol, int socket, bool uses_tls, std::
 
 std::size_t Server::connections() const noexcept {
   std::size_t open = 0;
-  for (const auto& loop : loops_) open += loop->statistics().open();
+  for (const auto& loop : loops_) open += loop->taken();
   return open;
 }
 

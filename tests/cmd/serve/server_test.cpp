@@ -719,6 +719,21 @@ TEST_CASE("server: who comes when all connections are taken is turned away, unti
   CHECK(wait_for([&] { return Client(server.redis()).ask("PING\r\n") == "+PONG\r\n"; }));
 }
 
+TEST_CASE("server: of many who come at once no more are taken than may be, however many threads there are") {
+  constexpr std::ptrdiff_t most = 20;
+  TestServer server;
+  server.start([](Options& options) {
+    options.max_connections = most;
+    options.threads = 8;
+  });
+  server.signal(SIGSTOP);
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 100; ++i) clients.push_back(std::make_unique<Client>(server.redis()));
+  server.signal(SIGCONT);
+  CHECK(std::ranges::count_if(clients, [](auto& one) { return one->ask("PING\r\n") == "+PONG\r\n"; }) ==
+        most);
+}
+
 TEST_CASE("server: all who wait for IDs of a tag are told when the store gives none") {
   TestServer server;
   server.start([](Options& options) { options.segments.timeout = milliseconds(300); });
