@@ -150,11 +150,24 @@ void keep_lines(std::string_view output) {
   }
 }
 
+/// What is assigned has the form that it has from memory, unless the command itself names another.
+std::vector<char*> with_plain_output(char* const* environment) {
+  constexpr const char* plain = "LEAFCTL_OUTPUT=text";
+  std::vector<char*> all{const_cast<char*>(plain)};
+  for (; *environment != nullptr; ++environment) {
+    if (!std::string_view(*environment).starts_with("LEAFCTL_OUTPUT=")) all.push_back(*environment);
+  }
+  all.push_back(nullptr);
+  return all;
+}
+
 /// The exit status of leafctl, or of the shell where that could not be run.
 int run_leafctl(const Command& command) {
   face::flush_output();
-  const auto ended = run(state().leafctl, command.for_leafctl, face::environment(),
-                         command.variable == nullptr ? Output::shown : Output::kept);
+  const bool is_shown = command.variable == nullptr;
+  const auto ended = is_shown ? run(state().leafctl, command.for_leafctl, face::environment(), Output::shown)
+                              : run(state().leafctl, command.for_leafctl,
+                                    with_plain_output(face::environment()).data(), Output::kept);
   if (!ended) {
     face::complain(fmt::format("'{}' cannot be run: {}", state().leafctl, std::strerror(errno)).c_str());
     return EXIT_FAILURE;

@@ -68,6 +68,14 @@ on_sqlite() { [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'; }
   prints $'{"tag":"order","id":"2"}\n3'
 }
 
+@test "what is assigned has the same form, whether it is drawn from memory or from the store" {
+  export LEAFCTL_OUTPUT=json
+  in_shell 0 'leaf next order -v first; leaf next order -v second; echo "$first $second"
+    leaf next order -n 2500 -v many; echo "${#many[@]} ${many[@]:0:1}"
+    leaf next order -o json -v id; echo "$id"'
+  prints $'1 2\n2500 3\n{"tag":"order","id":"2503"}'
+}
+
 @test "snowflake IDs increase, and are those of the host's worker" {
   in_shell 0 'for i in {1..200}; do leaf next --snowflake -v id; echo "$id"; done >ids
     leaf next --snowflake -n 50 -v more; printf "%s\n" "${more[@]}" >>ids
