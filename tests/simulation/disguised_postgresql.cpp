@@ -36,7 +36,7 @@ ALTER FUNCTION pg_catalog.pg_relation_filepath(regclass) RENAME TO real_relation
 CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
   AS 'SELECT to_timestamp(current_setting(''leaf_test.clock'')::bigint / 1000.0::double precision)';
 CREATE FUNCTION pg_catalog.now() RETURNS timestamptz LANGUAGE sql STABLE
-  AS 'SELECT to_timestamp(current_setting(''leaf_test.clock'')::bigint / 1000.0::double precision)';
+  AS 'SELECT to_timestamp(current_setting(''leaf_test.begin'')::bigint / 1000.0::double precision)';
 CREATE FUNCTION pg_catalog.pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql STABLE
   AS 'SELECT to_timestamp(current_setting(''leaf_test.start'')::double precision)';
 CREATE FUNCTION pg_catalog.pg_control_system(OUT system_identifier bigint, OUT pg_control_version integer)
@@ -46,6 +46,7 @@ CREATE FUNCTION pg_catalog.pg_walfile_name(at pg_lsn) RETURNS text LANGUAGE sql 
 CREATE FUNCTION pg_catalog.pg_relation_filepath(of regclass) RETURNS text LANGUAGE sql STABLE
   AS 'SELECT concat(''base/'', current_setting(''leaf_test.tables''), ''/'', of::oid)';
 ALTER DATABASE {0} SET leaf_test.clock = '{1}';
+ALTER DATABASE {0} SET leaf_test.begin = '{1}';
 ALTER DATABASE {0} SET leaf_test.start = '1';
 ALTER DATABASE {0} SET leaf_test.system = '1';
 ALTER DATABASE {0} SET leaf_test.timeline = '1';
@@ -70,8 +71,8 @@ std::string DisguisedPostgresql::name_in_model(const std::string& real) const {
   return name.substr(0, tables) + "1." + name.substr(tables, name.size() - oids_.size() - tables) + ".1";
 }
 
-void DisguisedPostgresql::set_clock(std::int64_t clock_ms) {
-  run(fmt::format("SET leaf_test.clock = '{}'", clock_ms));
+void DisguisedPostgresql::set_clock(std::int64_t clock_ms, std::int64_t begin_ms) {
+  run(fmt::format("SET leaf_test.clock = '{}'; SET leaf_test.begin = '{}'", clock_ms, begin_ms));
 }
 
 void DisguisedPostgresql::become(const ServerName& name, int start) {

@@ -25,7 +25,7 @@ class DisguisedPostgresql {
   std::string real_name(const ServerName& name) const;
   std::string name_in_model(const std::string& real) const;
 
-  void set_clock(std::int64_t clock_ms);
+  void set_clock(std::int64_t clock_ms, std::int64_t begin_ms);
   void become(const ServerName& name, int start);
   void run(const std::string& script);
   /// No trigger sees it.

@@ -21,6 +21,7 @@ using Rows = StoreModel::Rows;
 using Columns = std::vector<std::optional<std::string>>;
 
 constexpr std::int64_t no_limit = 9'223'372'036'854'775'806;
+constexpr std::int64_t minute_ms = 60'000;
 constexpr std::int64_t day_ms = 86'400'000;
 constexpr std::int64_t last_integer = 2'147'483'647;
 __extension__ using Wide = __int128;
@@ -592,7 +593,7 @@ class Statement {
             .token = Uuid::parse(text(2)),
             .window_end = begin_after(0) + integer(3),
             .held_after = 0,
-            .renewed_at = clock_,
+            .renewed_at = clock_ + model_.set_back_by,
             .clock_offset = integer(5) - clock_};
   }
   /// The first one that was never taken.
@@ -606,6 +607,7 @@ class Statement {
     if (!is_in_range(row.id))
       throw Error(ErrorCode::refused, "this worker is not one of those that the store leases", {}, "LF007");
     require_not_for_good(0, row.window_end);
+    if (!is_file() && row.renewed_at > clock_ + minute_ms) throw for_good();
   }
   Rows insert(const WorkerRow& row) {
     require_insertable(row);
@@ -628,7 +630,10 @@ class Statement {
   /// leaf_worker_not_for_good and leaf_worker_not_kept_for_good.
   void require_not_for_good(std::int64_t before, std::int64_t end) const {
     if (is_file() || end <= before || end <= clock_ + 3 * day_ms) return;
-    throw Error(ErrorCode::failed, "a worker may not be taken for longer than three days", {}, "23514");
+    throw for_good();
+  }
+  static Error for_good() {
+    return {ErrorCode::failed, "a worker may not be taken for longer than three days", {}, "23514"};
   }
   Row lease(const WorkerRow& row, std::int64_t begin) const {
     return Row({number(row.id), number(begin), number(row.window_end), number(model_.durability),

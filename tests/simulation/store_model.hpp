@@ -110,6 +110,7 @@ class StoreModel {
   /// postgresql/sql.cpp).
   std::int64_t durability = 1;
   bool asks_for_later_release = false;
+  std::int64_t set_back_by = 0;  ///< how far the clock has gone back since each transaction began
   /// How many IDs a tag leaves out, from `least` to `most`, where that is not to be left to chance.
   std::function<std::int64_t(const TagRow&, std::int64_t least, std::int64_t most)> left_out{};
 

@@ -40,8 +40,8 @@ void ask_of_tags(StorePair& pair) {
                        Value(), random.below(2)},
                       tag_columns);
     case 1:
-      return pair.ask(&Sql::grant_exactly, "grant_exactly", {tag, count, random.spread(0, 1'000)},
-                      grant_columns);
+      return pair.ask_above(&Sql::grant_exactly, "grant_exactly", {tag, count, random.spread(0, 1'000)},
+                            random.spread(0, 2'000), grant_columns);
     case 2:
       return pair.ask(&Sql::update_tag, "update_tag",
                       {tag, pair.perhaps(1, 50), limit(), Value(), pair.perhaps(0, 3'000), random.below(2)},
@@ -56,9 +56,9 @@ void ask_of_tags(StorePair& pair) {
       return random.one_in(2) ? pair.ask(&Sql::tags, "tags", {}, tag_columns)
                               : pair.ask(&Sql::all_tags, "all_tags", {}, {0, 1, 2, 3, 4, 7, 9});
     default:
-      return pair.ask(&Sql::grant_segment, "grant_segment",
-                      {tag, random.spread(0, 100), random.one_in(4) ? random.spread(0, 1'000) : 0},
-                      grant_columns);
+      return pair.ask_above(&Sql::grant_segment, "grant_segment",
+                            {tag, random.spread(0, 100), random.one_in(4) ? random.spread(0, 1'000) : 0},
+                            random.one_in(4) ? random.spread(0, 2'000) : 0, grant_columns);
   }
 }
 
@@ -87,13 +87,23 @@ void ask_of_pools(StorePair& pair) {
            first_column);
 }
 
+/// Few, so that one has several workers.
+std::string some_owner(Random& random) {
+  return "owner" + std::to_string(random.below(random.one_in(3) ? 3 : 1));
+}
+
 /// The parameters that acquiring has in common.
 std::vector<Value> acquisition(StorePair& pair, std::int64_t worker) {
   Random& random = pair.random;
   const std::int64_t now = pair.hosts_clock();
-  const std::int64_t window = random.one_in(50) ? 4 * day_ms : random.spread(1, 4 * minute_ms);
+  const std::int64_t window =
+      random.one_in(30) ? random.between(1, 8) * 12 * hour_ms : random.spread(1, 4 * minute_ms);
   const std::int64_t skew = random.one_in(3) ? 4 * hour_ms : 5'000;
-  return {"owner" + std::to_string(random.below(3)),
+  // Often one that has held that worker.
+  const auto& rows = pair.model.tables.workers;
+  const auto known = std::ranges::find(rows, worker, &WorkerRow::id);
+  const bool is_its_owner = known != rows.end() && known->owner && random.one_in(2);
+  return {is_its_owner ? *known->owner : some_owner(random),
           Uuid::random(random).text(),
           window,
           random.one_in(3) ? now + random.spread(0, minute_ms) : std::int64_t{0},
@@ -134,7 +144,10 @@ void ask_of_workers(StorePair& pair, std::vector<std::string>& tokens) {
     std::vector<Value> parameters = acquisition(pair, which);
     tokens.push_back(std::get<std::string>(parameters[1]));
     if (with_silence) parameters.emplace_back(silence);
+    const bool is_set_back = !pair.is_file() && random.one_in(8);
+    if (is_set_back) pair.set_clock_back_in_each(random.spread(1, hour_ms));
     pair.ask(statement, name, parameters, lease_columns);
+    if (is_set_back) pair.set_clock_back_in_each(0);
   };
   switch (random.below(15)) {
     case 0:
@@ -156,8 +169,8 @@ void ask_of_workers(StorePair& pair, std::vector<std::string>& tokens) {
     case 8:
       if (!random.one_in(2)) {
         return pair.ask(&Sql::give_up_others, "give_up_others",
-                        {"owner" + std::to_string(random.below(3)), token,
-                         random.one_in(4) ? worker : std::int64_t{-1}, random.spread(1, 10 * minute_ms)},
+                        {some_owner(random), token, random.one_in(4) ? worker : std::int64_t{-1},
+                         random.spread(1, 10 * minute_ms)},
                         first_column);
       }
       return pair.ask(&Sql::recycle, "recycle", {worker, now, random.below(2)}, first_column);
@@ -166,14 +179,12 @@ void ask_of_workers(StorePair& pair, std::vector<std::string>& tokens) {
     case 10:
       if (!random.one_in(3)) return;
       return pair.ask(&Sql::release, "release",
-                      {"owner" + std::to_string(random.below(3)), random.one_in(2) ? Value() : Value(worker)},
-                      first_column);
+                      {some_owner(random), random.one_in(2) ? Value() : Value(worker)}, first_column);
     case 11:
       if (random.one_in(3))
         return pair.ask(&Sql::recycle_silent, "recycle_silent", {now, silence}, first_column);
       if (random.one_in(2))
-        return pair.ask(&Sql::owner_clocks, "owner_clocks", {"owner" + std::to_string(random.below(3)), now},
-                        {0, 1, 2});
+        return pair.ask(&Sql::owner_clocks, "owner_clocks", {some_owner(random), now}, {0, 1, 2});
       return pair.ask(&Sql::lease_clocks, "lease_clocks", {worker, token, now}, {0, 1, 2});
     case 12:
       return random.one_in(2) ? pair.ask(&Sql::layout, "layout", {}, {0, 1, 2, 3})
@@ -391,7 +402,11 @@ void take_over(StorePair& pair) {
       if (name.timeline > 1) --name.timeline;  // the one before comes back
       break;
     case 4:
-      name.timeline += 2;
+      if (random.one_in(2)) {
+        name.timeline += 2;
+      } else {
+        ++name.system;  // with tables at the same place, as a dump that is restored puts them
+      }
       break;
     case 5:  // a restart
       return pair.become(name, true);

@@ -58,7 +58,7 @@ StorePair::StorePair(std::uint64_t seed, Compared& compared, DisguisedPostgresql
     real().run_script("PRAGMA synchronous = OFF", timeout);
   } else {
     server_->empty(model.here);
-    server_->set_clock(clock);
+    server_->set_clock(clock, clock);
     model.left_out = [this](const TagRow& row, std::int64_t least, std::int64_t most) {
       return left_out(row, least, most);
     };
@@ -82,10 +82,26 @@ StorePair::Answer StorePair::answer(Ask ask) {
 
 void StorePair::ask(Statement statement, const char* name, Values parameters,
                     const std::vector<std::size_t>& columns) {
+  compare(statement, name, parameters, columns,
+          [&] { return real().execute(real().sql().*statement, in_reality(parameters), timeout); });
+}
+
+void StorePair::ask_above(Statement statement, const char* name, Values parameters, std::int64_t floor,
+                          const std::vector<std::size_t>& columns) {
+  const Values before = parameters;
+  if (is_file()) parameters.back() = std::max(std::get<std::int64_t>(parameters.back()), floor);
+  compare(statement, name, parameters, columns, [&] {
+    return real().execute_above(
+        real().sql().*statement, before, [&] { return floor; }, timeout);
+  });
+}
+
+template <typename Ask>
+void StorePair::compare(Statement statement, const char* name, const Values& parameters,
+                        const std::vector<std::size_t>& columns, Ask ask) {
   CAPTURE(name);
   ++compared_.statements;
-  const Answer real_answer =
-      answer([&] { return real().execute(real().sql().*statement, in_reality(parameters), timeout); });
+  const Answer real_answer = answer(ask);
   const Answer modelled =
       answer([&] { return model.run(StoreModel::sql().*statement, parameters, clock, random); });
   INFO("it was told: ", real_answer.error, "; the model: ", modelled.error);
@@ -182,7 +198,12 @@ const TagRow* StorePair::tag(const std::string& name) const {
 
 void StorePair::set_clock(std::int64_t time) {
   clock = time;
-  if (!is_file()) server_->set_clock(clock);
+  if (!is_file()) server_->set_clock(clock, clock);
+}
+
+void StorePair::set_clock_back_in_each(std::int64_t by) {
+  model.set_back_by = by;
+  server_->set_clock(clock, clock + by);
 }
 
 std::int64_t StorePair::hosts_clock() {

@@ -45,6 +45,9 @@ class StorePair {
 
   /// Both refuse it, or return as many rows, which have the same in those columns.
   void ask(Statement statement, const char* name, Values parameters, const std::vector<std::size_t>& columns);
+  /// As Connection::execute_above(), where others have raised the floor since the parameters were made.
+  void ask_above(Statement statement, const char* name, Values parameters, std::int64_t floor,
+                 const std::vector<std::size_t>& columns);
   /// By leaf_next(), as whoever inserts rows does; the model grants as many, or nobody gets any.
   void draw_in_sql(const std::string& tag, std::int64_t count);
   /// The tables have the same rows.
@@ -63,6 +66,8 @@ class StorePair {
   const TagRow* tag(const std::string& name) const;
 
   void set_clock(std::int64_t time);
+  /// Of the server: by so much while each transaction waits.
+  void set_clock_back_in_each(std::int64_t by);
   /// The clock of the host that asks.
   std::int64_t hosts_clock();
   void become(const ServerName& name, bool is_started);
@@ -84,6 +89,9 @@ class StorePair {
   };
   template <typename Ask>
   static Answer answer(Ask ask);
+  template <typename Ask>
+  void compare(Statement statement, const char* name, const Values& parameters,
+               const std::vector<std::size_t>& columns, Ask ask);
 
   Answer draw(const std::string& tag, std::int64_t count);
   void require_refused(const Answer& answer);
