@@ -105,6 +105,11 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
                    recycle, more)};
 }
 
+Error locked() {
+  return {ErrorCode::unavailable, "each worker that could be leased is locked by another transaction",
+          advice("try again; see who holds a lock{}"_hint, Remedy{Remedy::Kind::check_store})};
+}
+
 Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
   const auto held = std::ranges::find(workers, number, &Worker::id);
   const bool is_over = held == workers.end() || held->window_end <= held->renewed_at + held->silent_for;

@@ -17,6 +17,9 @@ Error no_lease_before(UnixTime from, UnixTime now);
 /// That the whole pool is taken.
 Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers);
 
+/// That somebody else has locked the rows of those that are free.
+Error locked();
+
 /// That the worker of this number, which is pinned, is not free.
 Error not_free(std::int64_t number, const std::vector<Worker>& workers);
 

@@ -22,6 +22,7 @@ namespace leaf {
 
 namespace {
 
+using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using store::host_time;
 using store::LeaseClocks;
@@ -297,7 +298,9 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
     rows = claim(&store::Sql::acquire_silent, store::last_leasable(layout), true);
     if (!rows.empty() || came_late()) continue;
     const std::vector<Worker> known = workers();
-    if (!waited(known)) throw store::all_taken(pool, known);
+    if (waited(known)) continue;
+    const bool is_one_free = store::time_until_free(request, known).value_or(1ms) <= 0ms;
+    throw is_one_free ? store::locked() : store::all_taken(pool, known);
   }
   WorkerLease lease = lease_of(rows[0], token, store);
   try {
