@@ -28,6 +28,14 @@ std::int64_t some_limit(Random& random) {
   return random.one_in(2) ? random.between(500, 3'000) : random.spread(3'000, std::int64_t{1} << 45);
 }
 
+/// `count`, or about as many as are left up to a limit that is near.
+std::int64_t or_what_is_left(StorePair& pair, const std::string& tag, std::int64_t count) {
+  const TagRow* const row = pair.tag(tag);
+  if (row == nullptr || !row->limit || *row->limit - row->max_id > 10'000 || !pair.random.one_in(4))
+    return count;
+  return std::max<std::int64_t>(*row->limit - row->max_id + pair.random.below(3), 1);
+}
+
 void ask_of_tags(StorePair& pair) {
   Random& random = pair.random;
   const std::string tag = "tag" + std::to_string(random.below(4));
@@ -40,8 +48,9 @@ void ask_of_tags(StorePair& pair) {
                        Value(), random.below(2)},
                       tag_columns);
     case 1:
-      return pair.ask_above(&Sql::grant_exactly, "grant_exactly", {tag, count, random.spread(0, 1'000)},
-                            random.spread(0, 2'000), grant_columns);
+      return pair.ask_above(&Sql::grant_exactly, "grant_exactly",
+                            {tag, or_what_is_left(pair, tag, count), random.spread(0, 1'000)},
+                            random.one_in(4) ? random.spread(0, 2'000) : 0, grant_columns);
     case 2:
       return pair.ask(&Sql::update_tag, "update_tag",
                       {tag, pair.perhaps(1, 50), limit(), Value(), pair.perhaps(0, 3'000), random.below(2)},
