@@ -96,7 +96,7 @@ class WorkersAcquire : public Command {
     require_whole_unit(request.window, layout);
     // Wherever it begins, it holds so many units as a whole.
     request.window = (request.window / layout.unit() + 1) * layout.unit() - std::chrono::milliseconds(1);
-    const leaf::WorkerLease granted = store.acquire_worker(request);
+    const leaf::WorkerLease granted = store.await_worker(request);
     const Lease lease{granted, whole_units(granted), owner};
     const bool is_of_another = granted.layout->text() != layout.text();
     if (is_of_another || lease.window.begin >= lease.window.end) {

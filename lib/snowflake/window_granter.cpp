@@ -126,7 +126,8 @@ range::Granted WindowGranter::grant_next(Store& store, const range::Filled& fill
   if (is_first) {
     if (filled.order_end != 0)
       request.not_before = std::max(request.not_before, after(filled.order_end, asked));
-    lease = store.acquire_worker(request);
+    // The other processes of a host would wait for the one that waits, and take its turn.
+    lease = in_memory_ ? store.await_worker(request) : store.acquire_worker(request);
   } else {
     lease = next_lease(store,
                        {.worker = last.worker,

@@ -18,7 +18,7 @@ class WindowGranter final : public range::Granter {
 
   std::string name() const override { return request_.owner; }
   std::string what() const override { return "window of time"; }
-  /// Throws Error as Store::acquire_worker() and renew_worker().
+  /// Throws Error as Store::acquire_worker() and renew_worker(). In memory it waits as await_worker() does.
   range::Granted grant(Store& store, const range::Filled& filled) const override;
   bool still_serves(const range::DoubleBuffer& buffer, const std::string& origin,
                     Clock& clock) const override;

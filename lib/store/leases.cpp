@@ -200,6 +200,14 @@ void require_expected_layout(const WorkerRequest& request, const Layout& layout)
 }
 
 WorkerLease Store::acquire_worker(const WorkerRequest& request) {
+  return acquire(request, /*waits=*/false);
+}
+
+WorkerLease Store::await_worker(const WorkerRequest& request) {
+  return acquire(request, /*waits=*/true);
+}
+
+WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
   const Impl::OneTimeout one_timeout(*impl_);
   const WorkerPool pool = store::pool_of(impl_->execute(&store::Sql::layout, {}));
   const Layout& layout = pool.layout;
@@ -273,7 +281,7 @@ WorkerLease Store::acquire_worker(const WorkerRequest& request) {
   const auto waited = [&](const std::vector<Worker>& known) {
     constexpr milliseconds until_another_is_done{10};  // who is about to lease or free it
     const auto left = store::time_until_free(request, known);
-    if (!left) return false;
+    if (!waits || !left) return false;
     const milliseconds pause = std::max(*left, until_another_is_done);
     if (!impl_->has_time_for(pause)) return false;
     impl_->clock().sleep_for(pause);
@@ -341,14 +349,12 @@ void Store::check_lease(WorkerRequest request, bool has_lease) {
   };
   const std::vector<Worker> known = workers();
   const milliseconds lead = store::lead_of(request, pool.layout);
-  const auto until_free = store::time_until_free(request, known);
-  const bool is_worth_waiting = until_free && impl_->has_time_for(*until_free);
   const auto worker = store::next_worker(request, known, pool.workers, lead);
   if (!has_lease && request.worker && !store::is_free(request, known, lead)) {
     store::require_not_ahead(request, known);
-    if (!is_worth_waiting) throw store::not_free(*request.worker, known);
+    throw store::not_free(*request.worker, known);
   }
-  if (!has_lease && !worker && !is_worth_waiting) throw store::all_taken(pool, known);
+  if (!has_lease && !worker) throw store::all_taken(pool, known);
   if (!worker) return;
   const UnixTime mark = time_of(impl_->marks().highest(deployment, mark_of(*worker)));
   // Somebody may have been leased it since the store was asked.

@@ -607,6 +607,32 @@ TEST_CASE("generator: a live worker recycled by force keeps its window, and its 
   CHECK(taker.layout().time_of(taker.next()) >= its_end);
 }
 
+TEST_CASE(
+    "generator: who keeps windows in memory waits for a worker within the timeout; who shares them does "
+    "not") {
+  GeneratorFixture fixture;
+  auto options = owned_by("a");
+  options.worker.worker = 7;
+  options.worker.window = 20s;
+  const auto its_end = [&] { return Store(fixture.store_options()).workers().at(0).window_end; };
+  const leaf::WorkerLease unused = Store(fixture.store_options()).acquire_worker(options.worker);
+  Store(fixture.store_options()).release_workers("a");
+  options.worker.owner = "b";
+  fixture.clock.advance(16s);
+  const auto begin = fixture.clock.steady_now();
+  SUBCASE("in memory") {
+    auto generator = fixture.generator(options);
+    CHECK(generator.layout().time_of(generator.next()) >= unused.end);
+  }
+  SUBCASE("of a host") {
+    const leaf::test::TemporaryFolder home(leaf::test::in_memory);
+    options.host = leaf::HostOptions{.folder = home.path() / "run", .fetch_ahead = false};
+    CHECK(error_code([&] { fixture.generator(options); }) == ErrorCode::refused);
+    CHECK(fixture.clock.steady_now() == begin);
+    CHECK(its_end() == unused.end);
+  }
+}
+
 TEST_CASE("generator: the worker that replaces a recycled one begins where the last window ends") {
   GeneratorFixture fixture;
   auto options = owned_by("a");

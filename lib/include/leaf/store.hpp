@@ -244,16 +244,17 @@ class LEAF_EXPORT Store {
   /// All workers ever acquired, by number.
   std::vector<Worker> workers();
   /// Leases a worker and a first window: one that this owner held and whose window is over, else the lowest
-  /// free one, else one never used, else one whose owner was silent for `recycle_after`; waits for one of
-  /// these whose window will be over within the timeout. Windows of one worker never overlap. Throws
-  /// `unavailable` after a failover or restore, while the store may lack leases that are still in use;
-  /// `exhausted` if all of worker_range() are taken; `usage` if the layout is not the expected one, or the
-  /// worker asked for is outside of that range; `refused` if the one asked for is held, or if a clock cannot
-  /// be trusted: the host's is off the store's by more than `max_skew`, behind an earlier grant to this owner
-  /// by more than that, or behind what this owner has made by more than `max_backward`; `exhausted` outside
-  /// of the layout's time. If it throws, nothing is leased, and other owners go on. Once a clock that was
-  /// ahead is set right, release_workers() lets its owner start over.
+  /// free one, else one never used, else one whose owner was silent for `recycle_after`. Windows of one
+  /// worker never overlap. Throws `unavailable` after a failover or restore, while the store may lack leases
+  /// that are still in use; `exhausted` if all of worker_range() are taken; `usage` if the layout is not the
+  /// expected one, or the worker asked for is outside of that range; `refused` if the one asked for is held,
+  /// or if a clock cannot be trusted: the host's is off the store's by more than `max_skew`, behind an
+  /// earlier grant to this owner by more than that, or behind what this owner has made by more than
+  /// `max_backward`; `exhausted` outside of the layout's time. If it throws, nothing is leased, and other
+  /// owners go on. Once a clock that was ahead is set right, release_workers() lets its owner start over.
   WorkerLease acquire_worker(const WorkerRequest& request);
+  /// As acquire_worker(), but waits for a worker that will be free within the timeout if none is now.
+  WorkerLease await_worker(const WorkerRequest& request);
   /// Throws what acquire_worker() would throw for a SnowflakeGenerator, except for what clocks or a failover
   /// forbid: `usage`, `exhausted`, and `refused` also if this host knows (see StoreOptions::marks) that the
   /// worker which it would choose has been leased for later: the store has gone back. Who `has_lease` goes on
@@ -285,6 +286,7 @@ class LEAF_EXPORT Store {
   friend class Import;
   class Impl;
   void set_pool(const std::optional<Layout>& layout, const std::optional<WorkerRange>& range);
+  WorkerLease acquire(const WorkerRequest& request, bool waits);
 
   std::unique_ptr<Impl> impl_;
 };

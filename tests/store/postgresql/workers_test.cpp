@@ -329,10 +329,10 @@ TEST_CASE("workers on PostgreSQL: one that somebody else locks is waited for wit
   const auto begin = clock.now();
   SUBCASE("and has it in the end") {
     clock.interruption = [&] { holder.run("ROLLBACK"); };
-    CHECK(store.acquire_worker(request_of("b")).worker == 0);
+    CHECK(store.await_worker(request_of("b")).worker == 0);
   }
   SUBCASE("and no longer") {
-    const leaf::Error error = error_of([&] { store.acquire_worker(request_of("b")); });
+    const leaf::Error error = error_of([&] { store.await_worker(request_of("b")); });
     CHECK(error.code() == ErrorCode::unavailable);
     CHECK(error.hint().starts_with("try again; see who holds a lock"));
     CHECK(clock.now() - begin > 4s);
