@@ -27,6 +27,7 @@ namespace leaf::shell {
 
 namespace {
 
+constexpr int usage_status = 2;
 /// For as long a shell goes by what it has found: then files, folders and settings are looked at anew.
 constexpr std::int64_t lasts_ns = 1'000'000'000;
 
@@ -209,6 +210,11 @@ int work(std::span<const char* const> words) {
     face::complain("-v: option requires an argument");
     next = Next::show_usage;
     return EXIT_FAILURE;
+  }
+  if (command.variable != nullptr && command.kind == Command::Kind::other &&
+      std::strcmp(words.front(), "decode") == 0) {
+    face::complain("decode: with -v it takes one ID and no other option; LEAFCTL_LAYOUT names a layout");
+    return usage_status;
   }
   if (command.variable != nullptr) {
     const face::Value value = command.kind == Command::Kind::decode ? face::Value::map

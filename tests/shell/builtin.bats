@@ -108,6 +108,9 @@ on_sqlite() { [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'; }
   prints '0 2016-04-30T11:18:25.796Z'
   in_shell 2 'leaf decode -v parts 12x'
   contains "$stderr" "leafctl: '12x'"
+  in_shell 2 'leaf decode -v parts 175928847299117063 --layout discord'
+  contains "$stderr" 'LEAFCTL_LAYOUT names a layout'
+  in_shell 2 'echo 12 | leaf decode -v parts'
   in_shell 1 'parts=(1 2); leaf decode -v parts 12'
   contains "$stderr" 'cannot convert indexed to associative'
 }

@@ -527,7 +527,7 @@ TEST_CASE("simulation: the model answers as PostgreSQL does") {
   if (std::getenv("PGHOST") == nullptr) return;
   Compared compared;
   DisguisedPostgresql server(begin_ms);
-  run(&server, 80, 400, compared);  // how many draws are refused depends on shares that chance picks
+  run(&server, 120, 400, compared);  // how many draws are refused depends on shares that chance picks
   leaf::test::figure("store model/postgresql", compared.statements, "statements compared");
   leaf::test::figure("store model/postgresql", compared.left_out, "guards compared");
   CHECK(compared.refused_draws > 50);
