@@ -90,11 +90,23 @@ bool SharedRanges::try_to_fetch(Time deadline, const std::function<bool()>& read
     fetch_locked(*store_until(deadline), *file, *lock);
     failure.reset();
   } catch (const Error& error) {
+    // Such as the last worker, which another process of this host was leased meanwhile.
+    if (!error.retryable() && was_served(ready)) return true;
     keep_reason(failure, error, begun, deadline);
     note_failure(*file, *lock, *failure);
     if (tries_once_ || !error.retryable()) throw;
   }
   return false;
+}
+
+/// Whether another process has fetched what this one was refused.
+bool SharedRanges::was_served(const std::function<bool()>& ready) {
+  try {
+    go_to_current_file();
+    return ready();
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 /// Such as that a file which is damaged has its lock held still.

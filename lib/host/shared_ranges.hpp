@@ -111,6 +111,7 @@ class SharedRanges : public range::RangeSource {
   std::shared_ptr<StateFile> go_to_store(Time deadline, std::optional<Error>& failure);
   /// Does `look()`, which finds a file; false if waiting may cure the `failure`.
   bool is_there(std::optional<Error>& failure, const std::function<void()>& look) const;
+  bool was_served(const std::function<bool()>& ready);
   bool try_to_fetch(Time deadline, const std::function<bool()>& ready, LockWait& wait,
                     std::optional<Error>& failure);
   void keep_reason(std::optional<Error>& reason, const Error& error, Time begun, Time deadline);

@@ -277,12 +277,13 @@ WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
                .integer(0) != 0;
   };
 
-  // True once a worker may have become free, if one does so in time.
+  // True once a worker may have become free, if one does so in time. One that is free already is locked by
+  // who is about to lease or free it.
   const auto waited = [&](const std::vector<Worker>& known) {
-    constexpr milliseconds until_another_is_done{10};  // who is about to lease or free it
+    constexpr milliseconds until_it_is_done{10};
     const auto left = store::time_until_free(request, known);
-    if (!waits || !left) return false;
-    const milliseconds pause = std::max(*left, until_another_is_done);
+    if (!left || (!waits && *left > 0ms)) return false;
+    const milliseconds pause = std::max(*left, until_it_is_done);
     if (!impl_->has_time_for(pause)) return false;
     impl_->clock().sleep_for(pause);
     return true;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -343,6 +345,27 @@ TEST_CASE("host windows: those that are over are not kept from others for a proc
   const auto begin = host.clock.steady_now();
   CHECK(generator()->next() > before);
   CHECK(host.clock.steady_now() - begin < 3s);
+}
+
+TEST_CASE(
+    "host windows: who is refused the last worker draws from what another process was leased meanwhile") {
+  SnowflakeHost host;
+  host.open().set_worker_range(leaf::WorkerRange{0, 0});
+  std::optional<SnowflakeGenerator> faster;
+  leaf::StoreOptions store = host.store_options();
+  // While the slow one fetches, the other does so too, as where the first was stopped for long.
+  store.while_asked = [&]() -> std::shared_ptr<void> {
+    for (const auto& file : fs::directory_iterator(host.run)) {
+      if (faster || !file.path().filename().string().starts_with("worker-")) continue;
+      fs::remove(file);
+      faster.emplace(host.store_options(), host.snowflake());
+      break;
+    }
+    return nullptr;
+  };
+  SnowflakeGenerator slow(store, host.snowflake());
+  REQUIRE(faster);
+  CHECK(strictly_increasing({faster->next(), slow.next(), faster->next()}));
 }
 
 TEST_CASE("host windows: a pinned worker's file stays where a process has stopped that holds the worker") {
