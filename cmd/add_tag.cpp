@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/declaration.hpp"
+#include "cli/missing_store.hpp"
 #include "commands.hpp"
 #include "leaf/error.hpp"
 #include "tags/tag_limit.hpp"
@@ -45,6 +46,7 @@ class AddTag : public Command {
     // Only the message depends on it; the store itself settles who adds a tag.
     const bool existed = exists(store, *name_);
     const leaf::Tag tag = store.add_tag({*name_, step_, start_, limit, description_});
+    follow_store(session, store, store.identity());
     if (existed) {
       session.messages.info(fmt::format("tag '{}' already exists: {}", tag.name, describe(tag)));
     } else {

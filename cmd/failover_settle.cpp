@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/declaration.hpp"
+#include "cli/missing_store.hpp"
 #include "commands.hpp"
 #include "doctor/failover_record.hpp"
 #include "leaf/detail/counted.hpp"
@@ -62,6 +63,7 @@ class FailoverSettle : public Command {
     if (all_there_ && !yes_) ask(leaf::redact_url(session.settings().store), waiting, session.messages);
     const auto settled = store.settle_failover(seen, commits());
     const leaf::Failover now = store.failover();
+    follow_store(session, store, store.identity());
     FailoverRecords records = records_of(settled);
     records.push_back(record_of_workers(now));
     print(records, session.output);

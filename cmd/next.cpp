@@ -194,7 +194,7 @@ class Next : public Command {
     const leaf::Grant grant = store.grant(*tag_, count_.value_or(1));
     marks.look();
     marks.report();
-    remember_store(session, store);
+    remember_store(session, store, grant.store);
     session.messages.detail(fmt::format("granted {} to {}", grant.range.lo, grant.range.hi - 1));
     warn_if_nearly_used_up(*tag_, leaf::supply_of(grant.start, grant.limit, grant.range.hi),
                            session.messages);

@@ -107,7 +107,7 @@ class WorkersAcquire : public Command {
     }
     marks.look();
     marks.report();
-    remember_store(session, store);
+    remember_store(session, store, granted.store);
     session.output.print_one(columns, lease);
     session.messages.info(fmt::format(
         "worker {} is held by '{}' until {}; 'leafctl workers release {}{}' frees it", lease.granted.worker,

@@ -32,13 +32,17 @@ bool has_known_store(const Session& session) {
   return known_store(session).has_value();
 }
 
-void remember_store(const Session& session, leaf::Store& store) {
-  if (session.settings().runtime_dir.empty() || has_known_store(session)) return;
+void remember_store(const Session& session, leaf::Store& store, const leaf::StoreIdentity& found) {
+  if (session.settings().runtime_dir.empty() || known_store(session) == found) return;
   try {
     leaf::remember_store_name(session.settings().store, session.host_options(), store);
   } catch (const leaf::Error&) {
     // As above.
   }
+}
+
+void follow_store(const Session& session, leaf::Store& store, const leaf::StoreIdentity& found) {
+  if (has_known_store(session)) remember_store(session, store, found);
 }
 
 std::string missing_store_hint() {

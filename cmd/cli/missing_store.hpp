@@ -20,8 +20,13 @@ std::optional<leaf::StoreIdentity> known_store(const Session& session);
 /// them out again.
 bool has_known_store(const Session& session);
 
-/// Has this host know the configured store, for a draw that leaves no buffer.
-void remember_store(const Session& session, leaf::Store& store);
+/// Has this host know that the configured name leads to `found`, as `store` has said, if it does not: for
+/// what leaves no buffer.
+void remember_store(const Session& session, leaf::Store& store, const leaf::StoreIdentity& found);
+
+/// Has this host go on with `found`, as `store` has said, where the configured name led to another store
+/// before: after what is not to be undone by IDs of that one.
+void follow_store(const Session& session, leaf::Store& store, const leaf::StoreIdentity& found);
 
 /// What to do about a store that is missing, or has no tables, though this host knows it.
 std::string missing_store_hint();

@@ -97,7 +97,7 @@ void print_snowflake_ids(std::int64_t count, std::optional<leaf::IdTemplate> for
   if (!host) {
     leaf::Store store = session.store();
     request.window = window_for(count, store.layout(), request.window);
-    remember_store(session, store);
+    remember_store(session, store, store.identity());
   }
   RenewalFailures failures;
   // A wait for the lease may be cut short; what comes after gives the worker back first.

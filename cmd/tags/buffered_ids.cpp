@@ -16,6 +16,7 @@ std::uint64_t drop_buffered_ids(leaf::Store& store, const std::vector<TagFloor>&
   std::uint64_t all = 0;
   try {
     const leaf::StoreIdentity identity = store.identity();
+    follow_store(session, store, identity);
     for (const auto& [tag, floor] : tags) {
       try {
         const std::uint64_t dropped =
@@ -41,8 +42,10 @@ void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optio
   if (!host) return;
   const Settings& settings = session.settings();
   try {
-    const int dropped = leaf::drop_host_windows_ahead(store.identity(), *host, owner, worker,
-                                                      settings.max_backward, settings.timeout);
+    const leaf::StoreIdentity identity = store.identity();
+    follow_store(session, store, identity);
+    const int dropped = leaf::drop_host_windows_ahead(identity, *host, owner, worker, settings.max_backward,
+                                                      settings.timeout);
     if (dropped > 0) session.messages.info("discarded what this host had buffered ahead of its clock");
   } catch (const leaf::Error& error) {
     session.messages.warning(error.what(), hint_text(error));

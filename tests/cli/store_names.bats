@@ -110,6 +110,37 @@ on_two_databases() {
   same 'after doctor' 7000 "$(leafctl next order)"
 }
 
+@test "who asks the store that a name leads to now has this host draw from that one at once" {
+  [ "$TEST_STORE" = postgresql ] || skip 'of servers'
+  # exchange START: as another host does, so that this one is told nothing.
+  exchange() {
+    leafctl next order >>"$ids"
+    dropdb --force "$test_database"
+    create_database "$test_database"
+    LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q init-db
+    LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/elsewhere leafctl -q add-tag order --start "$1"
+  }
+  leafctl -q add-tag order
+  exchange 5000
+  leafctl -q tags update order --raise-to 6000
+  same 'after a raise' 6000 "$(leafctl next order)"
+  exchange 6500
+  leafctl -q add-tag another
+  same 'after a tag was added' 6500 "$(leafctl next order)"
+  exchange 6700
+  leafctl -q failover settle >/dev/null
+  same 'after a failover was settled' 6700 "$(leafctl next order)"
+  exchange 7000
+  same 'past the buffer' 7000 "$(leafctl next order --direct)"
+  same 'and from the buffer' 7001 "$(leafctl next order)"
+  exchange 9000
+  leafctl -q next --snowflake --no-host-buffer >>"$ids"
+  same 'after a worker of its own' 9000 "$(leafctl next order)"
+  exchange 11000
+  leafctl -q tags remove order --yes
+  expect 4 leafctl next order
+}
+
 @test "while the server is away a name that nobody has checked is relied on" {
   [ "$TEST_STORE" = postgresql ] || skip 'of servers'
   leafctl -q add-tag order --step 100
