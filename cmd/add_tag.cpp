@@ -46,7 +46,7 @@ class AddTag : public Command {
     // Only the message depends on it; the store itself settles who adds a tag.
     const bool existed = exists(store, *name_);
     const leaf::Tag tag = store.add_tag({*name_, step_, start_, limit, description_});
-    follow_store(session, store, store.identity());
+    follow_store(session, store);
     if (existed) {
       session.messages.info(fmt::format("tag '{}' already exists: {}", tag.name, describe(tag)));
     } else {

@@ -63,7 +63,7 @@ class FailoverSettle : public Command {
     if (all_there_ && !yes_) ask(leaf::redact_url(session.settings().store), waiting, session.messages);
     const auto settled = store.settle_failover(seen, commits());
     const leaf::Failover now = store.failover();
-    follow_store(session, store, store.identity());
+    follow_store(session, store);
     FailoverRecords records = records_of(settled);
     records.push_back(record_of_workers(now));
     print(records, session.output);

@@ -41,8 +41,13 @@ void remember_store(const Session& session, leaf::Store& store, const leaf::Stor
   }
 }
 
-void follow_store(const Session& session, leaf::Store& store, const leaf::StoreIdentity& found) {
-  if (has_known_store(session)) remember_store(session, store, found);
+void follow_store(const Session& session, leaf::Store& store) {
+  if (!has_known_store(session)) return;
+  try {
+    remember_store(session, store, store.identity());
+  } catch (const leaf::Error&) {
+    // It is noticed within a minute.
+  }
 }
 
 std::string missing_store_hint() {

@@ -20,13 +20,14 @@ std::optional<leaf::StoreIdentity> known_store(const Session& session);
 /// them out again.
 bool has_known_store(const Session& session);
 
-/// Has this host know that the configured name leads to `found`, as `store` has said, if it does not: for
-/// what leaves no buffer.
+/// Has this host know that the configured name leads to `found`, as `store` has said: for draws that leave no
+/// buffer.
 void remember_store(const Session& session, leaf::Store& store, const leaf::StoreIdentity& found);
 
-/// Has this host go on with `found`, as `store` has said, where the configured name led to another store
-/// before: after what is not to be undone by IDs of that one.
-void follow_store(const Session& session, leaf::Store& store, const leaf::StoreIdentity& found);
+/// Has this host draw from `store` from now on if the configured name led to another one before: after a
+/// raise, say, the next IDs must not be that one's. Says nothing if the store cannot be asked: what was done
+/// is done.
+void follow_store(const Session& session, leaf::Store& store);
 
 /// What to do about a store that is missing, or has no tables, though this host knows it.
 std::string missing_store_hint();

@@ -13,10 +13,10 @@ namespace leafctl {
 std::uint64_t drop_buffered_ids(leaf::Store& store, const std::vector<TagFloor>& tags, Session& session) {
   const auto host = session.host();
   if (!host) return 0;
+  follow_store(session, store);
   std::uint64_t all = 0;
   try {
     const leaf::StoreIdentity identity = store.identity();
-    follow_store(session, store, identity);
     for (const auto& [tag, floor] : tags) {
       try {
         const std::uint64_t dropped =
@@ -40,12 +40,11 @@ void drop_windows_ahead(leaf::Store& store, const std::string& owner, std::optio
                         Session& session) {
   const auto host = session.host();
   if (!host) return;
+  follow_store(session, store);
   const Settings& settings = session.settings();
   try {
-    const leaf::StoreIdentity identity = store.identity();
-    follow_store(session, store, identity);
-    const int dropped = leaf::drop_host_windows_ahead(identity, *host, owner, worker, settings.max_backward,
-                                                      settings.timeout);
+    const int dropped = leaf::drop_host_windows_ahead(store.identity(), *host, owner, worker,
+                                                      settings.max_backward, settings.timeout);
     if (dropped > 0) session.messages.info("discarded what this host had buffered ahead of its clock");
   } catch (const leaf::Error& error) {
     session.messages.warning(error.what(), hint_text(error));

@@ -222,7 +222,7 @@ bool StateFile::throw_away_foreign(const Folder& folder, const FileKey& key,
   if (may_be_taken && !turn) {
     throw Error(
         ErrorCode::unavailable,
-        fmt::format("buffer file '{}/{}' is stale, and another process removes one now", folder.path(), name),
+        fmt::format("buffer file '{}/{}' is stale, and another process is removing one", folder.path(), name),
         "try again"_hint);
   }
   if (!has_name(folder, name, file.get())) return true;

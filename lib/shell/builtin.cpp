@@ -166,9 +166,9 @@ std::vector<char*> with_plain_output(char* const* environment) {
 int run_leafctl(const Command& command) {
   face::flush_output();
   const bool is_shown = command.variable == nullptr;
-  const auto ended = is_shown ? run(state().leafctl, command.for_leafctl, face::environment(), Output::shown)
-                              : run(state().leafctl, command.for_leafctl,
-                                    with_plain_output(face::environment()).data(), Output::kept);
+  const std::vector<char*> plain = with_plain_output(face::environment());
+  const auto ended = run(state().leafctl, command.for_leafctl, is_shown ? face::environment() : plain.data(),
+                         is_shown ? Output::shown : Output::kept);
   if (!ended) {
     face::complain(fmt::format("'{}' cannot be run: {}", state().leafctl, std::strerror(errno)).c_str());
     return EXIT_FAILURE;
@@ -213,7 +213,7 @@ int work(std::span<const char* const> words) {
   }
   if (command.variable != nullptr && command.kind == Command::Kind::other &&
       std::strcmp(words.front(), "decode") == 0) {
-    face::complain("decode: with -v it takes one ID and no other option; LEAFCTL_LAYOUT names a layout");
+    face::complain("decode: -v takes one ID and no other options; to choose a layout, set LEAFCTL_LAYOUT");
     return usage_status;
   }
   if (command.variable != nullptr) {

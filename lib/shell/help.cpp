@@ -20,7 +20,7 @@ const char* const help_lines[] = {
     "  -v VAR    assign to VAR rather than print: of 'next' the ID, or with -n an",
     "            array of IDs; of 'decode' an associative array with the keys id,",
     "            layout, time, unix_ms, worker, sequence (those of the layout);",
-    "            'decode -v' takes one ID and no other option",
+    "            'decode -v' takes one ID and no other options",
     "  -n N      draw N IDs",
     "",
     "Other options are those of leafctl-next(1) and leafctl-decode(1), where the",

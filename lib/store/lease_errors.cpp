@@ -106,7 +106,7 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
 }
 
 Error locked() {
-  return {ErrorCode::unavailable, "each worker that could be leased is locked by another transaction",
+  return {ErrorCode::unavailable, "every free worker is locked by another transaction",
           advice("try again; see who holds a lock{}"_hint, Remedy{Remedy::Kind::check_store})};
 }
 

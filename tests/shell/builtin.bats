@@ -109,7 +109,7 @@ on_sqlite() { [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'; }
   in_shell 2 'leaf decode -v parts 12x'
   contains "$stderr" "leafctl: '12x'"
   in_shell 2 'leaf decode -v parts 175928847299117063 --layout discord'
-  contains "$stderr" 'LEAFCTL_LAYOUT names a layout'
+  contains "$stderr" 'to choose a layout, set LEAFCTL_LAYOUT'
   in_shell 2 'echo 12 | leaf decode -v parts'
   in_shell 1 'parts=(1 2); leaf decode -v parts 12'
   contains "$stderr" 'cannot convert indexed to associative'
