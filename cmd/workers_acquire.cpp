@@ -9,6 +9,7 @@
 #include "leaf/detail/shell_word.hpp"
 #include "leaf/error.hpp"
 #include "tags/granted_marks.hpp"
+#include "terminal/waiting_notice.hpp"
 #include "text/hint.hpp"
 #include "text/numbers.hpp"
 #include "workers/worker_request.hpp"
@@ -96,7 +97,10 @@ class WorkersAcquire : public Command {
     require_whole_unit(request.window, layout);
     // Wherever it begins, it holds so many units as a whole.
     request.window = (request.window / layout.unit() + 1) * layout.unit() - std::chrono::milliseconds(1);
-    const leaf::WorkerLease granted = store.await_worker(request);
+    const leaf::WorkerLease granted = [&] {
+      const WaitingNotice notice(session.messages, session.settings().timeout);
+      return store.await_worker(request);
+    }();
     const Lease lease{granted, whole_units(granted), owner};
     const bool is_of_another = granted.layout->text() != layout.text();
     if (is_of_another || lease.window.begin >= lease.window.end) {
