@@ -30,7 +30,7 @@ struct Slot {
 
 class History {
  public:
-  History(const Plan& plan, std::FILE* text)
+  History(const Plan& plan, std::FILE* text, Steps* steps)
       : plan_(plan),
         random_(plan.seed),
         log_(text),
@@ -39,6 +39,8 @@ class History {
         ledger_(scenario_.layout, scenario_.other_layout),
         server_(random_, ledger_, log_),
         faults_(plan_, random_, scenario_, server_, ledger_, log_, tally_, hosts_) {
+    if (plan_.branch) scheduler_.branch_off(*plan_.branch);
+    if (steps != nullptr) scheduler_.record(*steps);
     for (int number = 1; number <= scenario_.hosts; ++number) {
       hosts_.push_back(std::make_unique<Host>());
       hosts_.back()->number = number;
@@ -281,14 +283,15 @@ class History {
 
 }  // namespace
 
-Outcome run_history(const Plan& plan, std::FILE* text) {
+Outcome run_history(const Plan& plan, std::FILE* text, Steps* steps) {
   // What the library makes once and keeps is none of a history's memory: so it has to be there before.
   [[maybe_unused]] static const bool is_warm = [] {
-    for (std::uint64_t seed = 1; seed <= 16; ++seed) History(Plan{.seed = seed}, nullptr).run();
+    for (std::uint64_t seed = 1; seed <= 16; ++seed) History(Plan{.seed = seed}, nullptr, nullptr).run();
     return true;
   }();
+  if (steps != nullptr) steps->clear();
   const Arena arena;
-  return History(plan, text).run();
+  return History(plan, text, steps).run();
 }
 
 std::string Plan::text() const {
@@ -305,6 +308,7 @@ std::string Plan::text() const {
   if (most_hosts != usual.most_hosts) options += fmt::format(" --hosts {}", most_hosts);
   if (most_slots != usual.most_slots) options += fmt::format(" --programs {}", most_slots);
   if (most_calls != usual.most_calls) options += fmt::format(" --calls {}", most_calls);
+  if (branch) options += fmt::format(" --branch {}:{}", branch->step, branch->seed);
   if (control != Control::none)
     options += fmt::format(" --control {}", control_names[static_cast<std::size_t>(control)]);
   return options;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace leaf::simulation {
 
@@ -107,6 +108,13 @@ inline constexpr std::array subject_names{
 /// Stands for no subject: chance picks one of those before `damages`.
 inline constexpr std::string_view chance = "chance";
 
+/// From a step of the scheduler on chance goes by another seed: a history that begins as one does that is
+/// known, and goes on in its own way.
+struct Branch {
+  std::int64_t step;  ///< from 1
+  std::uint64_t seed;
+};
+
 /// All that a history is made of.
 struct Plan {
   std::uint64_t seed = 1;
@@ -117,6 +125,7 @@ struct Plan {
   int most_calls = 16;  ///< by all of them
   Control control = Control::none;
   Model model = Model::none;
+  std::optional<Branch> branch{};
 
   bool may(Fault fault) const { return (faults >> static_cast<unsigned>(fault) & 1) != 0; }
   /// As options of the program.
@@ -141,7 +150,16 @@ struct Outcome {
 /// perhaps another seed.
 Plan shortened(const Plan& plan);
 
-/// Runs it, and writes what happens into `text`, unless that is null.
-Outcome run_history(const Plan& plan, std::FILE* text = nullptr);
+/// A number for each step of a history: the same in two programs as long as the same happens in both.
+using Steps = std::vector<std::uint32_t>;
+
+/// Runs it; writes what happens into `text`, and its steps into `steps`, unless that is null.
+Outcome run_history(const Plan& plan, std::FILE* text = nullptr, Steps* steps = nullptr);
+
+/// Some branches of a history, around the first step at which another program took another one: what a
+/// changed library does is tried out just where it begins to matter. Returns one that breaks a promise, and
+/// adds to `tried` how many there were. None is tried if the steps are the same.
+std::optional<Plan> broken_branch(const Plan& plan, const Steps& steps, const Steps& others_steps,
+                                  std::uint64_t most, std::uint64_t& tried);
 
 }  // namespace leaf::simulation

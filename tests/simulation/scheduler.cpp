@@ -290,7 +290,17 @@ void Scheduler::begin_run(Fiber& fiber) {
   last_fiber_ = &fiber;
   fiber.process->kept_waiting += std::max<Time>(0, now_ - fiber.due);
   running_ = &fiber;
+  take_step(*fiber.process);
   choose_run_length();
+}
+
+void Scheduler::take_step(const Process& process) {
+  if (++step_; branch_ && step_ == branch_->step) random_ = Random(branch_->seed);
+  if (steps_ == nullptr) return;
+  std::uint64_t step = Random(random_).next();  // what chance has in store tells how often it was asked
+  step ^= static_cast<std::uint64_t>(now_) * 0x9E3779B97F4A7C15 ^ static_cast<std::uint64_t>(process.number);
+  const Arena::Pause pause;
+  steps_->push_back(static_cast<std::uint32_t>(step >> 32));
 }
 
 void Scheduler::end_run() {

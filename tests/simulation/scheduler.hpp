@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "simulation/history.hpp"
 #include "simulation/random.hpp"
 
 namespace leaf::simulation {
@@ -97,6 +98,11 @@ class Scheduler {
   /// on, as `hold_up()` says, which is as `stop` above.
   void set_places(std::int64_t one_of, std::function<Time(Process&)> hold_up);
 
+  /// From that step on chance goes by another seed.
+  void branch_off(const Branch& branch) noexcept { branch_ = branch; }
+  /// Writes down each step there.
+  void record(Steps& steps) noexcept { steps_ = &steps; }
+
   Process& make_process(Host& host);
   /// A thread of `process`. An exception that leaves `body` goes to `on_escape`.
   Fiber& start(Process& process, std::function<void()> body);
@@ -135,6 +141,7 @@ class Scheduler {
   Fiber* choose(const Fiber* caller);
   void wake(Fiber& fiber) const;
   void begin_run(Fiber& fiber);
+  void take_step(const Process& process);
   void end_run();
   void switch_away();
   void resume(Fiber& fiber);
@@ -150,6 +157,9 @@ class Scheduler {
   static Scheduler* the_;
 
   Random& random_;
+  std::optional<Branch> branch_{};
+  Steps* steps_ = nullptr;
+  std::int64_t step_ = 0;
   Time now_;
   std::int64_t longest_run_ = 4096;
   bool is_calm_ = false;

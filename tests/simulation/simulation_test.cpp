@@ -1,6 +1,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -119,6 +120,39 @@ TEST_CASE("simulation: one seed is one history, and another seed another one") {
     hashes.insert(first.hash);
   }
   CHECK(hashes.size() == 20);
+}
+
+TEST_CASE("simulation: a branch is its history up to a step, and goes its own way from there") {
+  constexpr std::int64_t step = 100;
+  Steps steps, branch, again;
+  run_history({.seed = first_seed}, nullptr, &steps);
+  const Plan plan{.seed = first_seed, .branch = Branch{.step = step, .seed = 7}};
+  const Outcome outcome = run_history(plan, nullptr, &branch);
+  REQUIRE(steps.size() > step);
+  CHECK(std::ranges::mismatch(steps, branch).in1 - steps.begin() == step - 1);
+  CHECK(run_history(plan, nullptr, &again).hash == outcome.hash);
+  CHECK(again == branch);
+}
+
+TEST_CASE("simulation: branches are tried where two programs do not do the same, and nowhere else") {
+  const Plan plan{.seed = first_seed};
+  Steps steps;
+  run_history(plan, nullptr, &steps);
+  std::uint64_t tried = 0;
+  CHECK_FALSE(broken_branch(plan, steps, steps, 10, tried));
+  CHECK(tried == 0);
+  Steps others = steps;
+  others[50] ^= 1;
+  CHECK_FALSE(broken_branch(plan, steps, others, 10, tried));
+  CHECK(tried == 10);
+  // Of a program that breaks a promise soon it finds one, which breaks it once more.
+  Plan broken = plan;
+  broken.control = Control::no_durability;
+  others.clear();
+  const auto found = broken_branch(broken, steps, others, 10'000, tried);
+  REQUIRE(found);
+  REQUIRE(found->branch);
+  CHECK_FALSE(run_history(*found).is_good());
 }
 
 TEST_CASE("simulation: without a remedy or an assumption it finds the repeat") {
