@@ -41,7 +41,8 @@ class FailoverShow : public Command {
         found.server.empty() ? "the database does not tell which server it is: no failover is noticed"
         : tags_wait          ? "the server has changed: 'leafctl failover settle' ends the wait of tags"
         : found.leases_wait  ? "the server has changed: workers wait, or if no commit was lost and no "
-                               "backup restored, 'leafctl failover settle --no-commits-lost' ends their wait"
+                               "backup restored, 'leafctl failover settle --no-commits-lost' ends their wait; "
+                               "add '--every-server' if it has changed more than once"
                              : "nothing waits");
   }
 };

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/declaration.hpp"
+#include "cli/missing_store.hpp"
 #include "commands.hpp"
 #include "leaf/error.hpp"
 #include "tags/buffered_ids.hpp"
@@ -48,7 +49,11 @@ class TagsUpdate : public Command {
     }
     leaf::Store store = session.store();
     const leaf::Tag tag = on_tag(*name_, session, [&] { return store.update_tag(*name_, change_); });
-    if (change_.raise_to) drop_buffered_ids(store, {{*name_, *change_.raise_to}}, session);
+    if (change_.raise_to) {
+      drop_buffered_ids(store, {{*name_, *change_.raise_to}}, session);
+    } else {
+      follow_store(session, store);
+    }
     session.messages.info(fmt::format("updated tag '{}': {}", tag.name, describe(tag)));
     if (session.output.format() == OutputFormat::json) session.output.print_one(tag_columns, tag);
   }

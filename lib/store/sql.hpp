@@ -146,7 +146,7 @@ struct Sql {
   /// $1 tag, then new values or NULL to keep: $2 step, $3 limit, $4 description, $5 max_id at least; $6 1 to
   /// have no limit -> the tag
   const char* update_tag;
-  /// $1 tag -> its name
+  /// $1 tag, $2 1 to write once more what may have been done -> its name
   const char* remove_tag;
 
   /// $1 tag or NULL for all, $2 the earliest -> time, who, program, event, tag, worker, detail, in order

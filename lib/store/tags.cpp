@@ -285,20 +285,18 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
 }
 
 void Store::remove_tag(const TagName& name) {
-  bool was_removed = false;
   const auto removed = impl_->administer([&](store::Connection& connection, store::TimeLeft left) {
-    const Value parameters[] = {name.str()};
+    // An attempt before may have removed it, in a commit of which nobody has heard: this one lasts only if
+    // that one does.
+    const Value parameters[] = {name.str(), std::int64_t{impl_->retried()}};
     auto rows = connection.execute(connection.sql().remove_tag, parameters, left);
     if (rows.empty()) {
-      const auto found = impl_->look_why(connection, left, name, [](const std::vector<Row>& seen) {
-        return found_in(seen).tag.has_value();
-      });
-      was_removed = !found.empty();
+      impl_->look_why(connection, left, name,
+                      [](const std::vector<Row>& seen) { return found_in(seen).tag.has_value(); });
     }
     return rows;
   });
-  const bool may_be_done = impl_->retried() && was_removed;
-  if (removed.empty() && !may_be_done) throw impl_->missing(name);
+  if (removed.empty()) throw impl_->missing(name);
 }
 
 Grant Store::grant(const TagName& name, std::int64_t count) {

@@ -124,6 +124,9 @@ on_two_databases() {
   exchange 5000
   leafctl -q tags update order --raise-to 6000
   same 'after a raise' 6000 "$(leafctl next order)"
+  exchange 6200
+  leafctl -q tags update order --description orders
+  same 'after another change' 6200 "$(leafctl next order)"
   exchange 6500
   leafctl -q add-tag another
   same 'after a tag was added' 6500 "$(leafctl next order)"

@@ -41,6 +41,22 @@ void require_standby(leaf::test::SqlSession& administrator, const std::string& n
       leaf::test::wait_for([&] { return administrator.value("SHOW synchronous_standby_names") == name; }));
 }
 
+/// Ends each wait for a standby by that function, until it is stopped.
+std::jthread ending_waits(const std::string& url, const std::string& end_wait) {
+  return std::jthread([=](std::stop_token stop) {
+    leaf::test::SqlSession eyes(url);
+    std::string last =
+        "-infinity";  // each wait is ended once, or the second time would hit the next statement
+    while (!stop.stop_requested()) {
+      const auto ended = eyes.rows("SELECT " + end_wait +
+                                       "(pid), query_start FROM pg_stat_activity"
+                                       " WHERE wait_event = 'SyncRep' AND query_start > $1::timestamptz",
+                                   {last});
+      if (!ended.empty()) last = ended[0][1];
+    }
+  });
+}
+
 /// A tag whose grants meet `statement` at commit, when their row has already been sent.
 struct AtCommit {
   AtCommit() {
@@ -257,21 +273,10 @@ TEST_CASE("commit: a wait for a missing standby that is cancelled burns the rang
   const bool by_timeout = end_wait.empty();
   leaf::Store store(
       {.url = cluster.url(), .timeout = std::chrono::milliseconds(by_timeout ? 2'000 : 60'000)});
-  std::jthread cancelling([&](std::stop_token stop) {
-    leaf::test::SqlSession eyes(cluster.url());
-    std::string last =
-        "-infinity";  // each wait is ended once, or the second time would hit the next statement
-    while (!by_timeout && !stop.stop_requested()) {
-      const auto ended = eyes.rows("SELECT " + end_wait +
-                                       "(pid), query_start FROM pg_stat_activity"
-                                       " WHERE wait_event = 'SyncRep' AND query_start > $1::timestamptz",
-                                   {last});
-      if (!ended.empty()) last = ended[0][1];
-    }
-  });
+  std::jthread ending;
+  if (!by_timeout) ending = ending_waits(cluster.url(), end_wait);
   const leaf::Error error = error_of([&] { store.grant(order, 10); });
-  cancelling.request_stop();
-  cancelling.join();
+  ending = {};
   CHECK(error.code() == leaf::ErrorCode::unavailable);
   CHECK(std::count(expected.begin(), expected.end(), error.sqlstate()) == 1);
 
@@ -283,6 +288,21 @@ TEST_CASE("commit: a wait for a missing standby that is cancelled burns the rang
   CHECK_FALSE(commits_wait());
   audit.given("order", store.grant(order, 10).range);
   CHECK(audit.burnt("order") == burnt);
+}
+
+TEST_CASE("commit: a tag whose removal no standby has confirmed is not told to be removed") {
+  leaf::test::PostgresqlCluster cluster;
+  set_up(cluster.url());
+  leaf::test::SqlSession administrator(cluster.url() + " options='-c synchronous_commit=local'");
+  require_standby(administrator, "missing");
+  leaf::Store store({.url = cluster.url(), .timeout = patience});
+  std::jthread ending = ending_waits(cluster.url(), "pg_cancel_backend");
+  // Where the first attempt has removed it, the second one finds it gone.
+  CHECK(error_of([&] { store.remove_tag(order); }).code() == leaf::ErrorCode::unavailable);
+  ending = {};
+  require_standby(administrator, "");
+  CHECK(error_of([&] { store.remove_tag(order); }).code() == leaf::ErrorCode::not_found);
+  CHECK(administrator.value("SELECT count(*) FROM leaf_event WHERE event = 'remove'") == "1");
 }
 
 TEST_CASE("commit: where a standby is waited for, a role that does not wait is granted nothing") {

@@ -302,6 +302,14 @@ TEST_CASE_FIXTURE(Primary, "settle: what was decided of one server is not done t
   CHECK(after.health().guard.value().tags_ahead == 0);
 }
 
+TEST_CASE_FIXTURE(Primary, "settle: nothing is told of a store that has lost what it is") {
+  store.failover();
+  SqlSession(cluster.url()).run("ALTER TABLE leaf_meta DISABLE TRIGGER USER; DELETE FROM leaf_meta");
+  const leaf::Error error = error_of([&] { store.failover(); });
+  CHECK(error.code() == leaf::ErrorCode::refused);
+  CHECK(std::string(error.what()).find("table 'leaf_meta' has lost its row") == 0);
+}
+
 TEST_CASE_FIXTURE(Primary, "settle: a runtime role decides nothing") {
   SqlSession(cluster.url()).run("CREATE ROLE shop LOGIN");
   store.grant_runtime_role("shop");

@@ -128,7 +128,7 @@ class Statement {
     return {tag_row(*row)};
   }
   Rows remove_tag() {
-    TagRow* const row = tag();
+    TagRow* const row = integer(2) == 1 ? find(text(1)) : tag();
     if (row == nullptr) return {};
     update_tag(*row, [&](TagRow& changed) { changed.is_removed = true; });
     return {Row({row->name})};

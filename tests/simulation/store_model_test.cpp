@@ -57,7 +57,7 @@ void ask_of_tags(StorePair& pair) {
                       tag_columns);
     case 3:
       if (!random.one_in(2)) return;
-      return pair.ask(&Sql::remove_tag, "remove_tag", {tag}, first_column);
+      return pair.ask(&Sql::remove_tag, "remove_tag", {tag, random.below(2)}, first_column);
     case 4:
       return pair.ask(&Sql::tag, "tag", {tag}, {0, 1, 2, 3, 4, 7, 9});
     case 5:
@@ -331,7 +331,7 @@ void ask_without_durability(StorePair& pair) {
       pair.refuse_draw_in_sql(tag, random.spread(1, 300));
       break;
     case 3:
-      pair.refuse(&Sql::remove_tag, "remove_tag", {tag});
+      pair.refuse(&Sql::remove_tag, "remove_tag", {tag, std::int64_t{0}});
       break;
     default:
       pair.refuse(&Sql::update_tag, "update_tag",

@@ -306,8 +306,9 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
         "))"
         " RETURNING " TAG,
     .remove_tag =
-        "UPDATE leaf_alloc SET removed_at = now(), changed_at = now()"
-        " WHERE biz_tag = $1 AND removed_at IS NULL AND " MAY_CHANGE("leaf_alloc") " RETURNING biz_tag",
+        "UPDATE leaf_alloc SET removed_at = coalesce(removed_at, now()), changed_at = now()"
+        " WHERE biz_tag = $1 AND (removed_at IS NULL OR $2::integer = 1)"
+        " AND " MAY_CHANGE("leaf_alloc") " RETURNING biz_tag",
 
     .events =
         "SELECT " MS("happened_at") ", who, program, event, biz_tag, worker_id, detail"

@@ -177,8 +177,8 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
         " coalesce(CASE WHEN $6 = 1 THEN NULL ELSE coalesce($3, id_limit) END, " NO_LIMIT
         "))"
         " RETURNING " TAG,
-    .remove_tag = "UPDATE leaf_alloc SET removed_at = " NOW ", " CHANGED
-                  " WHERE biz_tag = $1 AND removed_at IS NULL RETURNING biz_tag",
+    .remove_tag = "UPDATE leaf_alloc SET removed_at = coalesce(removed_at, " NOW "), " CHANGED
+                  " WHERE biz_tag = $1 AND (removed_at IS NULL OR $2 = 1) RETURNING biz_tag",
 
     .events = "SELECT " MS("happened_at") ", who, NULL, event, biz_tag, worker_id, detail FROM leaf_event"
               " WHERE ($1 IS NULL OR biz_tag = $1) AND " MS("happened_at") " >= $2 ORDER BY event_id",

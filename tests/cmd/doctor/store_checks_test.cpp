@@ -396,7 +396,7 @@ TEST_CASE(
         "1970-01-01T02:00:00.000Z");
   CHECK(found(health).hint ==
         "wait until then; if no commit was lost and no backup restored, 'leafctl failover settle "
-        "--no-commits-lost' ends the wait");
+        "--no-commits-lost' ends the wait; add '--every-server' if the server has changed more than once");
   CHECK(found(health).state == CheckState::failed);
 }
 

@@ -314,8 +314,8 @@ TEST_CASE_FIXTURE(Fixture, "tags: removing one is done although the server warne
   database.sql().run(
       "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'once'; RETURN NEW; "
       "END $$;"
-      "CREATE TRIGGER warn BEFORE UPDATE ON leaf_alloc FOR EACH ROW WHEN (NEW.removed_at IS NOT NULL)"
-      " EXECUTE FUNCTION warn()");
+      "CREATE TRIGGER warn BEFORE UPDATE ON leaf_alloc FOR EACH ROW WHEN (OLD.removed_at IS NULL AND"
+      " NEW.removed_at IS NOT NULL) EXECUTE FUNCTION warn()");
   store.remove_tag(order);
   CHECK(store.tags().empty());
   CHECK(error_of([&] { store.remove_tag(order); }).code() == leaf::ErrorCode::not_found);

@@ -55,6 +55,15 @@ TEST_CASE("sqlite: migrating twice applies everything once and keeps the deploym
   CHECK(store.identity().deployment == deployment);
 }
 
+TEST_CASE("sqlite: no store is made with a guard of failovers, which a file has none of") {
+  TemporaryFolder folder;
+  Store store(options_for(folder.path() / "leaf.db"));
+  const leaf::Error error = error_of([&] { store.migrate({}, {.guard_steps = 5}); });
+  CHECK(error.code() == ErrorCode::usage);
+  CHECK(std::string(error.what()).find("cannot fail over") != std::string::npos);
+  CHECK(store.pending_migrations().size() >= 1);
+}
+
 TEST_CASE("sqlite: the script that is printed does what migrating does") {
   TemporaryFolder folder;
   const auto path = folder.path() / "leaf.db";
