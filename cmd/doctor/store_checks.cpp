@@ -220,8 +220,7 @@ const char* text_of(leaf::GuardedChange change) {
 std::string guard_hint(const leaf::ServerGuard& guard) {
   const char* const ends_the_wait =
       "if no commit was lost and no backup restored, 'leafctl failover settle --no-commits-lost' ends the "
-      "wait; "
-      "add '--every-server' if the server has changed more than once"_hint;
+      "wait; add '--every-server' if the server has changed more than once"_hint;
   if (guard.tags_ahead > 0) {
     std::string hint;
     if (guard.tags_without_room > 0)

@@ -51,8 +51,10 @@ double number_of(std::string_view option, const char* text) {
 Branch branch_of(const char* text) {
   char* end = nullptr;
   Branch branch{.step = std::strtoll(text, &end, 10), .seed = 0};
-  if (branch.step < 1 || *end != ':') refuse("--branch takes STEP:SEED, not '" + std::string(text) + "'");
-  branch.seed = std::strtoull(end + 1, nullptr, 10);
+  const bool has_seed = *end == ':';
+  if (has_seed) branch.seed = std::strtoull(end + 1, &end, 10);
+  if (branch.step < 1 || !has_seed || *end != '\0' || end[-1] == ':')
+    refuse("--branch takes STEP:SEED, not '" + std::string(text) + "'");
   return branch;
 }
 

@@ -321,6 +321,16 @@ TEST_CASE_FIXTURE(Fixture, "tags: removing one is done although the server warne
   CHECK(error_of([&] { store.remove_tag(order); }).code() == leaf::ErrorCode::not_found);
 }
 
+TEST_CASE_FIXTURE(Fixture, "tags: no change is told to be done where the server warns of each") {
+  add(10);
+  database.sql().run(
+      "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'each'; RETURN NEW; "
+      "END $$;"
+      "CREATE TRIGGER warn BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION warn()");
+  CHECK(error_of([&] { store.update_tag(order, {.step = 20}); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(error_of([&] { store.remove_tag(order); }).code() == leaf::ErrorCode::unavailable);
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "tags: names that one may have been meant for are about as long or begin with it") {
   for (const char* name : {"order", "orders", "order-of-last-year", "invoice-of-last-year", "x", "ordre"})
