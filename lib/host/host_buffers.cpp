@@ -288,7 +288,7 @@ std::optional<StoreIdentity> refresh_store_name(const std::string& url, const Ho
   const host::StoreName name(url, options);
   const auto led_to = name.led_to(*folder);
   if (!led_to) return std::nullopt;
-  const auto question = name.ask(store, std::chrono::floor<milliseconds>(clock.now()));
+  const auto question = name.ask(*folder, store, std::chrono::floor<milliseconds>(clock.now()));
   const StoreIdentity leads_to = store.identity();
   const bool is_noted =
       name.note(*folder, leads_to, question, [&] { return std::chrono::floor<milliseconds>(clock.now()); });
@@ -299,7 +299,7 @@ void remember_store_name(const std::string& url, const HostOptions& options, Sto
   const auto folder = host::Folder::find(options);
   if (!folder) return;
   const host::StoreName name(url, options);
-  const auto question = name.ask(store, std::chrono::floor<milliseconds>(clock.now()));
+  const auto question = name.ask(*folder, store, std::chrono::floor<milliseconds>(clock.now()));
   name.note(*folder, store.identity(), question,
             [&] { return std::chrono::floor<milliseconds>(clock.now()); });
 }

@@ -70,7 +70,7 @@ class SharedRanges : public range::RangeSource {
   /// Remembers that the store's name led to `store` when it was asked. True if `file` is of another one.
   bool leads_elsewhere(const StoreIdentity& store, const StateFile& file,
                        const StoreName::Question& question);
-  StoreName::Question ask(Store& store) const { return name_.ask(store, now()); }
+  StoreName::Question ask(Store& store) const { return name_.ask(*folder_->get(), store, now()); }
   /// False if `file` was taken from this process, or removed.
   bool is_current(const StateFile& file) { return file.is_current(*folder_->get()); }
 

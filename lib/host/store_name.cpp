@@ -211,9 +211,12 @@ StoreName::Place StoreName::look() const {
   return place;
 }
 
-StoreName::Question StoreName::ask(Store& store, UnixTime now) const {
-  const Question question{.stamp = stamp(), .at = now};
-  if (!files_.empty()) store.connect_by(question.stamp.value());
+StoreName::Question StoreName::ask(const Folder& folder, Store& store, UnixTime now) const {
+  const Place place = look();
+  const auto file = find(folder, place);
+  const Question question{
+      .stamp = place.stamp, .at = now, .led_to = file ? std::optional(file->identity()) : std::nullopt};
+  store.connect_by(files_.empty() ? 0 : question.stamp.value(), question.led_to);
   return question;
 }
 
@@ -285,7 +288,8 @@ bool StoreName::note(const Folder& folder, const StoreIdentity& store, const Que
   if (!is_of(store, place)) return false;
   if (!find(folder, place)) remove_oldest_names(folder, now());
   const auto knows_less = [&](StateFile& other) {
-    return !is_after(other.state().store_name, question, now);
+    const bool has_turned = question.led_to && *question.led_to != other.identity();
+    return !has_turned && !is_after(other.state().store_name, question, now);
   };
   FileKey key = StoreName::key(place);
   key.identity = store;

@@ -34,14 +34,15 @@ class StoreName {
     std::uint64_t value() const noexcept;
   };
   Stamp stamp() const { return look().stamp; }
-  /// When the store was asked, and what the files looked like then.
+  /// When the store was asked, and what the files looked like and the host knew then.
   struct Question {
     Stamp stamp;
     UnixTime at;
+    std::optional<StoreIdentity> led_to{};
   };
-  /// That before `store` is asked, which then speaks of what these files lead to: a connection that was
-  /// opened before one of them changed does not.
-  Question ask(Store& store, UnixTime now) const;
+  /// That before `store` is asked, which then speaks of what these files lead to: a connection does not that
+  /// was opened before one of them changed, or that leads to another store than this host has learned since.
+  Question ask(const Folder& folder, Store& store, UnixTime now) const;
 
   struct Known {
     StoreIdentity store;
@@ -60,7 +61,8 @@ class StoreName {
   /// True if the caller is to check now: nobody else does for a while, whatever comes of it.
   bool claim_check(const Folder& folder, UnixTime now) const;
   /// Remembers that the name leads to `store`, the answer to `question`. False, and nothing is, if it leads
-  /// to another file by now, if the answer to a later question named another store, or if there is no room.
+  /// to another file by now, if the answer to a later question named another store or this host has learned
+  /// since the question that it leads elsewhere, or if there is no room.
   bool note(const Folder& folder, const StoreIdentity& store, const Question& question,
             const std::function<UnixTime()>& now) const;
   void forget(const Folder& folder) const;

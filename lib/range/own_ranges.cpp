@@ -29,6 +29,11 @@ Filled OwnRanges::last() const {
   return current_->last;
 }
 
+void OwnRanges::connect(Store& store) const {
+  const StoreIdentity here = last().store;
+  if (!here.deployment.empty()) store.connect_by(0, here);
+}
+
 void OwnRanges::fetch() {
   if (!wants_fetch()) return;
   Store store(store_options_);
@@ -53,6 +58,7 @@ void OwnRanges::fetch_locked(Store& store, const DoubleBuffer& seen) {
   Filled filled = current_->last;
   filled.drawn_origin = origin_;
   lock.unlock();
+  connect(store);
   const Granted granted = granter().grant(store, filled);
   lock.lock();
   const bool is_alike = granted.store == filled.store && granted.origin == filled.origin;
@@ -96,6 +102,7 @@ bool OwnRanges::check() {
 }
 
 void OwnRanges::check_name(Store& store) {
+  connect(store);
   const StoreIdentity here = granter().identify(store);
   const std::lock_guard lock(stores_mutex_);
   if (current_ == &stores_.front()) return;

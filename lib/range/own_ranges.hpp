@@ -46,6 +46,8 @@ class OwnRanges final : public RangeSource {
 
   void fetch_locked(Store& store, const DoubleBuffer& seen);
   Filled last() const;
+  /// Before `store` is asked: another connection may have told since that the name leads elsewhere.
+  void connect(Store& store) const;
   // The rest with stores_mutex_ held.
   OfStore& of(const StoreIdentity& store);
   void go_to(OfStore& next);

@@ -73,6 +73,7 @@ void Store::Impl::connect_anew(store::IfMissing if_missing, milliseconds timeout
   auto connection = driver().connect(url_.target, program_, if_missing, timeout);
   if (connected_in_ != store::fork_generation()) static_cast<void>(connection_.release());
   connection_ = std::move(connection);
+  answered_.reset();
   connected_in_ = store::fork_generation();
   connected_until_ = clock_.steady_now() + connection_lasts;
   schema_checked_ = false;
@@ -89,7 +90,7 @@ void Store::Impl::blame_tables(const Error& error, const store::Attempts& attemp
 }
 
 void Store::Impl::require_connected_to(const StoreIdentity& identity) {
-  if (identity.deployment == deployment_) return;
+  if (identity.deployment == deployment_) return note_answer(identity);
   connection_.reset();
   throw Error(ErrorCode::unavailable, "the store's name now leads to another deployment", "try again"_hint,
               store::sqlstate::connection_lost);
@@ -105,8 +106,9 @@ bool Store::Impl::claim(StoreIdentity store, const std::string& subject, Range g
   return marks_->claim(store, subject, granted, holder);
 }
 
-void Store::Impl::connect_by(std::uint64_t files) {
-  if (std::exchange(connected_by_, files) == files) return;
+void Store::Impl::connect_by(std::uint64_t files, const std::optional<StoreIdentity>& leads_to) {
+  const bool leads_here = !leads_to || !answered_ || *leads_to == *answered_;
+  if (std::exchange(connected_by_, files) == files && leads_here) return;
   if (connected_in_ != store::fork_generation()) static_cast<void>(connection_.release());
   connection_.reset();
 }
@@ -148,15 +150,17 @@ void Store::load_driver() {
   static_cast<void>(impl_->driver());
 }
 
-void Store::connect_by(std::uint64_t files) {
-  impl_->connect_by(files);
+void Store::connect_by(std::uint64_t files, const std::optional<StoreIdentity>& leads_to) {
+  impl_->connect_by(files, leads_to);
 }
 
 StoreIdentity Store::identity() {
-  return impl_->attempt(store::IfMissing::fail, true, [](Connection& connection, store::TimeLeft left) {
+  return impl_->attempt(store::IfMissing::fail, true, [this](Connection& connection, store::TimeLeft left) {
     const auto rows = connection.execute(connection.sql().identity, {}, left);
     if (rows.empty()) throw store::lost_meta_row();
-    return store::identity_of(rows[0], 0, connection);
+    StoreIdentity identity = store::identity_of(rows[0], 0, connection);
+    impl_->note_answer(identity);
+    return identity;
   });
 }
 

@@ -192,7 +192,9 @@ class Store::Impl {
   void set_timeout(std::chrono::milliseconds timeout,
                    std::optional<std::chrono::steady_clock::time_point> latest);
   /// As Store::connect_by().
-  void connect_by(std::uint64_t files);
+  void connect_by(std::uint64_t files, const std::optional<StoreIdentity>& leads_to);
+  /// That the present connection's answer came from `store`.
+  void note_answer(const StoreIdentity& store) { answered_ = store; }
   /// For whoever has looked at a store that may not exist.
   void disconnect() noexcept { connection_.reset(); }
   /// For whoever has changed what is known of the store.
@@ -210,7 +212,8 @@ class Store::Impl {
   void connect_anew(store::IfMissing if_missing, std::chrono::milliseconds timeout);
   /// Throws `error` with a remedy, if somebody has altered the tables in a way that may explain it.
   void blame_tables(const Error& error, const store::Attempts& attempts);
-  /// Throws Error, after which attempt() connects anew, where `identity` is of another deployment.
+  /// As note_answer(). Throws Error, after which attempt() connects anew, where `identity` is of another
+  /// deployment.
   void require_connected_to(const StoreIdentity& identity);
 
   store::Url url_;
@@ -225,6 +228,7 @@ class Store::Impl {
   unsigned connected_in_ = 0;  ///< the process, by its fork_generation()
   std::chrono::steady_clock::time_point connected_until_{};
   std::uint64_t connected_by_ = 0;
+  std::optional<StoreIdentity> answered_{};  ///< over the present connection
   bool schema_checked_ = false;
   std::string deployment_;
   std::string run_;  ///< of the server that granted last: see store::run_of()

@@ -9,6 +9,7 @@
 #include "leaf/host.hpp"
 #include "leaf/store.hpp"
 #include "range/fetcher.hpp"
+#include "range/own_ranges.hpp"
 #include "support/error_of.hpp"
 #include "support/guard_share.hpp"
 #include "support/interloper.hpp"
@@ -39,6 +40,35 @@ void set_up(const std::string& url) {
   store.add_tag({.name = order, .step = step, .start = {}, .limit = {}, .description = {}});
   CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
 }
+
+/// A name that leads to either of two stores, "one" and "other"; what is connected stays with the one before.
+class TwoStoresOfOneName {
+ public:
+  TwoStoresOfOneName() {
+    for (const std::string schema : {"one", "other"}) {
+      SqlSession(url()).run("CREATE SCHEMA " + schema);
+      lead_to(schema);
+      set_up(url());
+    }
+  }
+  std::string url() const { return database_.url(); }
+  void lead_to(const std::string& schema) const {
+    SqlSession(url()).run("ALTER DATABASE " + database_.name() + " SET search_path = " + schema);
+  }
+
+ private:
+  TestDatabase database_;
+};
+
+class FiveAtATime final : public leaf::range::Granter {
+ public:
+  std::string name() const override { return order.str(); }
+  std::string what() const override { return "five IDs"; }
+  leaf::range::Granted grant(leaf::Store& store, const leaf::range::Filled&) const override {
+    const leaf::Grant grant = store.grant(order, 5);
+    return {.range = grant.range, .mark = 1, .store = grant.store, .origin = grant.incarnation, .record = {}};
+  }
+};
 
 std::string dump_of(const TestDatabase& database, std::vector<std::string> options = {}) {
   std::vector<std::string> command{leaf::test::postgresql_program("pg_dump"), "--no-owner", "--dbname",
@@ -108,20 +138,12 @@ TEST_CASE("copies: of two servers from copies of the same files, used on one hos
 }
 
 TEST_CASE("copies: a connection that is half a minute old is not trusted to lead where the name does") {
-  const TestDatabase database;
-  const auto lead_to = [&](const std::string& schema) {
-    SqlSession(database.url()).run("ALTER DATABASE " + database.name() + " SET search_path = " + schema);
-  };
-  for (const std::string schema : {"one", "other"}) {
-    SqlSession(database.url()).run("CREATE SCHEMA " + schema);
-    lead_to(schema);
-    set_up(database.url());
-  }
+  const TwoStoresOfOneName stores;
   leaf::test::ManualClock clock;
-  leaf::Store store({.url = database.url(), .clock = &clock});
+  leaf::Store store({.url = stores.url(), .clock = &clock});
   const auto other = store.grant(order, 5).store;
-  lead_to("one");
-  const std::string one = leaf::Store({.url = database.url()}).identity().deployment;
+  stores.lead_to("one");
+  const std::string one = leaf::Store({.url = stores.url()}).identity().deployment;
   CHECK(one != other.deployment);
   CHECK(store.grant(order, 5).store == other);
   // What it tells of the name is believed for as long again as name_lasts: a minute in all.
@@ -130,6 +152,47 @@ TEST_CASE("copies: a connection that is half a minute old is not trusted to lead
   const leaf::Grant granted = store.grant(order, 5);
   CHECK(granted.store.deployment == one);
   CHECK(granted.range == leaf::Range{6, 11});
+}
+
+TEST_CASE("copies: who is still connected to a former store does not lead its host back there") {
+  const TwoStoresOfOneName stores;
+  const leaf::test::TemporaryFolder folder;
+  const leaf::HostOptions host{.folder = folder.path().string()};
+  leaf::Store before({.url = stores.url()}), since({.url = stores.url()});
+  const auto learn_from = [&](leaf::Store& store) {
+    leaf::remember_store_name(stores.url(), host, store, leaf::Clock::real());
+    return leaf::last_known_store(stores.url(), host).value().deployment;
+  };
+  const std::string other = learn_from(before);
+  stores.lead_to("one");
+  const std::string one = learn_from(since);
+  CHECK(one != other);
+  CHECK(before.identity().deployment == other);
+  CHECK(learn_from(before) == one);
+  CHECK(before.identity().deployment == one);
+}
+
+TEST_CASE("copies: a program without the host's buffer stays with where one of its connections leads it") {
+  const TwoStoresOfOneName stores;
+  const leaf::StoreOptions options{.url = stores.url()};
+  leaf::range::Fetcher fetcher(options, {.timeout = options.timeout, .max_threads = 0, .on_failure = {}});
+  leaf::range::OwnRanges ranges(std::make_unique<FiveAtATime>(), options, fetcher);
+  leaf::Store before(options), since(options);
+  ranges.fetch(before, /*is_awaited=*/true);
+  const leaf::StoreIdentity other = ranges.granted_by();
+  stores.lead_to("one");
+  ranges.check_name(since);
+  const leaf::StoreIdentity one = ranges.granted_by();
+  CHECK(one != other);
+  CHECK(before.identity() == other);
+  SUBCASE("by a grant") {
+    ranges.fetch(before, /*is_awaited=*/true);
+  }
+  SUBCASE("by an answer") {
+    ranges.check_name(before);
+  }
+  CHECK(ranges.granted_by() == one);
+  CHECK(before.identity() == one);
 }
 
 TEST_CASE("copies: one dump that is read into two databases does not go on at the same ID") {

@@ -2118,6 +2118,25 @@ TEST_CASE("store name: an answer that was asked for earlier does not take it fro
   CHECK(note("d1", 50s));
 }
 
+TEST_CASE("store name: an answer does not turn a name that has turned since it was asked for") {
+  SharedRangesFixture fixture;
+  const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());
+  const leaf::host::StoreName name("postgresql://h/a", fixture.host_options());
+  const leaf::UnixTime begin(1h);
+  const auto note = [&](const char* store, std::chrono::seconds asked, const char* led_to) {
+    const leaf::host::StoreName::Question question{
+        .stamp = name.stamp(), .at = begin + asked, .led_to = leaf::StoreIdentity{led_to, ""}};
+    return name.note(folder, {store, ""}, question, standing_at(begin + 60s));
+  };
+  CHECK(note("d1", 1s, "d1"));
+  CHECK(note("d2", 2s, "d1"));
+  CHECK_FALSE(note("d1", 3s, "d1"));
+  CHECK(name.led_to(folder).value().deployment == "d2");
+  CHECK(note("d2", 4s, "d1"));  // says the same
+  CHECK(note("d1", 5s, "d2"));
+  CHECK(name.led_to(folder).value().deployment == "d1");
+}
+
 TEST_CASE("store name: an answer is compared by the time at which it is, by who was stopped with it too") {
   SharedRangesFixture fixture;
   const leaf::host::Folder folder = leaf::host::Folder::open(fixture.host_options());

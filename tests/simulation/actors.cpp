@@ -46,8 +46,6 @@ struct Unnoticed {
 struct Trail {
   std::array<Time, 2> drawn_at{};
   int store = 0;
-  /// How often the host had come to believe in each before the last call.
-  std::array<int, 2> times_noted{};
 };
 
 class Actor;
@@ -338,26 +336,13 @@ class Actor {
     return false;
   }
 
-  /// How often the host has come to believe that the name leads to each store.
-  std::array<int, 2> times_noted() const {
-    const auto times = [&](int store) {
-      const auto found = host().times_noted.find(Server::the().deployment_of(store));
-      return found == host().times_noted.end() ? 0 : found->second;
-    };
-    return {times(0), times(1)};
-  }
-
-  /// Who has seen that the name leads elsewhere does not go back before it leads back, or before an answer of
-  /// the former store that came late has the host believe so.
-  void require_no_return(Trail& trail, int drawn_from, bool was_noted,
-                         const std::array<int, 2>& times_noted_before) const {
+  /// Who has seen that the name leads elsewhere does not go back before it leads back.
+  void require_no_return(Trail& trail, int drawn_from, bool was_noted) const {
     const Server& server = Server::the();
     const auto store = static_cast<std::size_t>(drawn_from);
-    const bool has_noted =
-        times_noted()[store] != std::exchange(trail.times_noted, times_noted_before)[store];
     const Time last = std::exchange(trail.drawn_at[store], Scheduler::the().now());
     if (std::exchange(trail.store, drawn_from) != drawn_from && last != 0 && server.store() != drawn_from &&
-        server.left_other_at() < last && was_noted && is_noted() && !has_noted)
+        server.turned_at() < last && was_noted)
       place_.ledger.fail(fmt::format("process {} goes back to store {}, which its name has not led to since",
                                      number(), drawn_from));
   }
@@ -598,11 +583,10 @@ class Actor {
         int drawn_from = 0;
         const bool is_about_names = scenario().is_about_names();
         const bool was_noted = is_about_names && is_noted();
-        const auto times_noted_before = is_about_names ? times_noted() : std::array<int, 2>();
         if (try_to_open(allocator, tag, handle) &&
             draw(handle, options.timeout, tag, order_of, !is_shared, drawn_from)) {
           if (scenario().takes_time) require_noticed(unnoticed[tag], drawn_from);
-          if (is_about_names) require_no_return(trails[tag], drawn_from, was_noted, times_noted_before);
+          if (is_about_names) require_no_return(trails[tag], drawn_from, was_noted);
         }
         think();
       }

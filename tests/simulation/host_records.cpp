@@ -119,6 +119,7 @@ std::optional<std::string> note_answers(Host& host, const Fiber* last) {
 }
 
 std::optional<std::string> note_belief(Host& host) {
+  const Server& server = Server::the();
   for (const auto& [path, folder] : host.folders) {
     for (const auto& [name, file] : folder->entries) {
       if (!is_answer(*file)) continue;
@@ -131,7 +132,11 @@ std::optional<std::string> note_belief(Host& host) {
         if (asked_at + longest_comparison_ms < host.asked_at_ms)
           return fmt::format("host {} goes by an answer to what was asked {} ms before it asked last",
                              host.number, host.asked_at_ms - asked_at);
+        const bool knew_better = host.believes_in == server.deployment_of(server.store());
+        if (knew_better && host.believes_since > server.turned_at())
+          return fmt::format("host {} is led back to where its name does not lead any more", host.number);
         host.believes_in = state.header.deployment;
+        host.believes_since = Scheduler::the().now();
       }
       host.asked_at_ms = asked_at;
     }

@@ -19,7 +19,8 @@ void grow_old(const Inode& file, Random& random);
 /// Tells what lies in its buffers of tags.
 void note_published(const Host& host, Ledger& ledger);
 
-/// What the host goes by from now on. Says if it went by the answer to a later question before.
+/// What the host goes by from now on. Says if it went by the answer to a later question before, or had
+/// learned already that the name leads elsewhere: what is connected from before does not lead it back.
 std::optional<std::string> note_belief(Host& host);
 
 /// A file has been locked, or is about to lose its name to who calls this, if it notes where a store's name

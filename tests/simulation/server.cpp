@@ -256,7 +256,8 @@ void Server::note_disturbance() noexcept {
 void Server::repoint(bool breaks_connections) {
   if (breaks_connections) ++session_;
   exchange();
-  left_other_at_ = breaks_connections ? Scheduler::the().now() : never;
+  turned_at_ = Scheduler::the().now();
+  leaves_connections_ = !breaks_connections;
   note_disturbance();
 }
 

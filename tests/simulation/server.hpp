@@ -89,8 +89,10 @@ class Server {
   int disturbances() const noexcept { return disturbances_; }
   Time disturbed_at() const noexcept { return disturbed_at_; }
   void note_disturbance() noexcept;
-  /// Since when nobody reaches the other store; `never` where former connections still lead there.
-  Time left_other_at() const noexcept { return left_other_at_; }
+  /// Since when the name has not led to the other store.
+  Time turned_at() const noexcept { return turned_at_; }
+  /// Whether connections of before still lead there.
+  bool leaves_connections() const noexcept { return leaves_connections_; }
   /// Takes the place of what is there, such as a standby that lacks the last commits. Connections break.
   void become(const Tables& tables, const ServerName& name);
 
@@ -167,7 +169,8 @@ class Server {
   Time went_down_at_ = -1;
   int disturbances_ = 0;
   Time disturbed_at_ = 0;
-  Time left_other_at_ = 0;
+  Time turned_at_ = 0;
+  bool leaves_connections_ = false;
   void note_trouble(Time until);
   Time silent_until_ = 0;
   Time trouble_since_ = 0;

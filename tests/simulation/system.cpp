@@ -495,8 +495,6 @@ int __wrap_linkat(int, const char* from, int folder, const char* name, int) {
   ++file->inode->links;
   has_written = true;
   if (kernel().on_made) kernel().on_made(*file->inode);
-  if (std::string_view(name).starts_with("store-"))
-    ++host().times_noted[reinterpret_cast<const leaf::host::FileHeader*>(file->inode->memory)->deployment];
   kernel().log.note("file is made", process().number, static_cast<std::int64_t>(file->inode->number));
   kernel().log.say("its name", process().number, name);
   return 0;

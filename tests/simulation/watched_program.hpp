@@ -116,7 +116,7 @@ class WatchedProgram {
     constexpr Time until_all_have_moved = 75 * second;
     const Server& server = Server::the();
     const bool leads_to_both =
-        server.left_other_at() == never && now() < server.disturbed_at() + until_all_have_moved;
+        server.leaves_connections() && now() < server.disturbed_at() + until_all_have_moved;
     return scenario().is_brisk && scenario().network.delay == 0 && !leads_to_both &&
            (!is_shared_ || leaves_time_to_fetch(place_, scenario().slowness));
   }

@@ -86,10 +86,9 @@ struct Host {
   Time tick = 4 * millisecond;  ///< how coarse its quick clock is
   int releases = 0;             ///< of its workers, under way: what lies ahead of its clock goes
   std::map<std::string, std::shared_ptr<Inode>> folders{};
-  /// How often it came to believe that the store's name leads to a deployment.
-  std::map<std::string, int> times_noted{};
   /// Where it has noted that the store's name leads, and when that was asked, by its clock.
   std::string believes_in{};
+  Time believes_since = 0;
   std::int64_t asked_at_ms = 0;
   /// Who takes the place of what was noted, until it has noted its own, and when that was asked.
   const Fiber* replaces_answer = nullptr;

@@ -146,9 +146,10 @@ class LEAF_EXPORT Store {
   /// not installed, `unavailable` if it belongs to another version of the library, as it may for a moment
   /// while packages are upgraded.
   void load_driver();
-  /// The next call connects anew if the last one was not made with these `files`: a number that identifies
-  /// the state of the files with which the URL is resolved.
-  void connect_by(std::uint64_t files);
+  /// The next call connects anew if the last one was not made with these `files`, a number that identifies
+  /// the state of the files with which the URL is resolved, or if its answer came from another store than
+  /// `leads_to`, to which the name is known to lead by now.
+  void connect_by(std::uint64_t files, const std::optional<StoreIdentity>& leads_to);
   /// Makes the store a deployment of its own instead of `former`, and leaves tags and workers as they are:
   /// for a copy whose IDs are never mixed with the original's. Hosts give up what they have buffered from
   /// `former` at the next fetch, or within a minute; what they remember of it (see StoreOptions::marks) no
