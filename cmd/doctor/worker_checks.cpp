@@ -99,15 +99,28 @@ std::optional<Check> check_ahead(const std::vector<Worker>& workers, bool has_ot
       "workers", CheckState::warning, seen, hint, {}, {{"ahead", static_cast<std::int64_t>(ahead.size())}}};
 }
 
-/// When the first of those that nobody holds is free; none if somebody holds one.
-std::optional<UnixTime> first_given_back(const std::vector<Worker>& workers, const WorkerRange& range) {
-  std::optional<UnixTime> first;
+constexpr const char* free_unused =
+    "see 'leafctl workers list', and free those no longer used with 'leafctl workers recycle'"_hint;
+
+/// What to do where none is free.
+std::string how_to_get_one(const std::vector<Worker>& workers, const WorkerRange& range) {
+  bool are_held = false;
+  std::optional<UnixTime> first_given_back;
   for (const Worker& worker : workers) {
     if (!range.holds(worker.id)) continue;
-    if (!worker.owner.empty()) return std::nullopt;
-    first = std::min(first.value_or(worker.window_end), worker.window_end);
+    if (!worker.owner.empty()) {
+      are_held = true;
+    } else if (!worker.leased_ahead()) {
+      first_given_back = std::min(first_given_back.value_or(worker.window_end), worker.window_end);
+    }
   }
-  return first;
+  if (!first_given_back) return free_unused;
+  const std::string time = leaf::detail::format_rfc3339(*first_given_back);
+  return are_held ? fmt::format(
+                        "wait until {}, when the first that was freed can be leased; or see 'leafctl "
+                        "workers list', and free those no longer used with 'leafctl workers recycle'"_hint,
+                        time)
+                  : fmt::format("nobody holds them: wait until {}, when the first is free"_hint, time);
 }
 
 Check check_free(const std::vector<Worker>& workers, const Layout& layout, const WorkerRange& range,
@@ -121,11 +134,7 @@ Check check_free(const std::vector<Worker>& workers, const Layout& layout, const
     seen += fmt::format(", of the layout's {} this store leases {} to {}", layout.max_worker() + 1,
                         range.first, range.last);
   }
-  const auto first = available == 0 ? first_given_back(workers, range) : std::nullopt;
-  const std::string hint =
-      first ? fmt::format("nobody holds them: wait until {}, when the first is free"_hint,
-                          leaf::detail::format_rfc3339(*first))
-            : "see 'leafctl workers list', and free those no longer used with 'leafctl workers recycle'"_hint;
+  const std::string hint = available == 0 ? how_to_get_one(workers, range) : free_unused;
   if (available == 0 && !has_own) return {"workers", CheckState::failed, seen, hint, {}, measures};
   constexpr std::int64_t share = 10;
   if (total >= share && available < total / share)

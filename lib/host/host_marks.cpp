@@ -96,11 +96,14 @@ class HostMarks final : public GrantMarks {
  private:
   struct Kept {
     std::shared_ptr<StateFile> file{};
-    // What this process knows by itself, should the file be gone or cut.
+    std::uint64_t used = 0;  ///< as uses_ counted then
+    // What this process knows by itself, should the file be gone, cut or closed.
     host::Shared<std::int64_t> end{0};
     host::Shared<std::uint64_t> holder{0};
     host::CopyRecords copies{};
     host::CopyHolders copy_holders{};
+
+    MarkPlace own() { return {{&end, &holder}, &copies, &copy_holders}; }
   };
 
   struct Places {
@@ -116,13 +119,39 @@ class HostMarks final : public GrantMarks {
     return {{&state.mark.highest, &state.mark_holder}, &state.copies, &state.copy_holders};
   }
 
+  static void pass_on(const GrantMarks::Mark& known, const std::string& subject, const MarkPlace& to) {
+    if (known.end == 0) return;
+    if (subject == mark_of_layout) {
+      to.mark.settle(known.holder);
+    } else {
+      to.raise(known);
+    }
+  }
+
+  /// Of a program that goes from worker to worker, or from store to store, most files have had their use.
+  void close_oldest() {
+    constexpr std::size_t most_open = 64;
+    std::size_t open = 0;
+    std::pair<const std::pair<std::string, std::string>, Kept>* oldest = nullptr;
+    for (auto& each : marks_) {
+      if (!each.second.file) continue;
+      ++open;
+      if (oldest == nullptr || each.second.used < oldest->second.used) oldest = &each;
+    }
+    if (open <= most_open) return;
+    Kept& kept = oldest->second;
+    if (kept.file->is_whole()) pass_on(place_in(*kept.file).load(), oldest->first.second, kept.own());
+    kept.file.reset();
+  }
+
   enum class IfMissing { leave, make };
 
   Places places_of(const std::string& deployment, const std::string& subject, IfMissing if_missing) {
     const std::lock_guard lock(mutex_);
     Kept& kept = marks_[{deployment, subject}];
+    kept.used = ++uses_;
     const bool is_whole = kept.file && kept.file->is_whole();
-    const MarkPlace own{{&kept.end, &kept.holder}, &kept.copies, &kept.copy_holders};
+    const MarkPlace own = kept.own();
     const MarkPlace known = is_whole ? place_in(*kept.file) : own;
     try {
       if (!folder_ && if_missing == IfMissing::leave && !host::Folder::find(options_))
@@ -134,16 +163,12 @@ class HostMarks final : public GrantMarks {
                               .name = subject,
                               .key = subject,
                               .identity = {.deployment = deployment, .copy = {}}};
-      const bool is_known = known.load().end != 0;
-      if (if_missing == IfMissing::leave && !is_known && !StateFile::find(*folder, key))
+      if (if_missing == IfMissing::leave && known.load().end == 0 && !StateFile::find(*folder, key))
         return {own, std::nullopt, nullptr};
       const auto found = StateFile::open(*folder, key);
-      if (is_known && subject == mark_of_layout) {
-        place_in(*found).mark.settle(known.load().holder);
-      } else if (is_known) {
-        place_in(*found).raise(known.load());
-      }
+      pass_on(known.load(), subject, place_in(*found));
       kept.file = found;
+      close_oldest();
       return {own, place_in(*found), found};
     } catch (const Error&) {
       // What passes is no reason to forget what this host knows.
@@ -160,6 +185,7 @@ class HostMarks final : public GrantMarks {
   host::ForkMutex mutex_;
   std::optional<host::CurrentFolder> folder_;
   std::map<std::pair<std::string, std::string>, Kept> marks_;
+  std::uint64_t uses_ = 0;
 };
 
 }  // namespace

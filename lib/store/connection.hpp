@@ -66,6 +66,7 @@ inline constexpr const char* missing_database = "3D000";
 inline constexpr const char* unable_to_connect = "08001";  ///< no connection came about
 inline constexpr const char* not_yet =
     "57P03";  ///< nobody listens yet, or the server is about to start or stop
+inline constexpr const char* too_many_connections = "53300";
 inline constexpr const char* read_only = "25006";  ///< a standby, or a read-only file
 inline constexpr const char* insufficient_privilege = "42501";
 inline constexpr const char* timed_out = "57014";      ///< the deadline passed, or the server cancelled

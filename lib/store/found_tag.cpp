@@ -35,7 +35,7 @@ FoundTag found_in(const Row& row) {
 }
 
 FoundTag found_in(const std::vector<Row>& rows) {
-  return rows.empty() ? FoundTag() : found_in(rows[0]);
+  return rows.empty() || rows[0].is_null(0) ? FoundTag() : found_in(rows[0]);
 }
 
 }  // namespace leaf::store

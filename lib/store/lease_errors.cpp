@@ -14,14 +14,23 @@ namespace leaf::store {
 
 namespace {
 
-/// When the first worker that nobody holds can be leased.
-std::optional<UnixTime> first_freed(const std::vector<Worker>& workers) {
-  std::optional<UnixTime> first;
+/// Of a store's workers those that no clock that was ahead keeps from being leased.
+struct InTime {
+  bool are_held = false;                  ///< at least one
+  std::optional<UnixTime> first_freed{};  ///< when the first can be leased that nobody holds
+};
+
+InTime in_time(const std::vector<Worker>& workers) {
+  InTime found;
   for (const Worker& worker : workers) {
-    if (worker.in_range && worker.owner.empty())
-      first = std::min(first.value_or(UnixTime::max()), worker.window_end);
+    if (!worker.in_range || worker.leased_ahead()) continue;
+    if (!worker.owner.empty()) {
+      found.are_held = true;
+    } else {
+      found.first_freed = std::min(found.first_freed.value_or(UnixTime::max()), worker.window_end);
+    }
   }
-  return first;
+  return found;
 }
 
 }  // namespace
@@ -62,21 +71,19 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
     ++ahead;
     first = std::min(first, worker.window_end);
   }
-  const auto freed = first_freed(workers);
-  const bool are_all_freed = std::ranges::none_of(
-      workers, [](const Worker& worker) { return worker.in_range && !worker.owner.empty(); });
+  const auto [are_held, freed] = in_time(workers);
   const std::string text = ahead == 0
                                ? taken
                                : fmt::format("{}, {} of them because a clock was ahead: the first until {}",
                                              taken, ahead, to_rfc3339(first));
-  if (ahead < pool.workers.size() && freed && are_all_freed) {
+  if (freed && !are_held) {
     return {
         ErrorCode::exhausted, text,
         fmt::format("try again at {}, when the window of the first one is over"_hint, to_rfc3339(*freed))};
   }
-  if (ahead == 0 && freed) {
+  if (freed) {
     return {
-        ErrorCode::exhausted, taken,
+        ErrorCode::exhausted, text,
         advice(
             "try again at {}, when the window of one that was freed is over; or free one whose holder is gone{}"_hint,
             to_rfc3339(*freed), Remedy{Remedy::Kind::recycle_worker})};

@@ -39,7 +39,7 @@ Retry retry_after(const Error& error) {
   const std::string_view state = error.sqlstate();
   if (state == "40001" || state == "40P01" || state == "55P03") return Retry::pause;
   if (state == sqlstate::warning || state == sqlstate::read_only) return Retry::reconnect;
-  if (state == sqlstate::not_yet) return Retry::wait;
+  if (state == sqlstate::not_yet || state == sqlstate::too_many_connections) return Retry::wait;
   // A connection or a server that went away, or a pooler that says so: another one may answer. A pooler that
   // leads to another server meanwhile finds the tables of the former one missing there.
   if (state.starts_with("57P") || state == sqlstate::idle_too_long || state == sqlstate::missing_table ||

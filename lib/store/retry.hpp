@@ -14,7 +14,7 @@ enum class Retry {
   no,
   reconnect,  ///< at once, on a new connection
   pause,      ///< after a short random pause: another client was in the way
-  wait,       ///< after a pause that grows, as long as there is time: the server starts again
+  wait,       ///< after a pause that grows, as long as there is time: the server starts again, or is full
 };
 
 /// Decides by the error's sqlstate.

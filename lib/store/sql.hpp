@@ -138,7 +138,8 @@ struct Sql {
   const char* tags;
   /// -> the same and those that were removed, each with 1 if it was: one look has no tag twice, or misses one
   const char* all_tags;
-  /// $1 tag -> the tag, also one that was removed, and 1 if it was. One look tells both apart from none.
+  /// $1 tag -> the tag, also one that was removed, 1 if it was, and the deployment; of a tag that is not
+  /// there NULL but for the last. One look tells all of them apart.
   const char* tag;
   /// $1 text, $2 difference, $3 count -> at most so many names of tags that are as long but for the
   /// difference, or begin with the text

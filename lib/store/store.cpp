@@ -89,8 +89,8 @@ void Store::Impl::blame_tables(const Error& error, const store::Attempts& attemp
   if (!faults.empty()) throw Error(ErrorCode::refused, error.what(), how_to_undo(faults), error.sqlstate());
 }
 
-void Store::Impl::require_connected_to(const StoreIdentity& identity) {
-  if (identity.deployment == deployment_) return note_answer(identity);
+void Store::Impl::require_connected_to(const std::string& deployment) {
+  if (deployment == deployment_) return;
   connection_.reset();
   throw Error(ErrorCode::unavailable, "the store's name now leads to another deployment", "try again"_hint,
               store::sqlstate::connection_lost);

@@ -11,6 +11,7 @@
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
 #include "store/driver.hpp"
+#include "store/found_tag.hpp"
 #include "store/grant_marks.hpp"
 #include "store/migrations.hpp"
 #include "store/retry.hpp"
@@ -146,13 +147,27 @@ class Store::Impl {
   /// Store::grant().
   Grant grant_ids(const char* store::Sql::*statement, const TagName& name, std::int64_t count);
 
-  /// Looks at a tag after a statement on it had no row: what Sql::tag finds. Throws Error, after which
-  /// attempt() runs the statement again, if it `fits` what is found: somebody has changed the tag in between.
-  template <typename Fits>
-  static std::vector<store::Row> look_why(store::Connection& connection, store::TimeLeft left,
-                                          const TagName& name, Fits fits) {
+  /// What there is of the tag in the deployment that is connected to.
+  store::FoundTag find(const TagName& name) {
+    return attempt(store::IfMissing::fail, true, [&](store::Connection& connection, store::TimeLeft left) {
+      return find(connection, left, name);
+    });
+  }
+  /// The same over a connection that may lead each statement to another deployment: then throws Error, after
+  /// which attempt() connects anew.
+  store::FoundTag find(store::Connection& connection, store::TimeLeft left, const TagName& name) {
     const store::Value parameters[] = {name.str()};
-    auto found = connection.execute(connection.sql().tag, parameters, left);
+    const auto found = connection.execute(connection.sql().tag, parameters, left);
+    if (!found.empty()) require_connected_to(found[0].text(10));
+    return store::found_in(found);
+  }
+
+  /// Looks at a tag after a statement on it had no row, as find(). Throws Error, after which attempt() runs
+  /// the statement again, if it `fits` what is found: somebody has changed the tag in between.
+  template <typename Fits>
+  store::FoundTag look_why(store::Connection& connection, store::TimeLeft left, const TagName& name,
+                           Fits fits) {
+    store::FoundTag found = find(connection, left, name);
     if (fits(found)) throw store::changed_meanwhile(name);
     return found;
   }
@@ -212,9 +227,13 @@ class Store::Impl {
   void connect_anew(store::IfMissing if_missing, std::chrono::milliseconds timeout);
   /// Throws `error` with a remedy, if somebody has altered the tables in a way that may explain it.
   void blame_tables(const Error& error, const store::Attempts& attempts);
-  /// As note_answer(). Throws Error, after which attempt() connects anew, where `identity` is of another
-  /// deployment.
-  void require_connected_to(const StoreIdentity& identity);
+  /// Throws Error, after which attempt() connects anew, where `deployment` is another one.
+  void require_connected_to(const std::string& deployment);
+  /// The same of what answered, and as note_answer().
+  void require_connected_to(const StoreIdentity& identity) {
+    require_connected_to(identity.deployment);
+    note_answer(identity);
+  }
 
   store::Url url_;
   const std::string variables_;  ///< StoreOptions::variables

@@ -181,9 +181,8 @@ Tag Store::add_tag(const NewTag& tag) {
   const auto added = impl_->administer([&](store::Connection& connection, store::TimeLeft left) {
     auto rows = connection.execute(connection.sql().add_tag, parameters, left);
     if (rows.empty())
-      found = found_in(impl_->look_why(connection, left, tag.name, [&](const std::vector<Row>& seen) {
-        return may_be_added(tag, found_in(seen));
-      }));
+      found = impl_->look_why(connection, left, tag.name,
+                              [&](const FoundTag& seen) { return may_be_added(tag, seen); });
     return rows;
   });
   if (!added.empty()) return tag_of(added[0]);
@@ -208,17 +207,18 @@ Tag Store::add_tag(const NewTag& tag) {
 }
 
 void Store::require_above_granted(const NewTag& tag) {
-  const auto look = [&] { return found_in(impl_->execute(&store::Sql::tag, {tag.name.str()})); };
-  if (look().tag) return;
-  const std::int64_t mark = impl_->marks().highest(impl_->deployment(), mark_of(tag.name));
+  if (impl_->find(tag.name).tag) return;
+  const std::string deployment = impl_->deployment();
+  const std::int64_t mark = impl_->marks().highest(deployment, mark_of(tag.name));
   if (mark <= tag.start.value_or(0)) return;
   // Once more: the mark may be of a grant after the first look.
-  const FoundTag found = look();
-  if (store::is_lost(found, mark)) throw lost_tag(ErrorCode::refused, tag.name, mark);
+  const FoundTag found = impl_->find(tag.name);
+  if (impl_->deployment() == deployment && store::is_lost(found, mark))
+    throw lost_tag(ErrorCode::refused, tag.name, mark);
 }
 
 std::optional<std::int64_t> Store::end_of_removed(const TagName& name) {
-  return found_in(impl_->execute(&store::Sql::tag, {name.str()})).end_of_removed;
+  return impl_->find(name).end_of_removed;
 }
 
 std::vector<Tag> Store::tags() {
@@ -238,7 +238,7 @@ std::vector<Tag> Store::all_tags() {
 }
 
 Tag Store::tag(const TagName& name) {
-  FoundTag found = found_in(impl_->execute(&store::Sql::tag, {name.str()}));
+  FoundTag found = impl_->find(name);
   if (!found.tag) throw impl_->missing(name);
   return *std::move(found.tag);
 }
@@ -263,9 +263,8 @@ Tag Store::update_tag(const TagName& name, const TagChange& change) {
   const auto rows = impl_->administer([&](store::Connection& connection, store::TimeLeft left) {
     auto changed = connection.execute(connection.sql().update_tag, parameters, left);
     if (changed.empty())
-      found = found_in(impl_->look_why(connection, left, name, [&](const std::vector<Row>& seen) {
-        return may_be_changed(found_in(seen), change);
-      }));
+      found = impl_->look_why(connection, left, name,
+                              [&](const FoundTag& seen) { return may_be_changed(seen, change); });
     return changed;
   });
   if (!rows.empty()) {
@@ -291,8 +290,7 @@ void Store::remove_tag(const TagName& name) {
     const Value parameters[] = {name.str(), std::int64_t{impl_->retried()}};
     auto rows = connection.execute(connection.sql().remove_tag, parameters, left);
     if (rows.empty()) {
-      impl_->look_why(connection, left, name,
-                      [](const std::vector<Row>& seen) { return found_in(seen).tag.has_value(); });
+      impl_->look_why(connection, left, name, [](const FoundTag& seen) { return seen.tag.has_value(); });
     }
     return rows;
   });
@@ -326,8 +324,11 @@ std::vector<LostTag> Store::lost_tags() {
 }
 
 std::int64_t Store::Impl::mark_of_lost_tag(const TagName& name) {
-  const std::int64_t mark = marks_->highest(deployment_, mark_of(name));
-  return mark > 0 && store::is_lost(found_in(execute(&store::Sql::tag, {name.str()})), mark) ? mark : 0;
+  const std::string deployment = deployment_;
+  const std::int64_t mark = marks_->highest(deployment, mark_of(name));
+  if (mark == 0) return 0;
+  const FoundTag found = find(name);
+  return deployment_ == deployment && store::is_lost(found, mark) ? mark : 0;
 }
 
 Error Store::Impl::missing(const TagName& name) {
@@ -349,9 +350,8 @@ Grant Store::Impl::grant_ids(const char* store::Sql::*statement, const TagName& 
         return std::vector<Value>{name.str(), count, look_at_mark()};
       },
       [&](store::Connection& connection, store::TimeLeft left) {
-        found = found_in(look_why(connection, left, name, [&](const std::vector<Row>& seen) {
-          return may_be_granted(found_in(seen), needed, mark);
-        }));
+        found = look_why(connection, left, name,
+                         [&](const FoundTag& seen) { return may_be_granted(seen, needed, mark); });
       },
       look_at_mark);
   if (!granted) {

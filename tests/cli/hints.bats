@@ -442,7 +442,7 @@ settings() { printf "$1" >settings.yaml; }
   PGOPTIONS='-c search_path=nowhere' expect 0 leafctl init-db
 }
 
-@test "PostgreSQL: a database that is renamed, or lets nobody in" {
+@test "PostgreSQL: a database that is renamed, lets nobody in, or is left over" {
   on_postgresql
   expect 0 leafctl next order
   end_sessions() { psql -qAtX -d postgres -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '$test_database'" -c "$1" >/dev/null; }
@@ -454,6 +454,11 @@ settings() { printf "$1" >settings.yaml; }
   hinted 3 "if it is to be used, let its owner run 'ALTER DATABASE \"$test_database\" ALLOW_CONNECTIONS true'" leafctl next order --direct
   psql -qAtX -d postgres -c "$(told 1)"
   expect 0 leafctl next order --direct
+  hinted 2 "leave 'replication' out of the store's URL or service" leafctl --store "$LEAFCTL_STORE?replication=database" next order --direct
+  expect 0 leafctl next order --direct
+  psql -qAtX -d postgres -c "UPDATE pg_database SET datconnlimit = -2 WHERE datname = '$test_database'"
+  hinted 2 "a DROP DATABASE that was interrupted has left it behind: let its owner run 'DROP DATABASE \"$test_database\"', then restore it, or use another" leafctl next order --direct
+  psql -qAtX -d postgres -c "$(told 1)"
 }
 
 @test "PostgreSQL: changes that came by logical replication" {
@@ -528,7 +533,7 @@ settings() { printf "$1" >settings.yaml; }
   new_role
   leafctl -q init-db --runtime-role "$role"
   run_sql "ALTER ROLE $role CONNECTION LIMIT 0"
-  hinted 3 'let other sessions end; or raise max_connections, or the CONNECTION LIMIT of the role or database that is named' as_role leafctl next order --direct
+  hinted 3 'let other sessions end; or raise max_connections, or the CONNECTION LIMIT of the role or database that is named' as_role leafctl --timeout 0 next order --direct
   contains "$stderr" "too many connections for role"
   run_sql "ALTER ROLE $role CONNECTION LIMIT 5"
   expect 0 as_role leafctl next order --direct

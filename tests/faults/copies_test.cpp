@@ -172,6 +172,31 @@ TEST_CASE("copies: who is still connected to a former store does not lead its ho
   CHECK(before.identity().deployment == one);
 }
 
+TEST_CASE("copies: a tag of one deployment is not held against what another one has granted") {
+  // As behind a pooler that leads each statement to another server: it is another deployment from the
+  // statement on that follows the refused grant and tells the identity.
+  TestDatabase database;
+  set_up(database.url());
+  const leaf::test::TemporaryFolder folder;
+  const auto marks = leaf::host_marks({.folder = (folder.path() / "run").string()});
+  leaf::Store store({.url = database.url(), .marks = marks});
+  const leaf::StoreIdentity before = store.identity();
+  leaf::Store({.url = database.url(), .marks = marks}).update_tag(order, {.raise_to = 1000});
+  CHECK(leaf::Store({.url = database.url(), .marks = marks}).grant(order, 5).range ==
+        leaf::Range{1000, 1005});
+  database.sql().run(
+      "ALTER TABLE leaf_alloc DISABLE TRIGGER USER; UPDATE leaf_alloc SET max_id = 6;"
+      "ALTER TABLE leaf_alloc ENABLE TRIGGER USER;"
+      "ALTER FUNCTION leaf_server(oid) RENAME TO leaf_server_here; CREATE SEQUENCE times_asked;"
+      "CREATE FUNCTION leaf_server(meta oid) RETURNS text LANGUAGE plpgsql AS $body$ BEGIN"
+      " IF nextval('public.times_asked') = 2 THEN UPDATE public.leaf_meta SET deployment = "
+      "gen_random_uuid(); END IF;"
+      " RETURN public.leaf_server_here(meta); END $body$");
+  const leaf::Grant granted = store.grant(order, 5);
+  CHECK(granted.range == leaf::Range{6, 11});
+  CHECK(granted.store.deployment != before.deployment);
+}
+
 TEST_CASE("copies: a program without the host's buffer stays with where one of its connections leads it") {
   const TwoStoresOfOneName stores;
   const leaf::StoreOptions options{.url = stores.url()};

@@ -39,6 +39,11 @@ namespace {
 
 constexpr leaf::MarkHolder another = 99;  ///< holder, of whom this host knows nothing else
 
+std::ptrdiff_t open_descriptors() {
+  const fs::directory_iterator all("/proc/self/fd");
+  return std::distance(begin(all), end(all));
+}
+
 /// A store, and a host that remembers what it was granted.
 struct MarkingHost : TestHost {
   /// As in a process of its own.
@@ -248,10 +253,6 @@ TEST_CASE("marks: a process keeps no descriptor of what was removed, and still k
   MarkingHost host;
   leaf::Store running = host.process();
   leaf::test::add_tag(running, "order", 10);
-  const auto open_descriptors = [] {
-    const fs::directory_iterator all("/proc/self/fd");
-    return std::distance(begin(all), end(all));
-  };
   running.grant(host.order, 10);
   const auto before = open_descriptors();
   for (int removals = 0; removals < 20; ++removals) {
@@ -260,6 +261,23 @@ TEST_CASE("marks: a process keeps no descriptor of what was removed, and still k
   }
   CHECK(open_descriptors() <= before + 1);
   CHECK(host.process().granted_mark(host.order) == 211);
+}
+
+TEST_CASE("marks: a process that goes from worker to worker keeps few files open, and forgets none of them") {
+  constexpr std::int64_t workers = 300, few = 70;
+  const auto worker = [](std::int64_t i) { return "worker " + std::to_string(i); };
+  MarkingHost host;
+  const auto own = leaf::host_marks(host.host_options()), others = leaf::host_marks(host.host_options());
+  others->raise("d", worker(0), 501);
+  others->settle("d", leaf::mark_of_layout, 7);
+  own->mark("d", leaf::mark_of_layout);
+  const auto before = open_descriptors();
+  for (std::int64_t i = 0; i < workers; ++i) own->raise("d", worker(i), 11);
+  CHECK(open_descriptors() <= before + few);
+  fs::remove_all(host.run);
+  CHECK(own->highest("d", worker(0)) == 501);
+  for (std::int64_t i = 1; i < workers; ++i) CHECK(own->highest("d", worker(i)) == 11);
+  CHECK(own->settle("d", leaf::mark_of_layout, 8) == 7);
 }
 
 TEST_CASE("marks: a process whose folder was emptied tells the next one of what others were granted, too") {

@@ -111,8 +111,10 @@ class Statement {
   }
   Rows one_tag() {
     const TagRow* const row = find(text(1));
-    if (row == nullptr) return {};
-    return {tag_or_tombstone(*row)};
+    Columns columns = row == nullptr ? Columns(9) : tag_columns(*row);
+    columns.push_back(number(row != nullptr && row->is_removed ? 1 : 0));
+    columns.push_back(meta().deployment.text());
+    return {Row(std::move(columns))};
   }
   Rows change_tag() {
     TagRow* const row = tag();

@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "leaf/detail/rfc3339.hpp"
 #include "leaf/snowflake.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
@@ -802,6 +803,26 @@ TEST_CASE("workers: where all were leased while a clock was ahead, the error say
   fixture.clock.advance(11min);
   store.recycle_worker(3, /*force=*/false);
   CHECK(store.acquire_worker(request_of("e")).worker == 3);
+}
+
+TEST_CASE(
+    "workers: where one was leased while a clock was ahead, and others were freed, those are waited for") {
+  LeaseFixture fixture;
+  Store store = fixture.open();
+  store.set_layout(Layout::parse("41,2,12"));
+  fixture.clock.set_back(-400 * 24h);
+  store.acquire_worker(request_of("a"));
+  fixture.clock.set_back(400 * 24h);
+  for (const char* owner : {"b", "c", "d"}) store.acquire_worker(request_of(owner));
+  store.recycle_worker(1, /*force=*/true);
+  const auto hint = [&] { return error_of([&] { store.acquire_worker(request_of("e")); }).hint(); };
+  const std::string first = "try again at " + leaf::detail::format_rfc3339(store.workers().at(1).window_end) +
+                            ", when the window of ";
+  CHECK(hint() == first + "one that was freed is over; or free one whose holder is gone");
+  for (std::int64_t worker : {2, 3}) store.recycle_worker(worker, /*force=*/true);
+  CHECK(hint() == first + "the first one is over");
+  fixture.clock.advance(11min);
+  CHECK(store.acquire_worker(request_of("e")).worker == 1);
 }
 
 TEST_CASE("workers: where a clock that was ahead had all of them, freeing one is of no use") {

@@ -43,6 +43,23 @@ inline void check_that_changes_are_noted(Store& admin) {
                                  "add order: next_id 5000, step 1000, limit none", "free 0: of web"});
 }
 
+/// Of an empty store: a tag has the times of its last change and of its last grant, and none of a grant
+/// before.
+inline void check_that_changes_and_grants_are_dated(Store& admin) {
+  const TagName order("order");
+  const Tag added = admin.add_tag({.name = order});
+  CHECK_FALSE(added.granted_at);
+  CHECK_FALSE(admin.tag(order).granted_at);
+  admin.grant(order, 1);
+  const Tag granted = admin.tag(order);
+  CHECK(granted.updated_at == added.updated_at);
+  REQUIRE(granted.granted_at);
+  CHECK(*granted.granted_at >= added.updated_at);
+  const Tag updated = admin.update_tag(order, {.step = 5});
+  CHECK(updated.granted_at == granted.granted_at);
+  CHECK(updated.updated_at >= *granted.granted_at);
+}
+
 /// Of an empty store.
 inline void check_that_a_worker_given_back_is_not_noted(Store& admin) {
   const WorkerLease lease = admin.acquire_worker({.owner = "web"});

@@ -155,8 +155,9 @@ class LEAF_EXPORT SegmentTag {
 /// the child that the buffer cannot serve throw Error (failed). The destructor gives up segments of its own;
 /// their IDs are never used.
 ///
-/// With host state each tag that was opened keeps two files open for as long as the allocator lives. A
-/// program of hundreds of tags raises its limit of open files (RLIMIT_NOFILE): often that is 1,024.
+/// With host state each tag that was opened keeps a file open for as long as the allocator lives, and the
+/// allocator up to 64 more. A program of hundreds of tags raises its limit of open files (RLIMIT_NOFILE):
+/// often that is 1,024.
 class LEAF_EXPORT SegmentAllocator {
  public:
   /// Connects to nothing yet. Throws Error (usage) if the URL or an option is invalid.

@@ -89,6 +89,9 @@ Error statement_error(const PGresult* result) {
         "setval(pg_get_serial_sequence($$leaf_event$$, $$event_id$$), max(event_id)) FROM leaf_event'"_hint,
         state};
   }
+  if (state == "08P01" && text.find("replication connection") != std::string::npos)
+    return {ErrorCode::usage, fmt::format("the store refused: {}", text),
+            "leave 'replication' out of the store's URL or service"_hint};
   // Of a published table whose rows have no replica identity.
   if (field(PG_DIAG_SOURCE_FUNCTION) == "CheckCmdReplicaIdentity") {
     return {

@@ -96,10 +96,19 @@ Meaning missing_database(const PGconn* connection) {
                                         detail::shell_word(PQdb(connection)))};
 }
 
-/// Of a database that lets nobody in.
-Meaning closed_database(const PGconn* connection) {
+/// Of a database that lets nobody in, for `reasons`.
+Meaning closed_database(const PGconn* connection, const std::vector<std::string>& reasons) {
   std::string quoted;
   for (const char c : std::string_view(PQdb(connection))) quoted.append(c == '"' ? 2 : 1, c);
+  if (std::ranges::any_of(reasons, [](const std::string& reason) {
+        return reason.find("invalid database") != std::string::npos;
+      })) {
+    return {ErrorCode::usage,
+            fmt::format(
+                "a DROP DATABASE that was interrupted has left it behind: let its owner run 'DROP DATABASE "
+                "\"{}\"', then restore it, or use another"_hint,
+                quoted)};
+  }
   return {ErrorCode::unavailable,
           fmt::format(
               "if it is to be used, let its owner run 'ALTER DATABASE \"{}\" ALLOW_CONNECTIONS true'"_hint,
@@ -208,7 +217,7 @@ Error login_error(const PGconn* connection, const std::string& connection_string
   const bool needs_password = state.empty() && PQconnectionNeedsPassword(connection) != 0;
   const bool is_login = needs_password || state.starts_with("28");
   if (state == sqlstate::missing_database) meaning = missing_database(connection);
-  if (state == "55000") meaning = closed_database(connection);
+  if (state == "55000") meaning = closed_database(connection, reasons);
   if (needs_password) {
     meaning = meaning_of(wrong_password);
   } else if (state.empty() && std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {

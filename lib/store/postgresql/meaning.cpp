@@ -78,7 +78,7 @@ Meaning meaning_of(std::string_view state) {
     return {ErrorCode::refused,
             "find out who has changed constraints or defaults of the table, and undo that"_hint};
   }
-  if (state == "53300") {
+  if (state == sqlstate::too_many_connections) {
     return {
         ErrorCode::unavailable,
         "let other sessions end; or raise max_connections, or the CONNECTION LIMIT of the role or database "

@@ -290,7 +290,8 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
         " RETURNING " CHANGED_TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
     .all_tags = "SELECT " TAG ", (removed_at IS NOT NULL)::integer FROM leaf_alloc",
-    .tag = "SELECT " TAG ", (removed_at IS NOT NULL)::integer FROM leaf_alloc WHERE biz_tag = $1",
+    .tag = "SELECT " TAG ", (removed_at IS NOT NULL)::integer, leaf_meta.deployment"
+           " FROM leaf_meta LEFT JOIN leaf_alloc ON biz_tag = $1",
     .similar_tags =
         "SELECT biz_tag FROM leaf_alloc WHERE removed_at IS NULL"
         " AND (abs(length(biz_tag) - length($1::varchar)) <= $2::integer"

@@ -163,7 +163,8 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
         " WHERE biz_tag = tag AND (removed_at IS NOT NULL OR is_added = 1) RETURNING " TAG,
     .tags = "SELECT " TAG " FROM leaf_alloc WHERE removed_at IS NULL",
     .all_tags = "SELECT " TAG ", removed_at IS NOT NULL FROM leaf_alloc",
-    .tag = "SELECT " TAG ", removed_at IS NOT NULL FROM leaf_alloc WHERE biz_tag = $1",
+    .tag = "SELECT " TAG ", removed_at IS NOT NULL, leaf_meta.deployment"
+           " FROM leaf_meta LEFT JOIN leaf_alloc ON biz_tag = $1",
     .similar_tags =
         "SELECT biz_tag FROM leaf_alloc WHERE removed_at IS NULL"
         " AND (abs(length(biz_tag) - length($1)) <= $2 OR substr(biz_tag, 1, length($1)) = $1) LIMIT $3",

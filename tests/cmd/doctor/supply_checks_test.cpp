@@ -176,7 +176,16 @@ TEST_CASE("worker checks: those that were given back are waited for where there 
   CHECK(given_back.hint == "nobody holds them: wait until " + leaf::detail::format_rfc3339(now + 2min) +
                                ", when the first is free");
   workers[0].owner = "held";
-  CHECK(only(judge(workers, "41,1,21")).hint.find("workers recycle") != std::string::npos);
+  CHECK(only(judge(workers, "41,1,21")).hint == "wait until " + leaf::detail::format_rfc3339(now + 2min) +
+                                                    ", when the first that was freed can be leased; or see "
+                                                    "'leafctl workers list', and free those no longer "
+                                                    "used with 'leafctl workers recycle'");
+  workers[0] = worker(0, "ahead", now + 400 * 24h, -400 * 24h);
+  CHECK(judge(workers, "41,1,21")
+            .at(0)
+            .hint.starts_with("wait until " + leaf::detail::format_rfc3339(now + 2min)));
+  workers[1].owner = "held";
+  CHECK(judge(workers, "41,1,21").at(0).hint.starts_with("see 'leafctl workers list'"));
   workers = {worker(0, "", now + 400 * 24h, -400 * 24h, false)};
   CHECK(judge(workers, "41,1,21").at(1).hint.starts_with("others are used instead"));
   workers.push_back(worker(1, "held", now + 400 * 24h, -400 * 24h));

@@ -39,6 +39,13 @@ TEST_CASE("postgresql events: a program goes by its own name, by one that it cho
   CHECK(programs == wanted);
 }
 
+TEST_CASE("postgresql events: a tag is updated by who changes it, and granted by grants") {
+  TestDatabase database;
+  leaf::Store admin({.url = database.url()});
+  admin.migrate();
+  leaf::test::check_that_changes_and_grants_are_dated(admin);
+}
+
 TEST_CASE("postgresql events: a holder that gives its own worker back is not noted") {
   TestDatabase database;
   leaf::Store admin({.url = database.url()});

@@ -43,16 +43,7 @@ TEST_CASE("events: of one tag, and since a time") {
 TEST_CASE("events: a tag is updated by who changes it, and granted by grants") {
   SqliteStore store;
   leaf::Store admin = store.open();
-  const leaf::Tag added = admin.add_tag({.name = TagName("order")});
-  CHECK_FALSE(added.granted_at);
-  admin.grant(TagName("order"), 1);
-  const leaf::Tag granted = admin.tag(TagName("order"));
-  CHECK(granted.updated_at == added.updated_at);
-  REQUIRE(granted.granted_at);
-  CHECK(*granted.granted_at >= added.updated_at);
-  const leaf::Tag updated = admin.update_tag(TagName("order"), {.step = 5});
-  CHECK(updated.granted_at == granted.granted_at);
-  CHECK(updated.updated_at >= *granted.granted_at);
+  leaf::test::check_that_changes_and_grants_are_dated(admin);
 }
 
 TEST_CASE("events: what is changed by hand is noted, and nobody is named for it") {
