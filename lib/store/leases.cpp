@@ -137,7 +137,7 @@ WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
   const Layout& layout = pool.layout;
   require_expected_layout(request, layout);
   require_valid(request, pool);
-  impl_->require_known_layout(impl_->deployment(), layout);
+  impl_->require_known_layout(pool.deployment, layout);
   const auto check_lease_time = [&] {
     const auto found = impl_->execute(&store::Sql::leases_from, {});
     const UnixTime now = host_time(impl_->clock());
@@ -260,12 +260,11 @@ WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
 void Store::check_lease(WorkerRequest request, bool has_lease) {
   const Impl::OneTimeout one_timeout(*impl_);
   const WorkerPool pool = store::pool_of(impl_->execute(&store::Sql::layout, {}));
-  const std::string deployment = impl_->deployment();
   if (!has_lease) {
     require_expected_layout(request, pool.layout);
     request = store::with_whole_unit(std::move(request), pool.layout);
     require_valid(request, pool);
-    impl_->require_known_layout(deployment, pool.layout);
+    impl_->require_known_layout(pool.deployment, pool.layout);
   }
   const auto begin_of = [&](std::int64_t worker, const std::vector<Worker>& known) {
     const auto found = std::ranges::find(known, worker, &Worker::id);
@@ -281,10 +280,10 @@ void Store::check_lease(WorkerRequest request, bool has_lease) {
   }
   if (!has_lease && !worker) throw store::all_taken(pool, known);
   if (!worker) return;
-  const UnixTime mark = time_of(impl_->marks().highest(deployment, mark_of(*worker)));
+  const UnixTime mark = time_of(impl_->marks().highest(pool.deployment, mark_of(*worker)));
   // Somebody may have been leased it since the store was asked.
   if (mark <= begin_of(*worker, known) || mark <= begin_of(*worker, workers())) return;
-  throw impl_->leased_before(*worker, mark, spare_of(*this, impl_->marks(), deployment));
+  throw impl_->leased_before(*worker, mark, spare_of(*this, impl_->marks(), pool.deployment));
 }
 
 WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& request) {

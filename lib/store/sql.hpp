@@ -163,7 +163,7 @@ struct Sql {
   // to as well. All times and lengths in (Unix) milliseconds.
 
   /// -> the layout's text, the first worker that the store leases, the last one or NULL for all of the
-  /// layout, 1 if IDs were made with the layout
+  /// layout, 1 if IDs were made with the layout, and the deployment
   const char* layout;
   /// $1 text, $2 its greatest worker -> the text. No row: another layout is in use, or the workers go beyond.
   const char* set_layout;

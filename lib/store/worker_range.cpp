@@ -138,7 +138,8 @@ WorkerPool store::pool_of(const std::vector<Row>& found) {
   return {.layout = layout,
           .workers = {.first = first, .last = last.value_or(last_leasable(layout))},
           .is_all = first == 0 && !last,
-          .is_fixed = found[0].integer(3) == 1};
+          .is_fixed = found[0].integer(3) == 1,
+          .deployment = found[0].text(4)};
 }
 
 std::optional<UnixTime> store::wait_for_leases(const std::vector<Row>& found, UnixTime host_now) {
@@ -153,8 +154,8 @@ Layout Store::layout() {
 }
 
 void Store::check_layout() {
-  const Layout present = layout();
-  impl_->require_known_layout(impl_->deployment(), present);
+  const WorkerPool pool = store::pool_of(impl_->execute(&store::Sql::layout, {}));
+  impl_->require_known_layout(pool.deployment, pool.layout);
 }
 
 WorkerRange Store::worker_range() {

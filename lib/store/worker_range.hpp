@@ -17,6 +17,7 @@ struct WorkerPool {
   WorkerRange workers;
   bool is_all;    ///< of the layout, whatever that is
   bool is_fixed;  ///< the layout: IDs were made with it
+  std::string deployment;
 };
 
 /// Throws Error (usage) if no store leases the workers of `range`, or all if it is absent, in `layout`.

@@ -197,6 +197,32 @@ TEST_CASE("copies: a tag of one deployment is not held against what another one 
   CHECK(granted.store.deployment != before.deployment);
 }
 
+TEST_CASE("copies: the layout of one deployment is not held against what was leased in another one") {
+  TestDatabase database;
+  set_up(database.url());
+  const leaf::test::TemporaryFolder folder;
+  const auto marks = leaf::host_marks({.folder = (folder.path() / "run").string()});
+  leaf::Store store({.url = database.url(), .marks = marks});
+  store.acquire_worker({.owner = "a"});
+  // As behind a pooler that leads the connection to another server from now on.
+  const auto another = leaf::Layout::parse("41,2,20");
+  database.sql().run(
+      "ALTER TABLE leaf_worker DISABLE TRIGGER USER; ALTER TABLE leaf_meta DISABLE TRIGGER USER;"
+      "DELETE FROM leaf_worker; UPDATE leaf_meta SET deployment = gen_random_uuid(), layout = '" +
+      another.text() +
+      "', layout_fixed = false, next_worker = 0;"
+      "ALTER TABLE leaf_worker ENABLE TRIGGER USER; ALTER TABLE leaf_meta ENABLE TRIGGER USER");
+  SUBCASE("by who compares the two") {
+    store.check_layout();
+  }
+  SUBCASE("by who looks whether a worker is leased") {
+    store.check_lease({.owner = "a"});
+  }
+  SUBCASE("by who leases one") {
+    CHECK(store.acquire_worker({.owner = "a"}).layout == another);
+  }
+}
+
 TEST_CASE("copies: a program without the host's buffer stays with where one of its connections leads it") {
   const TwoStoresOfOneName stores;
   const leaf::StoreOptions options{.url = stores.url()};

@@ -203,7 +203,7 @@ class Statement {
 
   Rows layout() {
     return {Row({meta().layout, number(meta().first_worker), optional_number(meta().last_worker),
-                 number(is_layout_fixed() ? 1 : 0)})};
+                 number(is_layout_fixed() ? 1 : 0), meta().deployment.text()})};
   }
   Rows set_layout() {
     if ((text(1) != meta().layout && is_layout_fixed()) ||

@@ -316,7 +316,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
         " FROM leaf_event WHERE ($1::varchar IS NULL OR biz_tag = $1::varchar)"
         " AND happened_at >= to_timestamp($2::bigint / 1000.0) ORDER BY event_id",
 
-    .layout = "SELECT layout, first_worker, last_worker, layout_fixed::integer FROM leaf_meta",
+    .layout = "SELECT layout, first_worker, last_worker, layout_fixed::integer, deployment FROM leaf_meta",
     .set_layout = "UPDATE leaf_meta SET layout = $1 WHERE (layout = $1 OR NOT layout_fixed)"
                   " AND greatest(first_worker, last_worker) <= $2::bigint"
                   " AND " MAY_CHANGE("leaf_meta") " RETURNING layout",

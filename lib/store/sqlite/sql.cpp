@@ -184,7 +184,8 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
     .events = "SELECT " MS("happened_at") ", who, NULL, event, biz_tag, worker_id, detail FROM leaf_event"
               " WHERE ($1 IS NULL OR biz_tag = $1) AND " MS("happened_at") " >= $2 ORDER BY event_id",
 
-    .layout = "SELECT layout, first_worker, last_worker, EXISTS (SELECT 1 FROM leaf_worker) FROM leaf_meta",
+    .layout = "SELECT layout, first_worker, last_worker, EXISTS (SELECT 1 FROM leaf_worker), deployment"
+              " FROM leaf_meta",
     .set_layout =
         "UPDATE leaf_meta SET layout = $1 WHERE (layout = $1 OR NOT EXISTS (SELECT 1 FROM leaf_worker))"
         " AND max(first_worker, coalesce(last_worker, 0)) <= $2 RETURNING layout",
