@@ -178,7 +178,9 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
       store, {state.buffer, file.identity(), state.origin.get(), record_of(state), order_end(file)});
   const bool is_of_store = !leads_elsewhere(granted.store, file, question);
   const bool is_of_origin = state.origin.empty() || state.origin.get() == granted.origin;
-  if (is_of_store && is_of_origin && granter().still_serves(state.buffer, granted.origin, clock())) return;
+  if (is_of_store && is_of_origin &&
+      granter().still_serves(state.buffer, granted.origin, std::min(granted.asked, now())))
+    return;
   if (is_of_store && is_of_origin) {
     // Where it was taken away, higher IDs may have been drawn since, from a file that has gone as well: then
     // this grant is lost.

@@ -58,6 +58,8 @@ struct Granted {
   /// not follow on what is buffered, which is given up.
   std::string origin{};
   GrantRecord record{};
+  /// By the host's clock, if the store has compared that with its own: see Granter::still_serves().
+  UnixTime asked = UnixTime::max();
 };
 
 /// A buffer that is to be filled, as the last grant left it.
@@ -97,10 +99,11 @@ class Granter {
   virtual std::string order_mark() const { return {}; }
   /// True if what was granted serves takers however late they come.
   virtual bool is_timeless() const { return true; }
-  /// Whether takers are served by what is buffered with a next range, so that no other one may take the place
-  /// of both: whoever waits for more may have gone by a clock that was ahead, and was set since.
+  /// Whether takers are served at `time` by what is buffered with a next range, so that no other one may take
+  /// the place of both: whoever waits for more may have gone by a clock that was ahead, and was set since. Or
+  /// it is ahead again by now, so it may be Granted::asked that tells.
   virtual bool still_serves(const DoubleBuffer& /*buffer*/, const std::string& /*origin*/,
-                            Clock& /*clock*/) const {
+                            UnixTime /*time*/) const {
     return false;
   }
   /// False where nothing can be granted while another process may still publish what it was granted.

@@ -62,7 +62,8 @@ void OwnRanges::fetch_locked(Store& store, const DoubleBuffer& seen) {
   const Granted granted = granter().grant(store, filled);
   lock.lock();
   const bool is_alike = granted.store == filled.store && granted.origin == filled.origin;
-  if (is_alike && granter().still_serves(filled.buffer, filled.origin, *store_options_.clock)) return;
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(store_options_.clock->now());
+  if (is_alike && granter().still_serves(filled.buffer, filled.origin, std::min(granted.asked, now))) return;
   origin_ = granted.origin;
   OfStore& its = of(granted.store);
   if (its.last.origin != granted.origin) its.buffer.drain();  // of a tag that was removed and added again

@@ -84,11 +84,11 @@ std::string WindowGranter::order_mark() const {
 }
 
 bool WindowGranter::still_serves(const range::DoubleBuffer& buffer, const std::string& origin,
-                                 Clock& clock) const {
+                                 UnixTime time) const {
   const auto view = buffer.view();
   if (!view.has_next) return false;
   const layout::Positions positions(Layout::parse(origin));
-  return clock.now() < positions.layout().time_at(positions.ticks_of(view.next.hi));
+  return time < positions.layout().time_at(positions.ticks_of(view.next.hi));
 }
 
 void WindowGranter::require_alike(const std::string& last, const std::string& next) const {
@@ -156,7 +156,8 @@ range::Granted WindowGranter::grant_next(Store& store, const range::Filled& fill
           .origin = layout.text(),
           .record = range::WindowRecord{.begin = lease.token == last.token ? last.begin : lease.begin,
                                         .worker = lease.worker,
-                                        .token = lease.token}};
+                                        .token = lease.token},
+          .asked = lease.asked};
 }
 
 }  // namespace leaf::snowflake

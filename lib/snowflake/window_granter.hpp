@@ -21,7 +21,7 @@ class WindowGranter final : public range::Granter {
   /// Throws Error as Store::acquire_worker() and renew_worker(). In memory it waits as await_worker() does.
   range::Granted grant(Store& store, const range::Filled& filled) const override;
   bool still_serves(const range::DoubleBuffer& buffer, const std::string& origin,
-                    Clock& clock) const override;
+                    UnixTime time) const override;
   void require_alike(const std::string& last, const std::string& next) const override;
   std::string order_mark() const override;
   bool is_timeless() const override { return false; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "layout/layout_text.hpp"
 #include "leaf/store.hpp"
 #include "store/expected_layout.hpp"
 #include "store/lease_clocks.hpp"
@@ -83,12 +84,13 @@ void require_unchanged(const Layout& asked, const Layout& leased) {
               "try again"_hint);
 }
 
+std::optional<UnixTime> time_in(const Row& row, std::size_t column) {
+  const auto ms = row.integer_or_null(column);
+  return ms ? std::optional(time_of(*ms)) : std::nullopt;
+}
+
 SeenClocks clocks_of(const Row& row) {
-  const auto optional_time = [&](std::size_t column) {
-    const auto ms = row.integer_or_null(column);
-    return ms ? std::optional(time_of(*ms)) : std::nullopt;
-  };
-  return {time_of(row.integer(0)), optional_time(1), optional_time(2)};
+  return {time_of(row.integer(0)), time_in(row, 1), time_in(row, 2)};
 }
 
 }  // namespace
@@ -236,6 +238,7 @@ WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
     throw is_one_free ? store::locked() : store::all_taken(pool, known);
   }
   WorkerLease lease = lease_of(rows[0], token, store);
+  lease.asked = clocks.asked();
   try {
     const auto spare = spare_of(*this, impl_->marks(), lease.store.deployment);
     impl_->require_above_mark(lease, spare);
@@ -304,6 +307,7 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
     clocks.note_answer();
     if (!rows.empty()) {
       WorkerLease next = lease_of(rows[0], lease.token, store);
+      next.asked = clocks.asked();
       // A copy has the same tokens in its rows. What it leases, the store that the lease is from leases
       // again.
       if (!lease.store.deployment.empty() && next.store != lease.store) {
@@ -322,12 +326,21 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
     }
     const Error lost{ErrorCode::not_found,
                      fmt::format("worker {} was recycled and is held no longer", lease.worker)};
+    std::optional<UnixTime> renewable_from;
     const bool came_late = clocks.explain([&](UnixTime now) {
       const auto seen = impl_->execute(&store::Sql::lease_clocks, {lease.worker, lease.token, unix_ms(now)});
       if (seen.empty()) throw lost;
+      renewable_from = time_in(seen[0], 3);
       return clocks_of(seen[0]);
     });
-    if (!came_late) throw lost;  // or may be, where another server has come
+    if (came_late) continue;
+    if (renewable_from) {
+      throw Error(ErrorCode::unavailable,
+                  fmt::format("worker {} was leased from {} on, and is not renewed before", lease.worker,
+                              to_rfc3339(*renewable_from)),
+                  "wait until then; or set the clocks right, if one is behind"_hint);
+    }
+    throw lost;  // or may be, where another server has come
   }
 }
 

@@ -196,7 +196,8 @@ struct Sql {
 
   /// $1 owner, $2 the caller's clock -> one row, of all that this owner has
   const char* owner_clocks;
-  /// $1 worker, $2 token, $3 the caller's clock -> of that lease. No row: lost.
+  /// $1 worker, $2 token, $3 the caller's clock -> of that lease, and when it may be renewed at the earliest,
+  /// if one of the clocks has not come to that. No row: lost.
   const char* lease_clocks;
   /// $1 worker, $2 token, $3 end of what was used, $4 1 to free it for other owners too -> worker
   const char* give_up;

@@ -123,7 +123,9 @@ struct Plan {
   std::function<void(leaf::Store&)> ask_more = [](leaf::Store&) {};  ///< with before_identify
   std::string order_mark{};
   bool takes_over = true;
-  bool still_serves_takers = false;
+  /// Until then takers are served by what is buffered.
+  leaf::UnixTime serves_until = leaf::UnixTime::min();
+  leaf::UnixTime confirmed = leaf::UnixTime::max();  ///< Granted::asked
   bool is_newest = true;
   std::function<void()> before_newest = [] {};  ///< told whether it is
   int asked = 0;
@@ -149,7 +151,8 @@ class PlannedGranter final : public leaf::range::Granter {
             .mark = 1,
             .store = {plan_.deployment, ""},
             .origin = plan_.incarnation,
-            .record = plan_.kept};
+            .record = plan_.kept,
+            .asked = plan_.confirmed};
   }
   leaf::StoreIdentity identify(leaf::Store& store) const override {
     plan_.before_identify();
@@ -158,8 +161,9 @@ class PlannedGranter final : public leaf::range::Granter {
   }
   std::string order_mark() const override { return plan_.order_mark; }
   bool may_take_over() const override { return plan_.takes_over; }
-  bool still_serves(const leaf::range::DoubleBuffer&, const std::string&, leaf::Clock&) const override {
-    return plan_.still_serves_takers;
+  bool still_serves(const leaf::range::DoubleBuffer&, const std::string&,
+                    leaf::UnixTime time) const override {
+    return time < plan_.serves_until;
   }
   bool is_newest(leaf::Store&, const leaf::range::Granted&) const override {
     plan_.before_newest();
@@ -1048,7 +1052,17 @@ TEST_CASE("shared ranges: what serves those who waited for more is left in its p
   buffer.grants = {{1, 3}, {3, 5}, {5, 7}};
   CHECK(buffer.draw() == 1);
   buffer.fetch();
-  buffer.still_serves_takers = true;
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(fixture.clock.now());
+  buffer.serves_until = now + 1h;
+  SUBCASE("by a clock that is right") {}
+  SUBCASE("by one that was ahead as the store was asked") {
+    fixture.clock.set_back(-2h);
+    buffer.before_grant = [&] { fixture.clock.set_back(2h); };
+  }
+  SUBCASE("by one that is ahead since the store has compared it") {
+    buffer.confirmed = now;
+    fixture.clock.set_back(-2h);
+  }
   buffer.await([&] { return buffer.asked == 3; }, {});
   CHECK(buffer.draw() == 2);
   CHECK(buffer.draw() == 3);

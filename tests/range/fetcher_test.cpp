@@ -38,6 +38,7 @@ using leaf::ErrorCode;
 using leaf::Range;
 using leaf::Store;
 using leaf::StoreIdentity;
+using leaf::UnixTime;
 using leaf::range::Fetcher;
 using leaf::range::Filled;
 using leaf::range::Granted;
@@ -53,18 +54,19 @@ namespace {
 class MadeUp final : public Granter {
  public:
   explicit MadeUp(
-      std::function<Granted()> next, std::function<bool()> still_serves = [] { return false; })
+      std::function<Granted()> next,
+      std::function<bool(UnixTime)> still_serves = [](UnixTime) { return false; })
       : next_(std::move(next)), still_serves_(std::move(still_serves)) {}
   std::string name() const override { return "ranges"; }
   std::string what() const override { return "range"; }
   Granted grant(Store&, const Filled&) const override { return next_(); }
-  bool still_serves(const leaf::range::DoubleBuffer&, const std::string&, leaf::Clock&) const override {
-    return still_serves_();
+  bool still_serves(const leaf::range::DoubleBuffer&, const std::string&, UnixTime time) const override {
+    return still_serves_(time);
   }
 
  private:
   const std::function<Granted()> next_;
-  const std::function<bool()> still_serves_;
+  const std::function<bool(UnixTime)> still_serves_;
 };
 
 /// After a first range each fetch fails with the given code; the first to fail waits until it is let go.
@@ -592,24 +594,43 @@ TEST_CASE("fetcher: calls that each ask a store that is away anew leave one atte
 TEST_CASE("fetcher: what serves those who waited for more is left in its place") {
   const SqliteStore file;
   Store store = file.open();
+  ManualClock clock;
+  auto options = file.options();
+  options.clock = &clock;
   std::int64_t lo = 1;
   std::optional<OwnRanges> source;
-  Fetcher fetcher(file.options(), {.timeout = 1s, .max_threads = 0, .on_failure = {}});
+  Fetcher fetcher(options, {.timeout = 1s, .max_threads = 0, .on_failure = {}});
+  std::function<void()> on_grant = [] {};
+  UnixTime confirmed = UnixTime::max(), serves_until = UnixTime::min();
   const auto next = [&] {
+    on_grant();
     lo += 10;
-    return Granted{.range = {lo - 10, lo}, .mark = 1, .store = {}, .origin = "o", .record = {}};
+    return Granted{
+        .range = {lo - 10, lo}, .mark = 1, .store = {}, .origin = "o", .record = {}, .asked = confirmed};
   };
-  bool still_serves = false;
-  source.emplace(std::make_unique<MadeUp>(next, [&] { return still_serves; }), file.options(), fetcher);
+  source.emplace(std::make_unique<MadeUp>(next, [&](UnixTime time) { return time < serves_until; }), options,
+                 fetcher);
   source->fetch(store, /*is_awaited=*/false);
   CHECK(source->take(1).lo == 1);
   source->fetch(store, /*is_awaited=*/false);
-  SUBCASE("where it does") {
-    still_serves = true;
+  std::int64_t expected = 2;
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(clock.now());
+  serves_until = now + 1h;
+  SUBCASE("by a clock that is right") {}
+  SUBCASE("by one that was ahead as the store was asked") {
+    clock.set_back(-2h);
+    on_grant = [&] { clock.set_back(2h); };
   }
-  SUBCASE("where it does not, what comes takes its place") {}
+  SUBCASE("by one that is ahead since the store has compared it") {
+    confirmed = now;
+    clock.set_back(-2h);
+  }
+  SUBCASE("where it does not serve them, what comes takes its place") {
+    serves_until = UnixTime::min();
+    expected = 21;
+  }
   source->fetch(store, /*is_awaited=*/true);
-  CHECK(source->take(1).lo == (still_serves ? 2 : 21));
+  CHECK(source->take(1).lo == expected);
 }
 
 TEST_CASE("fetcher: a call for many that fails costs nothing of a next range behind one that is used up") {

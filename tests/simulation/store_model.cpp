@@ -318,7 +318,10 @@ class Statement {
   Rows lease_clocks() {
     const WorkerRow* const row = held_by_token();
     if (row == nullptr) return {};
-    return {Row({number(clock_), number(row->renewed_at), std::nullopt})};
+    // leaf_worker_held_before.
+    const bool is_early = !is_file() && std::min(clock_, integer(3)) < row->held_after;
+    const auto renewable_from = is_early ? std::optional(row->held_after) : std::nullopt;
+    return {Row({number(clock_), number(row->renewed_at), std::nullopt, optional_number(renewable_from)})};
   }
   Rows give_up() {
     WorkerRow* const row = held_by_token();

@@ -194,7 +194,7 @@ void ask_of_workers(StorePair& pair, std::vector<std::string>& tokens) {
         return pair.ask(&Sql::recycle_silent, "recycle_silent", {now, silence}, first_column);
       if (random.one_in(2))
         return pair.ask(&Sql::owner_clocks, "owner_clocks", {some_owner(random), now}, {0, 1, 2});
-      return pair.ask(&Sql::lease_clocks, "lease_clocks", {worker, token, now}, {0, 1, 2});
+      return pair.ask(&Sql::lease_clocks, "lease_clocks", {worker, token, now}, {0, 1, 2, 3});
     case 12:
       return random.one_in(2) ? pair.ask(&Sql::layout, "layout", {}, {0, 1, 2, 3})
                               : pair.ask(&Sql::has_new, "has_new", {greatest, now}, {0});

@@ -70,6 +70,7 @@ struct WorkerLease {
   UnixTime end;
   StoreIdentity store{};           ///< the one that granted it
   std::optional<Layout> layout{};  ///< that store's
+  UnixTime asked{};                ///< by the host's clock, which the store has compared with its own
 };
 
 }  // namespace leaf

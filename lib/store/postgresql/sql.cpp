@@ -369,8 +369,9 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
              " RETURNING " LEASE("greatest($3::bigint, " NOW ")"),
     .owner_clocks = "SELECT " CLOCK ", max(renewed_at), max(CASE WHEN token IS NULL THEN window_end END)"
                     " FROM leaf_worker WHERE owner = $1::varchar AND $2::bigint IS NOT NULL",
-    .lease_clocks = "SELECT " CLOCK ", renewed_at, NULL::bigint FROM leaf_worker"
-                    " WHERE worker_id = $1::integer AND token = " HASH " AND $3::bigint IS NOT NULL",
+    .lease_clocks = "SELECT " CLOCK ", renewed_at, NULL::bigint,"
+                    " CASE WHEN least(" CLOCK ", $3::bigint) < held_after THEN held_after END FROM leaf_worker"
+                    " WHERE worker_id = $1::integer AND token = " HASH,
     // The key is the proof, and a trigger makes it NULL.
     .give_up =
         "UPDATE leaf_worker SET window_end = greatest(held_after, least(window_end, $3::bigint)), token = $2::uuid,"

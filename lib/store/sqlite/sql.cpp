@@ -233,7 +233,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
     .owner_clocks =
         "SELECT $2, max(renewed_at), max(CASE WHEN token IS NULL THEN window_end END) FROM leaf_worker"
         " WHERE owner = $1",
-    .lease_clocks = "SELECT $3, renewed_at, NULL FROM leaf_worker WHERE worker_id = $1 AND token = $2",
+    .lease_clocks = "SELECT $3, renewed_at, NULL, NULL FROM leaf_worker WHERE worker_id = $1 AND token = $2",
     .give_up =
         "UPDATE leaf_worker SET window_end = max(held_after, min(window_end, $3)), token = NULL,"
         " owner = CASE $4 WHEN 1 THEN NULL ELSE owner END"

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "leaf/detail/rfc3339.hpp"
 #include "leaf/snowflake.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
@@ -453,6 +454,28 @@ TEST_CASE("workers on PostgreSQL: two generators and a stopped one whose worker 
   std::sort(all.begin(), all.end());
   CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
   CHECK(all.size() == 30'000);
+}
+
+TEST_CASE(
+    "workers on PostgreSQL: a lease that begins ahead of the server's clock is not lost if it is renewed "
+    "early") {
+  TestDatabase database;
+  ManualClock ahead;
+  ahead.set_back(
+      std::chrono::floor<std::chrono::milliseconds>(ahead.now() - std::chrono::system_clock::now()) - 3s);
+  Store store({.url = database.url(), .clock = &ahead});
+  store.migrate();
+  const WorkerLease first = store.acquire_worker(request_of("a"));
+  store.give_up_worker(first, std::chrono::floor<std::chrono::milliseconds>(ahead.now()));
+  const WorkerLease second = store.acquire_worker(request_of("a"));
+  CHECK(second.worker == first.worker);
+  const leaf::Error error = error_of([&] { store.renew_worker(second, request_of("a")); });
+  CHECK(error.code() == ErrorCode::unavailable);
+  CHECK(std::string(error.what()) == "worker 0 was leased from " +
+                                         leaf::detail::format_rfc3339(second.begin) +
+                                         " on, and is not renewed before");
+  database.sql().run("ALTER TABLE leaf_worker DISABLE TRIGGER leaf_worker_held_before");
+  CHECK(store.renew_worker(second, request_of("a")).begin == second.end);  // nothing else was in the way
 }
 
 TEST_CASE("workers on PostgreSQL: who has given a worker back is leased it before its last unit is over") {
