@@ -4,6 +4,7 @@
 #include "cli/missing_store.hpp"
 #include "commands.hpp"
 #include "leaf/error.hpp"
+#include "tags/granted_marks.hpp"
 #include "tags/tag_limit.hpp"
 #include "tags/tag_record.hpp"
 
@@ -40,8 +41,11 @@ class AddTag : public Command {
         "  leafctl add-tag invoice --start 1000 --step 100 --description 'since 2024'");
   }
 
+  std::vector<std::string_view> setting_keys() const override { return {"group"}; }
+
   void run(Session& session) override {
     const auto limit = limit_ ? parse_limit(*limit_, start_ == 0 ? 0 : 1) : std::nullopt;
+    warn_of_missing_marks(session);
     leaf::Store store = session.store();
     // Only the message depends on it; the store itself settles who adds a tag.
     const bool existed = exists(store, *name_);

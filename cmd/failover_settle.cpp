@@ -54,6 +54,8 @@ class FailoverSettle : public Command {
         "  leafctl failover settle --no-commits-lost --yes");
   }
 
+  std::vector<std::string_view> setting_keys() const override { return {"group"}; }
+
   void run(Session& session) override {
     if (every_server_ && !all_there_)
       throw leaf::Error(leaf::ErrorCode::usage, "'--every-server' needs '--no-commits-lost'");

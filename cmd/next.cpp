@@ -164,7 +164,7 @@ class Next : public Command {
     OneStore store;
     for (std::int64_t left = count; left > 0;) {
       const auto ranges = waited_for(session.messages, session.settings().timeout, [&] {
-        return tag.next_ranges(static_cast<std::uint64_t>(std::min(left, at_once)));
+        return drawn(tag, static_cast<std::uint64_t>(std::min(left, at_once)), marks);
       });
       marks.report();
       store.require(tag.store(), std::min(left, at_once));
@@ -177,6 +177,16 @@ class Next : public Command {
     marks.look();
     marks.report();
     run_in_detached_process([&tag] { tag.fetch(); });
+  }
+
+  /// What the store refuses may look otherwise without a record.
+  static std::vector<leaf::Range> drawn(leaf::SegmentTag& tag, std::uint64_t count, MissingMarks& marks) {
+    try {
+      return tag.next_ranges(count);
+    } catch (const leaf::Error&) {
+      marks.report();
+      throw;
+    }
   }
 
   /// Whether the store has all of them. What is buffered does not count: where it matters, one grant of all

@@ -3,6 +3,7 @@
 #include "cli/declaration.hpp"
 #include "commands.hpp"
 #include "leaf/error.hpp"
+#include "tags/granted_marks.hpp"
 #include "tags/tag_csv.hpp"
 #include "tags/tag_format.hpp"
 #include "tags/tag_selection.hpp"
@@ -33,8 +34,11 @@ class TagsExport : public Command {
         "  leafctl tags export | leafctl --store service=ids tags import -");
   }
 
+  std::vector<std::string_view> setting_keys() const override { return {"group"}; }
+
   void run(Session& session) override {
     const TagFormat format = format_.format().value_or(TagFormat::yaml);
+    warn_of_missing_marks(session);
     leaf::Store store = session.store();
     const auto tags = selection_.all_tags(store, session.messages);
     refuse(tags_behind(tags, store, [this](const std::string& tag) { return selection_.matches(tag); }),

@@ -8,6 +8,7 @@
 #include "leaf/error.hpp"
 #include "leaf/tag_import.hpp"
 #include "tags/buffered_ids.hpp"
+#include "tags/granted_marks.hpp"
 #include "tags/tag_csv.hpp"
 #include "tags/tag_format.hpp"
 #include "tags/tag_record.hpp"
@@ -111,6 +112,7 @@ class TagsImport : public Command {
     const TagFormat format = named.value_or(format_of(file));
     const TagFile content = format == TagFormat::yaml ? read_tag_yaml(file) : read_tag_csv(file);
     refuse_errors(content, file.name, session.messages);
+    warn_of_missing_marks(session);
     leaf::Store store = session.store();
     const std::vector<leaf::ImportedTag> tags = imported(content.tags);
     const leaf::ImportPlan plan = dry_run_ ? leaf::plan_import(tags, store) : leaf::import_tags(tags, store);

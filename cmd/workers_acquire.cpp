@@ -83,7 +83,7 @@ class WorkersAcquire : public Command {
   }
 
   std::vector<std::string_view> setting_keys() const override {
-    return {"layout", "worker_name", "worker_id", "window", "max_skew", "recycle_after"};
+    return {"layout", "worker_name", "worker_id", "window", "max_skew", "recycle_after", "group"};
   }
 
   void run(Session& session) override {

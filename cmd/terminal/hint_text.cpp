@@ -38,8 +38,10 @@ std::string_view from_name(std::string_view command) {
 }
 
 /// Those that draw, or look at what was drawn; init-db would open the store itself to the group.
-constexpr std::array takes_group{"doctor",      "next",        "serve",       "status",
-                                 "tags import", "tags remove", "tags update", "workers release"};
+constexpr std::array takes_group{"add-tag",        "doctor",    "failover settle", "next",
+                                 "serve",          "status",    "tags export",     "tags import",
+                                 "tags remove",    "tags show", "tags update",     "workers acquire",
+                                 "workers release"};
 
 bool draws_for_group(std::string_view command) {
   command = from_name(command);

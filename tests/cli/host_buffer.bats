@@ -472,6 +472,28 @@ is_done_again() {
   all_different 2 "$ids"
 }
 
+@test "each command that looks for what a store lost finds the record of a group" {
+  export LEAFCTL_RUNTIME_DIR=$BATS_TEST_TMPDIR/of_group
+  leafctl -q add-tag kept --step 10 --group
+  back_up_store
+  leafctl -q add-tag order --step 10 --group
+  for tag in kept order; do leafctl next $tag --group --direct -n 25 >"$ids"; done
+  leafctl -q workers acquire --group --worker-name before >"$ids"
+  put_store_back
+  if [ "$TEST_STORE" = postgresql ]; then leafctl -q init-db --guard-steps 0; fi
+  expect 4 leafctl next order --group
+  contains "$stderr" "'leafctl add-tag order --start 26 --group'"
+  contains "$stderr" "'leafctl tags show order --group'"
+  expect 4 leafctl tags show order --group
+  contains "$stderr" 'granted before, up to 25'
+  expect 5 leafctl add-tag order --group
+  expect 5 leafctl tags export --group kept
+  prints ''
+  # A server that was put back leases no worker for now.
+  if [ "$TEST_STORE" = sqlite ]; then expect 5 leafctl workers acquire --group --worker-name after; fi
+  expect 0 leafctl add-tag order --start 26 --group
+}
+
 @test "what mends a store that went back spares what other hosts have buffered" {
   leafctl -q add-tag order --step 10
   back_up_store

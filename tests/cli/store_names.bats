@@ -495,6 +495,35 @@ make_copy() {
   [ ! -e "$BATS_TEST_TMPDIR/none" ]
 }
 
+@test "whoever looks for tags that a store lost says where there is no record to look in" {
+  local arguments said='leafctl: warning: this host keeps no record of its grants, so it cannot detect a restored store'
+  leafctl -q add-tag kept
+  back_up_store
+  leafctl -q add-tag order
+  leafctl next order >"$ids"
+  leafctl tags export >"$BATS_TEST_TMPDIR/tags.yaml"
+  until_nobody_fetches
+  put_store_back
+  if [ "$TEST_STORE" = postgresql ]; then
+    leafctl -q init-db --guard-steps 0
+    leafctl -q failover settle >/dev/null
+  fi
+  rm "$LEAFCTL_RUNTIME_DIR"/tag-*
+  for mark in "$LEAFCTL_RUNTIME_DIR"/mark-*; do printf damaged | dd of="$mark" conv=notrunc status=none; done
+  for arguments in 'next order' 'tags show order'; do
+    # shellcheck disable=SC2086 # several words
+    expect 4 leafctl $arguments
+    contains "$stderr" "$said"
+  done
+  for arguments in 'tags export' "tags import --dry-run $BATS_TEST_TMPDIR/tags.yaml" 'add-tag order' "tags import $BATS_TEST_TMPDIR/tags.yaml"; do
+    # shellcheck disable=SC2086
+    expect 0 leafctl $arguments
+    contains "$stderr" "$said"
+  done
+  expect 0 leafctl tags show order
+  says ''
+}
+
 @test "what this host remembered of grants and has lost is told by doctor and where the store is asked, and mended" {
   leafctl -q add-tag order --step 10
   leafctl next order >"$ids"

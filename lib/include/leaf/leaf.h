@@ -112,8 +112,8 @@ LEAF_API const char* leaf_allocator_store(const leaf_allocator* allocator);
 /// The handle of a tag; whether the tag exists is found out when an ID is drawn. Fails with LEAF_USAGE for a
 /// name that no tag can have, and if the folder of the host's buffers cannot be used.
 LEAF_API leaf_tag* leaf_allocator_tag(leaf_allocator* allocator, const char* name, leaf_error** error);
-/// What is buffered stays. Of each tag two files are open until the allocator is closed: a program of hundreds
-/// of tags raises its limit of open files, which often is 1,024.
+/// What is buffered stays. Of each tag a file is open until the allocator is closed, and up to 64 more: a
+/// program of hundreds of tags raises its limit of open files, which often is 1,024.
 LEAF_API void leaf_tag_close(leaf_tag* tag);
 
 /// Puts the next ID into `id`: greater than any whose call returned before this one began, in all processes
