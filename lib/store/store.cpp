@@ -106,9 +106,12 @@ bool Store::Impl::claim(StoreIdentity store, const std::string& subject, Range g
   return marks_->claim(store, subject, granted, holder);
 }
 
+bool Store::Impl::may_lead_to(const StoreIdentity& store) const {
+  return answered_ ? store == *answered_ : schema_checked_ && store.deployment == deployment_;
+}
+
 void Store::Impl::connect_by(std::uint64_t files, const std::optional<StoreIdentity>& leads_to) {
-  const bool leads_here = !leads_to || !answered_ || *leads_to == *answered_;
-  if (std::exchange(connected_by_, files) == files && leads_here) return;
+  if (std::exchange(connected_by_, files) == files && (!leads_to || may_lead_to(*leads_to))) return;
   if (connected_in_ != store::fork_generation()) static_cast<void>(connection_.release());
   connection_.reset();
 }

@@ -227,6 +227,8 @@ class Store::Impl {
   void connect_anew(store::IfMissing if_missing, std::chrono::milliseconds timeout);
   /// Throws `error` with a remedy, if somebody has altered the tables in a way that may explain it.
   void blame_tables(const Error& error, const store::Attempts& attempts);
+  /// As far as the present connection has told. One that has told nothing may be older than the name's turn.
+  bool may_lead_to(const StoreIdentity& store) const;
   /// Throws Error, after which attempt() connects anew, where `deployment` is another one.
   void require_connected_to(const std::string& deployment);
   /// The same of what answered, and as note_answer().
