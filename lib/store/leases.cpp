@@ -334,7 +334,8 @@ WorkerLease Store::renew_worker(const WorkerLease& lease, const WorkerRequest& r
       return clocks_of(seen[0]);
     });
     if (came_late) continue;
-    if (renewable_from) {
+    // Once the worker has been another's since, it is held from behind this lease on.
+    if (renewable_from && *renewable_from < lease.end) {
       throw Error(ErrorCode::unavailable,
                   fmt::format("worker {} was leased from {} on, and is not renewed before", lease.worker,
                               to_rfc3339(*renewable_from)),
