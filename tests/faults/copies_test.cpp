@@ -70,6 +70,17 @@ class FiveAtATime final : public leaf::range::Granter {
   }
 };
 
+/// A store, and what a host remembers of it.
+struct RememberedStore {
+  RememberedStore() { set_up(database.url()); }
+  leaf::Store open() const { return leaf::Store({.url = database.url(), .marks = marks}); }
+
+  TestDatabase database;
+  const leaf::test::TemporaryFolder folder;
+  const std::shared_ptr<leaf::GrantMarks> marks =
+      leaf::host_marks({.folder = (folder.path() / "run").string()});
+};
+
 std::string dump_of(const TestDatabase& database, std::vector<std::string> options = {}) {
   std::vector<std::string> command{leaf::test::postgresql_program("pg_dump"), "--no-owner", "--dbname",
                                    database.name()};
@@ -175,16 +186,12 @@ TEST_CASE("copies: who is still connected to a former store does not lead its ho
 TEST_CASE("copies: a tag of one deployment is not held against what another one has granted") {
   // As behind a pooler that leads each statement to another server: it is another deployment from the
   // statement on that follows the refused grant and tells the identity.
-  TestDatabase database;
-  set_up(database.url());
-  const leaf::test::TemporaryFolder folder;
-  const auto marks = leaf::host_marks({.folder = (folder.path() / "run").string()});
-  leaf::Store store({.url = database.url(), .marks = marks});
+  RememberedStore remembered;
+  leaf::Store store = remembered.open();
   const leaf::StoreIdentity before = store.identity();
-  leaf::Store({.url = database.url(), .marks = marks}).update_tag(order, {.raise_to = 1000});
-  CHECK(leaf::Store({.url = database.url(), .marks = marks}).grant(order, 5).range ==
-        leaf::Range{1000, 1005});
-  database.sql().run(
+  remembered.open().update_tag(order, {.raise_to = 1000});
+  CHECK(remembered.open().grant(order, 5).range == leaf::Range{1000, 1005});
+  remembered.database.sql().run(
       "ALTER TABLE leaf_alloc DISABLE TRIGGER USER; UPDATE leaf_alloc SET max_id = 6;"
       "ALTER TABLE leaf_alloc ENABLE TRIGGER USER;"
       "ALTER FUNCTION leaf_server(oid) RENAME TO leaf_server_here; CREATE SEQUENCE times_asked;"
@@ -198,15 +205,12 @@ TEST_CASE("copies: a tag of one deployment is not held against what another one 
 }
 
 TEST_CASE("copies: the layout of one deployment is not held against what was leased in another one") {
-  TestDatabase database;
-  set_up(database.url());
-  const leaf::test::TemporaryFolder folder;
-  const auto marks = leaf::host_marks({.folder = (folder.path() / "run").string()});
-  leaf::Store store({.url = database.url(), .marks = marks});
+  RememberedStore remembered;
+  leaf::Store store = remembered.open();
   store.acquire_worker({.owner = "a"});
   // As behind a pooler that leads the connection to another server from now on.
   const auto another = leaf::Layout::parse("41,2,20");
-  database.sql().run(
+  remembered.database.sql().run(
       "ALTER TABLE leaf_worker DISABLE TRIGGER USER; ALTER TABLE leaf_meta DISABLE TRIGGER USER;"
       "DELETE FROM leaf_worker; UPDATE leaf_meta SET deployment = gen_random_uuid(), layout = '" +
       another.text() +
