@@ -12,6 +12,7 @@
 #include "leaf/health.hpp"
 #include "settings/store_folder.hpp"
 #include "tags/buffered_ids.hpp"
+#include "tags/granted_marks.hpp"
 #include "terminal/confirmation.hpp"
 #include "text/hint.hpp"
 #include "text/time_text.hpp"
@@ -232,6 +233,7 @@ class InitDb : public Command {
     share_store(session.settings());
     for (const leaf::ForeignObject& object : adopted) outcome.adopted.push_back(object.remedy);
     const bool created = !applied.empty() && applied.front().number == 1;
+    if (layout && !created) warn_of_missing_marks(session);
     set_pool(store, layout, workers, created, outcome);
     outcome.guard_steps = store.guard_steps();
     if (guard_steps_ && !created) set_guard(store, *guard_steps_, outcome);

@@ -88,6 +88,8 @@ std::string words_for(const Remedy& remedy) {
       return " with --runtime-dir";
     case Kind::do_without_host:
       return " with --no-host-buffer";
+    case Kind::share_host:
+      return " with --group";
   }
   return {};  // of a program of a later version, which shares this host's files
 }

@@ -27,6 +27,9 @@ namespace host {
 
 namespace {
 
+constexpr mode_t private_mode = 0700;
+constexpr mode_t shared_mode = 02770;
+
 Advice other_folder() {
   return advice("name another one{}, or go without{}"_hint, Remedy{Remedy::Kind::choose_host_folder},
                 Remedy{Remedy::Kind::do_without_host});
@@ -55,8 +58,8 @@ std::string make_draft(const HostOptions& options) {
   std::uint64_t random = 0;
   if (getrandom(&random, sizeof random, 0) != sizeof random) throw cannot("made", options.folder);
   std::string draft = fmt::format("{}.{:016x}", options.folder, random);
-  if (mkdir(draft.c_str(), 0700) != 0) throw cannot("made", options.folder);
-  if (chmod(draft.c_str(), options.group ? 02770 : 0700) == 0) return draft;
+  if (mkdir(draft.c_str(), private_mode) != 0) throw cannot("made", options.folder);
+  if (chmod(draft.c_str(), options.group ? shared_mode : private_mode) == 0) return draft;
   const int error = errno;
   rmdir(draft.c_str());
   errno = error;
@@ -106,6 +109,14 @@ bool is_member_of(gid_t group) {
   std::vector<gid_t> groups(static_cast<std::size_t>(std::max(count, 0)));
   groups.resize(static_cast<std::size_t>(std::max(getgroups(count, groups.data()), 0)));
   return std::ranges::find(groups, group) != groups.end();
+}
+
+/// Whoever goes elsewhere does not know what all others were granted.
+void require_not_shared(const std::string& path, const struct stat& folder) {
+  const bool is_shared = (folder.st_mode & 07777) == shared_mode;
+  if (!is_shared || (folder.st_uid != geteuid() && !is_member_of(folder.st_gid))) return;
+  throw Error(ErrorCode::refused, fmt::format("folder '{}' is shared with a group", path),
+              advice("share it{}"_hint, Remedy{Remedy::Kind::share_host}));
 }
 
 /// Throws Error for a folder of this mode, where another one is wanted.
@@ -175,7 +186,8 @@ Folder::Folder(const HostOptions& options, Descriptor descriptor)
                 other_folder());
   }
   gid_ = folder.st_gid;
-  const mode_t wanted = group_ ? 02770 : 0700;
+  const mode_t wanted = group_ ? shared_mode : private_mode;
+  if (!group_) require_not_shared(path_, folder);
   // Root would be kept from it by nothing else.
   if (group_ && folder.st_uid != geteuid() && !is_member_of(folder.st_gid)) {
     throw Error(

@@ -85,7 +85,7 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers) {
     return {
         ErrorCode::exhausted, text,
         advice(
-            "try again at {}, when the window of one that was freed is over; or free one whose holder is gone{}"_hint,
+            "wait until {} at the latest, when the window of one that was freed is over; or free one whose holder is gone{}"_hint,
             to_rfc3339(*freed), Remedy{Remedy::Kind::recycle_worker})};
   }
   if (ahead == 0) {

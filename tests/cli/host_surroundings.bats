@@ -207,7 +207,10 @@ hint: somebody else has put it there; remove it"
     rm -r "$LEAFCTL_RUNTIME_DIR"
   done
   leafctl next order >>"$ids"
-  for mode in 00701 00711 00750 00755 00770 00777 01777 02700 02770; do
+  chmod 02770 "$LEAFCTL_RUNTIME_DIR"
+  expect 5 leafctl next order
+  contains "$stderr" 'hint: share it with --group'
+  for mode in 00701 00711 00750 00755 00770 00777 01777 02700; do
     chmod $mode "$LEAFCTL_RUNTIME_DIR"
     expect 5 leafctl next order
     prints ''
@@ -332,7 +335,32 @@ hint: somebody else has put it there; remove it"
   rm "$shared"/run/tag-*
   as 65502:65510 leafctl next order >>"$ids"
   all_different 11 "$ids"
-  LEAFCTL_GROUP=no expect 5 as 65501:65510 leafctl next order
+  unset LEAFCTL_GROUP
+  for user in 65501 65502; do
+    expect 5 as $user:65510 leafctl next order
+    contains "$stderr" "leafctl: folder '$shared/run' is shared with a group
+hint: share it with --group"
+    as $user:65510 leafctl next order --group >>"$ids"
+  done
+  all_different 13 "$ids"
+}
+
+@test "what is done without the record that a group shares is warned of, and the hint leads to it" {
+  need_users
+  mkdir -p "$shared/run"
+  chown 65501:65510 "$shared/run"
+  chmod 2770 "$shared/run"
+  export LEAFCTL_RUNTIME_DIR=$shared/run
+  if [ "$TEST_STORE" = sqlite ]; then chgrp 65510 "$shared/store" "$shared/store/leaf.db" && chmod 2777 "$shared/store" && chmod 0660 "$shared/store/leaf.db"; fi
+  for command in 'add-tag order --step 10' 'init-db --layout twitter'; do
+    expect 0 as 65502:65510 leafctl $command
+    contains "$stderr" "leafctl: warning: this host keeps no record of its grants, so it cannot detect a restored store: folder '$shared/run' is shared with a group
+hint: share it with --group"
+    expect 0 as 65502:65510 leafctl $command --group
+    lacks "$stderr" warning
+  done
+  expect 0 as 65502:65510 leafctl init-db
+  lacks "$stderr" warning
 }
 
 @test "--group makes a folder that its group can use" {

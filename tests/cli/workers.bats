@@ -286,7 +286,7 @@ hint: see who holds them with 'leafctl workers list', and free those whose holde
   end=$(leafctl workers list -o json | jq -r 'select(.worker == 1).window_end')
   expect 6 leafctl workers acquire --worker-name d
   says "leafctl: all 2 workers are taken
-hint: try again at $end, when the window of one that was freed is over; or free one whose holder is gone with 'leafctl workers recycle WORKER'"
+hint: wait until $end at the latest, when the window of one that was freed is over; or free one whose holder is gone with 'leafctl workers recycle WORKER'"
   # The clock of PostgreSQL cannot be set.
   if [ "$TEST_STORE" = sqlite ]; then expect 0 at "@$(date -u -d "$end 1 second" '+%F %T')" leafctl workers acquire --worker-name d; fi
 }

@@ -101,6 +101,33 @@ TEST_CASE("folder: that of a group which this user is not in is refused, though 
   CHECK_NOTHROW(Folder::open(options));
 }
 
+TEST_CASE("folder: one that is shared with a group is to be shared, and not left for another one") {
+  TemporaryFolder home;
+  const HostOptions options{.folder = home.path() / "run"};
+  Folder::open({.folder = options.folder, .group = true});
+  const auto require_to_share = [&] {
+    CHECK(error_text([&] { Folder::open(options); }).find("is shared with a group") != std::string::npos);
+    CHECK(error_code([&] { Folder::find(options); }) == ErrorCode::refused);
+    const auto no_marks = leaf::why_no_host_marks(options);
+    REQUIRE(no_marks);
+    CHECK(no_marks->hint() == "share it");
+    CHECK(proposes(*no_marks, {.kind = leaf::Remedy::Kind::share_host}));
+  };
+  require_to_share();
+  if (geteuid() != 0) return;
+  constexpr uid_t stranger = 65534;
+  const auto give_to = [&](uid_t user, gid_t group) {
+    REQUIRE(chown(options.folder.c_str(), user, group) == 0);
+    REQUIRE(chmod(options.folder.c_str(), 02770) == 0);
+  };
+  give_to(stranger, getegid());
+  require_to_share();
+  give_to(geteuid(), stranger);
+  require_to_share();
+  give_to(stranger, stranger);
+  CHECK(error_text([&] { Folder::open(options); }).find("belongs to another user") != std::string::npos);
+}
+
 TEST_CASE("folder: any other mode is refused, with the command that mends it") {
   TemporaryFolder home;
   const fs::path path = home.path() / "run";

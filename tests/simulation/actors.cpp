@@ -26,8 +26,10 @@ using std::chrono::milliseconds;
 /// Most who ask for IDs at the end wait for something that is minutes away, and this long each time they ask.
 constexpr milliseconds probe_timeout{250};
 
-/// How long one may take where the timeout is zero, and to give up what came too late.
+/// How long one may take where the timeout is zero.
 constexpr Time one_attempt = second;
+/// To give up a lease without an answer, and one that came too late.
+constexpr Time until_given_up = 2 * one_attempt;
 
 HostClock& host_clock() {
   static HostClock& clock = *new HostClock;
@@ -495,12 +497,12 @@ class Actor {
         const Ledger::Call next = Ledger::begin(promised);
         std::int64_t id = 0;
         const std::uint64_t asked = Server::the().requests();
-        // A late lease is given up. And where units last a call waits for a window first, and then for the
+        // Where units last a call waits for a window first, and then for the
         // clock.
         const auto afterwards = [&] {
           const bool may_wait_twice =
               scenario().longest_unit() >= milliseconds(1000) && Server::the().requests() != asked;
-          return one_attempt + (may_wait_twice ? Time{timeout.count()} * millisecond : Time{0});
+          return until_given_up + (may_wait_twice ? Time{timeout.count()} * millisecond : Time{0});
         };
         if (!random().one_in(4) || !generator.try_next(id))
           id = in_time(

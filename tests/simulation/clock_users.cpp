@@ -40,7 +40,7 @@ class ClockUser final : WatchedProgram {
     options_.worker.owner = owner_of(host());
     options_.worker.window = scenario().window;
     options_.max_backward = scenario().max_backward;
-    afterwards_ = second;  // to give up what came too late
+    afterwards_ = until_given_up;
     if (is_shared_) options_.host = host_options(/*fetch_ahead=*/!random().one_in(3));
     std::optional<SnowflakeGenerator> generator;
     const auto make = [&] { generator.emplace(store_options(), options_); };

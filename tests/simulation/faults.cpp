@@ -686,6 +686,19 @@ bool Faults::recycle() {
   return true;
 }
 
+/// Where the clock is behind the last ID, the next ones go on from that, and stay as far ahead.
+Time Faults::time_of_last_id(const Host& host) const {
+  Time last = 0;
+  const auto order = tally_.orders.find({host.number, owner_of(host)});
+  if (order == tally_.orders.end()) return last;
+  for (const Ledger::Reached& reached : order->second.of_stores) {
+    if (reached.highest < 0) continue;
+    const UnixTime time = scenario_.layout.time_of(reached.highest);
+    last = std::max(last, Time{time.time_since_epoch().count()} * millisecond);
+  }
+  return last;
+}
+
 /// As `leafctl workers release` does, for an owner who starts over after a wrong clock.
 void Faults::release(Host& host) {
   operate(host, "release", [this, &host](Store& store) {
@@ -694,7 +707,9 @@ void Faults::release(Host& host) {
     ++host.releases;
     // Windows that lie ahead go, and what follows begins at the clock's time. A unit may begin ahead of that.
     const Time unit = Time{scenario_.longest_unit().count()} * millisecond;
-    if (host.furthest_ahead + unit - host.clock_offset > Time{max_backward.count()} * millisecond)
+    const Time ids_are_ahead = time_of_last_id(host) - host.clock();
+    if (std::max(host.furthest_ahead - host.clock_offset, ids_are_ahead) + unit >
+        Time{max_backward.count()} * millisecond)
       tally_.unordered.insert(host.number);
     HostClock clock;
     drop_host_windows_ahead(store.identity(), host_options(false), owner_of(host), {}, max_backward,

@@ -61,6 +61,7 @@ class Faults {
   bool set_back();
   ServerName some_restored();
   bool recycle();
+  Time time_of_last_id(const Host& host) const;
   void release(Host& host);
   bool change();
   void perhaps_repoint();

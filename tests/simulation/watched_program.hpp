@@ -18,6 +18,8 @@ using std::chrono::milliseconds;
 
 /// How long one may take where the timeout is zero.
 inline constexpr Time one_attempt = second;
+/// To give up a lease without an answer, and one that came too late.
+inline constexpr Time until_given_up = 2 * one_attempt;
 /// What a call may take beside what it waits for.
 inline constexpr Time until_it_ends = 100 * millisecond;
 /// After a failure nobody asks again for so long.
@@ -82,8 +84,9 @@ class WatchedProgram {
   Time served_from(const std::string& tag) const {
     const Server& server = Server::the();
     Time calm = std::max(server.calm_since(tag), place_.host.no_threads_until);
-    // Others' turns come first.
-    if (connections_ == 1) calm = std::max(calm, server.calm_since(server.tag_names.front()));
+    // Others' turns come first: of a fetch, and on a host also of who waits for that one no longer.
+    if (connections_ <= (is_shared_ ? 2 : 1))
+      calm = std::max(calm, server.calm_since(server.tag_names.front()));
     // And others may be quicker.
     const auto drawn = place_.tally.drawn_at.find({is_shared_ ? 0 : process_.number, tag});
     // Who claimed a fetch may have ended since.

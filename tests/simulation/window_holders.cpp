@@ -18,7 +18,7 @@ class WindowHolder final : WatchedProgram {
  public:
   WindowHolder(const Place& place, Process& process) : WatchedProgram(place, process) {
     is_shared_ = true;
-    afterwards_ = second;  // to give up what came too late
+    afterwards_ = until_given_up;
   }
 
   void run() {

@@ -43,6 +43,7 @@ struct Remedy {
     choose_host_folder,   ///< HostOptions::folder
     do_without_host,      ///< no HostOptions: each process fetches for itself
     set_layout,           ///< Store::set_layout(); name: the layout, if it is known
+    share_host,           ///< HostOptions::group
   };
 
   Kind kind;
