@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/shared_state.hpp"
+#include "range/range_source.hpp"
 #include "simulation/actors.hpp"
 #include "simulation/arena.hpp"
 #include "simulation/faults.hpp"
@@ -196,6 +198,23 @@ class History {
     if (age < least)
       ledger_.fail(fmt::format("process {} takes a file that was made {} ms ago, where {} are the least",
                                by.number, age / millisecond, least / millisecond));
+    if (scenario_.subject == Subject::demands) require_waited_for_the_rest(file);
+  }
+  /// leafctl(1), HOST BUFFER: while IDs are left, until a second after the timeout of who fetches, or for a
+  /// minute.
+  void require_waited_for_the_rest(const Inode& file) {
+    const auto& state = *reinterpret_cast<const host::SharedState*>(file.memory);
+    // Who takes it has closed it before.
+    const std::int64_t left =
+        file.size < sizeof state ? 0 : state.buffer.published_end() - state.end_of_taken.load();
+    if (left <= 0 || file.lock == nullptr) return;
+    const auto timeout = tally_.timeouts.find(file.lock->process->number);
+    if (timeout == tally_.timeouts.end()) return;
+    const Time least = std::min(timeout->second + second, minute) - millisecond;
+    const Time held = scheduler_.now() - file.locked_at;
+    if (held < least)
+      ledger_.fail(fmt::format("{} IDs are left behind after {} ms, where {} are the least", left,
+                               held / millisecond, least / millisecond));
   }
 
   /// Once nothing is broken any more, whoever draws gets IDs.

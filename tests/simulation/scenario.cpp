@@ -207,7 +207,8 @@ void Scenario::keep_to(Subject about, Random& random) {
 
 Time Scenario::patience() const {
   if ((subject == Subject::windows || (has_stragglers() && !may(Fault::change))) && has_many_workers())
-    return 3 * minute;
+    // Where a clock was ahead, what was leased up to there, and one window more.
+    return 3 * minute + (may(Fault::clock) ? 2 * Time{window.count()} * millisecond : 0);
   // After a failover no worker is leased while a window may last that a lost commit leased, two days where a
   // wrong clock had them leased far ahead.
   return 49 * 60 * minute;

@@ -59,6 +59,9 @@ class SegmentHolder final : WatchedProgram {
         {}, options_.timeout, [&] { ranges = tag.next_ranges(static_cast<std::uint64_t>(count)); },
         /*is_patient=*/false, most_waits);
     for (const Range ids : ranges) note(by, ids);
+    // Whoever takes the file leaves behind what this call had of it already.
+    if (now() - begun >= place_.tally.shortest_timeouts.at(place_.host.number) * 2 / 5)
+      place_.tally.may_be_lost[0] += count;
     if (!is_drawn && process_.times_stopped == times_stopped && !is_over())
       require_no_longer_wait(begun + process_.kept_waiting - kept_waiting);
   }

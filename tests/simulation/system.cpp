@@ -633,6 +633,7 @@ int __wrap_fcntl(int descriptor, int command, ...) {
   moment();
   if (holder != nullptr && holder != file) return fail(EAGAIN);
   take_hold(holder, *file);
+  file->inode->locked_at = Scheduler::the().now();
   if (kernel().on_locked) kernel().on_locked(*file->inode);
   return 0;
 }

@@ -166,12 +166,13 @@ class WindowThreads final : WatchedProgram {
           for (std::int64_t i = 0; i < count; ++i) {
             const Ledger::Call one = begin();
             std::int64_t id = 0;
-            const Time waited_before = process_.kept_waiting, one_begun = now();
+            const Time waited_before = process_.kept_waiting, one_begun = now(), clock = place_.host.clock();
             const int waits = is_coarse() && !has_long_windows() ? 2 : 1;  // for a window, and a unit
             if (!make_ids(
                     options_.timeout, [&] { id = generator.next(); }, waits))
               break;
-            require_one_unit(now() - one_begun - (process_.kept_waiting - waited_before));
+            require_one_unit(now() - one_begun - (process_.kept_waiting - waited_before),
+                             now() - one_begun - (place_.host.clock() - clock));
             note(one, id);
           }
       }
@@ -179,12 +180,13 @@ class WindowThreads final : WatchedProgram {
     }
   }
 
-  /// Who draws alone waits for the unit that follows, by whatever the clock is set.
-  void require_one_unit(Time waited) const {
+  /// Who draws alone waits for the unit that follows, by whatever the clock is set: within a unit it is
+  /// followed.
+  void require_one_unit(Time waited, Time set_back) const {
     if (!is_alone_ || !has_long_windows() || scenario().may(Fault::still_clock) || process_.times_stopped > 0)
       return;
     const Time unit = Time{scenario().layout.unit().count()} * millisecond;
-    if (waited > unit + until_it_ends)
+    if (waited > unit + std::clamp<Time>(set_back, 0, unit) + until_it_ends)
       fail(fmt::format("waited for {} ms, where a unit lasts {}", waited / millisecond, unit / millisecond));
   }
 

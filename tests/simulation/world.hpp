@@ -26,6 +26,7 @@ struct Inode {
   std::size_t size = 0;
   std::byte* memory = nullptr;  ///< where it is mapped, by whatever process
   OpenFile* lock = nullptr;     ///< whose lock of an open file it has
+  Time locked_at = 0;
   OpenFile* flock = nullptr;
   /// Of a store's name: when that was asked that was noted when the file was locked, or since.
   std::int64_t asked_when_locked_ms = 0;
