@@ -117,14 +117,24 @@ Error locked() {
           advice("try again; see who holds a lock{}"_hint, Remedy{Remedy::Kind::check_store})};
 }
 
-Error not_free(std::int64_t number, const std::vector<Worker>& workers) {
+Error not_free(std::int64_t number, const std::vector<Worker>& workers, UnixTime host_time) {
+  const auto refused = [number](const Advice& what_helps) {
+    return Error(ErrorCode::refused,
+                 fmt::format("worker {} is held by another owner, or its window is not over", number),
+                 what_helps);
+  };
+  const Remedy another{Remedy::Kind::choose_worker};
   const auto held = std::ranges::find(workers, number, &Worker::id);
-  const bool is_over = held == workers.end() || held->window_end <= held->renewed_at + held->silent_for;
-  return {ErrorCode::refused,
-          fmt::format("worker {} is held by another owner, or its window is not over", number),
-          is_over ? advice("free it{}"_hint, Remedy{.kind = Remedy::Kind::recycle_worker, .number = number})
-                  : advice("wait until {}, when its window is over, or take another{}"_hint,
-                           to_rfc3339(held->window_end), Remedy{Remedy::Kind::choose_worker})};
+  if (held != workers.end() && held->window_end > held->renewed_at + held->silent_for) {
+    return refused(advice("wait until {}, when its window is over, or take another{}"_hint,
+                          to_rfc3339(held->window_end), another));
+  }
+  if (held != workers.end() && held->window_end > host_time) {
+    return refused(advice(
+        "this host's clock is behind the store's: set it right, wait until it says {}, or take another{}"_hint,
+        to_rfc3339(held->window_end), another));
+  }
+  return refused(advice("free it{}"_hint, Remedy{.kind = Remedy::Kind::recycle_worker, .number = number}));
 }
 
 void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& workers) {

@@ -20,8 +20,8 @@ Error all_taken(const WorkerPool& pool, const std::vector<Worker>& workers);
 /// That somebody else has locked the rows of those that are free.
 Error locked();
 
-/// That the worker of this number, which is pinned, is not free.
-Error not_free(std::int64_t number, const std::vector<Worker>& workers);
+/// That the worker of this number, which is pinned, is not free at `host_time`, by this host's clock.
+Error not_free(std::int64_t number, const std::vector<Worker>& workers, UnixTime host_time);
 
 /// Throws Error (refused) if `request` pins a worker that no command brings back before its time.
 void require_not_ahead(const WorkerRequest& request, const std::vector<Worker>& workers);

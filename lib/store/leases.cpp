@@ -203,11 +203,17 @@ WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
                .integer(0) != 0;
   };
 
+  const auto time_until_free = [&](const std::vector<Worker>& known) {
+    return store::time_until_free(request, known, host_time(impl_->clock()));
+  };
+  const auto is_one_free = [&](const std::vector<Worker>& known) {
+    return time_until_free(known).value_or(1ms) <= 0ms;
+  };
   // True once a worker may have become free, if one does so in time. One that is free already is locked by
   // who is about to lease or free it.
   const auto waited = [&](const std::vector<Worker>& known) {
     constexpr milliseconds until_it_is_done{10};
-    const auto left = store::time_until_free(request, known);
+    const auto left = time_until_free(known);
     if (!left || (!waits && *left > 0ms)) return false;
     const milliseconds pause = std::max(*left, until_it_is_done);
     if (!impl_->has_time_for(pause)) return false;
@@ -223,8 +229,9 @@ WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
       if (!rows.empty()) break;
       const std::vector<Worker> known = workers();
       store::require_not_ahead(request, known);
-      if (!came_late() && !waited(known)) throw store::not_free(*request.worker, known);
-      continue;
+      if (came_late() || waited(known)) continue;
+      throw is_one_free(known) ? store::locked()
+                               : store::not_free(*request.worker, known, host_time(impl_->clock()));
     }
     rows = claim(&store::Sql::acquire_held, store::last_leasable(layout), false);
     if (rows.empty()) rows = claim(&store::Sql::acquire_new, store::last_leasable(layout), false);
@@ -234,8 +241,7 @@ WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
     if (!rows.empty() || came_late()) continue;
     const std::vector<Worker> known = workers();
     if (waited(known)) continue;
-    const bool is_one_free = store::time_until_free(request, known).value_or(1ms) <= 0ms;
-    throw is_one_free ? store::locked() : store::all_taken(pool, known);
+    throw is_one_free(known) ? store::locked() : store::all_taken(pool, known);
   }
   WorkerLease lease = lease_of(rows[0], token, store);
   lease.asked = clocks.asked();
@@ -276,10 +282,11 @@ void Store::check_lease(WorkerRequest request, bool has_lease) {
   };
   const std::vector<Worker> known = workers();
   const milliseconds lead = store::lead_of(request, pool.layout);
-  const auto worker = store::next_worker(request, known, pool.workers, lead);
-  if (!has_lease && request.worker && !store::is_free(request, known, lead)) {
+  const UnixTime now = host_time(impl_->clock());
+  const auto worker = store::next_worker(request, known, pool.workers, now, lead);
+  if (!has_lease && request.worker && !store::is_free(request, known, now, lead)) {
     store::require_not_ahead(request, known);
-    throw store::not_free(*request.worker, known);
+    throw store::not_free(*request.worker, known, now);
   }
   if (!has_lease && !worker) throw store::all_taken(pool, known);
   if (!worker) return;

@@ -403,6 +403,16 @@ TEST_CASE("workers: whether a store that was put back leases a worker can be ask
     fixture.clock.advance(a.window);
     CHECK(is_refused(a));
   }
+  SUBCASE("while the window of one that was freed is open, which leaves others") {
+    store.acquire_worker(b);
+    store.release_workers("b");
+    back_up();
+    fixture.clock.advance(a.window);
+    REQUIRE(store.acquire_worker(b).worker == 0);
+    fixture.clock.set_back(a.window);
+    put_back();
+    CHECK_FALSE(is_refused(a));
+  }
   SUBCASE("where its owner holds one, and another is free") {
     store.acquire_worker(b);
     const WorkerLease lease = store.acquire_worker(a);
@@ -440,6 +450,16 @@ TEST_CASE("workers: whether a store that was put back leases a worker can be ask
     store.renew_worker(lease, a);
     put_back();
     fixture.clock.advance(a.window);
+    store.set_worker_range(leaf::WorkerRange{1, 1});
+    CHECK_FALSE(is_refused(a));
+  }
+  SUBCASE("where one that is free lies outside of those that the store leases now") {
+    store.acquire_worker(b);
+    store.release_workers("b");
+    back_up();
+    fixture.clock.advance(a.window);
+    REQUIRE(store.acquire_worker(b).worker == 0);
+    put_back();
     store.set_worker_range(leaf::WorkerRange{1, 1});
     CHECK_FALSE(is_refused(a));
   }
@@ -816,11 +836,12 @@ TEST_CASE(
   for (const char* owner : {"b", "c", "d"}) store.acquire_worker(request_of(owner));
   store.recycle_worker(1, /*force=*/true);
   const auto hint = [&] { return error_of([&] { store.acquire_worker(request_of("e")); }).hint(); };
-  const std::string first = "try again at " + leaf::detail::format_rfc3339(store.workers().at(1).window_end) +
-                            ", when the window of ";
-  CHECK(hint() == first + "one that was freed is over; or free one whose holder is gone");
+  const std::string first = leaf::detail::format_rfc3339(store.workers().at(1).window_end);
+  CHECK(hint() == "wait until " + first +
+                      " at the latest, when the window of one that was freed is over; or free one whose "
+                      "holder is gone");
   for (std::int64_t worker : {2, 3}) store.recycle_worker(worker, /*force=*/true);
-  CHECK(hint() == first + "the first one is over");
+  CHECK(hint() == "try again at " + first + ", when the window of the first one is over");
   fixture.clock.advance(11min);
   CHECK(store.acquire_worker(request_of("e")).worker == 1);
 }

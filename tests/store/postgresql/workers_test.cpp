@@ -344,6 +344,31 @@ TEST_CASE("workers on PostgreSQL: one that somebody else locks is waited for wit
   CHECK(clock.now() - begin < 5s);
 }
 
+TEST_CASE("workers on PostgreSQL: a window that is over by the server's clock alone is waited for") {
+  TestDatabase database;
+  ManualClock behind;
+  Store store({.url = database.url()}), late({.url = database.url(), .timeout = 2s, .clock = &behind});
+  store.migrate();
+  store.set_worker_range(leaf::WorkerRange{0, 0});
+  const WorkerLease used = store.acquire_worker(request_of("a"));
+  REQUIRE(store.release_worker(
+      used, std::max(used.begin, std::chrono::floor<std::chrono::milliseconds>(leaf::Clock::real().now()))));
+  behind.set_back(4s);
+  for (const auto& claim : {&Store::acquire_worker, &Store::await_worker}) {
+    const leaf::Error error = error_of([&] { (late.*claim)(request_of("b")); });
+    CHECK(error.code() == ErrorCode::exhausted);
+    CHECK(error.hint().starts_with("try again at "));
+  }
+  const leaf::Error pinned = error_of([&] { late.acquire_worker(request_of("b", 0)); });
+  CHECK(pinned.code() == ErrorCode::refused);
+  CHECK(pinned.hint().starts_with(
+      "this host's clock is behind the store's: set it right, wait until it says "));
+  Store patient({.url = database.url(), .timeout = 10s, .clock = &behind});
+  const auto begin = behind.now();
+  CHECK(patient.await_worker(request_of("b")).worker == 0);
+  CHECK(behind.now() - begin > 3s);
+}
+
 TEST_CASE("workers on PostgreSQL: what the server leased while its clock was ahead keeps only its owner") {
   AuditedWorkers fixture;
   Store store(fixture.options());
