@@ -28,6 +28,12 @@ bool is_blank(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
+std::string_view without_quotes(std::string_view word) {
+  const bool is_quoted =
+      word.size() > 1 && word.front() == word.back() && (word.front() == '"' || word.front() == '\'');
+  return is_quoted ? word.substr(1, word.size() - 2) : word;
+}
+
 void append_number(char kind, std::int64_t value, std::string& out) {
   const fmt::format_int digits(value);
   out += kind;
@@ -93,8 +99,9 @@ RespCommand::Parsed RespCommand::parse_inline(std::string_view input) {
     }
     const auto word_end = std::find_if(line.begin(), line.end(), is_blank);
     const auto length = static_cast<std::size_t>(word_end - line.begin());
-    const std::string_view word = line.substr(0, length);
-    if (word.find_first_of("\"'") != std::string_view::npos) return wrong("unbalanced quotes in request");
+    const std::string_view word = without_quotes(line.substr(0, length));
+    if (word.find_first_of("\"'") != std::string_view::npos)
+      return wrong("quotes are only taken around a whole word");
     if (count_ == max_words) return wrong("invalid multibulk length");
     words_[count_++] = word;
     line.remove_prefix(length);

@@ -23,6 +23,7 @@ namespace {
 constexpr std::string_view sqlite = "sqlite:";
 
 constexpr const char* sharing = "share with the group of its folder";
+constexpr const char* owner_hint = "have the owner of that file run 'leafctl init-db --group'"_hint;
 constexpr const char* remove_hint = "remove it if somebody else has put it there"_hint;
 
 leaf::Error failure(const char* what, const std::string& path, const char* hint = "") {
@@ -109,7 +110,8 @@ void share(const std::string& path, gid_t group, bool (*is_ours)(int)) {
   struct stat status {};
   if (file.get() < 0 || fstat(file.get(), &status) != 0) throw failure(sharing, path);
   if (!is_only_name(status) || !is_ours(file.get())) throw link_refused(path, remove_hint);
-  if (!give(file.get(), status, group)) throw failure(sharing, path);
+  if (!give(file.get(), status, group))
+    throw failure(sharing, path, status.st_uid == geteuid() ? "" : owner_hint);
 }
 
 /// Where a store lies, and whose it is to be.

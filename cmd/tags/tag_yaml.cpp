@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -75,6 +79,17 @@ FiledTag tag_of(const InputFile& file, const YamlNode& node) {
   return make_filed_tag(values, place);
 }
 
+/// Whether a reader that knows no keys takes it for a number, a time or a truth value.
+bool looks_like_no_text(std::string_view text) {
+  constexpr std::string_view begins_of_numbers = "0123456789+-.";
+  constexpr std::array words{"true", "false", "yes", "no", "on", "off", "y", "n"};
+  const auto is_text = [text](std::string_view word) {
+    return std::ranges::equal(text, word, [](char a, char b) { return (a | 0x20) == b; });
+  };
+  return (!text.empty() && begins_of_numbers.find(text.front()) != text.npos) ||
+         std::ranges::any_of(words, is_text);
+}
+
 /// Left to itself yaml-cpp writes a carriage return as it is, which a reader takes for the end of a line, and
 /// what turns the direction of a text. Escaping in turn loses the code points that Unicode calls no
 /// characters.
@@ -88,6 +103,8 @@ void emit(YAML::Emitter& yaml, const leaf::Tag& tag, const std::string& text) {
                         "write them as CSV, with '--format csv'"_hint);
     }
     yaml << YAML::DoubleQuoted << YAML::EscapeNonAscii;
+  } else if (looks_like_no_text(text)) {
+    yaml << YAML::DoubleQuoted;
   }
   yaml << text;
 }

@@ -363,6 +363,14 @@ hint: share it with --group"
   lacks "$stderr" warning
 }
 
+@test "a user whom the system does not know is told how to log in to PostgreSQL" {
+  need_users
+  [ "$TEST_STORE" = postgresql ] || skip 'SQLite has no roles'
+  expect 2 as 65501:65510 env -u PGUSER leafctl tags list
+  contains "$stderr" "hint: name the role to log in as: user=NAME in the store's URL, or PGUSER"
+  expect 0 as 65501:65510 env PGUSER="$PGUSER" leafctl tags list
+}
+
 @test "--group makes a folder that its group can use" {
   need_users
   leafctl -q add-tag order --step 10

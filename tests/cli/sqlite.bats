@@ -497,6 +497,10 @@ used_by_the_group() {
   chgrp 65510 "$shared/store"
   chmod 2770 "$shared/store"
   [ -e "$shared/store/leaf.db-journal" ]
+  chmod 0666 "$shared"/store/leaf.db{,-journal}
+  expect 1 as 65502 leafctl init-db --group
+  contains "$stderr" "leafctl: cannot share with the group of its folder '$shared/store/leaf.db': Operation not permitted
+hint: have the owner of that file run 'leafctl init-db --group'"
   as 65501 leafctl -q init-db --group
   same 'the rights' "660 65501 65510
 660 65501 65510" "$(rights "$shared"/store/leaf.db{,-journal})"

@@ -160,8 +160,12 @@ const char* malformed_hint(const std::vector<std::string>& reasons) {
   const bool is_service = std::ranges::any_of(reasons, [](std::string_view reason) {
     return reason.starts_with("definition of service") || reason.starts_with("service file");
   });
-  return is_service ? "define it in ~/.pg_service.conf, or in the file that PGSERVICEFILE names"_hint
-                    : "see 'Connection Strings' in PostgreSQL's libpq manual"_hint;
+  // As in a container that runs as any user.
+  const bool lacks_user = std::ranges::any_of(
+      reasons, [](std::string_view reason) { return reason.starts_with("local user with ID "); });
+  return is_service   ? "define it in ~/.pg_service.conf, or in the file that PGSERVICEFILE names"_hint
+         : lacks_user ? "name the role to log in as: user=NAME in the store's URL, or PGUSER"_hint
+                      : "see 'Connection Strings' in PostgreSQL's libpq manual"_hint;
 }
 
 struct FreeOptions {

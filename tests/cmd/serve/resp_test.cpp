@@ -63,8 +63,11 @@ TEST_CASE("resp: commands may be typed by hand") {
   RespCommand command;
   REQUIRE(command.parse(" incrby\torder  10 \r\nPING\r\n") == Parsed::complete);
   CHECK(words_of(command) == std::vector<std::string>{"incrby", "order", "10"});
+  REQUIRE(command.parse("INCR \"order\" 'a' \"\"\r\n") == Parsed::complete);
+  CHECK(words_of(command) == std::vector<std::string>{"INCR", "order", "a", ""});
   CHECK(command.parse("\r\n") == Parsed::empty);
-  CHECK(mistake_in("set a \"b c\"\r\n") == "unbalanced quotes in request");
+  for (const char* line : {"set a \"b c\"\r\n", "set a b'\r\n", "set a 'b\"\r\n", "set a \"\r\n"})
+    CHECK(mistake_in(line) == "quotes are only taken around a whole word");
 }
 
 TEST_CASE("resp: what is no command is refused before more of it is waited for") {

@@ -239,6 +239,20 @@ TEST_CASE("tag files: no counter, limit or description is lost on the way") {
   }
 }
 
+TEST_CASE("tag files: YAML has names in quotes that other readers take for numbers or truth values") {
+  const auto written = [](const char* name) {
+    leaf::Tag tag;
+    tag.name = name;
+    tag.step = 1;
+    return leafctl::tags_as_yaml({tag});
+  };
+  for (const char* name :
+       {"true", "NO", "on", "y", "123", "1e3", "0x10", "-1", "+5", ".5", ".inf", "2024-01-01"})
+    CHECK(written(name).find(std::string("tag: \"") + name + '"') != std::string::npos);
+  for (const char* name : {"order", "trues", "n1", "on-call", "invoice.2024"})
+    CHECK(written(name).find(std::string("tag: ") + name + '\n') != std::string::npos);
+}
+
 TEST_CASE("tag files: YAML that would be read otherwise is not written") {
   leaf::Tag tag;
   tag.name = "order";
