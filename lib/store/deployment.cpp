@@ -22,7 +22,7 @@ StoreIdentity Store::begin_new_deployment(const std::string& former) {
     const auto found = connection.execute(connection.sql().identity, {}, left);
     if (found.empty()) throw store::lost_meta_row();
     const std::string here = store::identity_of(found[0], 0, connection).deployment;
-    if (here == fresh) return;  // by an attempt whose reply was lost
+    if (here == fresh) return transaction.confirm();  // by an attempt whose reply was lost
     throw Error(ErrorCode::refused, fmt::format("the store is deployment {} by now, not {}", here, former),
                 "check which store it is, then decide"_hint);
   });

@@ -44,6 +44,12 @@ void Transaction::commit() {
   committed_ = true;
 }
 
+void Transaction::confirm() {
+  if (const char* const statement = connection_.sql().confirm)
+    connection_.execute(statement, {}, time_left());
+  commit();
+}
+
 void Transaction::roll_back() noexcept {
   constexpr std::chrono::milliseconds patience{500};  // the timeout may be over
   if (!connection_.usable()) return;
@@ -206,7 +212,7 @@ std::vector<Migration> migrate(Connection& connection, std::span<const Migration
     connection.execute(connection.sql().raise_minimum_reader, reader, transaction.time_left());
   }
   if (before.version == 0 && furnish) furnish(transaction);
-  transaction.commit();
+  transaction.confirm();
   return missing;
 }
 

@@ -35,6 +35,9 @@ class Transaction {
   /// What is left of the timeout. Throws Error (unavailable) if nothing is.
   std::chrono::milliseconds time_left() const;
   void commit();
+  /// As commit(), where there may be nothing to change: what others have committed, or an attempt whose reply
+  /// was lost, lasts too then.
+  void confirm();
 
  private:
   void roll_back() noexcept;

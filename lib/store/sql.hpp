@@ -37,6 +37,9 @@ struct Sql {
   const char* schema;
   /// $1 version
   const char* set_schema_version;
+  /// Writes where nothing is to be changed: once that lasts, so does all that was committed before. Null: a
+  /// commit that others can see lasts.
+  const char* confirm;
   /// $1 version, $2 release
   const char* raise_minimum_reader;
   /// -> deployment, and what names the server and the tables, or NULL. An "identity" is these two.

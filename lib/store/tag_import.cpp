@@ -217,7 +217,7 @@ class Import {
       add(plan.tags, connection, time_left);
       bury(plan.tags, connection, time_left);
       unknown = plan.tags;
-      transaction.commit();
+      transaction.confirm();
       return plan;
     });
   }

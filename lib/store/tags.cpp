@@ -294,7 +294,9 @@ void Store::remove_tag(const TagName& name) {
     }
     return rows;
   });
-  if (removed.empty()) throw impl_->missing(name);
+  if (!removed.empty()) return;
+  impl_->execute(&store::Sql::confirm, {});  // a removal that is there already may be lost
+  throw impl_->missing(name);
 }
 
 Grant Store::grant(const TagName& name, std::int64_t count) {

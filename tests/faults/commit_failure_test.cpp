@@ -12,6 +12,7 @@
 #include "leaf/error.hpp"
 #include "leaf/health.hpp"
 #include "leaf/store.hpp"
+#include "leaf/tag_import.hpp"
 #include "support/error_of.hpp"
 #include "support/grant_audit.hpp"
 #include "support/pgbouncer.hpp"
@@ -297,12 +298,42 @@ TEST_CASE("commit: a tag whose removal no standby has confirmed is not told to b
   require_standby(administrator, "missing");
   leaf::Store store({.url = cluster.url(), .timeout = patience});
   std::jthread ending = ending_waits(cluster.url(), "pg_cancel_backend");
-  // Where the first attempt has removed it, the second one finds it gone.
-  CHECK(error_of([&] { store.remove_tag(order); }).code() == leaf::ErrorCode::unavailable);
+  // Where the first attempt has removed it, the second one finds it gone, and so does the next call.
+  for (int call = 0; call < 2; ++call)
+    CHECK(error_of([&] { store.remove_tag(order); }).code() == leaf::ErrorCode::unavailable);
   ending = {};
   require_standby(administrator, "");
   CHECK(error_of([&] { store.remove_tag(order); }).code() == leaf::ErrorCode::not_found);
   CHECK(administrator.value("SELECT count(*) FROM leaf_event WHERE event = 'remove'") == "1");
+}
+
+TEST_CASE("commit: what no standby has confirmed is not told to be there, however often it is asked for") {
+  leaf::test::PostgresqlCluster cluster;
+  set_up(cluster.url());
+  leaf::test::SqlSession administrator(cluster.url() + " options='-c synchronous_commit=local'");
+  administrator.run("CREATE DATABASE fresh");
+  require_standby(administrator, "missing");
+  leaf::Store fresh({.url = cluster.url() + " dbname=fresh", .timeout = patience});
+  leaf::Store store({.url = cluster.url(), .timeout = patience});
+  const std::string former = store.identity().deployment;
+  std::jthread ending = ending_waits(cluster.url(), "pg_cancel_backend");
+  const leaf::ImportedTag raised{.name = order, .next_id = 5'000'000};
+  // Where the first attempt has made it, the second one finds it there, and so does the next call.
+  for (int call = 0; call < 2; ++call) {
+    CAPTURE(call);
+    CHECK(error_of([&] { fresh.migrate(); }).code() == leaf::ErrorCode::unavailable);
+    CHECK(error_of([&] { leaf::import_tags({raised}, store); }).code() == leaf::ErrorCode::unavailable);
+    CHECK(error_of([&] {
+            store.set_worker_range(leaf::WorkerRange{0, 511});
+          }).code() == leaf::ErrorCode::unavailable);
+  }
+  CHECK(store.tag(order).next_id == 5'000'000);
+  CHECK(error_of([&] { store.begin_new_deployment(former); }).code() == leaf::ErrorCode::unavailable);
+  ending = {};
+  require_standby(administrator, "");
+  CHECK(fresh.migrate().empty());
+  CHECK(store.identity().deployment != former);
+  CHECK(administrator.value("SELECT count(*) FROM leaf_event WHERE event = 'deployment'") == "1");
 }
 
 TEST_CASE("commit: where a standby is waited for, a role that does not wait is granted nothing") {

@@ -707,6 +707,7 @@ constexpr std::array known{
     Known{&store::Sql::settle_failover, &Statement::settle_failover, true},
     Known{&store::Sql::begin_deployment, &Statement::begin_deployment, true},
     Known{&store::Sql::note_deployment, &Statement::nothing, false},
+    Known{&store::Sql::confirm, &Statement::nothing, false},
     Known{&store::Sql::events, &Statement::nothing, false},
     Known{&store::Sql::similar_tags, &Statement::nothing, false},
 };

@@ -81,6 +81,7 @@ DROP TRIGGER IF EXISTS leaf_worker_freed;
         // Inside of the brackets a column that the table lacks means the one outside.
         " FROM leaf_meta, (SELECT NULL AS min_reader, NULL AS min_release)",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1",
+    .confirm = nullptr,
     .raise_minimum_reader = "UPDATE leaf_meta SET min_reader = $1, min_release = $2 WHERE min_reader < $1",
     .identity = "SELECT " IDENTITY,
     .begin_deployment = "UPDATE leaf_meta SET deployment = $2 WHERE deployment = $1 RETURNING deployment",

@@ -61,6 +61,12 @@ constexpr Case for_all[] = {
     {"ALTER TABLE leaf_alloc RENAME TO part; CREATE TABLE leaf_alloc (LIKE part) PARTITION BY LIST (biz_tag);"
      "ALTER TABLE leaf_alloc ATTACH PARTITION part DEFAULT",
      "public.leaf_alloc is a partitioned table"},
+    {"ALTER TABLE leaf_alloc RENAME TO plain; CREATE FOREIGN DATA WRAPPER none;"
+     "CREATE SERVER elsewhere FOREIGN DATA WRAPPER none;"
+     "DO $$ BEGIN EXECUTE (SELECT format('CREATE FOREIGN TABLE leaf_alloc (%s) SERVER elsewhere',"
+     " string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ')) FROM pg_attribute"
+     " WHERE attrelid = 'plain'::regclass AND attnum > 0 AND NOT attisdropped); END $$",
+     "public.leaf_alloc is a foreign table"},
 };
 
 }  // namespace

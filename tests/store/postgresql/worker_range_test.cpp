@@ -266,6 +266,10 @@ TEST_CASE_FIXTURE(
   sql().run("UPDATE leaf_meta SET leases_from = 0");
   store.set_worker_range(WorkerRange{0, 5});
   sql().run("UPDATE leaf_meta SET leases_from = extract(epoch FROM clock_timestamp()) * 1000 + 60000");
+  // A backup may have had a range from before a wider one.
+  for (const std::int64_t last : {5, 6})
+    CHECK(error_code([&] { store.set_worker_range(WorkerRange{0, last}); }) == ErrorCode::unavailable);
+  CHECK(store.worker_range() == WorkerRange{0, 5});
   store.set_worker_range(WorkerRange{0, 7});
   CHECK(store.worker_range() == WorkerRange{0, 7});
 }
