@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -137,9 +138,19 @@ TEST_CASE("resolver apart: a name that nobody can have takes no time from the ot
   const SilentNameServer silent("");
   const milliseconds timeout(1000);
   leaf::Store store({.url = "host=no..name,silent.example.org dbname=ids user=me", .timeout = timeout});
-  const auto begun = steady_clock::now();
-  CHECK(error_of([&] { store.tags(); }).code() == leaf::ErrorCode::unavailable);
-  CHECK(steady_clock::now() - begun >= timeout);
+  steady_clock::duration waited{};
+  std::optional<leaf::Error> error;
+  // Now and then the C library says at once that it cannot ask anybody.
+  const auto was_asked = [&] {
+    return std::string(error->what()).find("Temporary failure") == std::string::npos;
+  };
+  for (int attempts = 0; attempts < 10 && (!error || !was_asked()); ++attempts) {
+    const auto begun = steady_clock::now();
+    error.emplace(error_of([&] { store.tags(); }));
+    waited = steady_clock::now() - begun;
+  }
+  CHECK(error->code() == leaf::ErrorCode::unavailable);
+  CHECK(waited >= timeout);
 }
 
 TEST_CASE(
