@@ -206,8 +206,7 @@ void Store::set_pool(const std::optional<Layout>& layout, const std::optional<Wo
     const WorkerRange wanted = range.value_or(WorkerRange{0, store::last_leasable(after)});
     require_within(wanted, after);
     // Whoever divides the workers between stores relies on it that none outside is in use.
-    const bool leaves_some_out = !wanted.holds({0, store::last_leasable(after)});
-    if (!has_layout || leaves_some_out) impl_->require_no_lease_lost(after);
+    if (!has_layout || range) impl_->require_no_lease_lost(after);
     if (has_layout && before.workers == wanted && before.is_all == !range) {
       impl_->execute(&store::Sql::confirm, {});
       return;

@@ -267,11 +267,13 @@ TEST_CASE_FIXTURE(
   store.set_worker_range(WorkerRange{0, 5});
   sql().run("UPDATE leaf_meta SET leases_from = extract(epoch FROM clock_timestamp()) * 1000 + 60000");
   // A backup may have had a range from before a wider one.
-  for (const std::int64_t last : {5, 6})
+  for (const std::int64_t last : {5, 6, 7})
     CHECK(error_code([&] { store.set_worker_range(WorkerRange{0, last}); }) == ErrorCode::unavailable);
   CHECK(store.worker_range() == WorkerRange{0, 5});
-  store.set_worker_range(WorkerRange{0, 7});
+  store.set_worker_range({});
   CHECK(store.worker_range() == WorkerRange{0, 7});
+  // Nor does one of numbers take the place of all.
+  CHECK(error_code([&] { store.set_worker_range(WorkerRange{0, 7}); }) == ErrorCode::unavailable);
 }
 
 TEST_CASE_FIXTURE(EightWorkerDatabase,
