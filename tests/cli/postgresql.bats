@@ -149,6 +149,25 @@ SQL
   dropdb --force "${test_database}_latin1"
 }
 
+@test "a log that was restored alone numbers nothing, and does so again" {
+  local dump=$BATS_TEST_TMPDIR/dump
+  leafctl -q init-db
+  leafctl -q add-tag order
+  pg_dump -Fc -d "$test_database" -f "$dump"
+  pg_restore --clean --if-exists -1 -d "$test_database" -t leaf_event "$dump"
+  contains "$(leafctl doctor)" 'numbers of leaf_event'
+  expect 5 leafctl add-tag other
+  contains "$stderr" "hint: see what the table lacks with 'leafctl doctor', and put it back with 'leafctl init-db'"
+  expect 0 leafctl init-db
+  lacks "$(leafctl doctor)" 'missing'
+  expect 0 leafctl add-tag other
+  same 'the log' 'order other' "$(leafctl log -o json | jq -r 'select(.event == "add").tag' | xargs)"
+  psql -qX -d "$test_database" -c 'ALTER TABLE leaf_event ALTER event_id DROP IDENTITY'
+  contains "$(leafctl doctor)" 'numbers of leaf_event'
+  expect 0 leafctl init-db
+  expect 0 leafctl tags update other --step 5
+}
+
 @test "tables that were restored alone have neither keys nor triggers, and get both again" {
   sql() { psql -AtqX -v ON_ERROR_STOP=1 -d "$test_database" -c "$1"; }
   local dump=$BATS_TEST_TMPDIR/dump
@@ -162,6 +181,8 @@ SQL
   pg_restore -d "$test_database" -t leaf_alloc "$dump" || true  # the table is there, so its rows come once more
   same 'the rows' 2 "$(sql 'SELECT count(*) FROM leaf_alloc')"
   expect 5 leafctl next order --direct
+  expect 5 leafctl add-tag other
+  contains "$stderr" "hint: see what the table lacks with 'leafctl doctor', and put it back with 'leafctl init-db'"
   contains "$(leafctl doctor)" 'are turned off or missing: primary key of leaf_alloc, primary key of leaf_worker, '
   expect 5 leafctl init-db
   contains "$stderr" 'hint: remove the rows that have granted less, then try again'

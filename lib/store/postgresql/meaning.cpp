@@ -74,6 +74,11 @@ Meaning meaning_of(std::string_view state) {
   }
   if (state == "23505")  // a key is made anew over rows that came twice, as from a dump
     return {ErrorCode::refused, "remove the rows that have granted less, then try again"_hint};
+  if (state == "23502" || state == "42P10") {  // as of a table that was put back alone
+    return {ErrorCode::refused,
+            advice("see what the table lacks{}, and put it back{}"_hint, Remedy{Remedy::Kind::check_store},
+                   Remedy{Remedy::Kind::upgrade_store})};
+  }
   if (state.starts_with("23")) {
     return {ErrorCode::refused,
             "find out who has changed constraints or defaults of the table, and undo that"_hint};

@@ -122,10 +122,17 @@ const Sql sql{
     .missing_keys =
         "SELECT 'primary key of ' || c.relname, format('ALTER TABLE %s ADD PRIMARY KEY (%I);', home, attname)"
         " FROM (VALUES (to_regclass('leaf_alloc'), 'biz_tag'), (to_regclass('leaf_worker'), 'worker_id'),"
-        " (to_regclass('leaf_meta'), 'only_row')) AS wanted (home, named) JOIN pg_class c ON c.oid = home"
+        " (to_regclass('leaf_meta'), 'only_row'), (to_regclass('leaf_event'), 'event_id')) AS wanted (home, named) JOIN pg_class c ON c.oid = home"
         " JOIN pg_attribute a ON a.attrelid = home AND a.attname = named AND a.attnum > 0"
         " WHERE NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = home AND i.indisunique AND i.indisvalid"
-        " AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum) ORDER BY 1",
+        " AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum)"
+        // As a table that was put back alone.
+        " UNION ALL SELECT 'numbers of ' || c.relname, format('ALTER TABLE %s ALTER event_id SET NOT NULL;"
+        " ALTER TABLE %s ALTER event_id ADD GENERATED ALWAYS AS IDENTITY;"
+        " SELECT setval(pg_get_serial_sequence(%L, ''event_id''), coalesce(max(event_id), 0) + 1, false) FROM %s;',"
+        " c.oid::regclass, c.oid::regclass, c.oid::regclass, c.oid::regclass)"
+        " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE a.attrelid = to_regclass('leaf_event')"
+        " AND attname = 'event_id' AND attidentity = '' AND NOT atthasdef ORDER BY 1",
     .functions_there = "SELECT proname || '/' || pronargs FROM pg_proc p JOIN pg_class c ON relnamespace = pronamespace"
                        " WHERE c.oid = to_regclass('leaf_meta')",
     .drop_event_triggers = R"(DROP TRIGGER IF EXISTS leaf_event_kept ON leaf.leaf_event;
