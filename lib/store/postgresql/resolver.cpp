@@ -42,11 +42,13 @@ struct Answer {
 };
 
 /// At its end a thread gives back its share of the resolver's configuration, under a lock that no guard could
-/// keep from a fork. What it has given back before, it leaves alone then.
+/// keep from a fork. What it has given back before, it leaves alone then; but the next thread may find it
+/// where its own is to be, and has to read the configuration anew.
 void forget_configuration() {
 #ifdef __GLIBC__
   res_nclose(&_res);
   _res.nscount = 0;
+  _res.options = 0;
 #endif
 }
 

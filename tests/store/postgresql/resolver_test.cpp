@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -138,19 +137,23 @@ TEST_CASE("resolver apart: a name that nobody can have takes no time from the ot
   const SilentNameServer silent("");
   const milliseconds timeout(1000);
   leaf::Store store({.url = "host=no..name,silent.example.org dbname=ids user=me", .timeout = timeout});
-  steady_clock::duration waited{};
-  std::optional<leaf::Error> error;
-  // Now and then the C library says at once that it cannot ask anybody.
-  const auto was_asked = [&] {
-    return std::string(error->what()).find("Temporary failure") == std::string::npos;
-  };
-  for (int attempts = 0; attempts < 10 && (!error || !was_asked()); ++attempts) {
-    const auto begun = steady_clock::now();
-    error.emplace(error_of([&] { store.tags(); }));
-    waited = steady_clock::now() - begun;
-  }
-  CHECK(error->code() == leaf::ErrorCode::unavailable);
-  CHECK(waited >= timeout);
+  const auto begun = steady_clock::now();
+  CHECK(error_of([&] { store.tags(); }).code() == leaf::ErrorCode::unavailable);
+  CHECK(steady_clock::now() - begun >= timeout);
+}
+
+TEST_CASE("resolver apart: who looked up a name before asks the name server the next time too" *
+          doctest::skip()) {
+  const SilentNameServer silent("");
+  // Their threads end, and others begin where they were.
+  for (int i = 0; i < 20; ++i)
+    CHECK(error_of([] { leaf::Store({.url = "host=no..name dbname=ids"}).tags(); }).code() ==
+          leaf::ErrorCode::unavailable);
+  const leaf::Error error = error_of([] {
+    leaf::Store({.url = "host=silent.example.org dbname=ids", .timeout = milliseconds(300)}).tags();
+  });
+  CAPTURE(std::string(error.what()));
+  CHECK(std::string(error.what()).find("was not resolved in time") != std::string::npos);
 }
 
 TEST_CASE(
@@ -203,6 +206,10 @@ TEST_CASE("resolver: a name without an address is named with what the resolver s
 
 TEST_CASE("resolver: a name that nobody can have takes no time from the others") {
   run_apart("resolver apart: a name that nobody can have*");
+}
+
+TEST_CASE("resolver: who looked up a name before asks the name server the next time too") {
+  run_apart("resolver apart: who looked up a name before*");
 }
 
 TEST_CASE("resolver: of servers that are named by their addresses alone the one is found that takes writes") {
