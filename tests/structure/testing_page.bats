@@ -32,6 +32,32 @@ without_promise() {
 c.patch' ]
 }
 
+# rotten TREE: each of its mutants that does not apply any more.
+rotten() {
+  cd "$1"
+  local patch
+  for patch in tests/mutants/*.patch; do
+    GIT_CEILING_DIRECTORIES=${PWD%/*} git apply --check "$patch" 2>/dev/null || basename "$patch"
+  done
+}
+
+@test "every mutant's patch applies" {
+  run rotten "$source_tree"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ -z "$output" ]
+}
+
+@test "a mutant's patch that does not apply any more is found" {
+  mkdir -p "$BATS_TEST_TMPDIR/tests/mutants"
+  cd "$BATS_TEST_TMPDIR"
+  echo one >word
+  printf '%s\n' '--- a/word' '+++ b/word' '@@ -1 +1 @@' -one +two >tests/mutants/applies.patch
+  printf '%s\n' '--- a/word' '+++ b/word' '@@ -1 +1 @@' -three +two >tests/mutants/rotten.patch
+  run rotten .
+  [ "$output" = rotten.patch ]
+}
+
 # replaced_functions TREE: each mutant that changes a function of a migration which a later migration replaces, so that no
 # test could notice.
 replaced_functions() {

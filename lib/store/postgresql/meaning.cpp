@@ -76,8 +76,8 @@ Meaning meaning_of(std::string_view state) {
     return {ErrorCode::refused, "remove the rows that have granted less, then try again"_hint};
   if (state == "23502" || state == "42P10") {  // as of a table that was put back alone
     return {ErrorCode::refused,
-            advice("see what the table lacks{}, and put it back{}"_hint, Remedy{Remedy::Kind::check_store},
-                   Remedy{Remedy::Kind::upgrade_store})};
+            advice("see what the table lacks{}, and put it back{}; or undo what was added to the table"_hint,
+                   Remedy{Remedy::Kind::check_store}, Remedy{Remedy::Kind::upgrade_store})};
   }
   if (state.starts_with("23")) {
     return {ErrorCode::refused,

@@ -122,7 +122,8 @@ const Sql sql{
     .missing_keys =
         "SELECT 'primary key of ' || c.relname, format('ALTER TABLE %s ADD PRIMARY KEY (%I);', home, attname)"
         " FROM (VALUES (to_regclass('leaf_alloc'), 'biz_tag'), (to_regclass('leaf_worker'), 'worker_id'),"
-        " (to_regclass('leaf_meta'), 'only_row'), (to_regclass('leaf_event'), 'event_id')) AS wanted (home, named) JOIN pg_class c ON c.oid = home"
+        " (to_regclass('leaf_meta'), 'only_row'), (to_regclass('leaf_event'), 'event_id')) AS wanted (home, named)"
+        " JOIN pg_class c ON c.oid = home"
         " JOIN pg_attribute a ON a.attrelid = home AND a.attname = named AND a.attnum > 0"
         " WHERE NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = home AND i.indisunique AND i.indisvalid"
         " AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum)"
