@@ -57,7 +57,7 @@ void warn_of_former_store(Session& session) {
   const auto pending = session.store().pending_migrations();
   if (pending.empty() || pending.front().number != 1) return;
   session.messages.alarm(
-      "this host has drawn IDs from another store of that name, and the new one gives them out again",
+      "this host knows another store of that name, whose IDs the new one gives out again",
       "if they are in use anywhere, start each tag above them with 'leafctl add-tag TAG --start ID'"_hint);
 }
 

@@ -204,7 +204,7 @@ on_two_databases() {
   # A store that is made anew where nothing is may be the one that is away.
   run --separate-stderr with none leafctl init-db
   same 'status' 0 "$status"
-  contains "$stderr" 'this host has drawn IDs from another store of that name'
+  contains "$stderr" 'this host knows another store of that name'
   same 'as before' $'3\n4' "$(leafctl next order -n 2)"
   # Drawn from where the folder is a mount of its own, as in a unit of systemd, before the tables were lost.
   mkdir "$BATS_TEST_TMPDIR/unit"
@@ -589,7 +589,7 @@ make_copy() {
   contains "$stderr" "$lost"
   contains "$(leafctl doctor)" "${lost#hint: }"
   expect 0 leafctl init-db
-  contains "$stderr" 'warning: this host has drawn IDs from another store of that name, and the new one gives them out again'
+  contains "$stderr" 'warning: this host knows another store of that name, whose IDs the new one gives out again'
   contains "$stderr" "hint: if they are in use anywhere, start each tag above them with 'leafctl add-tag TAG --start ID'"
   leafctl -q add-tag order --start 100000
   same 'begun above' 100000 "$(leafctl next order)"
@@ -624,7 +624,7 @@ make_copy() {
     mv vol away
     mkdir -p vol/ids
     expect 0 leafctl -q init-db
-    contains "$stderr" 'warning: this host has drawn IDs from another store of that name, and the new one gives them out again'
+    contains "$stderr" 'warning: this host knows another store of that name, whose IDs the new one gives out again'
     contains "$stderr" "hint: if they are in use anywhere, start each tag above them"
     expect 0 leafctl -q init-db
     says ''

@@ -154,7 +154,9 @@ DROP TRIGGER IF EXISTS leaf_worker_freed ON leaf.leaf_worker;
         " FROM leaf_meta, (SELECT NULL::integer AS min_reader, NULL::text AS min_release) AS before",
     .set_schema_version = "UPDATE leaf_meta SET schema_version = $1::integer",
     // Whoever may write nothing else may write this, but nobody to a standby.
-    .confirm = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_logical_emit_message(true, 'leafctl', 'confirm')::text END",
+    .confirm =
+        "SELECT CASE WHEN NOT pg_is_in_recovery()"
+        " THEN pg_logical_emit_message(true, 'leafctl', 'confirm')::text END",
     .raise_minimum_reader =
         "UPDATE leaf_meta SET min_reader = $1::integer, min_release = $2 WHERE min_reader < $1::integer",
     .identity = "SELECT deployment, " SERVER " FROM leaf_meta",
