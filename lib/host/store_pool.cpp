@@ -20,7 +20,9 @@ StorePool::Borrowed::~Borrowed() {
 }
 
 StorePool::StorePool(StoreOptions store, std::size_t most_idle)
-    : store_options_(std::move(store)), most_idle_(most_idle), process_(store::fork_generation()) {}
+    : store_options_(std::move(store)), most_idle_(most_idle), process_(store::fork_generation()) {
+  idle_.reserve(most_idle_);  // to take one back needs no memory
+}
 
 StorePool::~StorePool() {
   if (process_ != store::fork_generation()) leave_to_parent();
@@ -50,7 +52,7 @@ StorePool::Borrowed StorePool::borrow(std::chrono::milliseconds timeout,
   return {*this, std::move(store)};
 }
 
-void StorePool::give_back(std::unique_ptr<Store> store) {
+void StorePool::give_back(std::unique_ptr<Store> store) noexcept {
   const NoFork no_fork;
   // Else it is closed once the lock is gone.
   if (idle_.size() < most_idle_) idle_.push_back(std::move(store));

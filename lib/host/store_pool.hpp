@@ -42,7 +42,7 @@ class StorePool {
 
  private:
   void leave_to_parent() noexcept;
-  void give_back(std::unique_ptr<Store> store);
+  void give_back(std::unique_ptr<Store> store) noexcept;
 
   const StoreOptions store_options_;
   const std::size_t most_idle_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <random>
@@ -141,7 +142,12 @@ SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions
 
 SnowflakeGenerator::Impl::~Impl() {
   fetcher_.reset();  // no lease may come in any more
-  if (own_windows_ != nullptr) give_back(*own_windows_);
+  if (own_windows_ == nullptr) return;
+  try {
+    give_back(*own_windows_);
+  } catch (const std::exception&) {
+    // The worker is free when its window is over.
+  }
 }
 
 /// What was not used; with `release_at_end` the worker itself.
@@ -153,14 +159,10 @@ void SnowflakeGenerator::Impl::give_back(const range::OwnRanges& windows) {
                           .begin = last.begin,
                           .end = layout().time_at(positions_->ticks_of(windows.buffer().published_end())),
                           .store = windows.granted_by()};
-  try {
-    if (options_.release_at_end) {
-      own_store_->release_worker(lease, used_until);
-    } else {
-      own_store_->give_up_worker(lease, used_until);
-    }
-  } catch (const Error&) {
-    // The worker is free when its window is over.
+  if (options_.release_at_end) {
+    own_store_->release_worker(lease, used_until);
+  } else {
+    own_store_->give_up_worker(lease, used_until);
   }
 }
 

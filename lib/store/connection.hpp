@@ -162,7 +162,8 @@ enum class IfMissing {
 /// Everything that a driver module shows: what its symbol `leaf_store_driver` points to.
 struct Driver {
   const char* built_with;  ///< the version of libleaf; must be that of the one that loads it
-  std::span<const Migration> migrations;
+  /// Made when they are first asked for: who loads a module would not survive where there is no memory.
+  const std::vector<Migration>& (*migrations)();
   /// Opens `url` (for SQLite: the path) in the name of `program`. Throws Error.
   std::unique_ptr<Connection> (*connect)(const std::string& url, const std::string& program, IfMissing,
                                          std::chrono::milliseconds timeout);

@@ -11,7 +11,7 @@ namespace leaf {
 StoreIdentity Store::begin_new_deployment(const std::string& former) {
   const std::string fresh = store::new_uuid();
   impl_->administer([&](store::Connection& connection, store::TimeLeft left) {
-    store::require_newest(store::read_schema(connection, left), impl_->driver().migrations);
+    store::require_newest(store::read_schema(connection, left), impl_->driver().migrations());
     store::Transaction transaction(connection, left);
     const store::Value names[] = {former, fresh};
     if (!connection.execute(connection.sql().begin_deployment, names, left).empty()) {

@@ -248,10 +248,10 @@ std::string store::install_functions(Connection& connection, const std::string& 
 std::string Store::install_functions(const std::string& schema) {
   return impl_->administer([&](Connection& connection, store::TimeLeft left) {
     require_functions(connection.sql());
-    store::require_newest(store::read_schema(connection, left), impl_->driver().migrations);
+    store::require_newest(store::read_schema(connection, left), impl_->driver().migrations());
     store::Transaction transaction(connection, left);
     const std::string home =
-        store::install_functions(connection, schema, impl_->driver().migrations.back().number, transaction);
+        store::install_functions(connection, schema, impl_->driver().migrations().back().number, transaction);
     transaction.commit();
     return home;
   });
@@ -265,7 +265,7 @@ std::string Store::functions_script(const std::string& schema) {
         const Layout layout =
             is_made ? layout_of(connection, left) : Layout::parse(known_layouts().front().name);
         const Home home = home_of(connection, schema, left);
-        const int newest = impl_->driver().migrations.back().number;
+        const int newest = impl_->driver().migrations().back().number;
         return fmt::format("{};\n{}\n{}\nCOMMIT;\n", connection.sql().begin_migration,
                            connection.sql().migration_settings,
                            functions_for(connection, layout, home, newest));

@@ -178,10 +178,10 @@ StoreHealth Store::health() {
     try {
       StoreHealth health = impl_->inspect(connection, left);
       if (!found.locks.empty()) health.locks = found.locks;
-      health.newest_schema_version = impl_->driver().migrations.back().number;
+      health.newest_schema_version = impl_->driver().migrations().back().number;
       compare_clocks(health, connection, impl_->clock(), left);
       look_at_schema(health, connection, left);
-      look_at_events(health, impl_->driver().migrations, connection, left);
+      look_at_events(health, impl_->driver().migrations(), connection, left);
       look_at_functions(health, connection, left);
       look_at_rows(health, connection, impl_->clock(), left);
       try_changes(health, connection, impl_->clock(), left);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "leaf/error.hpp"
 #include "leaf/version.hpp"
@@ -55,7 +56,7 @@ void Transaction::roll_back() noexcept {
   if (!connection_.usable()) return;
   try {
     connection_.run_script("ROLLBACK", patience);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // The database rolls back by itself when the connection closes.
   }
 }

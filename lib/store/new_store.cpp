@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using store::Connection;
 
 std::vector<Migration> Store::migrate(const std::vector<ForeignObject>& adopted, const NewStore& if_new) {
-  const auto migrations = impl_->driver().migrations;
+  const auto& migrations = impl_->driver().migrations();
   if (if_new.layout || if_new.workers) {
     // Before a file is made for it.
     impl_->attempt(store::IfMissing::assume_empty, false, [&](Connection& connection, store::TimeLeft left) {

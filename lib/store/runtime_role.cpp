@@ -81,7 +81,7 @@ void Store::grant_runtime_role(const std::string& role) {
     require_roles(connection.sql());
     store::Transaction transaction(connection, left);
     store::require_newest(store::read_schema(connection, transaction.time_left()),
-                          impl_->driver().migrations);
+                          impl_->driver().migrations());
     store::grant_runtime_role(connection, role, transaction);
     transaction.commit();
   });

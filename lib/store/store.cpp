@@ -61,7 +61,7 @@ void Store::Impl::connect(store::IfMissing if_missing, bool check_schema, const 
   }
   if (check_schema && !schema_checked_) {
     const store::Schema schema = store::read_schema(*connection_, attempts.time_left());
-    store::require_current(schema, driver().migrations);
+    store::require_current(schema, driver().migrations());
     deployment_ = schema.deployment;
     schema_checked_ = true;
   }
@@ -71,7 +71,7 @@ void Store::Impl::connect_anew(store::IfMissing if_missing, milliseconds timeout
   // libpq would read them again.
   if (url_.driver == "postgresql") store::require_same_variables(url_.target, variables_);
   auto connection = driver().connect(url_.target, program_, if_missing, timeout);
-  if (connected_in_ != store::fork_generation()) static_cast<void>(connection_.release());
+  disconnect();
   connection_ = std::move(connection);
   answered_.reset();
   connected_in_ = store::fork_generation();
@@ -112,13 +112,17 @@ bool Store::Impl::may_lead_to(const StoreIdentity& store) const {
 
 void Store::Impl::connect_by(std::uint64_t files, const std::optional<StoreIdentity>& leads_to) {
   if (std::exchange(connected_by_, files) == files && (!leads_to || may_lead_to(*leads_to))) return;
+  disconnect();
+}
+
+void Store::Impl::disconnect() noexcept {
+  // To end it would end the parent's session.
   if (connected_in_ != store::fork_generation()) static_cast<void>(connection_.release());
   connection_.reset();
 }
 
 Store::Impl::~Impl() {
-  // To end it would end the parent's session.
-  if (connected_in_ != store::fork_generation()) static_cast<void>(connection_.release());
+  disconnect();
 }
 
 Store::Store(const StoreOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -134,7 +138,7 @@ std::vector<Migration> Store::pending_migrations() {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, store::TimeLeft left) {
         auto pending =
-            store::wanted(connection, store::read_schema(connection, left), impl_->driver().migrations, left);
+            store::wanted(connection, store::read_schema(connection, left), impl_->driver().migrations(), left);
         for (Migration& migration : pending) migration.sql = connection.placed(migration.sql);
         return pending;
       });
@@ -144,7 +148,7 @@ std::string Store::migration_script(const std::vector<ForeignObject>& adopted) {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, store::TimeLeft left) {
         const auto schema = store::read_schema(connection, left);
-        return store::script(connection, store::wanted(connection, schema, impl_->driver().migrations, left),
+        return store::script(connection, store::wanted(connection, schema, impl_->driver().migrations(), left),
                              adopted);
       });
 }

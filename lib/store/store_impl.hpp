@@ -71,16 +71,24 @@ class Store::Impl {
     const auto asked = while_asked_ ? while_asked_() : nullptr;
     store::Attempts attempts(clock_, timeout_, latest_);
     retried_ = false;
-    for (;;) {
-      try {
-        connect(if_missing, check_schema, attempts);
-        return work(*connection_, store::TimeLeft(attempts));
-      } catch (const Error& error) {
-        if (connection_ && !connection_->usable()) connection_.reset();
-        if (connection_ && store::may_be_table_fault(error)) blame_tables(error, attempts);
-        attempts.wait_after(error);
-        retried_ = true;
+    try {
+      for (;;) {
+        try {
+          connect(if_missing, check_schema, attempts);
+          return work(*connection_, store::TimeLeft(attempts));
+        } catch (const Error& error) {
+          if (connection_ && !connection_->usable()) connection_.reset();
+          if (connection_ && store::may_be_table_fault(error)) blame_tables(error, attempts);
+          attempts.wait_after(error);
+          retried_ = true;
+        }
       }
+    } catch (const Error&) {
+      throw;
+    } catch (...) {
+      // As without memory, amid a statement: its answer would be taken for that to the next one.
+      disconnect();
+      throw;
     }
   }
 
@@ -211,7 +219,7 @@ class Store::Impl {
   /// That the present connection's answer came from `store`.
   void note_answer(const StoreIdentity& store) { answered_ = store; }
   /// For whoever has looked at a store that may not exist.
-  void disconnect() noexcept { connection_.reset(); }
+  void disconnect() noexcept;
   /// For whoever has changed what is known of the store.
   void look_anew() noexcept { schema_checked_ = false; }
 

@@ -9,4 +9,10 @@ void refuse_allocations(int count);
 /// How many of them have not come yet.
 int allocations_to_refuse();
 
+/// Has the `nth` allocation of C++ from now on fail, in this thread alone; 0: none of those to come.
+void refuse_nth_allocation(int nth);
+
+/// Whether the last one that was to fail has failed.
+bool was_nth_allocation_refused();
+
 }  // namespace leaf::test

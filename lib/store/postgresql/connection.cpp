@@ -385,7 +385,7 @@ std::unique_ptr<Connection> connect(const std::string& connection_string, const 
 extern "C" LEAF_EXPORT const leaf::store::Driver leaf_store_driver;
 const leaf::store::Driver leaf_store_driver{
     .built_with = LEAF_VERSION,
-    .migrations = leaf::store::postgresql::migrations(),
+    .migrations = &leaf::store::postgresql::migrations,
     .connect = &leaf::store::postgresql::connect,
     .inspect = &leaf::store::postgresql::inspect,
     .query_lines = &leaf::store::postgresql::query_lines,

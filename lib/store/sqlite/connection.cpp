@@ -381,7 +381,7 @@ std::unique_ptr<Connection> connect(const std::string& path, const std::string& 
 extern "C" LEAF_EXPORT const leaf::store::Driver leaf_store_driver;
 const leaf::store::Driver leaf_store_driver{
     .built_with = LEAF_VERSION,
-    .migrations = leaf::store::sqlite::migrations(),
+    .migrations = &leaf::store::sqlite::migrations,
     .connect = &leaf::store::sqlite::connect,
     .inspect = &leaf::store::sqlite::inspect,
     .before_fork = &leaf::store::fork_guard::before_fork,
