@@ -73,6 +73,7 @@ inline constexpr const char* timed_out = "57014";      ///< the deadline passed,
 inline constexpr const char* idle_too_long = "25P03";  ///< in a transaction, for the server's taste
 inline constexpr const char* missing_table = "42P01";
 inline constexpr const char* missing_schema = "3F000";
+inline constexpr const char* not_durable = "LF002";  ///< a commit might not last: nothing was written
 }  // namespace sqlstate
 
 /// One open connection to a database. Not thread safe. Never prints, and no call depends on session state

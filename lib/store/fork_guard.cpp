@@ -19,6 +19,7 @@ bool has_brief_lock = false;  // of who forks
 /// the child is not to call the library, so nothing is kept from it.
 thread_local int held = 0;
 std::atomic<bool> is_over{false};
+std::atomic<unsigned> generations{0};
 
 /// False if others still hold it at the end of `patience`.
 bool lock_soon(pthread_rwlock_t& rwlock, std::chrono::nanoseconds patience) {
@@ -56,6 +57,10 @@ bool is_wanted() noexcept {
   return forks.load(std::memory_order_relaxed) > 0;
 }
 
+unsigned generation() noexcept {
+  return generations.load(std::memory_order_relaxed);
+}
+
 void end() noexcept {
   is_over = true;
   // It is let go at once: whoever waits for it has to see that it is over, for exit() may wait for its
@@ -76,6 +81,7 @@ void before_fork() noexcept {
 
 void after_fork(bool is_child) noexcept {
   --forks;
+  if (is_child) ++generations;
   if (held > 0) return;
   if (has_brief_lock) pthread_rwlock_unlock(&brief_lock);
   pthread_rwlock_unlock(&lock);

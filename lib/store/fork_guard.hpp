@@ -30,6 +30,9 @@ class HoldBriefly {
 /// True while fork() waits: whoever may wait for long gives up, and tries again afterwards.
 bool is_wanted() noexcept;
 
+/// Another number in a child than in its parent.
+unsigned generation() noexcept;
+
 /// To be called by exit(), before libraries tear down what their functions need: waits a moment for those who
 /// hold the guard.
 void end() noexcept;

@@ -30,6 +30,8 @@ std::optional<Error> refusal(Connection& connection, Attempt attempt) {
       attempt();
       return std::nullopt;
     } catch (const Error& error) {
+      // Other checks tell whether a commit would last.
+      if (error.sqlstate() == sqlstate::not_durable) return std::nullopt;
       if (error.sqlstate() == sqlstate::timed_out) return error;
       if (!error.retryable()) return error;
       if (!connection.usable()) throw;
@@ -60,7 +62,6 @@ std::vector<Tag> tags_in_use(Connection& connection, std::size_t count, millisec
 void try_grant(Connection& connection, const Tag& tag, milliseconds timeout) {
   const Value grant[] = {tag.name, std::int64_t{0}, std::int64_t{0}};
   const auto granted = connection.try_out(connection.sql().grant_segment, grant, timeout);
-  // Other checks tell whether a commit would last.
   constexpr std::int64_t old_row = 7;
   if (granted.size() == 1 && (granted[0].integer(5) == old_row || granted[0].integer(0) < tag.next_id))
     throw put_back();

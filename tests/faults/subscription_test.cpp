@@ -79,10 +79,15 @@ TEST_CASE_FIXTURE(Moved, "subscription: a store that comes to follow another one
     lease = store.renew_worker(lease, {.owner = "b"});
   }
   follow(", copy_data = false");
+  const std::string used_up =
+      "SELECT (SELECT max_id FROM leaf_alloc) || ' ' || (SELECT max(window_end) FROM leaf_worker)"
+      " || ' ' || (SELECT next_worker FROM leaf_meta)";
+  const std::string before = sql.value(used_up);
   require_refused([&] { store.grant(order, 1); });
   require_refused([&] { store.grant_segment(order); });
   require_refused([&] { store.renew_worker(lease, {.owner = "b"}); });
   require_refused([&] { store.acquire_worker({.owner = "c"}); });
+  CHECK(sql.value(used_up) == before);
   require_refused([&] { store.update_tag(order, {.raise_to = 1'000'000}); });
   require_refused([&] { store.add_tag(new_tag("bill")); });
   CHECK_THROWS_WITH_AS(sql.run("SELECT leaf_next('order')"),

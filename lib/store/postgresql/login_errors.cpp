@@ -1,6 +1,7 @@
 #include "store/postgresql/login_errors.hpp"
 
 #include <fmt/format.h>
+#include <netdb.h>
 
 #include <algorithm>
 #include <memory>
@@ -33,6 +34,11 @@ bool is_nobody_there(std::string_view reason) {
   return reason.ends_with("Connection refused") || reason.ends_with("No such file or directory") ||
          reason.ends_with("server closed the connection unexpectedly") ||
          reason.ends_with("Connection reset by peer");
+}
+
+/// Whether no name server has answered, or it could not find out: so it is while that one starts again.
+bool is_no_name_server_there(std::string_view reason) {
+  return reason.ends_with(gai_strerror(EAI_AGAIN));
 }
 
 /// What mends a TLS connection that does not come about; libpq tells of it in words alone.
@@ -192,7 +198,8 @@ Error unresolved_error(const std::vector<std::string>& failures, const std::stri
               ? "give the server's address: hostaddr=ADDRESS; or allow more threads: see 'ulimit -a', and "
                 "TasksMax= of a service"_hint
               : "check the host's name, or give its address: hostaddr=ADDRESS"_hint,
-          sqlstate::unable_to_connect};
+          std::ranges::any_of(failures, is_no_name_server_there) ? sqlstate::not_yet
+                                                                 : sqlstate::unable_to_connect};
 }
 
 Error login_error(const PGconn* connection, const std::string& connection_string,
@@ -229,7 +236,8 @@ Error login_error(const PGconn* connection, const std::string& connection_string
   }
   // As the server says it once it listens again.
   if (state.empty() && meaning.code == ErrorCode::unavailable &&
-      std::ranges::any_of(reasons, is_nobody_there))
+      (std::ranges::any_of(reasons, is_nobody_there) ||
+       std::ranges::any_of(failures, is_no_name_server_there)))
     state = sqlstate::not_yet;
   if (state.empty()) state = sqlstate::unable_to_connect;
   return {meaning.code,

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -79,66 +80,84 @@ Answer look_up(const std::string& name) {
   return answer;
 }
 
-/// Look-ups that are under way, each in a thread that nobody waits for at the end: a resolver cannot be
-/// stopped.
+/// Of a name, for all who ask for it meanwhile.
+struct LookUp {
+  std::string name;
+  Answer answer{};
+};
+
+/// The look-ups that are under way in this process, each in a thread that nobody waits for at the end: a
+/// resolver cannot be stopped. One for each name: else whoever asks again while no name server answers would
+/// leave a thread behind each time.
 class LookUps {
  public:
-  void begin(const std::string& name) {
-    const auto [place, is_new] = add(name);
-    if (!is_new) return;
-    try {
-      const NoSignals in_thread;
-      std::thread([place = place, answers = answers_]() noexcept {
-        Answer answer;
-        try {
-          answer = look_up(place->first);
-        } catch (const std::bad_alloc&) {
-          answer.failure = "out of memory";  // so short a text needs none
-        }
-        answers->take(place->second, std::move(answer));
-      }).detach();
-    } catch (const std::system_error& error) {
-      answers_->take(place->second, {.addresses = {},
-                                     .failure = fmt::format("{} to look up host name \"{}\": {}", no_thread,
-                                                            name, error.what())});
-    }
+  static LookUps& of_this_process() {
+    static constinit std::atomic<LookUps*> current{nullptr};
+    LookUps* known = current.load(std::memory_order_acquire);
+    if (known != nullptr && known->generation_ == fork_guard::generation()) return *known;
+    auto own = std::make_unique<LookUps>();  // the threads of the parent's are not here
+    if (!current.compare_exchange_strong(known, own.get(), std::memory_order_acq_rel)) return *known;
+    return *own.release();
   }
 
-  /// Until all are done, and after `enough` until there is an address.
-  std::map<std::string, Answer> wait(Deadline enough, Deadline deadline) const {
-    std::unique_lock lock(answers_->mutex);
+  std::shared_ptr<const LookUp> begin(const std::string& name) {
+    const std::unique_lock lock(mutex_);
+    const auto [place, is_new] = under_way_.try_emplace(name);
+    if (!is_new) return place->second;
+    std::shared_ptr<LookUp> begun;
+    try {
+      begun = place->second = std::make_shared<LookUp>(LookUp{.name = name});
+      const NoSignals in_thread;
+      std::thread([this, begun]() noexcept { run(begun); }).detach();
+    } catch (const std::system_error& error) {
+      under_way_.erase(place);
+      begun->answer = {
+          .addresses = {},
+          .failure = fmt::format("{} to look up host name \"{}\": {}", no_thread, name, error.what()),
+          .has_come = true};
+    } catch (...) {
+      under_way_.erase(place);
+      throw;
+    }
+    return begun;
+  }
+
+  /// Until all are done, and after `enough` until there is an address. Returns their answers.
+  std::map<std::string, Answer> wait(const std::vector<std::shared_ptr<const LookUp>>& look_ups,
+                                     Deadline enough, Deadline deadline) {
+    std::unique_lock lock(mutex_);
     const auto all = [&] {
-      return std::ranges::all_of(answers_->by_name, [](const auto& entry) { return entry.second.has_come; });
+      return std::ranges::all_of(look_ups, [](const auto& look_up) { return look_up->answer.has_come; });
     };
-    answers_->changed.wait_until(lock, std::min(enough, deadline), all);
-    answers_->changed.wait_until(lock, deadline, [&] {
-      return all() || std::ranges::any_of(answers_->by_name,
-                                          [](const auto& entry) { return !entry.second.addresses.empty(); });
+    changed_.wait_until(lock, std::min(enough, deadline), all);
+    changed_.wait_until(lock, deadline, [&] {
+      return all() || std::ranges::any_of(
+                          look_ups, [](const auto& look_up) { return !look_up->answer.addresses.empty(); });
     });
-    return answers_->by_name;
+    std::map<std::string, Answer> answers;
+    for (const auto& look_up : look_ups) answers.emplace(look_up->name, look_up->answer);
+    return answers;
   }
 
  private:
-  using ByName = std::map<std::string, Answer>;
-  struct Answers {
-    void take(Answer& place, Answer&& answer) noexcept {
-      const std::lock_guard lock(mutex);
-      place = std::move(answer);
-      place.has_come = true;
-      changed.notify_all();
+  void run(const std::shared_ptr<LookUp>& begun) noexcept {
+    Answer answer;
+    try {
+      answer = look_up(begun->name);
+    } catch (const std::bad_alloc&) {
+      answer.failure = "out of memory";  // so short a text needs none
     }
-
-    std::mutex mutex;
-    std::condition_variable changed;
-    ByName by_name;  // of those too that have not come
-  };
-
-  std::pair<ByName::iterator, bool> add(const std::string& name) {
-    const std::lock_guard lock(answers_->mutex);
-    return answers_->by_name.try_emplace(name);
+    const std::lock_guard lock(mutex_);
+    under_way_.erase(begun->name);
+    begun->answer = std::move(answer);
+    begun->answer.has_come = true;
+    changed_.notify_all();
   }
 
-  std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
+  const unsigned generation_ = fork_guard::generation();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::shared_ptr<LookUp>> under_way_;
 };
 
 }  // namespace
@@ -146,14 +165,16 @@ class LookUps {
 Resolution resolve(const Servers& servers, Deadline deadline) {
   const std::vector<Server> named = one_by_one(servers);
   if (std::ranges::none_of(named, needs_resolver)) return {.servers = servers, .failures = {}};
-  LookUps look_ups;
+  LookUps& of_all = LookUps::of_this_process();
+  std::vector<std::shared_ptr<const LookUp>> look_ups;
   for (const Server& server : named) {
-    if (needs_resolver(server)) look_ups.begin(server.host);
+    if (needs_resolver(server)) look_ups.push_back(of_all.begin(server.host));
   }
   const auto now = steady_clock::now();
   const Deadline half = now + (deadline - now) / 2;
   const bool is_other_left = !std::ranges::all_of(named, needs_resolver);
-  const auto answers = look_ups.wait(named.size() == 1 ? deadline : half, is_other_left ? half : deadline);
+  const auto answers =
+      of_all.wait(look_ups, named.size() == 1 ? deadline : half, is_other_left ? half : deadline);
 
   std::vector<Server> found;
   Resolution result;

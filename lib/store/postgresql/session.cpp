@@ -42,9 +42,10 @@ struct FreeCancel {
   void operator()(PGcancel* request) const noexcept { PQfreeCancel(request); }
 };
 
-std::string option(const PQconninfoOption* options, std::string_view keyword) {
+std::string option(const PQconninfoOption* options, std::string_view keyword,
+                   char* PQconninfoOption::*what = &PQconninfoOption::val) {
   for (; options != nullptr && options->keyword != nullptr; ++options) {
-    if (keyword == options->keyword) return options->val != nullptr ? options->val : "";
+    if (keyword == options->keyword) return options->*what != nullptr ? options->*what : "";
   }
   return {};
 }
@@ -125,6 +126,15 @@ std::vector<Parameter> missing_parameters(const Options& options, milliseconds t
         {"tcp_user_timeout", std::to_string(std::max<std::int64_t>(1, timeout.count() / servers))});
   }
   return missing;
+}
+
+/// Has the lists say what they leave to libpq. It passes over one that is empty, as it is where one server is
+/// left, and would take the list of all servers for it.
+void say_all(Servers& servers, const Options& options) {
+  if (servers.ports.empty()) servers.ports = option(options.get(), "port", &PQconninfoOption::compiled);
+  const bool is_folder = servers.hosts.starts_with('/') || servers.hosts.starts_with('@');
+  if (servers.addresses.empty() && !option(options.get(), "hostaddr").empty() && !is_folder)
+    servers.addresses = servers.hosts;  // an address, as all names have got theirs
 }
 
 /// How long a login waits for one of several servers. The kernel of one whose processes stand still accepts
@@ -229,6 +239,7 @@ Session log_in(const std::string& connection_string, const std::string& program,
                                   deadline);
   if (!resolution.is_anybody_left) throw unresolved_error(resolution.failures, connection_string);
   for (;;) {
+    say_all(resolution.servers, options);
     std::vector<Parameter> parameters = missing;
     parameters.push_back({"host", resolution.servers.hosts});
     parameters.push_back({"hostaddr", resolution.servers.addresses});

@@ -23,21 +23,23 @@
   " CASE WHEN last_grant > 0 THEN " MS("update_time") " END"
 // None where the schema has come to ask for a later release since it was looked at.
 #define DEPLOYMENT "(SELECT deployment FROM leaf_meta WHERE min_reader <= " NEWEST_SCHEMA ")"
-// Whether a commit may be believed: see require_durable(). `local` and better survive a crash of the server;
+// Whether a commit may be believed: see require_durable(). Else the statement fails, so that what is refused
+// uses nothing up. `local` and better survive a crash of the server;
 // `off` does not. Where a standby is waited for, `local` does not wait: a failover would lose it, after which
 // an operator may say that none was lost. `remote_write` waits, and a role may have it. Where warnings are
 // not sent, nobody is told that a wait for a synchronous standby was given up. In the role of a replica no
 // trigger runs. Databases without the settings have no such modes. Unlogged tables cannot be published; to
 // ask that costs a tenth of a look into pg_class. A subscription writes what another server has, and no
 // trigger runs.
-#define DURABILITY(further)                                                    \
+#define FAILING(code) " THEN CASE WHEN leaf_require_durable(tableoid) THEN " code " END"
+#define DURABILITY(further) \
   "CASE WHEN current_setting('synchronous_commit', true) = 'off'"              \
-  " OR current_setting('client_min_messages', true) = 'error' THEN 0"          \
+  " OR current_setting('client_min_messages', true) = 'error'" FAILING("0")    \
   " WHEN current_setting('synchronous_commit', true) = 'local'"                \
-  " AND current_setting('synchronous_standby_names', true) <> '' THEN 5"       \
-  " WHEN current_setting('session_replication_role', true) = 'replica' THEN 4" \
-  " WHEN NOT pg_relation_is_publishable(tableoid) THEN 2"                      \
-  " WHEN tableoid IN (SELECT srrelid FROM pg_subscription_rel) THEN 6" further " ELSE 1 END"
+  " AND current_setting('synchronous_standby_names', true) <> ''" FAILING("5") \
+  " WHEN current_setting('session_replication_role', true) = 'replica'" FAILING("4") \
+  " WHEN NOT pg_relation_is_publishable(tableoid)" FAILING("2")                \
+  " WHEN tableoid IN (SELECT srrelid FROM pg_subscription_rel)" FAILING("6") further " ELSE 1 END"
 // A trigger of somebody's may put the old row back: it lacks what the statement has written.
 #define IS_DURABLE_LEASE DURABILITY(" WHEN token IS DISTINCT FROM " HASH " THEN 7")
 // A table that was made anew without the triggers keeps the name of the one that it was copied from.

@@ -10,12 +10,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "support/error_of.hpp"
+#include "support/interrupted_clock.hpp"
 #include "support/postgresql_cluster.hpp"
 #include "support/process.hpp"
 #include "support/sql_session.hpp"
@@ -80,6 +83,9 @@ class SilentNameServer {
     put("nsswitch.conf", "hosts: files dns\n");
   }
   ~SilentNameServer() { close(socket_); }
+  /// From now on nobody is there to be asked.
+  void leave() { close(std::exchange(socket_, -1)); }
+  void know(const std::string& hosts) { std::ofstream(folder_.path() / "hosts") << hosts; }
   SilentNameServer(const SilentNameServer&) = delete;
   SilentNameServer& operator=(const SilentNameServer&) = delete;
 
@@ -125,7 +131,10 @@ TEST_CASE("resolver apart: a name that nobody knows leaves time for the next hos
         // All addresses of a name are tried, and its port is that of its place in the list.
         std::string("host=silent.example.org,db.test port=1,5432"), std::string("host=db.test port=5432"),
         std::string("host=db.test hostaddr=127.0.0.1 port=5432"),
-        std::string("host=silent.example.org,silent.example.org hostaddr=,127.0.0.1 port=5432")}) {
+        std::string("host=silent.example.org,silent.example.org hostaddr=,127.0.0.1 port=5432"),
+        // Where one is left, what says nothing of it must not mean the list.
+        std::string("host=no..name,db.test port=,"), std::string("host=127.0.0.1,no..name port=,"),
+        std::string("host=no..name,127.0.0.1 hostaddr=, port=5432,")}) {
     CAPTURE(where);
     leaf::Store store({.url = where + rest, .timeout = milliseconds(4000)});
     CHECK(store.grant(order, 5).range == leaf::Range{next, next + 5});
@@ -154,6 +163,34 @@ TEST_CASE("resolver apart: who looked up a name before asks the name server the 
   });
   CAPTURE(std::string(error.what()));
   CHECK(std::string(error.what()).find("was not resolved in time") != std::string::npos);
+}
+
+TEST_CASE("resolver apart: whoever asks again for a name joins who asks already" * doctest::skip()) {
+  const SilentNameServer silent("");
+  const auto threads = [] {
+    const std::filesystem::directory_iterator all("/proc/self/task");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = threads();
+  for (int i = 0; i < 20; ++i) {
+    leaf::Store store({.url = "host=silent.example.org dbname=ids", .timeout = milliseconds(20)});
+    CHECK(mentions(error_of([&] { store.tags(); }), "was not resolved in time"));
+  }
+  CHECK(threads() == before + 1);
+}
+
+TEST_CASE("resolver apart: a name server that is away is waited for as a server is" * doctest::skip()) {
+  SilentNameServer nobody("");
+  const PostgresqlCluster cluster("listen_addresses = '127.0.0.1'");
+  leaf::Store({.url = cluster.url()}).migrate();
+  nobody.leave();
+  leaf::test::InterruptedClock clock;
+  clock.interruption = [&] { nobody.know("127.0.0.1 db.test\n"); };
+  const std::string url = "host=db.test port=5432 dbname=postgres user=postgres";
+  leaf::Store impatient({.url = url, .timeout = milliseconds(0), .clock = &clock});
+  CHECK(mentions(error_of([&] { impatient.tags(); }), "could not translate host name"));
+  leaf::Store store({.url = url, .timeout = std::chrono::minutes(1), .clock = &clock});
+  CHECK(store.tags().empty());
 }
 
 TEST_CASE(
@@ -210,6 +247,14 @@ TEST_CASE("resolver: a name that nobody can have takes no time from the others")
 
 TEST_CASE("resolver: who looked up a name before asks the name server the next time too") {
   run_apart("resolver apart: who looked up a name before*");
+}
+
+TEST_CASE("resolver: whoever asks again for a name joins who asks already") {
+  run_apart("resolver apart: whoever asks again*");
+}
+
+TEST_CASE("resolver: a name server that is away is waited for as a server is") {
+  run_apart("resolver apart: a name server that is away*");
 }
 
 TEST_CASE("resolver: of servers that are named by their addresses alone the one is found that takes writes") {
