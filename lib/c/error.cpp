@@ -2,15 +2,26 @@
 
 #include <cstddef>
 #include <new>
+#include <string>
+
+#include "text/shortage.hpp"
 
 namespace leaf::c {
 
 namespace {
 
+std::string memory_hint() {
+  try {
+    return shortage_hint(ENOMEM);
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 /// For when there is no memory to make one. Never destroyed: a handler at exit may draw.
 leaf_error& out_of_memory() {
   alignas(leaf_error) static std::byte place[sizeof(leaf_error)];
-  static leaf_error& error = *new (place) leaf_error{LEAF_FAILED, "out of memory", {}};
+  static leaf_error& error = *new (place) leaf_error{LEAF_UNAVAILABLE, "out of memory", memory_hint()};
   return error;
 }
 

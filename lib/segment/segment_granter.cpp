@@ -24,8 +24,7 @@ range::Granted SegmentGranter::grant(Store& store, const range::Filled& filled) 
   auto record = range::record_as<range::SegmentRecord>(filled.record);
   StepPolicy policy(bounds_, record.steps);
   const UnixTime now = std::chrono::floor<std::chrono::milliseconds>(clock_.now());
-  const std::int64_t wish =
-      std::min(policy.wish(now), max_segment);  // a taken-over tag may have a longer step
+  const std::int64_t wish = policy.wish(now);
   const Grant grant = store.grant_segment(tag_, wish);
   if (grant.range.size() > range::DoubleBuffer::max_size) {
     throw Error(ErrorCode::failed,

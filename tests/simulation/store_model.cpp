@@ -416,14 +416,23 @@ class Statement {
     return row.max_id >= integer(3) || (!is_file() && row.granted_by != here_);
   }
 
+  /// DURABILITY: a server fails at once, but for what is seen in the row alone.
+  std::optional<std::string> durability() const {
+    constexpr std::int64_t lasts = 1;
+    constexpr std::int64_t without_triggers = 3;
+    if (!is_file() && model_.durability != lasts && model_.durability != without_triggers)
+      throw Error(ErrorCode::refused, "commits may be lost", {}, "LF002");
+    return number(model_.durability);
+  }
+
   Rows grant(TagRow& row, std::int64_t count) {
     update_tag(row, [&](TagRow& changed) {
       changed.max_id += count;
       changed.last_grant = count;
     });
     return {Row({number(row.max_id - row.last_grant), number(row.max_id), number(row.step),
-                 number(row.limit.value_or(no_limit)), row.incarnation.text(), number(model_.durability),
-                 deployment(), granter(row.granted_by), number(row.start.value_or(1))})};
+                 number(row.limit.value_or(no_limit)), row.incarnation.text(), durability(), deployment(),
+                 granter(row.granted_by), number(row.start.value_or(1))})};
   }
 
   /// None for a program that would not understand the rest of the rows.
@@ -641,8 +650,8 @@ class Statement {
     return {ErrorCode::failed, "a worker may not be taken for longer than three days", {}, "23514"};
   }
   Row lease(const WorkerRow& row, std::int64_t begin) const {
-    return Row({number(row.id), number(begin), number(row.window_end), number(model_.durability),
-                deployment(), granter(here_), meta().layout});
+    return Row({number(row.id), number(begin), number(row.window_end), durability(), deployment(),
+                granter(here_), meta().layout});
   }
   template <typename Fits>
   Rows free_those(Fits fits) {

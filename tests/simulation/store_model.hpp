@@ -106,7 +106,7 @@ class StoreModel {
   Database database;
   Tables tables{};
   ServerName here{};
-  /// What its answers say of commits: 1 where a crash keeps them, else why it would not (DURABILITY of
+  /// What is to be said of commits: 1 where a crash keeps them, else why it would not (DURABILITY of
   /// postgresql/sql.cpp).
   std::int64_t durability = 1;
   bool asks_for_later_release = false;

@@ -300,7 +300,7 @@ void try_by_hand(StorePair& pair) {
 struct Setting {
   const char* set;
   const char* reset;
-  std::int64_t durability;  ///< what the model answers then
+  std::int64_t durability;  ///< what the model is to know of it
 };
 constexpr Setting settings[] = {
     {"SET synchronous_commit = off", "RESET synchronous_commit", 0},
@@ -309,7 +309,7 @@ constexpr Setting settings[] = {
     {"SET session_replication_role = replica", "SET session_replication_role = origin", 4},
 };
 
-/// The answer says why the grant may not be believed; leaf_next() and administration refuse to go on.
+/// Grants, leaf_next() and administration refuse to go on.
 void ask_without_durability(StorePair& pair) {
   Random& random = pair.random;
   const Setting& setting = settings[random.below(std::ssize(settings))];

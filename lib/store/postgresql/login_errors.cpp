@@ -4,6 +4,7 @@
 #include <netdb.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -17,6 +18,7 @@
 #include "store/postgresql/resolver.hpp"
 #include "store/redaction.hpp"
 #include "text/hint.hpp"
+#include "text/shortage.hpp"
 
 namespace leaf::store::postgresql {
 
@@ -39,6 +41,11 @@ bool is_nobody_there(std::string_view reason) {
 /// Whether no name server has answered, or it could not find out: so it is while that one starts again.
 bool is_no_name_server_there(std::string_view reason) {
   return reason.ends_with(gai_strerror(EAI_AGAIN));
+}
+
+/// Whether this process has too little of it; libpq tells of that in words alone.
+bool lacks_memory(std::string_view reason) {
+  return reason.ends_with("out of memory");
 }
 
 /// What mends a TLS connection that does not come about; libpq tells of it in words alone.
@@ -197,6 +204,8 @@ Error unresolved_error(const std::vector<std::string>& failures, const std::stri
           : lacks_threads
               ? "give the server's address: hostaddr=ADDRESS; or allow more threads: see 'ulimit -a', and "
                 "TasksMax= of a service"_hint
+          : std::ranges::any_of(failures, lacks_memory)
+              ? shortage_hint(ENOMEM)
               : "check the host's name, or give its address: hostaddr=ADDRESS"_hint,
           std::ranges::any_of(failures, is_no_name_server_there) ? sqlstate::not_yet
                                                                  : sqlstate::unable_to_connect};
@@ -231,6 +240,8 @@ Error login_error(const PGconn* connection, const std::string& connection_string
   if (state == "55000") meaning = closed_database(connection, reasons);
   if (needs_password) {
     meaning = meaning_of(wrong_password);
+  } else if (state.empty() && std::ranges::any_of(reasons, lacks_memory)) {
+    meaning = {ErrorCode::unavailable, shortage_hint(ENOMEM)};
   } else if (state.empty() && std::none_of(reasons.begin(), reasons.end(), concerns_a_server)) {
     meaning = {ErrorCode::usage, malformed_hint(reasons)};
   }

@@ -25,6 +25,7 @@
 #include "store/postgresql/servers.hpp"
 #include "text/advice.hpp"
 #include "text/hint.hpp"
+#include "text/shortage.hpp"
 
 namespace leaf::store::postgresql {
 
@@ -55,16 +56,24 @@ struct Parameter {
   std::string value;
 };
 
+Error out_of_memory() {
+  return {ErrorCode::unavailable, "out of memory", shortage_hint(ENOMEM)};
+}
+
+/// No time mends it.
+Error is_ending() {
+  return {ErrorCode::failed, "the program is ending"};
+}
+
 /// exit() tears down OpenSSL and Kerberos, and threads that log in meanwhile would crash in them: OpenSSL at
 /// any time, but it tells before it does so, and Kerberos after all that was registered. Throws Error
-/// (unavailable) once it has begun to.
+/// (failed) once it has begun to.
 void end_with_program() {
   static constinit MadeOnce<bool> registered;
   registered.get([] {
-    if (OPENSSL_atexit(&fork_guard::end) != 1) throw Error(ErrorCode::failed, "out of memory");
+    if (OPENSSL_atexit(&fork_guard::end) != 1) throw out_of_memory();
     // Where neither of them has told all others before, exit() waits for this thread from now on.
-    if (std::atexit(&fork_guard::end) != 0 || OPENSSL_init_crypto(0, nullptr) != 1)
-      throw Error(ErrorCode::unavailable, "the program is ending");
+    if (std::atexit(&fork_guard::end) != 0 || OPENSSL_init_crypto(0, nullptr) != 1) throw is_ending();
     return true;
   });
 }
@@ -84,7 +93,7 @@ Session start(const std::string& connection_string, const std::string& program,
     end_with_program();
     return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1);
   }));
-  if (!session) throw Error(ErrorCode::failed, "out of memory");
+  if (!session) throw out_of_memory();
   // What the server warns of at login, libpq would print.
   PQsetNoticeReceiver(
       session.get(), [](void*, const PGresult*) {}, nullptr);
@@ -209,7 +218,7 @@ InEnglish::~InEnglish() {
 }
 
 void require_not_ended() {
-  if (fork_guard::has_ended()) throw Error(ErrorCode::unavailable, "the program is ending");
+  if (fork_guard::has_ended()) throw is_ending();
 }
 
 void FinishConnection::operator()(PGconn* connection) const noexcept {

@@ -11,7 +11,7 @@
 
 namespace leaf::store::postgresql {
 
-/// Throws Error (unavailable) once exit() has begun.
+/// Throws Error (failed) once exit() has begun.
 void require_not_ended();
 
 struct FinishConnection {
@@ -45,7 +45,7 @@ class InEnglish {
 };
 
 /// Runs a step of libpq's, which neither a fork() nor the end of the program comes between. Throws Error
-/// (unavailable) once exit() has begun: libraries that libpq needs have been torn down then.
+/// (failed) once exit() has begun: libraries that libpq needs have been torn down then.
 template <typename Step>
 auto take_step(Step step) {
   const fork_guard::Hold no_fork;

@@ -31,15 +31,15 @@
 // trigger runs. Databases without the settings have no such modes. Unlogged tables cannot be published; to
 // ask that costs a tenth of a look into pg_class. A subscription writes what another server has, and no
 // trigger runs.
-#define FAILING(code) " THEN CASE WHEN leaf_require_durable(tableoid) THEN " code " END"
+#define REFUSED(code) " THEN CASE WHEN leaf_require_durable(tableoid) THEN " code " END"
 #define DURABILITY(further) \
-  "CASE WHEN current_setting('synchronous_commit', true) = 'off'"              \
-  " OR current_setting('client_min_messages', true) = 'error'" FAILING("0")    \
-  " WHEN current_setting('synchronous_commit', true) = 'local'"                \
-  " AND current_setting('synchronous_standby_names', true) <> ''" FAILING("5") \
-  " WHEN current_setting('session_replication_role', true) = 'replica'" FAILING("4") \
-  " WHEN NOT pg_relation_is_publishable(tableoid)" FAILING("2")                \
-  " WHEN tableoid IN (SELECT srrelid FROM pg_subscription_rel)" FAILING("6") further " ELSE 1 END"
+  "CASE WHEN current_setting('synchronous_commit', true) = 'off'"                    \
+  " OR current_setting('client_min_messages', true) = 'error'" REFUSED("0")          \
+  " WHEN current_setting('synchronous_commit', true) = 'local'"                      \
+  " AND current_setting('synchronous_standby_names', true) <> ''" REFUSED("5")       \
+  " WHEN current_setting('session_replication_role', true) = 'replica'" REFUSED("4") \
+  " WHEN NOT pg_relation_is_publishable(tableoid)" REFUSED("2")                      \
+  " WHEN tableoid IN (SELECT srrelid FROM pg_subscription_rel)" REFUSED("6") further " ELSE 1 END"
 // A trigger of somebody's may put the old row back: it lacks what the statement has written.
 #define IS_DURABLE_LEASE DURABILITY(" WHEN token IS DISTINCT FROM " HASH " THEN 7")
 // A table that was made anew without the triggers keeps the name of the one that it was copied from.

@@ -15,12 +15,14 @@
 
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
+#include "support/error_of.hpp"
 #include "support/number_of_parent.hpp"
 #include "support/process.hpp"
 #include "support/sanitized.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
 
+using leaf::test::error_of;
 using leaf::test::TestDatabase;
 
 namespace {
@@ -81,6 +83,14 @@ TEST_CASE("exit apart: with a thread whose libraries read their settings" * doct
   std::exit(0);
 }
 
+TEST_CASE("exit apart: with a call at its end" * doctest::skip()) {
+  static leaf::Store& store = *new leaf::Store({.url = std::getenv("TEST_EXIT_URL")});
+  // Before the driver's handlers, and so called after them.
+  std::atexit([] { _exit(static_cast<int>(error_of([] { store.tags(); }).code())); });
+  store.tags();
+  std::exit(0);
+}
+
 TEST_CASE("postgresql: a program that exits while threads log in ends with its own status") {
   TestDatabase database;
   leaf::Store({.url = database.url()}).migrate();
@@ -107,6 +117,15 @@ TEST_CASE("postgresql: a program that exits while threads log in ends with its o
     CHECK(crashed("with a thread whose libraries read their settings") == 0);
     unsetenv(name.c_str());
   }
+}
+
+TEST_CASE("postgresql: who asks for IDs while the program ends is told so, and not to wait") {
+  TestDatabase database;
+  leaf::Store({.url = database.url()}).migrate();
+  setenv("TEST_EXIT_URL", database.url().c_str(), 1);
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  leaf::test::Process process({program, "--no-skip", "--test-case=exit apart: with a call at its end"});
+  CHECK(process.wait() == static_cast<int>(leaf::ErrorCode::failed));
 }
 
 TEST_CASE("postgresql: a child that ends the store that it inherits leaves its parent's session") {
