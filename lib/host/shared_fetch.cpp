@@ -174,8 +174,8 @@ void SharedRanges::fetch_locked(Store& store, StateFile& file, const FetchLock& 
   const std::uint32_t turn = state.buffer.next_turn();
   if (!file.is_current(*folder_->get())) return;  // it was taken away, and this turn comes after that
   const auto question = ask(store);
-  const range::Granted granted = granter().grant(
-      store, {state.buffer, file.identity(), state.origin.get(), record_of(state), order_end(file)});
+  const range::Granted granted =
+      grant(store, {state.buffer, file.identity(), state.origin.get(), record_of(state), order_end(file)});
   const bool is_of_store = !leads_elsewhere(granted.store, file, question);
   const bool is_of_origin = state.origin.empty() || state.origin.get() == granted.origin;
   if (is_of_store && is_of_origin &&

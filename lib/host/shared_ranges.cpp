@@ -8,6 +8,7 @@
 #include "host/host_marks.hpp"
 #include "leaf/error.hpp"
 #include "store/retry.hpp"
+#include "text/missing_store.hpp"
 
 namespace leaf::host {
 
@@ -172,7 +173,12 @@ void SharedRanges::find_store(Time deadline) {
   const StorePool::Borrowed borrowed = store_until(deadline);
   Store& asked = *borrowed;
   const auto question = ask(asked);
-  note(granter().identify(asked), question);
+  try {
+    note(granter().identify(asked), question);
+  } catch (const Error& error) {
+    if (!name_.led_to_anywhere(*folder_->get())) throw;
+    throw with_known_store(error);
+  }
 }
 
 /// What follows is not drawn from the buffer of a store before.

@@ -59,7 +59,7 @@ void OwnRanges::fetch_locked(Store& store, const DoubleBuffer& seen) {
   filled.drawn_origin = origin_;
   lock.unlock();
   connect(store);
-  const Granted granted = granter().grant(store, filled);
+  const Granted granted = grant(store, filled);
   lock.lock();
   const bool is_alike = granted.store == filled.store && granted.origin == filled.origin;
   const auto now = std::chrono::floor<std::chrono::milliseconds>(store_options_.clock->now());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "text/duration_text.hpp"
+#include "text/missing_store.hpp"
 
 namespace leaf::range {
 
@@ -30,6 +31,15 @@ std::vector<Range> RangeSource::take_all(std::uint64_t count) {
   if (count == 0) return {};
   fetch_before_taking(count);
   return take_rest(take_piece(count), count);
+}
+
+Granted RangeSource::grant(Store& store, const Filled& filled) const {
+  try {
+    return granter().grant(store, filled);
+  } catch (const Error& error) {
+    if (filled.store.deployment.empty()) throw;
+    throw with_known_store(error);
+  }
 }
 
 bool RangeSource::fetch_before_taking(std::uint64_t count) {

@@ -89,6 +89,8 @@ class RangeSource {
   virtual void check_name(Store&) {}
 
  protected:
+  /// As the granter does. Where there was a store before, the Error does not say to make one.
+  Granted grant(Store& store, const Filled& filled) const;
   /// Has ranges fetched until `count` numbers are there. False where both ranges are full of fewer.
   bool fetch_before_taking(std::uint64_t count);
   void draw_from(DoubleBuffer& buffer) noexcept { buffer_.store(&buffer, std::memory_order_release); }

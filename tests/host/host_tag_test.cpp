@@ -103,6 +103,30 @@ struct WatchedTag : SegmentHost {
 
 }  // namespace
 
+TEST_CASE("host tag: whoever has drawn from a store that is gone is not told to make one") {
+  SegmentHost host;
+  add_tag(host.admin, "order", 1);
+  // In a process of its own, and in one that goes on; by buffers of the host, and of its own; without one.
+  SegmentAllocator shared = host.allocator();
+  SegmentAllocator own(host.store_options(), {.timeout = 1s, .max_step = 1});
+  leaf::Store direct = host.open();
+  shared.tag(host.order).next_ranges(50);
+  own.tag(host.order).next_ranges(50);
+  direct.grant(host.order, 1);
+  const auto hints = [&] {
+    SegmentAllocator another = host.allocator();
+    const auto draw = [&](SegmentAllocator& allocator) {
+      return error_of([&] { allocator.tag(host.order).next_ranges(5000); }).hint();
+    };
+    return std::vector<std::string>{draw(shared), draw(own), draw(another),
+                                    error_of([&] { direct.grant(host.order, 1); }).hint()};
+  };
+  fs::rename(host.store.path(), host.store.path() + ".away");
+  for (const std::string& hint : hints()) CHECK(hint.starts_with("IDs were drawn from a store of that name"));
+  std::ofstream(host.store.path()).close();
+  for (const std::string& hint : hints()) CHECK(hint.starts_with("IDs were drawn from a store of that name"));
+}
+
 TEST_CASE("host tag: many IDs whose file is taken away meanwhile come after those that others draw then") {
   WatchedTag host;
   std::int64_t drawn = 0;

@@ -193,7 +193,7 @@ class SqliteConnection final : public Connection {
     db_.reset(db);
     if (result != SQLITE_OK) throw error(result);
     require_mutexes(db);
-    functions_.add_to(db);
+    if (const int added = functions_.add_to(db); added != SQLITE_OK) throw error(added);
     sqlite3_busy_handler(db, &SqliteConnection::wait_for_lock, this);
     constexpr int steps = 10'000;  // of SQLite's machine: a millisecond or so
     sqlite3_progress_handler(db, steps, &SqliteConnection::ends_late, this);

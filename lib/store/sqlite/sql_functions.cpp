@@ -34,10 +34,12 @@ void SqlFunctions::raise_floor(sqlite3_context* context, int, sqlite3_value** ar
   }
 }
 
-void SqlFunctions::add_to(sqlite3* db) {
+int SqlFunctions::add_to(sqlite3* db) {
   constexpr int how = SQLITE_UTF8 | SQLITE_DIRECTONLY;
-  sqlite3_create_function(db, "leaf_user", 0, how, nullptr, &name_user, nullptr, nullptr);
-  sqlite3_create_function(db, "leaf_floor", 1, how, this, &SqlFunctions::raise_floor, nullptr, nullptr);
+  const int added = sqlite3_create_function(db, "leaf_user", 0, how, nullptr, &name_user, nullptr, nullptr);
+  if (added != SQLITE_OK) return added;
+  return sqlite3_create_function(db, "leaf_floor", 1, how, this, &SqlFunctions::raise_floor, nullptr,
+                                 nullptr);
 }
 
 }  // namespace leaf::store::sqlite

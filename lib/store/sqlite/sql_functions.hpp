@@ -16,8 +16,8 @@ class SqlFunctions {
   SqlFunctions(const SqlFunctions&) = delete;
   SqlFunctions& operator=(const SqlFunctions&) = delete;
 
-  /// Has to live as long as `db`.
-  void add_to(sqlite3* db);
+  /// Has to live as long as `db`. Returns what SQLite does.
+  int add_to(sqlite3* db);
 
   /// Calls `run()`, while SQL asks `floor()`: the file is locked then. Throws what either does.
   template <typename Run>
