@@ -133,7 +133,6 @@ std::string who_fetches(const SharedState& state) {
     return "a process that is not seen from here, such as one of another container, is fetching it; if it is "
            "stopped, let it go on or kill it"_hint;
   }
-  if (fetcher == getpid()) return "the store is slow; try again"_hint;
   return fmt::format(
       "process {0} of this host is fetching it; if it is stopped, let it go on with 'kill -CONT {0}', or end "
       "it with 'kill -9 {0}'"_hint,

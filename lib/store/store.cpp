@@ -135,21 +135,22 @@ void Store::set_timeout(milliseconds timeout, std::optional<std::chrono::steady_
 }
 
 std::vector<Migration> Store::pending_migrations() {
-  return impl_->attempt(
-      store::IfMissing::assume_empty, false, [&](Connection& connection, store::TimeLeft left) {
-        auto pending =
-            store::wanted(connection, store::read_schema(connection, left), impl_->driver().migrations(), left);
-        for (Migration& migration : pending) migration.sql = connection.placed(migration.sql);
-        return pending;
-      });
+  return impl_->attempt(store::IfMissing::assume_empty, false,
+                        [&](Connection& connection, store::TimeLeft left) {
+                          auto pending = store::wanted(connection, store::read_schema(connection, left),
+                                                       impl_->driver().migrations(), left);
+                          for (Migration& migration : pending)
+                            migration.sql = connection.placed(migration.sql);
+                          return pending;
+                        });
 }
 
 std::string Store::migration_script(const std::vector<ForeignObject>& adopted) {
   return impl_->attempt(
       store::IfMissing::assume_empty, false, [&](Connection& connection, store::TimeLeft left) {
         const auto schema = store::read_schema(connection, left);
-        return store::script(connection, store::wanted(connection, schema, impl_->driver().migrations(), left),
-                             adopted);
+        return store::script(connection,
+                             store::wanted(connection, schema, impl_->driver().migrations(), left), adopted);
       });
 }
 

@@ -19,7 +19,8 @@ inline Error with_known_store(const Error& error) {
   if (!says_to_create) return error;
   return {
       error.code(), error.what(),
-      "IDs were drawn from a store of that name: find out where its tables are now (a volume that is not "
+      "this host has drawn IDs from a store of that name: find out where its tables are now (a volume that "
+      "is not "
       "mounted, a renamed database, a schema outside search_path). A new store would give out the same IDs again"_hint,
       error.sqlstate()};
 }

@@ -2,12 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
-
-#include "host/fetch_record.hpp"
-#include "support/manual_clock.hpp"
 
 using leaf::Advice;
 using leaf::Remedy;
@@ -59,12 +55,4 @@ TEST_CASE("failure advice: what finds no room is left out, the rest is kept") {
   set_failure_advice(*state, advice_of(std::string(300, 'x'), {{.kind = small.kind, .at = 290}, small}));
   CHECK(failure_advice(*state).hint.size() == 256);
   CHECK(failure_advice(*state).remedies == std::vector{small});
-}
-
-TEST_CASE("failure advice: nobody is told to end the process that asks") {
-  const auto state = std::make_unique<SharedState>();
-  leaf::test::ManualClock clock;
-  CHECK(leaf::host::who_fetches(*state).starts_with("a process that is not seen from here"));
-  leaf::host::note_fetcher(*state, std::chrono::seconds(1), clock);
-  CHECK(leaf::host::who_fetches(*state) == "the store is slow; try again");
 }

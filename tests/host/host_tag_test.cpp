@@ -122,9 +122,11 @@ TEST_CASE("host tag: whoever has drawn from a store that is gone is not told to 
                                     error_of([&] { direct.grant(host.order, 1); }).hint()};
   };
   fs::rename(host.store.path(), host.store.path() + ".away");
-  for (const std::string& hint : hints()) CHECK(hint.starts_with("IDs were drawn from a store of that name"));
+  for (const std::string& hint : hints())
+    CHECK(hint.starts_with("this host has drawn IDs from a store of that name"));
   std::ofstream(host.store.path()).close();
-  for (const std::string& hint : hints()) CHECK(hint.starts_with("IDs were drawn from a store of that name"));
+  for (const std::string& hint : hints())
+    CHECK(hint.starts_with("this host has drawn IDs from a store of that name"));
 }
 
 TEST_CASE("host tag: many IDs whose file is taken away meanwhile come after those that others draw then") {
