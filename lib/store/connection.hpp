@@ -57,6 +57,8 @@ std::string run_of(const Row& row, std::size_t first);
 /// 4, triggers do not run; 5, no standby is waited for; 6, a subscription writes into the table;
 /// 7, a trigger puts the old row back.
 void require_durable(const Row& row, std::size_t column);
+/// What to do where a crash of the server would lose commits.
+Advice lost_commits_advice();
 
 /// What the retry policy looks at besides a database's own SQLSTATEs; drivers set these themselves.
 namespace sqlstate {

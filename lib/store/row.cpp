@@ -84,13 +84,17 @@ void require_durable(const Row& row, std::size_t column) {
                 subscription_advice());
   }
   if (durability == 7) throw put_back();
-  throw Error(
-      ErrorCode::refused,
-      "commits may be lost in a crash: 'synchronous_commit' is off, or "
-      "'client_min_messages' hides its warnings",
-      advice("leave both at their defaults for this role and database, and out of PGOPTIONS; see which "
-             "one it is{}"_hint,
-             Remedy{Remedy::Kind::check_store}));
+  throw Error(ErrorCode::refused,
+              "commits may be lost in a crash: 'synchronous_commit' is off, or "
+              "'client_min_messages' hides its warnings",
+              lost_commits_advice());
+}
+
+Advice lost_commits_advice() {
+  return advice(
+      "leave both at their defaults for this role and database, and out of PGOPTIONS; see which "
+      "one it is{}"_hint,
+      Remedy{Remedy::Kind::check_store});
 }
 
 Error put_back() {

@@ -78,6 +78,11 @@ Error statement_error(const PGresult* result) {
   std::string text = first_line(field(PG_DIAG_MESSAGE_PRIMARY));
   if (text.empty()) text = first_line(PQresultErrorMessage(result));
   if (is_pooler_without_server(text)) state = sqlstate::not_yet;
+  if (state == sqlstate::not_durable) {
+    const bool may_be_lost = text.starts_with("commits may be lost");  // by one of two settings
+    return {ErrorCode::refused, text,
+            may_be_lost ? lost_commits_advice() : first_line(field(PG_DIAG_MESSAGE_HINT)), state};
+  }
   const Meaning meaning = meaning_of(state);
   if ((state == sqlstate::missing_table || state == sqlstate::insufficient_privilege) &&
       is_about_events(state, text))
