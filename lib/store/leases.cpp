@@ -203,18 +203,17 @@ WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
                .integer(0) != 0;
   };
 
+  // Looked at once: what is said of them must go with whether one was waited for, and a server rounds its
+  // clock.
   const auto time_until_free = [&](const std::vector<Worker>& known) {
     return store::time_until_free(request, known, host_time(impl_->clock()));
   };
-  const auto is_one_free = [&](const std::vector<Worker>& known) {
-    return time_until_free(known).value_or(1ms) <= 0ms;
-  };
+  const auto is_free = [](std::optional<milliseconds> left) { return left.value_or(1ms) <= 0ms; };
   // True once a worker may have become free, if one does so in time. One that is free already is locked by
   // who is about to lease or free it.
-  const auto waited = [&](const std::vector<Worker>& known) {
+  const auto waited = [&](std::optional<milliseconds> left) {
     constexpr milliseconds until_it_is_done{10};
-    const auto left = time_until_free(known);
-    if (!left || (!waits && *left > 0ms)) return false;
+    if (!left || (!waits && !is_free(left))) return false;
     const milliseconds pause = std::max(*left, until_it_is_done);
     if (!impl_->has_time_for(pause)) return false;
     impl_->clock().sleep_for(pause);
@@ -229,9 +228,10 @@ WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
       if (!rows.empty()) break;
       const std::vector<Worker> known = workers();
       store::require_not_ahead(request, known);
-      if (came_late() || waited(known)) continue;
-      throw is_one_free(known) ? store::locked()
-                               : store::not_free(*request.worker, known, host_time(impl_->clock()));
+      const auto left = time_until_free(known);
+      if (came_late() || waited(left)) continue;
+      throw is_free(left) ? store::locked()
+                          : store::not_free(*request.worker, known, host_time(impl_->clock()));
     }
     rows = claim(&store::Sql::acquire_held, store::last_leasable(layout), false);
     if (rows.empty()) rows = claim(&store::Sql::acquire_new, store::last_leasable(layout), false);
@@ -240,8 +240,9 @@ WorkerLease Store::acquire(const WorkerRequest& request, bool waits) {
     rows = claim(&store::Sql::acquire_silent, store::last_leasable(layout), true);
     if (!rows.empty() || came_late()) continue;
     const std::vector<Worker> known = workers();
-    if (waited(known)) continue;
-    throw is_one_free(known) ? store::locked() : store::all_taken(pool, known);
+    const auto left = time_until_free(known);
+    if (waited(left)) continue;
+    throw is_free(left) ? store::locked() : store::all_taken(pool, known);
   }
   WorkerLease lease = lease_of(rows[0], token, store);
   lease.asked = clocks.asked();
