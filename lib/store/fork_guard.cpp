@@ -16,8 +16,9 @@ pthread_rwlock_t lock = unlocked;
 pthread_rwlock_t brief_lock = unlocked;
 bool has_brief_lock = false;  // of who forks
 /// By this thread, or about to be. Who forks in a signal handler that interrupts it would wait for itself;
-/// the child is not to call the library, so nothing is kept from it.
-thread_local int held = 0;
+/// the child is not to call the library, so nothing is kept from it. There from a thread's begin: a first use
+/// that found no memory for it would end the program.
+[[gnu::tls_model("initial-exec")]] thread_local int held = 0;
 std::atomic<bool> is_over{false};
 std::atomic<unsigned> generations{0};
 
