@@ -1,11 +1,10 @@
 #include "cli/missing_store.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <string_view>
 
+#include "leaf/detail/known_store.hpp"
 #include "leaf/host.hpp"
-#include "text/hint.hpp"
 
 namespace leafctl {
 
@@ -50,20 +49,10 @@ void follow_store(const Session& session, leaf::Store& store) {
   }
 }
 
-std::string missing_store_hint() {
-  return "this host has drawn IDs from a store of that name: find out where its tables are now (a volume "
-         "that is not "
-         "mounted, a renamed database, a schema outside search_path). A new store would give out the same IDs again"_hint;
-}
-
 leaf::Error with_known_store(const leaf::Error& error, const Session& session) {
-  constexpr std::string_view missing_database = "3D000";  // in PostgreSQL
-  const bool says_to_create = error.sqlstate() == missing_database ||
-                              std::ranges::any_of(error.remedies(), [](const leaf::Remedy& remedy) {
-                                return remedy.kind == leaf::Remedy::Kind::create_store;
-                              });
-  if ((!says_to_create && has_place_for_store(session)) || !has_known_store(session)) return error;
-  return {error.code(), error.what(), missing_store_hint(), error.sqlstate()};
+  if (has_place_for_store(session) && !leaf::detail::says_to_create_store(error)) return error;
+  if (!has_known_store(session)) return error;
+  return {error.code(), error.what(), leaf::detail::known_store_hint(), error.sqlstate()};
 }
 
 }  // namespace leafctl

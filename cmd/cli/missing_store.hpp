@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "cli/command.hpp"
 #include "leaf/error.hpp"
@@ -29,10 +28,7 @@ void remember_store(const Session& session, leaf::Store& store, const leaf::Stor
 /// is done.
 void follow_store(const Session& session, leaf::Store& store);
 
-/// What to do about a store that is missing, or has no tables, though this host knows it.
-std::string missing_store_hint();
-
-/// `error`, with that hint in the place of one to make the store.
+/// `error`; if this host knows the store, with the hint to look for it in the place of one to make it.
 leaf::Error with_known_store(const leaf::Error& error, const Session& session);
 
 }  // namespace leafctl

@@ -12,6 +12,7 @@
 #include "doctor/lock_checks.hpp"
 #include "doctor/store_checks.hpp"
 #include "doctor/supply_checks.hpp"
+#include "leaf/detail/known_store.hpp"
 #include "leaf/error.hpp"
 #include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
@@ -96,7 +97,7 @@ std::optional<AskedStore> check_store(Checks& checks, const Session& session,
   checks.push_back({"connection", CheckState::ok, fmt::format("store '{}'", shown)});
   append(checks, store_checks(health, settings.max_skew));
   if (health.schema_version == 0 && has_known_store(session))
-    std::ranges::find(checks, "schema", &Check::name)->hint = missing_store_hint();
+    std::ranges::find(checks, "schema", &Check::name)->hint = leaf::detail::known_store_hint();
   try {
     if (const auto host = session.host()) {
       append(checks, name_checks(settings.store, *host, *store));

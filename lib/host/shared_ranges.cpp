@@ -6,9 +6,9 @@
 #include "host/fetch_record.hpp"
 #include "host/granted_record.hpp"
 #include "host/host_marks.hpp"
+#include "leaf/detail/known_store.hpp"
 #include "leaf/error.hpp"
 #include "store/retry.hpp"
-#include "text/missing_store.hpp"
 
 namespace leaf::host {
 
@@ -177,7 +177,7 @@ void SharedRanges::find_store(Time deadline) {
     note(granter().identify(asked), question);
   } catch (const Error& error) {
     if (!name_.led_to_anywhere(*folder_->get())) throw;
-    throw with_known_store(error);
+    throw detail::with_known_store(error);
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "leaf/detail/known_store.hpp"
 #include "text/duration_text.hpp"
-#include "text/missing_store.hpp"
 
 namespace leaf::range {
 
@@ -38,7 +38,7 @@ Granted RangeSource::grant(Store& store, const Filled& filled) const {
     return granter().grant(store, filled);
   } catch (const Error& error) {
     if (filled.store.deployment.empty()) throw;
-    throw with_known_store(error);
+    throw detail::with_known_store(error);
   }
 }
 

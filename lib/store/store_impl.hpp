@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "leaf/detail/known_store.hpp"
 #include "leaf/error.hpp"
 #include "leaf/store.hpp"
 #include "store/connection.hpp"
@@ -18,7 +19,6 @@
 #include "store/table_faults.hpp"
 #include "store/tag_error.hpp"
 #include "store/url.hpp"
-#include "text/missing_store.hpp"
 
 namespace leaf {
 
@@ -80,7 +80,7 @@ class Store::Impl {
         } catch (const Error& error) {
           if (connection_ && !connection_->usable()) connection_.reset();
           if (connection_ && store::may_be_table_fault(error)) blame_tables(error, attempts);
-          attempts.wait_after(deployment_.empty() ? error : with_known_store(error));
+          attempts.wait_after(deployment_.empty() ? error : detail::with_known_store(error));
           retried_ = true;
         }
       }
