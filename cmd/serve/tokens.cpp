@@ -45,10 +45,12 @@ Tokens Tokens::read(const std::string& file) {
                 fmt::format("run 'chmod o= {}'"_hint, leaf::detail::shell_word(file)));
   Tokens tokens;
   std::istringstream stream(content.text);
+  stream.exceptions(std::ios::badbit);  // else a lack of memory ends what it reads
   std::size_t number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
     std::istringstream words(line);
+    words.exceptions(std::ios::badbit);  // a token that is followed by no tags allows them all
     Token token;
     if (!(words >> token.text) || token.text.starts_with('#')) continue;
     const auto wrong = [&](const char* what) { return usage(fmt::format("{}:{}: {}", file, number, what)); };

@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 /// was in when it found it.
 fs::path mapped_file(std::uintptr_t address) {
   std::ifstream maps("/proc/self/maps");
+  maps.exceptions(std::ios::badbit);  // else a lack of memory ends what it reads
   for (std::string line; std::getline(maps, line);) {
     std::istringstream words(line);
     std::uintptr_t begin = 0, end = 0;

@@ -215,6 +215,7 @@ Error login_error(const PGconn* connection, const std::string& connection_string
                   const std::vector<std::string>& failures) {
   std::istringstream message(
       redact_message(PQerrorMessage(connection), connection_string, is_refused(connection_string)));
+  message.exceptions(std::ios::badbit);  // else a lack of memory ends what it reads
   std::string state;
   bool of_settings = false;          // where it was refused, of the server's source
   std::vector<std::string> reasons;  // one for each server that was tried

@@ -43,8 +43,10 @@ bool is_mounted_alone(const struct statx& file, const std::string& path) {
 }  // namespace
 
 bool is_mount_point(std::istream& mountinfo, std::string_view path) {
+  mountinfo.exceptions(std::ios::badbit);  // else a lack of memory ends what it reads
   for (std::string line; std::getline(mountinfo, line);) {
     std::istringstream fields(line);
+    fields.exceptions(std::ios::badbit);
     std::string id, parent, device, root, mount_point;
     if (fields >> id >> parent >> device >> root >> mount_point && unescaped(mount_point) == path)
       return true;
@@ -54,8 +56,10 @@ bool is_mount_point(std::istream& mountinfo, std::string_view path) {
 
 std::optional<std::string> upper_folder(std::istream& mountinfo, std::string_view device) {
   constexpr std::string_view option = ",upperdir=";
+  mountinfo.exceptions(std::ios::badbit);  // else a lack of memory ends what it reads
   for (std::string line; std::getline(mountinfo, line);) {
     std::istringstream fields(line);
+    fields.exceptions(std::ios::badbit);
     std::string id, parent, number;
     const std::size_t begin = line.find(option, line.find(" - overlay "));
     if (!(fields >> id >> parent >> number) || number != device || begin == std::string::npos) continue;

@@ -18,6 +18,7 @@
 #include "serve/statistics.hpp"
 #include "serve/tokens.hpp"
 #include "support/error_of.hpp"
+#include "support/refuse_each.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {
@@ -151,6 +152,21 @@ TEST_CASE("a token is for the tags behind it, or for all") {
     CAPTURE(text);
     CHECK(tokens.find(text) == nullptr);
   }
+}
+
+TEST_CASE("a token has no more rights where memory is lacking while its file is read") {
+  const leaf::test::TemporaryFolder folder;
+  const std::string file = file_of(folder, "one-token\nanother-token a_tag_whose_name_is_long\n");
+  bool is_for_all = false;
+  const int allocations = leaf::test::refuse_each_allocation(
+      [&] {
+        const Tokens tokens = Tokens::read(file);
+        const Token* const token = tokens.find("another-token");
+        is_for_all = is_for_all || token == nullptr || token->allows("invoice");
+      },
+      [] {});
+  CHECK(allocations > 5);
+  CHECK_FALSE(is_for_all);
 }
 
 TEST_CASE("a token file that would let in anybody is refused") {

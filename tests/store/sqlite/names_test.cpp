@@ -24,6 +24,7 @@
 #include "store/sqlite/file.hpp"
 #include "support/error_of.hpp"
 #include "support/is_asleep.hpp"
+#include "support/refuse_each.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/sqlite_store.hpp"
 #include "support/wait_for.hpp"
@@ -519,6 +520,20 @@ TEST_CASE("sqlite names: mount points are found as the kernel lists them") {
   CHECK_FALSE(is_listed("/data"));
   CHECK_FALSE(is_listed("/home/leaf.db"));
   CHECK_FALSE(is_listed("/data/leaf.db2"));
+}
+
+TEST_CASE("sqlite names: no mount point is passed over where memory is lacking") {
+  const std::string listed = "36 22 98:0 /home/leaf.db /data/of-the-shop/leaf.db rw - ext4 /dev/root rw\n";
+  bool was_passed_over = false;
+  const int allocations = leaf::test::refuse_each_allocation(
+      [&] {
+        std::istringstream mountinfo(listed);
+        if (!leaf::store::sqlite::is_mount_point(mountinfo, "/data/of-the-shop/leaf.db"))
+          was_passed_over = true;
+      },
+      [] {});
+  CHECK(allocations > 3);
+  CHECK_FALSE(was_passed_over);
 }
 
 TEST_CASE("sqlite names: what an overlay writes to is found as the kernel lists it") {
