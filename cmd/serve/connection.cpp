@@ -60,7 +60,7 @@ void Connection::on_events(std::uint32_t events) {
       if (!is_closed_) watch();
       return;
     }
-    serve({});
+    if (!waits_) serve({});  // else once the answer that is waited for has come
     if (is_closed_) return;
   }
   if (may_read()) read_and_serve();
@@ -205,7 +205,8 @@ std::chrono::milliseconds Connection::patience() const noexcept {
 }
 
 void Connection::end_wait() noexcept {
-  if (std::exchange(waits_, false)) loop_.end_wait(*this);
+  waits_ = false;
+  loop_.end_wait(*this);
 }
 
 void Connection::resume(std::string_view answer, bool closes) {

@@ -611,6 +611,27 @@ TEST_CASE("server: pipelined requests are answered in their order, and who asks 
   CHECK(head.find("Content-Length") == std::string::npos);
 }
 
+TEST_CASE("server: no request is handled before one that waits, also where answers are taken late") {
+  TestServer server;
+  // Two lists are more than the socket takes at once, and too few for the server to stop handling requests.
+  server.store.open().add_tag({.name = leaf::TagName("big"), .step = 1'000'000, .start = 100'000'000});
+  server.start();
+  Client client(server.redis());
+  CHECK(client.ask("INCR big\r\n") == ":100000000\r\n");
+  WriteLock lock(server.store);
+  client.send("LEAF.NEXT big 10000\r\nLEAF.NEXT big 10000\r\nINCR order\r\nINCR big\r\nPING\r\n");
+  CHECK(wait_for([&] { return client.is_taken(); }));
+  for (int list = 0; list < 2; ++list) {
+    CHECK(client.read_line() == "*10000\r\n");
+    for (int id = 0; id < 10'000; ++id) client.read_line();
+  }
+  lock.release();
+  CHECK(client.read_line() == ":1\r\n");
+  CHECK(client.read_line() == ":100020001\r\n");
+  CHECK(client.read_line() == "+PONG\r\n");
+  CHECK(client.ask("INCR order\r\n") == ":2\r\n");
+}
+
 TEST_CASE("server: whoever waits for leave to send a body gets it, once for each request") {
   TestServer server;
   server.start();
