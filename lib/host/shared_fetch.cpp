@@ -16,8 +16,16 @@ namespace leaf::host {
 
 using std::chrono::milliseconds;
 
-void SharedRanges::await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) {
-  const Time deadline = clock().steady_now() - waited + timeout_;
+/// Throws Error (unavailable) where what a call has waited for before took all its time.
+SharedRanges::Time SharedRanges::deadline_of(range::CallDeadline& call) {
+  const Time now = clock().steady_now();
+  if (call && now >= *call) throw timed_out({});
+  if (!call) call = now + timeout_;
+  return *call;
+}
+
+void SharedRanges::await(const std::function<bool()>& ready, range::CallDeadline& of_call) {
+  const Time deadline = deadline_of(of_call);
   milliseconds length{1};
   LockWait wait;
   std::optional<Error> failure;
@@ -148,8 +156,8 @@ void SharedRanges::fetch(Store& store, bool /*is_awaited*/) {
   go_to_current_file();
 }
 
-void SharedRanges::alone(const std::function<bool(Store&, StateFile&)>& work) {
-  const Time deadline = clock().steady_now() + timeout_;
+void SharedRanges::alone(range::CallDeadline& of_call, const std::function<bool(Store&, StateFile&)>& work) {
+  const Time deadline = deadline_of(of_call);
   milliseconds length{1};
   LockWait wait;
   std::optional<Error> failure;

@@ -47,7 +47,7 @@ class SharedRanges : public range::RangeSource {
   std::string origin() const override;
   StoreIdentity granted_by() const override;
 
-  void await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) override;
+  void await(const std::function<bool()>& ready, range::CallDeadline& of_call) override;
   void request_fetch() override;
   /// One of all processes is told so, and for a second no other one.
   bool is_fetch_due() override;
@@ -65,8 +65,8 @@ class SharedRanges : public range::RangeSource {
   /// What takers draw from, and all that is known of it.
   SharedState& state() const noexcept { return *state_.load(std::memory_order_acquire); }
   /// Runs `work` while this process alone may fetch, again where it returns false. Throws Error (unavailable)
-  /// if that does not come about before the timeout.
-  void alone(const std::function<bool(Store&, StateFile&)>& work);
+  /// if that does not come about before the deadline of the call, as await().
+  void alone(range::CallDeadline& of_call, const std::function<bool(Store&, StateFile&)>& work);
   /// Remembers that the store's name led to `store` when it was asked. True if `file` is of another one.
   bool leads_elsewhere(const StoreIdentity& store, const StateFile& file,
                        const StoreName::Question& question);
@@ -103,6 +103,7 @@ class SharedRanges : public range::RangeSource {
   void note(const StoreIdentity& store, const StoreName::Question& question);
   /// True if it is known which store the name leads to, to this process or another one of this host.
   bool is_known();
+  Time deadline_of(range::CallDeadline& call);
   /// Asks the store which one it is, if that is not known.
   void find_store(Time deadline);
   void leave_store();

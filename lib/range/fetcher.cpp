@@ -177,12 +177,13 @@ void Fetcher::watch(RangeSource& source) {
   work_.notify_one();
 }
 
-void Fetcher::await(RangeSource& source, const std::function<bool()>& ready,
-                    std::chrono::nanoseconds waited) {
+void Fetcher::await(RangeSource& source, const std::function<bool()>& ready, CallDeadline& of_call) {
   Lock lock(mutex_);
   const Awaited awaited(source.fetch_.awaited);
   const bool tries_once = options_.timeout == milliseconds::zero();
-  const Time deadline = clock_.steady_now() - waited + store::allowed(options_.timeout);
+  const Time now = clock_.steady_now();
+  if (!of_call) of_call = now + store::allowed(options_.timeout);
+  const Time deadline = *of_call;
   const std::uint64_t begun_before = source.fetch_.begun;
   while (!ready()) {
     if (source.fetch_.failure && (tries_once || !source.fetch_.failure->retryable())) {

@@ -53,9 +53,9 @@ class Fetcher {
   void request(RangeSource& source);
 
   /// For a caller that found the buffer empty: returns once `ready()` is true, having requested fetches until
-  /// then. Throws the Error of a fetch that waiting does not cure, `unavailable` after the timeout, of which
-  /// the caller has `waited` so much before.
-  void await(RangeSource& source, const std::function<bool()>& ready, std::chrono::nanoseconds waited);
+  /// then. Throws the Error of a fetch that waiting does not cure, `unavailable` after the
+  /// deadline of the call, which is the timeout from now on if it has none yet.
+  void await(RangeSource& source, const std::function<bool()>& ready, CallDeadline& of_call);
 
  private:
   using Time = std::chrono::steady_clock::time_point;

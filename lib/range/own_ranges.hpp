@@ -27,8 +27,8 @@ class OwnRanges final : public RangeSource {
 
   std::uint64_t store_changes() const noexcept override { return changes_.count(); }
 
-  void await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) override {
-    fetcher_.await(*this, ready, waited);
+  void await(const std::function<bool()>& ready, CallDeadline& deadline) override {
+    fetcher_.await(*this, ready, deadline);
   }
   void request_fetch() override { fetcher_.request(*this); }
   void fetch() override;

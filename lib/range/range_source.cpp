@@ -10,10 +10,11 @@
 namespace leaf::range {
 
 Range RangeSource::take(std::uint64_t at_most) {
-  return take_piece(at_most).range;
+  CallDeadline deadline;
+  return take_piece(at_most, deadline).range;
 }
 
-RangeSource::Piece RangeSource::take_piece(std::uint64_t at_most) {
+RangeSource::Piece RangeSource::take_piece(std::uint64_t at_most, CallDeadline& deadline) {
   DoubleBuffer::Taken taken;
   const DoubleBuffer* taken_from = nullptr;
   const auto is_taken = [&] {
@@ -22,15 +23,16 @@ RangeSource::Piece RangeSource::take_piece(std::uint64_t at_most) {
     taken_from = &here;
     return !taken.range.empty();
   };
-  if (!is_taken()) await(is_taken, {});
+  if (!is_taken()) await(is_taken, deadline);
   if (taken.fetch_next) request_fetch();
   return {.range = taken.range, .buffer = taken_from};
 }
 
 std::vector<Range> RangeSource::take_all(std::uint64_t count) {
   if (count == 0) return {};
-  fetch_before_taking(count);
-  return take_rest(take_piece(count), count);
+  CallDeadline deadline;
+  fetch_before_taking(count, deadline);
+  return take_rest(take_piece(count, deadline), count, deadline);
 }
 
 Granted RangeSource::grant(Store& store, const Filled& filled) const {
@@ -42,7 +44,7 @@ Granted RangeSource::grant(Store& store, const Filled& filled) const {
   }
 }
 
-bool RangeSource::fetch_before_taking(std::uint64_t count) {
+bool RangeSource::fetch_before_taking(std::uint64_t count, CallDeadline& deadline) {
   for (;;) {
     DoubleBuffer& own = buffer();
     if (left_in(own) >= count) return true;
@@ -51,16 +53,16 @@ bool RangeSource::fetch_before_taking(std::uint64_t count) {
       if (!view.rest.empty()) return false;
       own.advance(view);
     } else {
-      await([&] { return left_in(buffer()) >= count || !wants_fetch(); }, {});
+      await([&] { return left_in(buffer()) >= count || !wants_fetch(); }, deadline);
     }
   }
 }
 
-std::vector<Range> RangeSource::take_rest(const Piece& first, std::uint64_t count) {
+std::vector<Range> RangeSource::take_rest(const Piece& first, std::uint64_t count, CallDeadline& deadline) {
   std::vector<Range> ranges{first.range};
   const DoubleBuffer* taken_from = first.buffer;
   for (std::uint64_t left = count - first.range.size(); left > 0;) {
-    const Piece piece = take_piece(left);
+    const Piece piece = take_piece(left, deadline);
     if (std::exchange(taken_from, piece.buffer) != piece.buffer) {
       // IDs of two stores would be no answer: the former ones are lost.
       ranges.clear();

@@ -17,6 +17,9 @@
 
 namespace leaf::range {
 
+/// Until when one call may wait for ranges, by its clock; set when it first does.
+using CallDeadline = std::optional<std::chrono::steady_clock::time_point>;
+
 /// Where takers draw, and what keeps that filled with what its granter is granted. The buffer lies in this
 /// process's memory (OwnRanges) or in the host's (host::SharedRanges). For all threads.
 class RangeSource {
@@ -44,9 +47,9 @@ class RangeSource {
     const DoubleBuffer* buffer;
   };
   /// As take(), and where from.
-  Piece take_piece(std::uint64_t at_most);
+  Piece take_piece(std::uint64_t at_most, CallDeadline& deadline);
   /// As take_all(), of which `first` was taken already.
-  std::vector<Range> take_rest(const Piece& first, std::uint64_t count);
+  std::vector<Range> take_rest(const Piece& first, std::uint64_t count, CallDeadline& deadline);
 
   /// True if a fetched range can be put in place: there is no next one yet.
   bool wants_fetch() const noexcept { return buffer().wants_next(); }
@@ -65,8 +68,8 @@ class RangeSource {
 
   /// Returns once `ready()` was true, having had ranges fetched until then; it may take what it found, for it
   /// is not called again. Throws the Error of a fetch that waiting does not cure, `unavailable` after the
-  /// timeout, of which the caller has `waited` so much before.
-  virtual void await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) = 0;
+  /// deadline of the call, which is the timeout from now on if it has none yet.
+  virtual void await(const std::function<bool()>& ready, CallDeadline& deadline) = 0;
   /// Has the next range fetched in the background, if that is this process's to do.
   virtual void request_fetch() = 0;
   /// True if a fetch is due and nobody is at it whom others wait for.
@@ -92,7 +95,7 @@ class RangeSource {
   /// As the granter does. Where there was a store before, the Error does not say to make one.
   Granted grant(Store& store, const Filled& filled) const;
   /// Has ranges fetched until `count` numbers are there. False where both ranges are full of fewer.
-  bool fetch_before_taking(std::uint64_t count);
+  bool fetch_before_taking(std::uint64_t count, CallDeadline& deadline);
   void draw_from(DoubleBuffer& buffer) noexcept { buffer_.store(&buffer, std::memory_order_release); }
   /// For a caller that has waited that long; `failure` is of the last fetch, or null if that has not failed.
   Error timed_out(std::chrono::milliseconds waited, const Error* failure,

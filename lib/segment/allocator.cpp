@@ -112,9 +112,10 @@ void SegmentTag::next(std::span<std::int64_t> ids) {
     std::iota(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(range.size()), range.lo);
     ids = ids.subspan(range.size());
   };
-  const range::RangeSource::Piece first = source_->take_piece(ids.size());
+  range::CallDeadline deadline;
+  const range::RangeSource::Piece first = source_->take_piece(ids.size(), deadline);
   if (first.range.size() == ids.size()) return fill(first.range);
-  for (const Range range : source_->take_rest(first, ids.size())) fill(range);
+  for (const Range range : source_->take_rest(first, ids.size(), deadline)) fill(range);
 }
 
 namespace {

@@ -33,8 +33,9 @@ std::vector<Range> SharedTag::take_all(std::uint64_t count) {
 /// A store that is used up knows nothing of what this host still has.
 Error SharedTag::counting_what_is_buffered(const Error& exhausted) {
   std::optional<Error> counted;
+  range::CallDeadline deadline;
   try {
-    alone([&](Store& store, host::StateFile& file) {
+    alone(deadline, [&](Store& store, host::StateFile& file) {
       counted = store::too_few_left(store.tag(tag_), left_in(file.state().buffer));
       return true;
     });
@@ -48,6 +49,7 @@ std::vector<Range> SharedTag::take_from_one_store(std::uint64_t count) {
   std::vector<Range> ranges;
   const range::DoubleBuffer* taken_from = nullptr;
   std::uint64_t left = count;
+  range::CallDeadline deadline;
   const auto add = [&](const range::DoubleBuffer* here, const std::vector<Range>& taken) {
     if (std::exchange(taken_from, here) != here) {
       // IDs of two stores would be no answer: the former ones are lost.
@@ -60,12 +62,12 @@ std::vector<Range> SharedTag::take_from_one_store(std::uint64_t count) {
     }
   };
   while (left > 0) {
-    if (!is_more_than_a_fetch_brings(left) && fetch_before_taking(left)) {
-      const Piece piece = take_piece(left);
+    if (!is_more_than_a_fetch_brings(left) && fetch_before_taking(left, deadline)) {
+      const Piece piece = take_piece(left, deadline);
       add(piece.buffer, {piece.range});
     } else {
       const range::DoubleBuffer* here = nullptr;
-      const std::vector<Range> taken = take_in_one_piece(left, here);
+      const std::vector<Range> taken = take_in_one_piece(left, here, deadline);
       add(here, taken);
     }
   }
@@ -78,9 +80,10 @@ bool SharedTag::is_more_than_a_fetch_brings(std::uint64_t count) const {
   return step > 0 && count > step && count - step > left_in(buffer());
 }
 
-std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count, const range::DoubleBuffer*& taken_from) {
+std::vector<Range> SharedTag::take_in_one_piece(std::uint64_t count, const range::DoubleBuffer*& taken_from,
+                                                range::CallDeadline& deadline) {
   std::vector<Range> ranges;
-  alone([&](Store& store, host::StateFile& file) {
+  alone(deadline, [&](Store& store, host::StateFile& file) {
     range::DoubleBuffer& buffer = file.state().buffer;
     taken_from = &buffer;
     ranges.clear();

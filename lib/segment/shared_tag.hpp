@@ -25,7 +25,8 @@ class SharedTag final : public host::SharedRanges {
  private:
   Error counting_what_is_buffered(const Error& exhausted);
   bool is_more_than_a_fetch_brings(std::uint64_t count) const;
-  std::vector<Range> take_in_one_piece(std::uint64_t count, const range::DoubleBuffer*& taken_from);
+  std::vector<Range> take_in_one_piece(std::uint64_t count, const range::DoubleBuffer*& taken_from,
+                                       range::CallDeadline& deadline);
   std::vector<Range> take_from_one_store(std::uint64_t count);
 
   const TagName tag_;

@@ -96,7 +96,7 @@ class SnowflakeGenerator::Impl {
   void compose(std::span<std::int64_t> ids, std::int64_t position, std::int64_t worker_bits) const;
   std::int64_t first_position_to_take(const DoubleBuffer::View& view, std::int64_t now) const;
   bool go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view, std::int64_t now,
-                       Patience patience, std::optional<std::chrono::steady_clock::time_point>& waits_since);
+                       Patience patience, range::CallDeadline& deadline);
 
   void give_back(const range::OwnRanges& windows);
 
@@ -126,7 +126,8 @@ SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions
                                                     snowflake::key_of(request), store_, *options_.host,
                                                     options_.timeout, fetcher_.get());
     const auto is_filled = [this] { return has_window(windows_->buffer()); };
-    if (!is_filled()) windows_->await(is_filled, {});
+    range::CallDeadline deadline;
+    if (!is_filled()) windows_->await(is_filled, deadline);
   } else {
     auto own = std::make_unique<range::OwnRanges>(std::move(granter), store_, *fetcher_);
     own_windows_ = own.get();
@@ -225,7 +226,7 @@ void SnowflakeGenerator::Impl::note_reading(UnitInUse& unit,
 std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> ids, Patience patience) {
   UnitInUse& unit = unit_in_use;
   std::int64_t may_open = -1;  // the unit of time that the clock has allowed to begin although it lies ahead
-  std::optional<std::chrono::steady_clock::time_point> waits_since;
+  range::CallDeadline deadline;
   std::optional<std::chrono::steady_clock::time_point> waits_until;  // others may use up unit after unit
   for (;;) {
     const std::int64_t tick = clock_.tick();
@@ -235,7 +236,7 @@ std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> 
     const DoubleBuffer::View view = buffer.view();
     const std::int64_t from = first_position_to_take(view, now);
     if (from >= view.rest.hi) {
-      if (!go_to_window_of(buffer, view, now, patience, waits_since)) return 0;
+      if (!go_to_window_of(buffer, view, now, patience, deadline)) return 0;
       continue;
     }
     const std::int64_t ticks = positions_->ticks_of(from);
@@ -292,10 +293,10 @@ std::int64_t SnowflakeGenerator::Impl::first_position_to_take(const DoubleBuffer
 }
 
 /// False if the window that serves is still to come, and must not be waited for. Throws Error (unavailable)
-/// if windows came, since `waits_since`, and were over each time.
-bool SnowflakeGenerator::Impl::go_to_window_of(
-    DoubleBuffer& buffer, const DoubleBuffer::View& view, std::int64_t now, Patience patience,
-    std::optional<std::chrono::steady_clock::time_point>& waits_since) {
+/// if windows came, since the call has a deadline, and were over each time.
+bool SnowflakeGenerator::Impl::go_to_window_of(DoubleBuffer& buffer, const DoubleBuffer::View& view,
+                                               std::int64_t now, Patience patience,
+                                               range::CallDeadline& deadline) {
   const auto serves = [&](const Range& window) {
     return !window.empty() && positions_->first_of(now) < window.hi;
   };
@@ -304,9 +305,8 @@ bool SnowflakeGenerator::Impl::go_to_window_of(
     return true;
   }
   if (patience == Patience::never_waits) return false;
-  const auto waits_at = clock_.steady_now();
-  const bool was_over = waits_since.has_value();
-  if (!was_over) waits_since = waits_at;
+  const bool was_over = deadline.has_value();
+  if (!was_over) deadline = clock_.steady_now() + store::allowed(options_.timeout);
   const auto is_there = [&] {
     // It may have been ahead, and be set meanwhile: windows up to there would be leased.
     now = std::min(now, layout().ticks_at(std::chrono::floor<milliseconds>(clock_.now())));
@@ -315,7 +315,7 @@ bool SnowflakeGenerator::Impl::go_to_window_of(
   };
   // Both windows are kept until the store has confirmed the time: the clock may have jumped, and come back.
   try {
-    windows_->await(is_there, waits_at - *waits_since);
+    windows_->await(is_there, deadline);
   } catch (const Error& error) {
     const bool is_late = error.sqlstate().empty() || error.sqlstate() == store::sqlstate::timed_out;
     if (!was_over || !error.retryable() || !is_late) throw;

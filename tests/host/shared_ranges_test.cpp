@@ -189,12 +189,18 @@ class Buffer : public Plan, public SharedRanges {
   /// One ID, as a process draws it.
   std::int64_t draw() { return take(1).lo; }
 
-  using SharedRanges::alone;
   using SharedRanges::ask;
-  using SharedRanges::await;
   using SharedRanges::buffer;
   using SharedRanges::leads_elsewhere;
   using SharedRanges::state;
+
+  void alone(const std::function<bool(leaf::Store&, StateFile&)>& work) {
+    leaf::range::CallDeadline deadline;
+    SharedRanges::alone(deadline, work);
+  }
+  void wait_until(const std::function<bool()>& ready, leaf::range::CallDeadline deadline = {}) {
+    await(ready, deadline);
+  }
 
   std::function<void(SharedState&)> on_note = [](SharedState&) {};
 
@@ -726,7 +732,7 @@ TEST_CASE("shared ranges: a failure that a grant has followed is not told of the
     const char* const what = attempts == 1 ? "connection refused" : "no answer";
     throw Error(ErrorCode::unavailable, what, "wait", leaf::store::sqlstate::timed_out);
   };
-  CHECK(error_text([&] { one.await([] { return false; }, 0s); }) ==
+  CHECK(error_text([&] { one.wait_until([] { return false; }); }) ==
         "could not fetch a segment of tag 'order' within 5s: no answer | wait");
   CHECK(attempts == 3);
 }
@@ -776,8 +782,19 @@ TEST_CASE("shared ranges: what a caller has waited before counts") {
   SharedRangesFixture fixture;
   Buffer one(fixture, "order", 10s);
   const auto begun = fixture.clock.steady_now();
-  CHECK(error_code([&] { one.await([] { return false; }, 9s); }) == ErrorCode::unavailable);
+  CHECK(error_code([&] { one.wait_until([] { return false; }, begun + 1s); }) == ErrorCode::unavailable);
   CHECK(fixture.clock.steady_now() - begun < 2s);
+}
+
+TEST_CASE("shared ranges: a call that takes piece by piece waits no longer in all than its timeout") {
+  SharedRangesFixture fixture;
+  Buffer one(fixture, "order", 1s);
+  for (std::int64_t id = 1; id <= 20; ++id) one.grants.push_back({id, id + 1});
+  one.before_grant = [&] { fixture.clock.advance(300ms); };
+  const auto begun = fixture.clock.steady_now();
+  CHECK(error_code([&] { one.take_all(20); }) == ErrorCode::unavailable);
+  CHECK(fixture.clock.steady_now() - begun < 1500ms);
+  CHECK(one.take_all(2).size() == 1);  // the next call has a timeout of its own
 }
 
 TEST_CASE("shared ranges: a store is left also where the buffer of the next one cannot be gone to") {
@@ -1063,7 +1080,7 @@ TEST_CASE("shared ranges: what serves those who waited for more is left in its p
     buffer.confirmed = now;
     fixture.clock.set_back(-2h);
   }
-  buffer.await([&] { return buffer.asked == 3; }, {});
+  buffer.wait_until([&] { return buffer.asked == 3; });
   CHECK(buffer.draw() == 2);
   CHECK(buffer.draw() == 3);
 }
@@ -1383,7 +1400,7 @@ TEST_CASE("shared ranges: nothing is asked for where the file has gone before") 
     if (++looks == 2) fs::remove(state_file_in(fixture.run));  // whoever looks again has the lock to fetch
     return looks > 2;
   };
-  one.await(is_ready, 0s);
+  one.wait_until(is_ready);
   CHECK(one.asked == 1);
 }
 
@@ -1583,7 +1600,7 @@ TEST_CASE("shared ranges: a tag that is gone leaves its file to those who have n
   one.grants = {{1, 10}};
   one.fetch();
   one.before_grant = [] { throw Error(ErrorCode::not_found, "no such tag"); };
-  CHECK(error_code([&] { one.await([] { return false; }, {}); }) == ErrorCode::not_found);
+  CHECK(error_code([&] { one.wait_until([] { return false; }); }) == ErrorCode::not_found);
   CHECK(other.draw() == 1);
   CHECK(other.asked == 0);
 }
@@ -1595,16 +1612,14 @@ TEST_CASE("shared ranges: what another has fetched since one looked is drawn, an
   other.grants = {{1, 10}};
   bool has_looked = false;
   Range taken;
-  one.await(
-      [&] {
-        if (!std::exchange(has_looked, true)) {
-          other.fetch();
-          return false;
-        }
-        taken = one.buffer().take(1).range;
-        return !taken.empty();
-      },
-      {});
+  one.wait_until([&] {
+    if (!std::exchange(has_looked, true)) {
+      other.fetch();
+      return false;
+    }
+    taken = one.buffer().take(1).range;
+    return !taken.empty();
+  });
   CHECK(one.asked == 0);
   CHECK(taken == Range{1, 2});
   CHECK(one.draw() == 2);

@@ -86,6 +86,11 @@ struct Failing {
   std::latch let_go{1};
 };
 
+void await(Fetcher& fetcher, leaf::range::RangeSource& source, const std::function<bool()>& ready,
+           leaf::range::CallDeadline deadline = {}) {
+  fetcher.await(source, ready, deadline);
+}
+
 /// Ranges of ten, with a mark at the first, whose questions to the store do something before they are over.
 class Interrupted final : public leaf::range::RangeSource {
  public:
@@ -97,8 +102,8 @@ class Interrupted final : public leaf::range::RangeSource {
   std::string origin() const override { return {}; }
   StoreIdentity granted_by() const override { return {}; }
   std::uint64_t store_changes() const noexcept override { return 0; }
-  void await(const std::function<bool()>& ready, std::chrono::nanoseconds waited) override {
-    fetcher_.await(*this, ready, waited);
+  void await(const std::function<bool()>& ready, leaf::range::CallDeadline& deadline) override {
+    fetcher_.await(*this, ready, deadline);
   }
   void request_fetch() override { fetcher_.request(*this); }
   void fetch() override {}
@@ -159,9 +164,8 @@ std::optional<ErrorCode> told_during_an_attempt(ErrorCode failure, std::chrono::
   source->buffer().advance(source->buffer().view());  // there is an ID to bridge the time with
   fetcher.request(*source);
   failing.begun.wait();
-  auto told = std::async(std::launch::async, [&] {
-    return error_code([&] { fetcher.await(*source, [] { return false; }, {}); });
-  });
+  auto told = std::async(std::launch::async,
+                         [&] { return error_code([&] { await(fetcher, *source, [] { return false; }); }); });
   clock.wait_for_sleepers(1);
   failing.let_go.count_down();
   if (told.wait_for(60s) != std::future_status::ready) {
@@ -375,7 +379,7 @@ TEST_CASE("fetcher: who waits looks again once a check has found where the store
   fetcher.watch(source);
   source.asks_for_name = true;
   auto waits =
-      std::async(std::launch::async, [&] { fetcher.await(source, [&] { return is_there.load(); }, {}); });
+      std::async(std::launch::async, [&] { await(fetcher, source, [&] { return is_there.load(); }); });
   REQUIRE(leaf::test::wait_for([&] { return source.fetches == 1; }));
   clock.wait_for_sleepers(2);
   clock.advance(1s);
@@ -403,7 +407,7 @@ TEST_CASE("fetcher: who waits for an attempt is told what that one has met, not 
   std::atomic<int> looks{0};
   const auto told = [&] {
     return std::string(
-        leaf::test::error_of([&] { fetcher.await(source, [&] { return ++looks == 0; }, {}); }).what());
+        leaf::test::error_of([&] { await(fetcher, source, [&] { return ++looks == 0; }); }).what());
   };
   CHECK(told() == "attempt 1");
   looks = 0;
@@ -556,7 +560,7 @@ TEST_CASE("fetcher: while IDs are left, a failure that lasts is met by pauses, a
   const auto settle = [&] {
     watched.clock.advance(1ms);
     const int before = watched.source.fetches;
-    watched.fetcher.await(watched.source, [&] { return watched.source.fetches > before; }, {});
+    await(watched.fetcher, watched.source, [&] { return watched.source.fetches > before; });
   };
   source->fetch();
   for (int draws = 1; draws <= 5; ++draws) {
@@ -667,8 +671,8 @@ TEST_CASE("fetcher: what a caller has waited before counts") {
                  options, fetcher);
   auto told = std::async(std::launch::async, [&] {
     return error_code([&] {
-      fetcher.await(
-          *source, [] { return false; }, 9s);
+      await(
+          fetcher, *source, [] { return false; }, clock.steady_now() + 1s);
     });
   });
   clock.wait_for_sleepers(1);
@@ -700,7 +704,7 @@ TEST_CASE("fetcher: whoever has checked and now asks a store that is slow leaves
   clock.advance(1s);
   is_checking.wait();
   // Another thread has fetched, and found no check due.
-  fetcher.await(source, [&] { return source.fetches == 1; }, {});
+  await(fetcher, source, [&] { return source.fetches == 1; });
   ends_check.count_down();
   CHECK(leaf::test::wait_for([&] { return source.name_checks == 1; }));
   CHECK(leaf::test::wait_for([&] {
