@@ -8,7 +8,7 @@ using leaf::operator""_hint;
 using leaf::SnowflakeGenerator;
 
 struct leaf_generator {
-  explicit leaf_generator(Settings said) : settings(std::move(said)), generator([this] { return make(); }) {}
+  explicit leaf_generator(Settings said) : settings(std::move(said)) {}
 
   SnowflakeGenerator make() const {
     leaf::SnowflakeOptions options;
@@ -21,7 +21,7 @@ struct leaf_generator {
   }
   SnowflakeGenerator& get() {
     return generator.get([this] {
-      if (!settings.host)
+      if (!settings.host && generator.is_parents())
         throw leaf::Error(leaf::ErrorCode::failed,
                           "the worker of this generator is held by the process that was forked",
                           "open the generator after the fork, or use the host's buffer"_hint);
@@ -33,8 +33,16 @@ struct leaf_generator {
   PerProcess<SnowflakeGenerator> generator;
 };
 
-leaf_generator* leaf_generator_open(const leaf_options* options, leaf_error** error) {
+leaf_generator* leaf_generator_prepare(const leaf_options* options, leaf_error** error) {
   return made(error, [&] { return std::make_unique<leaf_generator>(leaf::c::settings_of(options)); });
+}
+
+leaf_generator* leaf_generator_open(const leaf_options* options, leaf_error** error) {
+  return made(error, [&] {
+    auto generator = std::make_unique<leaf_generator>(leaf::c::settings_of(options));
+    generator->get();
+    return generator;
+  });
 }
 
 void leaf_generator_close(leaf_generator* generator) {

@@ -13,6 +13,8 @@ namespace leaf::c {
 template <class Part>
 class PerProcess {
  public:
+  /// There is none before get().
+  PerProcess() = default;
   /// `make` returns a Part, here and in get().
   template <class Make>
   explicit PerProcess(const Make& make) {
@@ -20,7 +22,7 @@ class PerProcess {
   }
   ~PerProcess() {
     Made* const made = current_.load(std::memory_order_acquire);
-    if (made->is_of_this_process()) delete made;
+    if (made != nullptr && made->is_of_this_process()) delete made;
   }
   PerProcess(const PerProcess&) = delete;
   PerProcess& operator=(const PerProcess&) = delete;
@@ -28,13 +30,18 @@ class PerProcess {
   /// That of this process; null if there is none yet.
   Part* find() noexcept {
     Made* const made = current_.load(std::memory_order_acquire);
-    return made->is_of_this_process() ? &made->part : nullptr;
+    return made != nullptr && made->is_of_this_process() ? &made->part : nullptr;
+  }
+  /// Whether a process that this one was forked from had one.
+  bool is_parents() const noexcept {
+    const Made* const made = current_.load(std::memory_order_acquire);
+    return made != nullptr && !made->is_of_this_process();
   }
   /// The same; `make` is called if there is none yet. Where threads do so at once one of theirs stays.
   template <class Make>
   Part& get(const Make& make) {
     Made* const made = current_.load(std::memory_order_acquire);
-    return made->is_of_this_process() ? made->part : anew(made, make);
+    return made != nullptr && made->is_of_this_process() ? made->part : anew(made, make);
   }
 
  private:
@@ -49,9 +56,9 @@ class PerProcess {
   };
 
   template <class Make>
-  Part& anew(Made* of_parent, const Make& make) {
+  Part& anew(Made* former, const Make& make) {
     auto fresh = std::make_unique<Made>(make);
-    Made* found = of_parent;
+    Made* found = former;
     if (!current_.compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel)) return found->part;
     return fresh.release()->part;
   }

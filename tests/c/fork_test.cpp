@@ -258,3 +258,44 @@ TEST_CASE("C: a child that runs no handlers does not draw what its parent has in
   CHECK(status == 0);
   CHECK(leaf_tag_try_next(tag.get(), &id) != 0);
 }
+
+TEST_CASE("C: a generator that was prepared waits for no store, and means what was said then") {
+  CStore store;
+  const leaf::test::TemporaryFolder elsewhere;
+  const std::string path = store.file.path();
+  const std::string relative = "sqlite:" + std::filesystem::path(path).filename().string();
+  leaf_options options = store.options_of_one_process();
+  options.store = relative.c_str();
+  CStore::Generator generator;
+  {
+    const leaf::test::WorkingFolder there(std::filesystem::path(path).parent_path());
+    generator.reset(leaf_generator_prepare(&options, nullptr));
+  }
+  REQUIRE(generator != nullptr);
+  CHECK(store.admin.workers().empty());
+  std::int64_t id = 0, worker = -1;
+  CHECK(leaf_generator_try_next(generator.get(), &id) == 0);
+  // Nothing was leased that the child could not use.
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) _exit(leaf_generator_next(generator.get(), &id, nullptr));
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  const leaf::test::WorkingFolder here(elsewhere.path());
+  CHECK(leaf_generator_worker(generator.get(), &worker, nullptr) == LEAF_OK);
+  CHECK(store.admin.workers().size() == 2);  // with that of the child
+  CHECK(leaf_generator_next(generator.get(), &id, nullptr) == LEAF_OK);
+
+  options.store = "sqlite:/nowhere/leaf.db";
+  options.timeout_ms = -1;
+  const CStore::Generator lost(leaf_generator_prepare(&options, nullptr));
+  REQUIRE(lost != nullptr);
+  Failure failure;
+  CHECK(leaf_generator_worker(lost.get(), &worker, failure.place()) != LEAF_OK);
+  CHECK(failure.text().find("does not exist") != std::string::npos);
+  options.worker_name = "";
+  options.layout = "none";
+  CHECK(leaf_generator_prepare(&options, failure.place()) == nullptr);
+  CHECK(failure.status() == LEAF_USAGE);
+}

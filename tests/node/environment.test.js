@@ -1,9 +1,11 @@
 'use strict';
 
 const assert = require('assert');
+const { pbkdf2 } = require('crypto');
 const { test } = require('node:test');
+const { promisify } = require('util');
 const { SHARE_ENV, Worker } = require('worker_threads');
-const { leaf, newStore, ofShell } = require('./support.js');
+const { leaf, leafctl, newStore, ofShell } = require('./support.js');
 
 /** What `expression`, which has `leaf`, gives in a worker thread: a text, or the code, message and hint of what it throws. */
 function inWorker(env, expression) {
@@ -72,4 +74,20 @@ test('what the main thread sets later is not in the copy of a worker thread', as
   process.env.LEAFCTL_GROUP = 'no';
   assert.deepStrictEqual(await inWorker(env, draw), refused('LEAFCTL_GROUP', or('group')));
   assert.strictEqual(await inWorker(undefined, draw), '1');
+});
+
+test('a generator is of the store that the environment named when it was asked for', async () => {
+  newStore();
+  leafctl('-q', 'init-db', '--layout', 'twitter');
+  const { LEAFCTL_STORE, LEAFCTL_RUNTIME_DIR } = process.env;
+  newStore();
+  const later = { LEAFCTL_STORE: process.env.LEAFCTL_STORE, LEAFCTL_RUNTIME_DIR: process.env.LEAFCTL_RUNTIME_DIR };
+  // What is asked for waits for a thread of the pool, which has four.
+  const busy = Array.from({ length: 4 }, () => promisify(pbkdf2)('password', 'salt', 300_000, 64, 'sha512'));
+  Object.assign(process.env, { LEAFCTL_STORE, LEAFCTL_RUNTIME_DIR });
+  const asked = leaf.snowflake();
+  Object.assign(process.env, later);
+  assert.strictEqual((await asked).layout.toString(), leaf.layout('twitter').toString());
+  assert.strictEqual((await leaf.snowflake()).layout.toString(), leaf.layout('leaf').toString());
+  await Promise.all(busy);
 });

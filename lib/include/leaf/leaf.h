@@ -16,7 +16,8 @@
 ///
 /// Thread safe: any number of threads may use one handle at once. No exception and no C++ type crosses the
 /// interface. The library's own threads block all signals except faults, so a program's signal handlers run
-/// only in the program's threads. A thread that may be cancelled (pthread_cancel(3)) has to disable that
+/// only in the program's threads. They end when the handles are closed, or with the process: one whose main()
+/// ends by pthread_exit(3) closes them before, or lives on. A thread that may be cancelled (pthread_cancel(3)) has to disable that
 /// around its calls.
 ///
 /// After fork() a child may go on with the handles that it inherits, whatever other threads did at the fork:
@@ -85,7 +86,7 @@ typedef struct leaf_options {
   const char* program;      ///< the program's name in the database; NULL: its short name
   int64_t timeout_ms;       ///< how long a call may wait, a day at most; 0: 5000; below 0: one attempt
 
-  // Of leaf_generator_open() alone. A worker that the configuration pins for its name is taken, and no other.
+  // Of generators alone. A worker that the configuration pins for its name is taken, and no other.
   const char*
       worker_name;     ///< stays the same over restarts; NULL: the configuration's, else this host's name
   const char* layout;  ///< that the deployment has to have; NULL: the configuration's, else whichever it has
@@ -189,6 +190,11 @@ typedef struct leaf_generator leaf_generator;
 
 /// Leases a worker and its first window of time, or takes those that this host has buffered.
 LEAF_API leaf_generator* leaf_generator_open(const leaf_options* options, leaf_error** error);
+/// As leaf_generator_open(), but asks the store for nothing, and so does not wait: the first call that needs a
+/// worker leases one, and fails as leaf_generator_open() would. For a program that reads its settings in a
+/// thread that must not wait: it prepares there, and calls leaf_generator_worker() in another one. Fails with
+/// LEAF_USAGE.
+LEAF_API leaf_generator* leaf_generator_prepare(const leaf_options* options, leaf_error** error);
 /// Gives back what no other process of the host uses, if the store can be reached.
 LEAF_API void leaf_generator_close(leaf_generator* generator);
 
@@ -200,8 +206,8 @@ LEAF_API leaf_status leaf_generator_next(leaf_generator* generator, int64_t* id,
 /// As leaf_tag_try_next(). Only a thread that draws one ID after the other gets any; for others
 /// leaf_generator_next() is just as quick.
 LEAF_API int leaf_generator_try_next(leaf_generator* generator, int64_t* id);
-/// Fills `ids` with `count` IDs in the order of leaf_generator_next(). If it fails, what was already made is
-/// lost.
+/// Fills `ids` with `count` IDs in the order of leaf_generator_next(). Takes as long as the layout needs for
+/// so many, 4,096 a millisecond by default. If it fails, what was already made is lost.
 LEAF_API leaf_status leaf_generator_fill(leaf_generator* generator, int64_t* ids, size_t count,
                                          leaf_error** error);
 /// The worker in use.

@@ -102,10 +102,7 @@ struct task {
       uint64_t at_most;
       leaf_range range;
     } range;
-    struct {
-      struct settings* settings;
-      leaf_generator* generator;
-    } open;
+    leaf_generator* generator; /* while it is opened */
     struct {
       char* name;
       char* description;

@@ -1,27 +1,32 @@
 #include "addon.h"
 
-static leaf_status run_open(task* of) {
-  of->as.open.generator = leaf_generator_open(&of->as.open.settings->options, &of->error);
-  return of->as.open.generator == NULL ? leaf_error_status(of->error) : LEAF_OK;
+static leaf_status run_lease(task* of) {
+  int64_t worker;
+  return leaf_generator_worker(of->as.generator, &worker, &of->error);
 }
 
 static napi_value handle_of_task(napi_env env, task* of) {
-  leaf_generator* const generator = of->as.open.generator;
-  of->as.open.generator = NULL;
+  leaf_generator* const generator = of->as.generator;
+  of->as.generator = NULL;
   return handle_new(env, OF_GENERATOR, (leaf_pointer){.generator = generator}, NULL);
 }
 
 static void dispose_open(task* of) {
-  settings_free(of->as.open.settings);
-  leaf_generator_close(of->as.open.generator);
+  leaf_generator_close(of->as.generator);
 }
 
+/* Environment and files are read at once: they may say something else when a thread of the pool is free. */
 static napi_value open_generator(napi_env env, napi_callback_info info) {
   napi_value options;
-  task model = {.run = run_open, .result = handle_of_task, .dispose = dispose_open};
+  leaf_error* error = NULL;
+  task model = {.run = run_lease, .result = handle_of_task, .dispose = dispose_open};
   if (!arguments(env, info, 1, &options)) return NULL;
-  model.as.open.settings = settings_of(env, options);
-  return model.as.open.settings == NULL ? NULL : task_start(env, &model, NULL, NULL);
+  settings* const said = settings_of(env, options);
+  if (said == NULL) return NULL;
+  model.as.generator = leaf_generator_prepare(&said->options, &error);
+  settings_free(said);
+  if (model.as.generator == NULL) return error_throw(env, error);
+  return task_start(env, &model, NULL, NULL);
 }
 
 static napi_value worker(napi_env env, napi_callback_info info) {

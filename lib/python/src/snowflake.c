@@ -22,15 +22,26 @@ static leaf_status fill(void* handle, int64_t* ids, size_t count, leaf_error** e
   return leaf_generator_fill(handle, ids, count, error);
 }
 
+/* Or closes the generator. */
+static bool lease(leaf_generator* generator, leaf_error** error) {
+  int64_t worker;
+  leaf_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = leaf_generator_worker(generator, &worker, error);
+  if (status != LEAF_OK) leaf_generator_close(generator);
+  Py_END_ALLOW_THREADS;
+  return status == LEAF_OK;
+}
+
 PyObject* open_snowflake(PyObject* module, PyObject* arguments, PyObject* keywords) {
   ModuleState* const state = PyModule_GetState(module);
   Options options;
   leaf_generator* made = NULL;
   if (parse_options(state, arguments, keywords, "snowflake", true, &options)) {
     leaf_error* error = NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    made = leaf_generator_open(&options.options, &error);
-    Py_END_ALLOW_THREADS;
+    /* With the GIL, for the environment is read, which os.environ changes with it. */
+    made = leaf_generator_prepare(&options.options, &error);
+    if (made != NULL && !lease(made, &error)) made = NULL;
     if (made == NULL) raise_error(state, error);
   }
   free_options(&options);
