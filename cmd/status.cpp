@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <thread>
 
 #include "cli/declaration.hpp"
 #include "commands.hpp"
@@ -13,6 +12,7 @@
 #include "metrics/status_metrics.hpp"
 #include "settings/user_folders.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/interruptible_clock.hpp"
 #include "terminal/remedy_text.hpp"
 #include "text/hint.hpp"
 #include "text/time_text.hpp"
@@ -180,12 +180,13 @@ class Status : public Command {
     const bool wipes = session.output.is_terminal() && has_able_terminal(environment_of_this_process());
     const bool parts =
         session.output.is_terminal() && !wipes && session.output.format() == OutputFormat::text;
-    for (bool first = true; InterruptGuard::received() == 0; first = false) {
+    InterruptibleClock clock;
+    for (bool first = true;; first = false) {
       if (wipes) session.output.print_text("\x1b[H\x1b[2J");
       if (parts && !first) session.output.print_text("\n");
       print(*host, session);
       session.output.flush();
-      std::this_thread::sleep_for(interval);
+      InterruptibleClock::run([&] { clock.sleep_for(interval); });
     }
   }
 

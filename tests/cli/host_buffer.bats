@@ -189,20 +189,37 @@ teardown() { end_host_test; }
   same 'the next' 2 "$(leafctl next order)"
 }
 
-@test "status --watch goes on until its reader goes or it is interrupted" {
+@test "status --watch goes on until its reader goes" {
   leafctl -q add-tag order --step 100
   leafctl next order >"$ids"
   run bash -c 'env --default-signal=PIPE leafctl status --watch --interval 10ms -o json | head -n 3 | jq -s length; echo "${PIPESTATUS[0]}"'
   same 'three looks' 3 "${lines[0]}"
   same 'how it ended' 141 "${lines[1]}"
   same 'its words' 2 "${#lines[@]}"
-  mkfifo "$BATS_TEST_TMPDIR/pipe"
-  env --default-signal=INT leafctl status --watch --interval 10ms >"$BATS_TEST_TMPDIR/pipe" 3>&- &
-  child=$!
-  read -r line <"$BATS_TEST_TMPDIR/pipe" || true
-  contains "$line" order
-  kill -INT "$child" 2>/dev/null || true
-  wait "$child" || true
+}
+
+@test "SIGINT, SIGTERM and SIGHUP end status --watch by the signal, at once" {
+  leafctl -q add-tag order --step 100
+  leafctl next order >"$ids"
+  for signal in INT:130 TERM:143 HUP:129; do
+    for interval in 10ms 24h; do
+      mkfifo "$BATS_TEST_TMPDIR/pipe"
+      env --default-signal leafctl status --watch --interval "$interval" >"$BATS_TEST_TMPDIR/pipe" 3>&- &
+      child=$!
+      exec 9<"$BATS_TEST_TMPDIR/pipe"
+      read -r line <&9
+      contains "$line" order
+      eventually grep -q '^State:.S' "/proc/$child/status"
+      kill "-${signal%:*}" "$child"
+      # It holds the pipe until it ends.
+      timeout 20 cat <&9 >/dev/null || kill -KILL "$child"
+      exec 9<&-
+      ended=0
+      wait "$child" || ended=$?
+      same "the status after ${signal%:*} at $interval" "${signal#*:}" "$ended"
+      rm "$BATS_TEST_TMPDIR/pipe"
+    done
+  done
 }
 
 @test "status shows a fetch that fails, and what is left meanwhile" {
