@@ -122,8 +122,9 @@ void IdInput::read_decimal(std::string_view lines) {
     const char* const begin = at;
     const std::uint64_t number = read_digits(at, end);
     const std::ptrdiff_t digits = at - begin;
+    const bool is_whole = digits == 1 || (digits > 1 && digits <= most_digits && *begin != '0');
     if (at != end && *at == '\r') ++at;
-    if ((at == end || *at == '\n') && digits > 0 && digits <= most_digits && number <= greatest) [[likely]] {
+    if ((at == end || *at == '\n') && is_whole && number <= greatest) [[likely]] {
       ++line_;
       ids_[filled_++] = static_cast<std::int64_t>(number);
       if (filled_ == ids_.size()) pass_on();

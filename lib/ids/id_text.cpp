@@ -37,6 +37,7 @@ Error id_error(std::string_view text, const Layout& layout) {
   if (text.empty()) return error(text, ": it is empty");
   if (text[0] == '-' && is_decimal(text.substr(1))) return error(text, ": it is negative");
   if (!is_decimal(text)) return error(text, "");
+  if (text.size() > 1 && text[0] == '0') return error(text, ": it has zeros in front");
   std::int64_t id = 0;
   const auto [rest, result] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (result != std::errc{}) return error(text, fmt::format(": it is greater than {}", greatest));
@@ -45,7 +46,7 @@ Error id_error(std::string_view text, const Layout& layout) {
   } catch (const Error& refused) {
     return refused;
   }
-  return error(text, ": it has too many digits");
+  return error(text, "");
 }
 
 Error id_error(std::string_view text, const Layout& layout, IdTemplate& form) {

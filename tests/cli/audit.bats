@@ -133,6 +133,11 @@ snowflakes() {
   same count 2 "$(measure ids count)"
   expect 1 leafctl audit --format hex < <(printf '000000000000000a\n000000000000000b\n000000000000000A\n')
   same repeat 10 "$(found repeat 4)"
+  # One that was cut counts as none, and not as another; all of them may be padded.
+  expect 1 leafctl audit < <(printf '7\n07\n007\n')
+  same count 1 "$(measure ids count)"
+  same invalid 2 "$(measure ids invalid)"
+  expect 0 leafctl audit --template '{id:>03}' < <(printf '006\n007\n')
   expect 0 leafctl audit --template 'O-{id:>04}' < <(printf 'O-0001\nO-0002\n')
   expect 2 leafctl audit --template 'O-{date}-{id}' <<<O-20200502-1256557484213448722
   same hint "hint: name the layout of the IDs with '--layout'" "${stderr_lines[1]}"

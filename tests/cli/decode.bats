@@ -187,8 +187,29 @@ leaf_line=$'1256557484213448722\tleaf\t2020-05-02T12:13:44.602Z\t1588421624602\t
   wait $!
 }
 
+@test "decode: a decimal ID that was cut before a zero is refused, as one in any form is" {
+  for form in '--format=dec' ''; do
+    # shellcheck disable=SC2086 # none, or an option
+    run -2 --separate-stderr leafctl decode $form 0084213448722
+    [ -z "$output" ]
+    [ "${stderr_lines[0]}" = "leafctl: '0084213448722' is not an ID: it has zeros in front" ]
+    [[ "${stderr_lines[1]}" == "hint: "* ]]
+    # shellcheck disable=SC2086
+    run -1 --separate-stderr leafctl decode $form < <(printf '007\n1256557484213448722\n00\n')
+    [ "$output" = "$leaf_line" ]
+    [ "${stderr_lines[0]}" = "leafctl: line 1: '007' is not an ID: it has zeros in front" ]
+    [ "${stderr_lines[1]}" = "leafctl: line 3: '00' is not an ID: it has zeros in front" ]
+    # shellcheck disable=SC2086
+    run -1 --separate-stderr leafctl decode $form --column 2 < <(printf 'a,007\na,1256557484213448722\n')
+    [ "$output" = "$leaf_line" ]
+    [ "${stderr_lines[0]}" = "leafctl: line 1: '007' is not an ID: it has zeros in front" ]
+  done
+  run -0 leafctl decode --template '{id:>020}' 01256557484213448722
+  [ "$output" = "$leaf_line" ]
+}
+
 @test "decode: an argument that is no ID is a usage error, and nothing is printed" {
-  for id in abc '' -5 -9223372036854775793 9223372036854775808 0x10 1e6; do
+  for id in abc '' +5 -5 -9223372036854775793 9223372036854775808 0x10 1e6; do
     run -2 --separate-stderr leafctl decode 1 "$id"
     [ -z "$output" ]
     [[ "${stderr_lines[0]}" == "leafctl: '$id' is not an ID"* ]]

@@ -55,9 +55,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const leaf::Layout layout = leaf::Layout::parse("time:63/1ms@0");
   const auto decimal = leaf::parse_id(text, layout);
   const auto wanted = expected(*leaf::find_id_base("dec"), text);
-  const bool is_held = wanted && text.size() <= 19 && layout.holds(*wanted);
-  require(decimal == (is_held ? wanted : std::nullopt), "an ID is up to 19 digits that the layout holds",
-          text);
+  const bool is_held = wanted && text == std::to_string(*wanted) && layout.holds(*wanted);
+  require(decimal == (is_held ? wanted : std::nullopt),
+          "an ID is a number that the layout holds, as it would be written", text);
   if (!decimal) require(*leaf::id_error(text, layout).what() != '\0', "a refusal has a text", text);
   return 0;
 }

@@ -8,10 +8,10 @@
 using leaf::id_error;
 using leaf::parse_id;
 
-TEST_CASE("ID text: a decimal number that the layout holds is an ID") {
+TEST_CASE("ID text: a decimal number that the layout holds is an ID, as it would be written") {
   const auto layout = leaf::Layout::parse("leaf");
   CHECK(parse_id("0", layout) == 0);
-  CHECK(parse_id("007", layout) == 7);
+  CHECK(parse_id("7", layout) == 7);
   CHECK(parse_id("9223372036854775807", layout) == 9223372036854775807);
 }
 
@@ -32,7 +32,10 @@ TEST_CASE("ID text: all else is refused with the reason") {
       {"-0", "'-0' is not an ID: it is negative"},
       {"-9223372036854775793", "'-9223372036854775793' is not an ID: it is negative"},
       {"9223372036854775808", "'9223372036854775808' is not an ID: it is greater than 9223372036854775807"},
-      {"00000000000000000007", "'00000000000000000007' is not an ID: it has too many digits"},
+      {"00", "'00' is not an ID: it has zeros in front"},
+      {"007", "'007' is not an ID: it has zeros in front"},
+      {"0268435455", "'0268435455' is not an ID: it has zeros in front"},
+      {"00000000000000000007", "'00000000000000000007' is not an ID: it has zeros in front"},
       {"268435456", "'268435456' is not an ID of layout 'time:20,worker:4,sequence:4/1s@1463673600000'"},
       {std::string(41, 'x'), "'" + std::string(40, 'x') + "...' is not an ID"},
   };

@@ -108,6 +108,8 @@ on_sqlite() { [ "$TEST_STORE" = sqlite ] || skip 'the same with every store'; }
   prints '0 2016-04-30T11:18:25.796Z'
   in_shell 2 'leaf decode -v parts 12x'
   contains "$stderr" "leafctl: '12x'"
+  in_shell 2 'leaf decode -v parts 0012'
+  contains "$stderr" "leafctl: '0012' is not an ID: it has zeros in front"
   in_shell 2 'leaf decode -v parts 175928847299117063 --layout discord'
   contains "$stderr" 'to choose a layout, set LEAFCTL_LAYOUT'
   in_shell 2 'echo 12 | leaf decode -v parts'

@@ -94,15 +94,16 @@ class LEAF_EXPORT IdTemplate {
   std::string text_after_;
 };
 
-/// The snowflake ID that `text` stands for, in decimal and with nothing around it, if `layout` holds it.
+/// The snowflake ID that `text` stands for, in decimal as it is written and with nothing around it, if
+/// `layout` holds it.
 inline std::optional<std::int64_t> parse_id(std::string_view text, const Layout& layout) noexcept {
-  constexpr std::size_t most_digits = 19;
+  // One that was cut at its left may begin with zeros.
+  if (text.size() > 1 && text[0] == '0') return std::nullopt;
   std::int64_t id = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, id);
   // "-0" is a number, and not negative.
-  if (error != std::errc{} || rest != end || text.size() > most_digits || text[0] == '-' || !layout.holds(id))
-    return std::nullopt;
+  if (error != std::errc{} || rest != end || text[0] == '-' || !layout.holds(id)) return std::nullopt;
   return id;
 }
 

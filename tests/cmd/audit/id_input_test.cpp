@@ -57,7 +57,7 @@ TEST_CASE("audit: numbers of any length are read, with each line end") {
     CHECK(read({text}).ids == wanted);
   }
   CHECK(read({"\xEF\xBB\xBF"
-              "007\n",
+              "7\n",
               "8\r"})
             .ids == std::vector<std::int64_t>{7, 8});
   CHECK(read({}).ids.empty());
@@ -75,4 +75,12 @@ TEST_CASE("audit: what is no ID is reported by its line, the rest is read") {
   CHECK(mistakes.errors.find("line 9: '1\\x0d2' is not an ID\n") != std::string::npos);
   CHECK(mistakes.errors.find("line 11: '0x10'") != std::string::npos);
   CHECK(mistakes.errors.find("line 12:") == std::string::npos);
+}
+
+TEST_CASE("audit: a number with zeros in front is no ID") {
+  const Read cut = read({"7\n07\n0\n00\n007\r\n", "0123456789\n0000000000000000007"});
+  CHECK(cut.ids == std::vector<std::int64_t>{7, 0});
+  CHECK(cut.bad == 5);
+  CHECK(cut.errors.find("line 2: '07' is not an ID: it has zeros in front\n") != std::string::npos);
+  CHECK(cut.errors.find("line 5: '007' is not an ID: it has zeros in front\n") != std::string::npos);
 }
