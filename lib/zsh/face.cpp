@@ -19,6 +19,11 @@ Param find(const std::string& name) {
   return reinterpret_cast<Param>(paramtab->getnode(paramtab, name.c_str()));
 }
 
+/// In the encoding that zsh has its own texts in, and on its heap until the command ends. It may be changed.
+char* own_text(const char* text) {
+  return metafy(const_cast<char*>(text), static_cast<int>(std::strlen(text)), META_HEAPDUP);
+}
+
 /// In the memory and the encoding that parameters are kept in.
 char* parameter_text(const std::string& text) {
   return metafy(const_cast<char*>(text.data()), static_cast<int>(text.size()), META_DUP);
@@ -92,11 +97,12 @@ int signal_to_end() {
 }
 
 void complain(const char* text) {
-  zwarnnam(name_of_builtin, "%s", text);
+  zwarnnam(name_of_builtin, "%s", own_text(text));
 }
 
-int refuse_variable(const char* name, Value value) {
-  if (isident(const_cast<char*>(name)) == 0 || (value != Value::text && std::strchr(name, '[') != nullptr)) {
+int refuse_variable(const char* text, Value value) {
+  char* const name = own_text(text);
+  if (isident(name) == 0 || (value != Value::text && std::strchr(name, '[') != nullptr)) {
     zwarnnam(name_of_builtin, "not an identifier: %s", name);
     return usage_status;
   }
@@ -127,13 +133,13 @@ int refuse_variable(const char* name, Value value) {
 }
 
 int assign(const char* name, const char* value) {
-  return status_of(setsparam(const_cast<char*>(name), parameter_text(value)));
+  return status_of(setsparam(own_text(name), parameter_text(value)));
 }
 
 int assign_array(const char* name, std::span<const std::string> values) {
   char** const list = new_list(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) list[i] = parameter_text(values[i]);
-  return status_of(setaparam(const_cast<char*>(name), list));
+  return status_of(setaparam(own_text(name), list));
 }
 
 int assign_map(const char* name, std::span<const std::pair<const char*, std::string>> values) {
@@ -142,7 +148,7 @@ int assign_map(const char* name, std::span<const std::pair<const char*, std::str
     list[2 * i] = parameter_text(values[i].first);
     list[2 * i + 1] = parameter_text(values[i].second);
   }
-  return status_of(sethparam(const_cast<char*>(name), list));
+  return status_of(sethparam(own_text(name), list));
 }
 
 int print(std::span<const std::int64_t> numbers) {

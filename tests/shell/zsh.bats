@@ -59,6 +59,42 @@ typeset ids=8
   contains "$stderr" 't\xc3\xb6rder'
 }
 
+@test "names of variables and subscripts may be in any script" {
+  prime order
+  export LC_ALL=C.UTF-8
+  in_shell 0 'typeset -A map; key=Ärger
+    leaf next order -v "map[Größe]"; leaf next order -v "map[日本]"; leaf next order -v "map[\$key]"
+    echo "$map[Größe] $map[日本] $map[Ärger] ${#map}"
+    leaf next order -v Größe; leaf next -v日本 order; echo "$Größe $日本"
+    leaf next order -n 2 -v Öl; echo "$#Öl: $Öl"
+    leaf decode 12 -v Überblick; echo "$Überblick[id]"
+    typeset -a Äste; leaf next order -v "Äste[2]"; echo "$Äste[2]"
+    leaf next order --template "à {id} ß" -v Größe; echo "$Größe"
+    leaf next order -n 1 --template "日 {id}" -v Öl; echo "$Öl"'
+  prints $'2 3 4 3\n5 6\n2: 7 8\n12\n9\nà 10 ß\n日 11'
+  for wrong in 'typeset -r Größe=1; leaf next order -v Größe' 'typeset -A Öl; leaf next order -n 2 -v Öl' \
+    'typeset -a Öl; leaf decode 12 -v Öl'; do
+    in_shell 1 "$wrong"
+    [[ $stderr =~ (Größe|Öl) ]]
+  done
+  in_shell 2 'float Größe; leaf next order -v Größe'
+  contains "$stderr" 'Größe: a variable with this type or width would change an ID'
+  in_shell 2 'leaf next order -v "Größe["'
+  contains "$stderr" 'not an identifier: Größe['
+  in_shell 2 'leaf next order -v "“Größe”"'
+  contains "$stderr" 'not an identifier: “Größe”'
+  # None of these was drawn.
+  same 'the next' 12 "$(leafctl next order)"
+}
+
+@test "a message names a file in any script" {
+  export LC_ALL=C.UTF-8
+  mkdir -p "à/lib/zsh/5"
+  cp "$BUILTIN" "à/lib/zsh/5/"
+  BUILTIN=$PWD/à/lib/zsh/5/${BUILTIN##*/} in_shell 1 'leaf tags list'
+  contains "$stderr" "'$PWD/à/bin/leafctl' cannot be run: No such file or directory"
+}
+
 @test "help tells of it" {
   in_shell 2 'leaf --help'
   contains "$output" 'Draw unique 64-bit IDs, without a process.'
