@@ -173,6 +173,10 @@ void measure_and_report(const BenchPlan& plan, Benchmark& benchmark, Session& se
   session.messages.progress("");
   if (result.left_over) session.messages.warning(result.left_over->what(), hint_text(*result.left_over));
   const BenchSubject subject = benchmark.subject();
+  if (result.failure && result.signal != 0) {
+    session.messages.error(*result.failure);
+    throw Interrupted{result.signal};
+  }
   if (result.failure && subject.tag)
     throw with_meant_tag(*result.failure, leaf::TagName(*subject.tag), session, NewTag::proposed);
   if (result.failure) throw leaf::Error(*result.failure);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/report.hpp"
 #include "bench/shared_array.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/output_file.hpp"
@@ -190,5 +192,39 @@ TEST_CASE("bench: a signal ends the run early, with what there is so far") {
   CHECK(result.signal == SIGINT);
   CHECK_FALSE(result.failure);
   CHECK(result.ids > 40'000);
+  CHECK(benchmark.cleaned_up);
+}
+
+TEST_CASE("bench: a run that a signal ends before its start ends by the signal, and says what failed") {
+  class Interrupted : public Counting {
+   public:
+    leaf::Range prepare() override {
+      raise(SIGINT);
+      throw leaf::Error(leaf::ErrorCode::unavailable, "the store did not answer");
+    }
+  };
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  Interrupted benchmark;
+  int signal = 0;
+  {
+    leafctl::OutputFile file(ends[1], "a pipe");
+    leafctl::Messages messages(file);
+    leafctl::Output output(file, leafctl::OutputFormat::text, false);
+    const leafctl::Configuration configuration{};
+    leafctl::Session session{.configuration = configuration, .output = output, .messages = messages};
+    try {
+      leafctl::measure_and_report({}, benchmark, session);
+    } catch (const leafctl::Interrupted& interrupted) {
+      signal = interrupted.signal;
+    } catch (const leaf::Error&) {
+    }
+  }
+  close(ends[1]);
+  std::string said(1000, ' ');
+  said.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(ends[0], said.data(), said.size()))));
+  close(ends[0]);
+  CHECK(signal == SIGINT);
+  CHECK(said == "leafctl: the store did not answer\n");
   CHECK(benchmark.cleaned_up);
 }
