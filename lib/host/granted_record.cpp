@@ -1,15 +1,18 @@
 #include "host/granted_record.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "host/hash.hpp"
+#include "store/uuid.hpp"
 
 namespace leaf::host {
 
 namespace {
 
 /// No store has leased a worker by it: the lease is another's by now, as that of a recycled worker is.
-constexpr const char* token_of_nobody = "damaged";
+/// PostgreSQL reads no text but a UUID as a token, and a call that it cannot read would fail for good.
+constexpr const char* token_of_nobody = "00000000-0000-0000-0000-000000000000";
 
 using std::chrono::milliseconds;
 
@@ -42,15 +45,21 @@ std::uint64_t checksum_of(const range::WindowRecord& record) {
       .value();
 }
 
+/// Whether a store may have leased it. Earlier releases noted no checksum.
+bool may_be_leased(const range::WindowRecord& record) {
+  return store::is_uuid(record.token) && record.worker >= 0 && std::in_range<std::int32_t>(record.worker);
+}
+
 range::WindowRecord window_record_of(const SharedState& state) {
   const WorkerRecord& worker = state.worker;
   range::WindowRecord record{.begin = UnixTime(milliseconds(load(worker.begin_ms))),
                              .worker = load(worker.worker),
                              .token = worker.token.get()};
   const std::uint64_t checksum = state.worker_checksum.load(std::memory_order_relaxed);
-  // Or whoever noted it died over that.
-  if (checksum != 0 && checksum != checksum_of(record))
-    return {.begin = {}, .worker = 0, .token = token_of_nobody};
+  const bool is_known =
+      checksum == 0 ? record.token.empty() || may_be_leased(record) : checksum == checksum_of(record);
+  // Or whoever noted it died over that, or knew no checksum.
+  if (!is_known) return {.begin = {}, .worker = 0, .token = token_of_nobody};
   return record;
 }
 

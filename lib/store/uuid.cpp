@@ -4,11 +4,21 @@
 #include <sys/random.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "leaf/error.hpp"
 
 namespace leaf::store {
+
+namespace {
+
+/// Whether a dash comes before it.
+constexpr bool begins_group(std::size_t byte) {
+  return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
+
+}  // namespace
 
 std::string new_uuid() {
   std::array<std::uint8_t, 16> bytes{};
@@ -19,10 +29,22 @@ std::string new_uuid() {
   bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3F) | 0x80);
   std::string text;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    if (begins_group(i)) text += '-';
     text += fmt::format("{:02x}", bytes[i]);
   }
   return text;
+}
+
+bool is_uuid(std::string_view text) noexcept {
+  for (std::size_t byte = 0; byte < 16; ++byte) {
+    if (begins_group(byte)) {
+      if (!text.starts_with('-')) return false;
+      text.remove_prefix(1);
+    }
+    if (text.find_first_not_of("0123456789abcdef") < 2 || text.size() < 2) return false;
+    text.remove_prefix(2);
+  }
+  return text.empty();
 }
 
 }  // namespace leaf::store

@@ -37,13 +37,18 @@ bool lies_in_cursor(std::size_t place) {
   return lies_in_buffer(place) && place < offsetof(SharedState, buffer) + sizeof(std::uint64_t);
 }
 
-/// Each bit of what IDs are drawn from, and one of each seventh byte beside it.
+bool lies_in_lease(std::size_t place) {
+  return place >= offsetof(SharedState, worker) &&
+         place < offsetof(SharedState, worker) + sizeof(SharedState::worker);
+}
+
+/// Each bit of what IDs are drawn from and of the last lease, and one of each seventh byte beside them.
 template <class Try>
 void with_each_damage(Try attempt) {
   for (std::size_t place = 0; place < sizeof(SharedState); ++place) {
-    if (!lies_in_buffer(place) && place % 7 == 0)
-      attempt(Damage{place, static_cast<unsigned char>(1 << place % 8)});
-    for (int bit = 0; lies_in_buffer(place) && bit < 8; ++bit)
+    const bool is_each_bit = lies_in_buffer(place) || lies_in_lease(place);
+    if (!is_each_bit && place % 7 == 0) attempt(Damage{place, static_cast<unsigned char>(1 << place % 8)});
+    for (int bit = 0; is_each_bit && bit < 8; ++bit)
       attempt(Damage{place, static_cast<unsigned char>(1 << bit)});
   }
 }
@@ -137,7 +142,7 @@ TEST_CASE("damage: whatever bit of a worker's file changes, no ID comes twice or
     try {
       leaf::SnowflakeGenerator after(host.store_options(), options);
       draw(after);
-      host.clock.advance(10min);
+      host.clock.advance(2 * options.worker.window);  // what is buffered is over, and the lease is renewed
       draw(after);
     } catch (const leaf::Error& error) {
       INFO(error.what());

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "leaf/error.hpp"
+#include "store/uuid.hpp"
 
 namespace leaf::simulation {
 
@@ -731,6 +732,9 @@ const Known& found_by(const char* statement) {
 }  // namespace
 
 Uuid Uuid::parse(const std::string& text) {
+  if (!store::is_uuid(text))
+    throw Error(ErrorCode::failed, fmt::format("invalid input syntax for type uuid: \"{}\"", text), {},
+                "22P02");
   Uuid uuid;
   int digits = 0;
   for (const char c : text) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "host/state_patch.hpp"
 #include "leaf/detail/rfc3339.hpp"
 #include "leaf/snowflake.hpp"
 #include "leaf/store.hpp"
@@ -16,6 +18,7 @@
 #include "support/interrupted_clock.hpp"
 #include "support/is_waited_for.hpp"
 #include "support/manual_clock.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/test_database.hpp"
 #include "support/wait_for.hpp"
 #include "support/worker_request.hpp"
@@ -521,4 +524,66 @@ TEST_CASE("workers on PostgreSQL: who has given a worker back is leased it befor
   const leaf::WorkerLease next = store.acquire_worker(request);
   CHECK(next.worker == 0);
   CHECK(next.begin == first.begin + 1500ms);
+}
+
+TEST_CASE("workers on PostgreSQL: whatever a host's file says of the last lease, snowflakes go on") {
+  AuditedWorkers fixture;
+  const leaf::test::TemporaryFolder home;
+  ManualClock clock;
+  SnowflakeOptions options;
+  options.worker = request_of("here");
+  options.worker.window = 10min;
+  options.worker.max_skew = 24h;  // the server's clock does not go on with this one
+  options.host = leaf::HostOptions{.folder = home.path() / "run", .fetch_ahead = false};
+  std::int64_t last = 0;
+  // Each time more than half of a window is over, so that the next one is due.
+  const auto draw = [&] {
+    clock.advance(6min);
+    SnowflakeGenerator generator(fixture.options(clock), options);
+    const std::int64_t id = generator.next();
+    CHECK(id > last);
+    last = id;
+    generator.fetch();
+    return generator.worker();
+  };
+  using leaf::host::SharedState;
+  using leaf::host::WorkerRecord;
+  const auto rewrite = [&](const auto& change) {
+    const auto file = leaf::test::state_file_in(options.host->folder);
+    std::string bytes = leaf::test::read_bytes(file);
+    change(bytes);
+    leaf::test::write_bytes(file, bytes);
+  };
+  const auto set = [](std::string& bytes, std::size_t place, std::int64_t number) {
+    std::memcpy(bytes.data() + place, &number, sizeof number);
+  };
+  constexpr std::size_t record = offsetof(SharedState, worker);
+  constexpr std::size_t token = record + offsetof(WorkerRecord, token);
+  constexpr std::size_t checksum = offsetof(SharedState, worker_checksum);
+  CHECK(draw() == 0);
+  SUBCASE("a program that notes no checksum has renewed it") {
+    rewrite([&](std::string& bytes) { set(bytes, record + offsetof(WorkerRecord, begin_ms), 1); });
+  }
+  SUBCASE("the token is damaged, and there is no checksum") {
+    rewrite([&](std::string& bytes) {
+      set(bytes, checksum, 0);
+      bytes[token + 3] = '?';
+    });
+  }
+  SUBCASE("the token is cut, and there is no checksum") {
+    rewrite([&](std::string& bytes) {
+      set(bytes, checksum, 0);
+      bytes[token + 35] = 0;
+    });
+  }
+  SUBCASE("the worker is too high, and there is no checksum") {
+    rewrite([&](std::string& bytes) {
+      set(bytes, checksum, 0);
+      set(bytes, record + offsetof(WorkerRecord, worker), std::int64_t{1} << 40);
+    });
+  }
+  for (int i = 0; i < 4; ++i) CHECK_NOTHROW(draw());
+  // What was noted since is renewed.
+  CHECK(draw() == 1);
+  CHECK(Store(fixture.options()).workers().size() == 2);
 }
