@@ -89,9 +89,10 @@ class SnowflakeGenerator::Impl {
   bool is_of_another_process() const noexcept { return process_ != store::fork_generation(); }
   const Layout& layout() const noexcept { return positions_->layout(); }
   range::RangeSource& windows() noexcept { return *windows_; }
-  std::int64_t worker() const noexcept { return windows_->buffer().view().label; }
+  std::int64_t worker() const noexcept;
 
  private:
+  void note_worker(std::uint32_t worker) const noexcept;
   void note_reading(UnitInUse& unit, std::chrono::system_clock::time_point time) const;
   void compose(std::span<std::int64_t> ids, std::int64_t position, std::int64_t worker_bits) const;
   std::int64_t first_position_to_take(const DoubleBuffer::View& view, std::int64_t now) const;
@@ -111,6 +112,9 @@ class SnowflakeGenerator::Impl {
   range::OwnRanges* own_windows_ = nullptr;
   std::optional<Store> own_store_;  ///< for the first lease and the end; the fetcher has one of its own
   std::optional<layout::Positions> positions_;
+  using SharedWorker = std::atomic_ref<std::uint32_t>;  // no step for the simulator: no order depends on it
+  alignas(SharedWorker::required_alignment) mutable std::uint32_t last_worker_ =
+      0;  ///< in use, as far as was seen
 };
 
 SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions& options)
@@ -137,7 +141,11 @@ SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions
   }
   positions_.emplace(Layout::parse(windows_->origin()));
   require_expected_layout(request, layout());
-  if (const auto view = windows_->buffer().view(); view.rest.empty()) windows_->buffer().advance(view);
+  if (const auto view = windows_->buffer().view(); view.rest.empty()) {
+    windows_->buffer().advance(view);
+  } else {
+    note_worker(view.label);
+  }
   if (fetcher_) fetcher_->watch(*windows_);
 }
 
@@ -165,6 +173,20 @@ void SnowflakeGenerator::Impl::give_back(const range::OwnRanges& windows) {
   } else {
     own_store_->give_up_worker(lease, used_until);
   }
+}
+
+std::int64_t SnowflakeGenerator::Impl::worker() const noexcept {
+  const DoubleBuffer::View view = windows_->buffer().view();
+  // Where nothing is buffered, or nobody has drawn from it yet, the buffer does not know one.
+  if (view.rest.hi == 0) return SharedWorker(last_worker_).load(std::memory_order_relaxed);
+  note_worker(view.label);
+  return view.label;
+}
+
+void SnowflakeGenerator::Impl::note_worker(std::uint32_t worker) const noexcept {
+  const SharedWorker last(last_worker_);
+  // Nearly all draw on with the same one, and to write it would delay the other threads.
+  if (last.load(std::memory_order_relaxed) != worker) last.store(worker, std::memory_order_relaxed);
 }
 
 std::size_t SnowflakeGenerator::Impl::draw_all(std::span<std::int64_t> ids, Patience patience) {
@@ -255,6 +277,7 @@ std::size_t SnowflakeGenerator::Impl::draw_by_the_clock(std::span<std::int64_t> 
     const std::int64_t end_of_unit = std::min(view.rest.hi, positions_->first_of(std::max(ticks, now) + 1));
     const std::int64_t end = std::min(end_of_unit, from + static_cast<std::int64_t>(ids.size()));
     if (!buffer.take_up_to(view, end)) continue;
+    note_worker(view.label);
     const bool is_due = view.mark_reached && !view.has_next;
     if (is_due) windows_->request_fetch();
 

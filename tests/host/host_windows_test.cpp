@@ -21,6 +21,7 @@
 #include "support/held_lock.hpp"
 #include "support/sqlite_session.hpp"
 #include "support/test_host.hpp"
+#include "support/worker_request.hpp"
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -61,6 +62,15 @@ std::vector<std::int64_t> draw(SnowflakeGenerator& generator, std::size_t count)
   std::vector<std::int64_t> ids(count);
   generator.next(ids);
   return ids;
+}
+
+/// What was leased last cannot be renewed then.
+void damage_token(const fs::path& file) {
+  std::string bytes = leaf::test::read_bytes(file);
+  const std::size_t token =
+      offsetof(leaf::host::SharedState, worker) + offsetof(leaf::host::WorkerRecord, token);
+  bytes[token] = bytes[token] == 'a' ? 'b' : 'a';
+  leaf::test::write_bytes(file, bytes);
 }
 
 bool strictly_increasing(const std::vector<std::int64_t>& ids) {
@@ -273,14 +283,51 @@ TEST_CASE("host windows: a generator that runs goes over to the deployment that 
   CHECK(is_there);
 }
 
+TEST_CASE("host windows: the worker stays the last one while nothing is buffered") {
+  SnowflakeHost host;
+  host.open().acquire_worker(leaf::test::request_of("another"));
+  const auto made = [&] {
+    return std::make_unique<SnowflakeGenerator>(host.store_options(), host.snowflake());
+  };
+  auto running = made();
+  std::int64_t last = 1;
+  const auto worker_of_next = [&] { return leaf::Layout::parse("leaf").worker_of(running->next()); };
+  SUBCASE("as it was when somebody asked") {
+    CHECK(running->worker() == 1);
+  }
+  SUBCASE("as it was drawn with") {
+    CHECK(worker_of_next() == 1);
+  }
+  SUBCASE("as it was found") {
+    running = made();
+  }
+  SUBCASE("as another one has taken its place") {
+    damage_token(leaf::test::state_file_in(host.run));
+    host.clock.advance(6min);
+    running->next();
+    running->fetch();
+    host.clock.advance(5min);
+    last = 2;
+    CHECK(worker_of_next() == last);
+  }
+  fs::remove(leaf::test::state_file_in(host.run));
+  host.clock.advance(21min);
+  const fs::path away = host.store.path() + ".away";
+  fs::rename(host.store.path(), away);
+  CHECK(error_code([&] { running->next(); }));
+  CHECK(host.buffers().empty());
+  CHECK(running->worker() == last);
+  fs::rename(away, host.store.path());
+  running->fetch();
+  CHECK(running->worker() == last);
+  const std::int64_t next = worker_of_next();
+  CHECK(running->worker() == next);
+}
+
 TEST_CASE("host windows: the worker's record is as good as none where its token is not whole") {
   SnowflakeHost host;
   std::vector<std::int64_t> ids{host.generator().next()};
-  std::string bytes = leaf::test::read_bytes(leaf::test::state_file_in(host.run));
-  const std::size_t token =
-      offsetof(leaf::host::SharedState, worker) + offsetof(leaf::host::WorkerRecord, token);
-  bytes[token] = bytes[token] == 'a' ? 'b' : 'a';
-  leaf::test::write_bytes(leaf::test::state_file_in(host.run), bytes);
+  damage_token(leaf::test::state_file_in(host.run));
   host.clock.advance(6min);
   ids.push_back(host.generator().next());
   host.generator().fetch();

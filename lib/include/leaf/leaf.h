@@ -210,7 +210,7 @@ LEAF_API int leaf_generator_try_next(leaf_generator* generator, int64_t* id);
 /// so many, 4,096 a millisecond by default. If it fails, what was already made is lost.
 LEAF_API leaf_status leaf_generator_fill(leaf_generator* generator, int64_t* ids, size_t count,
                                          leaf_error** error);
-/// The worker in use.
+/// The worker in use; while the host has no window, the last one that was.
 LEAF_API leaf_status leaf_generator_worker(leaf_generator* generator, int64_t* worker, leaf_error** error);
 
 // --- what is in a snowflake

@@ -103,11 +103,13 @@ class LEAF_EXPORT SegmentTag {
   /// How many IDs are in memory. Others may draw them.
   std::uint64_t buffered() const noexcept;
 
-  /// The last ID that the tag may give, as of the last fetch; max_id if it has none.
+  /// The last ID that the tag may give, as of the last fetch; max_id if it has none, or while the host knows
+  /// of no fetch: before the first one, and after forget_store() until the next one.
   std::int64_t limit() const;
 
   /// How many IDs are left up to that limit: those buffered, and those that the store had left at the last
-  /// fetch. Other hosts may have taken some since.
+  /// fetch. Other hosts may have taken some since. As if none was ever given, while limit() knows of no
+  /// fetch.
   std::int64_t left() const;
 
   /// Both, and whether few are left.

@@ -102,7 +102,8 @@ class LEAF_EXPORT SnowflakeGenerator {
   /// be a later one. Whoever makes one answer in several calls looks before the first and after the last of
   /// them: IDs of two stores may be equal.
   std::uint64_t store_changes() const noexcept;
-  /// The worker in use. Another one takes its place if it is recycled.
+  /// The worker in use. Another one takes its place if it is recycled. While the host has no window, as after
+  /// forget_store(), the last one that this generator has seen; 0 if it has seen none.
   std::int64_t worker() const noexcept;
 
  private:
