@@ -113,8 +113,8 @@ class SnowflakeGenerator::Impl {
   std::optional<Store> own_store_;  ///< for the first lease and the end; the fetcher has one of its own
   std::optional<layout::Positions> positions_;
   using SharedWorker = std::atomic_ref<std::uint32_t>;  // no step for the simulator: no order depends on it
-  alignas(SharedWorker::required_alignment) mutable std::uint32_t last_worker_ =
-      0;  ///< in use, as far as was seen
+  /// The one that was in use when this last looked.
+  alignas(SharedWorker::required_alignment) mutable std::uint32_t last_worker_ = 0;
 };
 
 SnowflakeGenerator::Impl::Impl(const StoreOptions& store, const SnowflakeOptions& options)
