@@ -31,7 +31,8 @@ Expected expected(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (id.ends_with('\r')) id.remove_suffix(1);
     const bool is_short = !id.empty() && id.size() <= 19 && id.find_first_not_of("0123456789") == id.npos;
-    const std::uint64_t number = is_short ? std::stoull(std::string(id)) : ~0ULL;
+    const bool is_whole = is_short && (id.size() == 1 || id[0] != '0');
+    const std::uint64_t number = is_whole ? std::stoull(std::string(id)) : ~0ULL;
     if (number <= INT64_MAX) {
       result.ids.push_back(static_cast<std::int64_t>(number));
     } else {
