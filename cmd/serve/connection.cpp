@@ -1,6 +1,7 @@
 #include "serve/connection.hpp"
 
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -60,6 +61,8 @@ void Connection::on_events(std::uint32_t events) {
       if (!is_closed_) watch();
       return;
     }
+    // What is left of a request was not read meanwhile.
+    if (request_begun_ != Time()) request_begun_ = loop_.now();
     if (!waits_) serve({});  // else once the answer that is waited for has come
     if (is_closed_) return;
   }
@@ -74,7 +77,10 @@ void Connection::read_and_serve() {
     std::copy(input_.begin(), input_.end(), buffer.begin());
     std::size_t count = 0;
     const Read result = read(buffer.data() + kept, buffer.size() - kept, count);
-    if (result == Read::none) return;
+    if (result == Read::none) {
+      if (is_finishing_) close_if_done();
+      return;
+    }
     if (result == Read::broken) {
       close();
       return;
@@ -145,9 +151,9 @@ void Connection::serve(std::string_view input) {
   }
   // One that was complete does not count against those behind it.
   if (step != Step::incomplete || input.size() < received) request_begun_ = {};
-  if (step == Step::incomplete && request_begun_ == Time()) request_begun_ = loop_.now();
+  if (step == Step::incomplete && !input.empty() && request_begun_ == Time()) request_begun_ = loop_.now();
   // Nothing can complete it.
-  if (step == Step::incomplete && (has_ended_ || is_finishing_)) input = {};
+  if (step == Step::incomplete && nothing_follows()) input = {};
   if (closes_) input = {};
   keep(input);
   close_if_done();
@@ -161,8 +167,15 @@ void Connection::keep(std::string_view input) {
   }
 }
 
+/// Whether no more is read: what had come before the server began to end still is.
+bool Connection::nothing_follows() const noexcept {
+  if (has_ended_ || !is_finishing_) return has_ended_;
+  int unread = 0;
+  return (ioctl(socket_, FIONREAD, &unread) != 0 || unread == 0) && !(tls_ && tls_->has_more());
+}
+
 void Connection::close_if_done() {
-  const bool is_last = closes_ || ((has_ended_ || is_finishing_) && input_.empty());
+  const bool is_last = closes_ || (input_.empty() && nothing_follows());
   if (!is_last || waits_ || !unsent_.empty()) return;
   if (rejects_ && !has_ended_ && !is_finishing_) {
     linger();
@@ -286,9 +299,11 @@ void Connection::check_time(Time now) {
     close();
     return;
   }
-  if (!waits_ && !lingers_ && request_begun_ != Time() && now - request_begun_ > options.request_timeout) {
+  const bool is_read = !waits_ && !lingers_ && unsent_.empty();
+  if (is_read && request_begun_ != Time() && now - request_begun_ > options.request_timeout) {
     std::string answer;
     append_late(answer);
+    request_begun_ = {};
     closes_ = rejects_ = true;
     input_.clear();
     send(answer);

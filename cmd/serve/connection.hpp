@@ -79,6 +79,7 @@ class Connection {
   void send(std::string_view answers, std::span<const std::uint32_t> ends = {});
   void send_rest();
   std::size_t write(std::string_view text);
+  bool nothing_follows() const noexcept;
   void close_if_done();
   void linger();
   void drop_input();

@@ -24,11 +24,19 @@ std::uint64_t store_changes_of(const leaf::SegmentTag& tag, const leaf::Snowflak
 
 }  // namespace
 
+/// Whether a draw may be served from memory although others wait: a thread is at the first of them, which
+/// asks for more than memory has.
+bool Drawing::may_go_first(const Source& source) {
+  if (source.waiting.empty()) return true;
+  return source.generator == nullptr && source.job != 0 &&
+         source.waiting.front()->count > source.ids.buffered();
+}
+
 bool Drawing::try_next(std::string_view tag, std::int64_t& id) {
   const auto found = sources_.find(tag);
   if (found == sources_.end()) return false;
   Source& source = *found->second;
-  if (!source.is_open || !source.waiting.empty()) return false;
+  if (!source.is_open || !may_go_first(source)) return false;
   if (source.generator == nullptr) return source.ids.try_next(id);
   try {
     return source.generator->try_next({&id, 1}) == 1;
@@ -115,7 +123,7 @@ bool Drawing::begin(std::string_view tag, const std::shared_ptr<Draw>& draw) {
     found = sources_.emplace(std::string(tag), std::move(source)).first;
   }
   Source& source = *found->second;
-  if (source.waiting.empty() && take(source, *draw)) return true;
+  if (source.is_open && may_go_first(source) && take(source, *draw)) return true;
   source.waiting.push_back(draw);
   ++waiting_;
   if (source.is_looked_for || source.job != 0) return false;
@@ -220,7 +228,7 @@ Jobs::Job Drawing::job_for_first(Source& source) {
     } catch (const std::exception& error) {
       work.error = leaf::Error(leaf::ErrorCode::failed, error.what());
     }
-    shared_.note_draw(work.error);
+    shared_.note_draw(name, work.error);
     boost::asio::post(loop_, [this, &source, work = std::move(work)]() mutable { finish_job(source, work); });
   };
 }
@@ -248,6 +256,8 @@ void Drawing::finish_job(Source& source, Work& work) {
       ended.push_back(first);
     }
   }
+  // It was removed, and may be another one when it is asked for again.
+  if (work.error && work.error->code() == leaf::ErrorCode::not_found) source.is_open = false;
   take_waiting(source, 0, ended);
   // The others would wait for the same.
   if (work.error && (is_of_store(*work.error) || !source.is_open)) {

@@ -107,6 +107,7 @@ class Drawing {
   };
   using Draws = std::vector<std::shared_ptr<Draw>>;
 
+  static bool may_go_first(const Source& source);
   static bool take(Source& source, Draw& draw);
   static bool take_from_memory(Source& source, Draw& draw);
   static bool is_of_one_store(Source& source, Draw& draw);

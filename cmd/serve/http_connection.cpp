@@ -44,6 +44,7 @@ Connection::Step HttpConnection::handle(std::string_view& input, std::string& ou
   HttpRequest& request = loop().http_request();
   const HttpRequest::Parsed parsed = request.parse(input);
   if (parsed == HttpRequest::Parsed::incomplete) {
+    while (input.starts_with("\r\n")) input.remove_prefix(2);  // else it would be a request that does not end
     if (request.expects_continue && !request.is_version_1_0 && !std::exchange(has_said_continue_, true))
       out += "HTTP/1.1 100 Continue\r\n\r\n";
     return Step::incomplete;

@@ -83,10 +83,10 @@ void remove_stale_socket(const Address& address, const sockaddr_un& name) {
   if (!S_ISSOCK(status.st_mode))
     throw Error(ErrorCode::failed, fmt::format("'{}' exists and is not a socket", address.path));
   const int probe = new_socket(AF_UNIX);
-  const bool answers =
-      connect(probe, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 || errno == EAGAIN;
+  const bool answers = connect(probe, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
+  const bool is_left_behind = !answers && errno == ECONNREFUSED;
   ::close(probe);
-  if (answers) throw cannot_listen(address, EADDRINUSE);
+  if (!is_left_behind) throw cannot_listen(address, EADDRINUSE);
   unlink(address.path.c_str());
 }
 

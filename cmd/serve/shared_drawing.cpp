@@ -182,10 +182,11 @@ leaf::Layout SharedDrawing::layout() {
 }
 
 /// A tag that is not there, or used up, says nothing of the store.
-void SharedDrawing::note_draw(const std::optional<leaf::Error>& error) noexcept {
+void SharedDrawing::note_draw(const std::string& tag, const std::optional<leaf::Error>& error) {
+  const std::lock_guard lock(mutex_);
+  if (error && error->code() == leaf::ErrorCode::not_found && !tag.empty()) steps_.erase(leaf::TagName(tag));
   if (error && (error->code() == leaf::ErrorCode::not_found || error->code() == leaf::ErrorCode::exhausted))
     return;
-  const std::lock_guard lock(mutex_);
   failed_draw_.reset();
   if (error) failed_draw_ = FailedDraw{.at = clock().steady_now(), .why = error->what()};
 }

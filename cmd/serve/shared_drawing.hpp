@@ -57,8 +57,8 @@ class SharedDrawing {
   /// The same, if that was so lately that it need not be asked for again.
   std::optional<leaf::Layout> recent_layout();
 
-  /// How a draw that needed the store has ended.
-  void note_draw(const std::optional<leaf::Error>& error) noexcept;
+  /// How a draw that needed the store has ended, of a tag, or with none of snowflake IDs.
+  void note_draw(const std::string& tag, const std::optional<leaf::Error>& error);
 
   /// Whether IDs can be drawn: the store answers and can be written, or whatever was drawn before has IDs in
   /// memory.

@@ -11,6 +11,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "leaf/layout.hpp"
@@ -86,6 +87,11 @@ class TestDrawing final : public Drawer {
     auto draw = begin(tag, count, shape);
     run();
     return draw;
+  }
+  /// None where it would have to wait.
+  std::optional<std::int64_t> next(std::string_view tag) {
+    std::int64_t id = 0;
+    return drawing_.try_next(tag, id) ? std::optional(id) : std::nullopt;
   }
   void abandon(std::string_view tag, const Draw& draw) {
     drawing_.abandon(tag, draw);
@@ -252,6 +258,11 @@ class TagServer {
   std::shared_ptr<Draw> draw(const char* tag, std::uint64_t count, Shape shape) {
     return drawing_.draw(tag, count, shape);
   }
+  std::shared_ptr<Draw> begin(const char* tag, std::uint64_t count) {
+    return drawing_.begin(tag, count, Shape::any);
+  }
+  std::optional<std::int64_t> next(const char* tag) { return drawing_.next(tag); }
+  void run() { drawing_.run(); }
 
   const SqliteStore store;
 
@@ -342,6 +353,28 @@ TEST_CASE("drawing: a draw of more than is in memory costs none of that while th
       }
       CHECK(server.draw("order", 99, shape)->ranges == IdRanges{{2, 101}});
     }
+  }
+}
+
+TEST_CASE("drawing: whoever asks for more than is in memory keeps nobody from what is there") {
+  for (const bool has_host_buffer : {true, false}) {
+    CAPTURE(has_host_buffer);
+    TagServer server(has_host_buffer);
+    leaf::Store admin = server.store.open();
+    leaf::test::add_tag(admin, "order", 100);
+    CHECK(server.draw("order", 1, Shape::any)->ranges == IdRanges{{1, 2}});
+    leaf::test::SqliteSession lock(server.store.path());
+    REQUIRE(lock.run("BEGIN IMMEDIATE"));
+    const auto many = server.begin("order", 1000);
+    CHECK(server.begin("order", 1)->ranges == IdRanges{{2, 3}});
+    CHECK(server.begin("order", 10)->ranges == IdRanges{{3, 13}});
+    CHECK(server.next("order") == 13);
+    // The next to wait does so behind the first.
+    const auto more = server.begin("order", 500);
+    CHECK(more->ranges.empty());
+    CHECK(server.begin("order", 1)->ranges == IdRanges{{14, 15}});
+    server.run();
+    for (const auto& draw : {many, more}) CHECK(draw->error);
   }
 }
 

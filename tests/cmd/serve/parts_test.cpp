@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
@@ -91,6 +94,16 @@ TEST_CASE("a listener takes the place of a socket that was left behind, and of n
   std::ofstream(path) << "text";
   CHECK(failure(address) == "'" + path + "' exists and is not a socket | ");
   CHECK(std::filesystem::file_size(path) == 4);
+  // As a program that logs to a socket has it.
+  std::filesystem::remove(path);
+  const int datagrams = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  path.copy(name.sun_path, sizeof name.sun_path - 1);
+  REQUIRE(bind(datagrams, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0);
+  CHECK(failure(address) == "cannot listen on 'unix:" + path + "': Address already in use | ");
+  CHECK(std::filesystem::exists(path));
+  close(datagrams);
 }
 
 TEST_CASE("a listener at a port says where, whether others reach it, and what keeps it from there") {

@@ -44,7 +44,7 @@ class Drawer {
     } catch (const leaf::Error& failure) {
       error = failure;
     }
-    drawing.note_draw(error);
+    drawing.note_draw("order", error);
     return !error;
   }
   void draw_all() {
@@ -126,6 +126,19 @@ TEST_CASE("readiness: with the store away it lasts as long as the buffer, and co
   CHECK(wait_for([&] { return drawer.draw(); }));
 }
 
+TEST_CASE("readiness: a tag that was removed is not waited for while the store is away") {
+  Drawer drawer;
+  leaf::Store admin = drawer.store.open();
+  leaf::test::add_tag(admin, "removed", 5);
+  drawer.drawing.tag(TagName("removed"));
+  REQUIRE(drawer.draw());
+  const std::string path = drawer.store.path();
+  std::filesystem::rename(path, path + ".away");
+  CHECK_FALSE(drawer.is_ready());
+  drawer.drawing.note_draw("removed", leaf::Error(ErrorCode::not_found, "a"));
+  CHECK(drawer.is_ready());
+}
+
 TEST_CASE("readiness: while a lock lets nobody have IDs there is none, though the store answers") {
   Drawer drawer;
   REQUIRE(drawer.draw());
@@ -136,8 +149,8 @@ TEST_CASE("readiness: while a lock lets nobody have IDs there is none, though th
           drawer.drawing.require_ready();
         }).starts_with("tag 'order' has no IDs left, and gets none"));
   // That a tag is not there, or used up, says nothing of the store.
-  drawer.drawing.note_draw(leaf::Error(ErrorCode::not_found, "a"));
-  drawer.drawing.note_draw(leaf::Error(ErrorCode::exhausted, "a"));
+  drawer.drawing.note_draw("made-up", leaf::Error(ErrorCode::not_found, "a"));
+  drawer.drawing.note_draw("order", leaf::Error(ErrorCode::exhausted, "a"));
   CHECK_FALSE(drawer.is_ready());
   lock.close();
   // Nobody draws meanwhile.
@@ -149,13 +162,13 @@ TEST_CASE(
   leaf::test::ManualClock clock;
   Drawer drawer(clock);
   const leaf::Error late(ErrorCode::unavailable, "no answer within 200ms");
-  drawer.drawing.note_draw(late);
+  drawer.drawing.note_draw("order", late);
   CHECK(error_text([&] { drawer.drawing.require_ready(); }) ==
         "no IDs are left, and the last draw failed: no answer within 200ms | ");
   clock.advance(std::chrono::seconds(4));
   CHECK(drawer.is_ready());  // nobody may have asked since
   REQUIRE(drawer.draw());
-  drawer.drawing.note_draw(late);
+  drawer.drawing.note_draw("order", late);
   CHECK(drawer.is_ready());
 }
 

@@ -300,6 +300,21 @@ TEST_CASE("server: SIGTERM has it answer what is in hand, and end with 0") {
   }
 }
 
+TEST_CASE("server: what had come before SIGTERM is answered, also where it was not read yet") {
+  TestServer server;
+  server.start();
+  WriteLock lock(server.store);
+  Client client(server.redis());
+  client.send("INCR order\r\n");
+  CHECK(wait_for([&] { return client.is_taken(); }));
+  client.send("INCR invoice\r\nINCR invoice\r\n");  // which is not read while the first one waits
+  server.signal(SIGTERM);
+  REQUIRE(server.until_said("stopping"));
+  lock.release();
+  CHECK(client.read_all() == ":1\r\n:1\r\n:2\r\n");
+  CHECK(server.wait() == 0);
+}
+
 TEST_CASE("server: the service manager hears when it serves, that it lives, and that it stops") {
   TestServer server;
   sockaddr_un name{};
@@ -380,6 +395,21 @@ TEST_CASE("server: a request that does not end is answered 408, however steadily
   }
   CHECK(slow.is_ended());
   CHECK(slow.read_all() == "-ERR Protocol error: the command did not arrive in time\r\n");
+}
+
+TEST_CASE("server: a line end behind a request is not the begin of one that does not end") {
+  TestServer server;
+  server.start([](Options& options) { options.request_timeout = milliseconds(200); });
+  Client other(server.http());
+  const std::string request = "POST /v1/tags/order/next HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
+  Client posting(server.http());
+  CHECK(posting.ask(request + "\r\n") == "HTTP/1.1 200 OK\r\n");
+  // By the time that a later one is late, so would this one be.
+  other.send("GET / HTTP/1.1\r\nA: ");
+  CHECK(other.read_all().starts_with("HTTP/1.1 408 "));
+  CHECK_FALSE(posting.is_ended());
+  posting.send(request);
+  CHECK(wait_for([&] { return posting.read_line().ends_with("HTTP/1.1 200 OK\r\n"); }));
 }
 
 TEST_CASE("server: whoever does not take an answer, or says nothing for long, is left") {
