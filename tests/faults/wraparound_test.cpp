@@ -12,7 +12,9 @@ using leaf::test::PostgresqlCluster;
 using leaf::test::SqlSession;
 
 TEST_CASE("wraparound: what the server warns of keeps nobody from drawing, and its refusal is out of reach") {
-  PostgresqlCluster cluster("max_prepared_transactions = 1");
+  // By itself it begins to freeze rows at two thousand million transactions.
+  PostgresqlCluster cluster(
+      "max_prepared_transactions = 1\nautovacuum = off\nautovacuum_freeze_max_age = 2000000000");
   const leaf::TagName order("order");
   {
     leaf::Store store({.url = cluster.url()});
@@ -20,9 +22,14 @@ TEST_CASE("wraparound: what the server warns of keeps nobody from drawing, and i
     store.add_tag({.name = order, .step = 10});
     CHECK(store.health().transactions_left.value() > 2'000'000'000);
   }
-  SqlSession(cluster.url()).run("BEGIN; CREATE TABLE old (); PREPARE TRANSACTION 'forgotten'");
+  // Young itself: when it starts, a server writes four bytes for each transaction since the oldest that is
+  // prepared.
+  SqlSession(cluster.url()).run("CREATE TABLE old ()");
+  cluster.age(157'000'000);
+  SqlSession(cluster.url()).run("BEGIN; LOCK TABLE old; PREPARE TRANSACTION 'forgotten'");
 
   cluster.age(38'000'000);
+  cluster.look_at_age();
   {
     leaf::Store store({.url = cluster.url()});
     CHECK(store.grant(order, 5).range == leaf::Range{1, 6});
@@ -33,6 +40,7 @@ TEST_CASE("wraparound: what the server warns of keeps nobody from drawing, and i
   }
 
   cluster.age(2'000'000);  // from which on none is begun
+  cluster.look_at_age();
   leaf::Store store({.url = cluster.url()});
   const leaf::Error error = error_of([&] { store.grant(order, 5); });
   CHECK(error.code() == leaf::ErrorCode::unavailable);

@@ -122,7 +122,10 @@ void PostgresqlCluster::age(std::int64_t left) {
   const std::string file = fmt::format("{}/pg_xact/{:04X}", data(), next / in_a_file);
   run(as_postgres({"sh", "-c", "head -c 262144 /dev/zero >\"$1\"", "sh", file}));
   start();
-  SqlSession(url()).run("VACUUM");  // which has it look how old the oldest one is
+}
+
+void PostgresqlCluster::look_at_age() const {
+  SqlSession(url()).run("VACUUM (SKIP_LOCKED)");
 }
 
 void PostgresqlCluster::vacuum() const {

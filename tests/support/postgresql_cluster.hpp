@@ -44,6 +44,8 @@ class PostgresqlCluster {
   void set_clock(int ahead) const;
   /// Restarts it as one that may begin `left` more transactions before their numbers wrap.
   void age(std::int64_t left);
+  /// Has it look how old its oldest transaction is, as a vacuum does that finds tables locked.
+  void look_at_age() const;
   /// Vacuums each database, so that nothing of before is old.
   void vacuum() const;
   /// kill -9 of the postmaster.
